@@ -1,4 +1,4 @@
-//! The side that asks for a test.
+//! The client, which requests tests.
 
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::Duration;
@@ -10,10 +10,11 @@ use crate::transfer::transfer;
 use crate::{Error, Outcome, Test};
 
 const CONNECT: Duration = Duration::from_secs(10);
-/// A server that is busy with the test of another answers later.
+/// A server that is busy with the test of another client answers later.
 const ANSWER: Duration = Duration::from_secs(30);
 
-/// Runs one test with the server at `host` and `port`. `stop` is asked several times a second whether to give up.
+/// Runs one test with the server at `host` and `port`. `stop` is called several times a second; it returns true to
+/// cancel the test.
 pub fn run(host: &str, port: u16, test: &Test, stop: &mut dyn FnMut() -> bool) -> Result<Outcome, Error> {
     test.check()?;
     let receives = test.reverse;
@@ -24,7 +25,7 @@ pub fn run(host: &str, port: u16, test: &Test, stop: &mut dyn FnMut() -> bool) -
         options.apply(&socket)?;
         Ok::<Socket, Error>(socket)
     };
-    // What this kernel does not take is found before the server is asked.
+    // Options that this kernel refuses are found before the server is contacted.
     drop(socket(to)?);
     Opening::Control.write(&control).map_err(Error::peer)?;
     message::send(&control, &Ask { test: test.clone() })?;
@@ -48,7 +49,7 @@ pub fn run(host: &str, port: u16, test: &Test, stop: &mut dyn FnMut() -> bool) -
     transfer(&control, &data, test, receives, limits, stop)
 }
 
-/// The first address of the host that takes the connection.
+/// Connects to the first address of the host that accepts the connection.
 fn connect(host: &str, port: u16) -> Result<(SocketAddr, TcpStream), Error> {
     let name = host.trim_start_matches('[').trim_end_matches(']');
     let unknown = |source| Error::Host { host: host.to_owned(), source };

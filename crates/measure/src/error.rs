@@ -1,4 +1,4 @@
-//! What can go wrong with a measurement.
+//! Errors of a measurement.
 
 use std::io;
 
@@ -6,17 +6,17 @@ use cellway_units::{Bytes, Rate};
 
 use crate::tcp::{MSS, WINDOW_MAX, WINDOW_MIN};
 
-/// Why something could not be measured.
+/// The reason for which a measurement failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A window that the kernel cannot keep.
+    /// A window that the kernel cannot hold.
     #[error("the window is {window}; it must be from {WINDOW_MIN} to {WINDOW_MAX}")]
     Window {
-        /// What was asked for.
+        /// The requested window.
         window: Bytes,
     },
-    /// The kernel does not give so large a receive buffer.
+    /// The kernel does not grant a receive buffer of this size.
     #[error(
         "a window of {window} needs a receive buffer of {asked}, and this user may have {max}; use a smaller window, \
          or raise net.core.rmem_max"
@@ -26,27 +26,27 @@ pub enum Error {
         window: Bytes,
         /// The buffer for it.
         asked: Bytes,
-        /// What may be had.
+        /// The largest buffer.
         max: Bytes,
     },
-    /// The kernel does not give so large a send buffer.
+    /// The kernel does not grant a send buffer of this size.
     #[error("the send buffer is {buffer}, and this user may have {max}; use less, or raise net.core.wmem_max")]
     SendBuffer {
-        /// What was asked for.
+        /// The requested buffer.
         buffer: Bytes,
-        /// What may be had.
+        /// The largest buffer.
         max: Bytes,
     },
     /// A segment size that the kernel refuses.
     #[error("the MSS is {mss}; it must be from {} B to {} B", MSS.start(), MSS.end())]
     Mss {
-        /// What was asked for.
+        /// The requested size.
         mss: Bytes,
     },
-    /// A rate at which nothing is ever sent.
+    /// A rate at which nothing could be sent.
     #[error("the pace is {pace}; it must be 8 bit/s or more")]
     Pace {
-        /// What was asked for.
+        /// The requested rate.
         pace: Rate,
     },
     /// A congestion control that this kernel does not have.
@@ -55,19 +55,19 @@ pub enum Error {
          more, where the kernel has them)"
     )]
     Congestion {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// What there is.
+        /// The available ones.
         available: String,
     },
     /// A number out of its range.
     #[error("{what} is {given}; accepted: {accepted}")]
     Range {
-        /// What it is the number of.
+        /// The quantity.
         what: &'static str,
-        /// What was given.
+        /// The value.
         given: String,
-        /// What would do.
+        /// The accepted values.
         accepted: String,
     },
     /// The host has no address.
@@ -75,71 +75,71 @@ pub enum Error {
     Host {
         /// The host.
         host: String,
-        /// What the resolver said.
+        /// The error of the resolver.
         source: io::Error,
     },
-    /// No connection.
+    /// The connection attempt failed.
     #[error("cannot connect to {to}: {source}; is `cellway measure --serve` running there?")]
     Connect {
         /// Host and port.
         to: String,
-        /// What the kernel said.
+        /// The error of the kernel.
         source: io::Error,
     },
-    /// The port cannot be had.
+    /// The port is not available.
     #[error("cannot listen on {at}: {source}; --port and --bind choose another")]
     Listen {
         /// Address and port.
         at: String,
-        /// What the kernel said.
+        /// The error of the kernel.
         source: io::Error,
     },
-    /// The server does not want this test.
+    /// The server refuses the test.
     #[error("the server refuses: {reason}")]
     Refused {
-        /// In its words.
+        /// Its reason.
         reason: String,
     },
-    /// The other side is gone, or was never one of ours.
+    /// The other side has closed the connection, or does not speak this protocol.
     #[error("the other side ended the connection or does not answer: {source}")]
     Peer {
-        /// What the kernel said.
+        /// The error of the kernel.
         source: io::Error,
     },
-    /// The other side failed and said why.
+    /// The other side failed and reported the reason.
     #[error("the other side failed: {reason}")]
     PeerFailed {
-        /// In its words.
+        /// Its reason.
         reason: String,
     },
-    /// Something that is no message of this protocol.
+    /// Octets that are no message of this protocol.
     #[error("not a message of cellway measure: {what}")]
     Protocol {
-        /// What is wrong with it.
+        /// The problem.
         what: String,
     },
     /// The sender ended too early.
     #[error("a stream ended after {came} of {of}")]
     Short {
-        /// What came.
+        /// The bytes that arrived.
         came: Bytes,
-        /// What was agreed on.
+        /// The bytes that were agreed on.
         of: Bytes,
     },
     /// No byte passed for a long time.
     #[error("no data passed for {after}; the path or the other side is dead")]
     Stalled {
-        /// How long.
+        /// The time.
         after: cellway_units::Span,
     },
-    /// Not all data connections came.
+    /// Some data connections were not opened.
     #[error("{came} of {streams} data connections came within {within}")]
     Streams {
-        /// Those that came.
+        /// The number of connections that were opened.
         came: usize,
-        /// Those that were agreed on.
+        /// The number that was agreed on.
         streams: u32,
-        /// The time they had.
+        /// The time limit.
         within: cellway_units::Span,
     },
     /// The user stopped it.
@@ -148,15 +148,15 @@ pub enum Error {
     /// The kernel refused an option of a socket.
     #[error("cannot set {option}: {source}")]
     Option {
-        /// What was to be set.
+        /// The option.
         option: &'static str,
-        /// What the kernel said.
+        /// The error of the kernel.
         source: io::Error,
     },
 }
 
 impl Error {
-    /// Whether what was asked for is at fault, rather than the network or the other side.
+    /// Returns true if the request is at fault, rather than the network or the other side.
     pub fn is_input(&self) -> bool {
         matches!(
             self,

@@ -1,7 +1,7 @@
-//! A ttcp for today: TCP transfers between two hosts, with the kernel's own figures. Linux only.
+//! A modern ttcp: TCP transfers between two hosts, with the kernel's own statistics. Linux only.
 //!
-//! A [`Server`] waits; [`run`] asks it for one [`Test`], moves the data and returns what both sides saw. A [`Sweep`] is
-//! many tests: all combinations of lists of options.
+//! A [`Server`] waits; [`run`] requests one [`Test`], moves the data and returns the measurements of both sides. A
+//! [`Sweep`] is many tests: all combinations of lists of options.
 #![cfg(target_os = "linux")]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 

@@ -1,6 +1,6 @@
-//! What goes over the port. A connection opens with eight octets that say who speaks, then one for its kind:
-//! control, where messages follow, each a length of four octets (most significant first) and that much JSON; or data,
-//! where the token of the test and the number of the stream follow, four octets, and then the data.
+//! The protocol. A connection begins with eight octets that name it, then one octet for its kind: control, followed by
+//! messages, each a length of four octets (most significant first) and that much JSON; or data, followed by the token
+//! of the test, the number of the stream in four octets, and the data.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -14,14 +14,14 @@ use crate::{Error, Test};
 
 /// Name and version of the protocol.
 const MAGIC: [u8; 8] = *b"CELLWAY1";
-/// The longest question, and the longest report.
+/// The longest request, and the longest report.
 const ASK_MAX: u32 = 64 << 10;
 const REPORT_MAX: u32 = 16 << 20;
 
-/// Names the test that a data connection belongs to.
+/// Identifies the test to which a data connection belongs.
 pub(crate) type Token = [u8; 16];
 
-/// How a connection opens.
+/// The first octets of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Opening {
     Control,
@@ -42,7 +42,7 @@ impl Opening {
         to.write_all(&octets)
     }
 
-    /// `None` for anything else than one of ours.
+    /// Reads them; `None` for another protocol.
     pub(crate) fn read(mut from: impl Read) -> io::Result<Option<Opening>> {
         let mut start = [0; MAGIC.len() + 1];
         from.read_exact(&mut start)?;
@@ -62,29 +62,29 @@ impl Opening {
     }
 }
 
-/// From the client, first.
+/// The request of the client, its first message.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Ask {
     pub(crate) test: Test,
 }
 
-/// The server's answer.
+/// The answer of the server.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Answer {
-    /// Open the data connections.
+    /// The server waits for the data connections.
     Ready {
         token: Token,
         limits: crate::Limits,
     },
-    /// They are all there: begin.
+    /// All of them are open: begin.
     Go,
     Refused {
         reason: String,
     },
 }
 
-/// From each side, last.
+/// The last message of each side.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Report {
@@ -93,7 +93,7 @@ pub(crate) enum Report {
     Failed { reason: String },
 }
 
-/// Reads from a connection until an instant, however slowly the octets drip.
+/// Reads from a connection until a deadline, however slowly the octets arrive.
 pub(crate) struct Until<'a> {
     stream: &'a TcpStream,
     end: Instant,
@@ -118,7 +118,7 @@ impl Read for Until<'_> {
     }
 }
 
-/// A message and how long it may be.
+/// A message and its longest length.
 pub(crate) trait Message: Serialize + DeserializeOwned {
     const MAX: u32;
 }
@@ -140,7 +140,7 @@ pub(crate) fn send<M: Message>(mut to: &TcpStream, message: &M) -> Result<(), Er
     to.write_all(&octets).map_err(Error::peer)
 }
 
-/// Reads a message that must be there, whole, `within` a time.
+/// Reads a complete message, which must arrive `within` a time.
 pub(crate) fn receive<M: Message>(from: &TcpStream, within: Duration) -> Result<M, Error> {
     let mut from = Until::new(from, within);
     let mut length = [0; 4];
@@ -150,7 +150,7 @@ pub(crate) fn receive<M: Message>(from: &TcpStream, within: Duration) -> Result<
         return Err(Error::Protocol { what: format!("a message of {length} B; at most {} B", M::MAX) });
     }
     let mut text = Vec::new();
-    // Grows with what comes, not with what was promised.
+    // Grows with the received octets, not with the announced length.
     from.take(length.into()).read_to_end(&mut text).map_err(Error::peer)?;
     serde_json::from_slice(&text).map_err(|e| Error::Protocol { what: e.to_string() })
 }

@@ -1,4 +1,4 @@
-//! What both sides saw of one test, as rows of the tables.
+//! The measurements of both sides of one test, as rows of the tables.
 
 use std::sync::Arc;
 
@@ -8,14 +8,14 @@ use cellway_units::Span;
 
 use crate::stream::{Received, Sent};
 
-/// Both views of one test, a stream each.
+/// The measurements of both sides, one entry for each stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// Between two samples.
+    /// The interval of samples.
     pub interval: Span,
-    /// What the sender saw.
+    /// The measurements of the sender.
     pub sent: Vec<Sent>,
-    /// What the receiver saw.
+    /// The measurements of the receiver.
     pub received: Vec<Received>,
 }
 
@@ -24,7 +24,7 @@ fn secs(ns: u64) -> f64 {
 }
 
 impl Received {
-    /// Goodput in bit/s: what came after the first read, over the time from it to the last.
+    /// Returns the goodput in bit/s: the bytes after the first read, over the time from it to the last.
     pub fn goodput(&self) -> Option<f64> {
         rate(self.bytes - self.first_bytes.min(self.bytes), self.last_ns.saturating_sub(self.first_ns))
     }
@@ -40,12 +40,12 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
 }
 
 impl Outcome {
-    /// Bytes that the receiver read, all streams together.
+    /// Returns the bytes that the receiver read, all streams together.
     pub fn bytes(&self) -> u64 {
         self.received.iter().map(|r| r.bytes).sum()
     }
 
-    /// Goodput of all streams together, in bit/s: from the first byte of any of them to the last of any.
+    /// Returns the goodput of all streams together, in bit/s: from the first byte of any of them to the last of any.
     pub fn goodput(&self) -> Option<f64> {
         let streams = || self.received.iter().filter(|r| r.bytes > 0);
         let first = streams().min_by_key(|r| r.first_ns)?;
@@ -53,7 +53,7 @@ impl Outcome {
         rate(self.bytes() - first.first_bytes.min(first.bytes), last.saturating_sub(first.first_ns))
     }
 
-    /// The rows: subjects `stream-1`, `stream-2`, and `total`.
+    /// Returns the rows: subjects `stream-1`, `stream-2`, and `total`.
     pub fn record(&self) -> RunRecord {
         let (mut summary, mut series) = (Rows::new(Source::Measure), Rows::new(Source::Measure));
         for (n, (received, sent)) in self.received.iter().zip(&self.sent).enumerate() {
@@ -81,7 +81,7 @@ impl Outcome {
         }
     }
 
-    /// Goodput of each full interval, with its end. The last interval is rarely full.
+    /// Returns the goodput of each full interval, with its end. The last interval is rarely full.
     fn bins(&self, received: &Received) -> Vec<(f64, f64)> {
         let width = self.interval.as_secs_f64();
         let full = (secs(received.last_ns) / width) as usize;
@@ -132,7 +132,7 @@ fn figures(subject: &Arc<str>, received: &Received, sent: &Sent, summary: &mut R
     put(&stream::SNDBUF_LIMITED, busy(sent.sndbuf_limited_ns));
 }
 
-/// Returns a function that adds figures of a subject; a value that does not exist is no row.
+/// Returns a function that adds figures of a subject; a missing value adds none.
 fn known<'a>(subject: &'a Arc<str>, rows: &'a mut Rows) -> impl FnMut(&'static Metric, Option<f64>) + 'a {
     move |metric, value| {
         if let Some(value) = value {

@@ -1,4 +1,4 @@
-//! The side that waits to be asked.
+//! The server, which waits for requests.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -15,16 +15,16 @@ use crate::tcp::TcpOptions;
 use crate::transfer::transfer;
 use crate::{Error, Limit, Outcome, Test};
 
-/// A connection must say within this time what it is.
+/// The time limit for the first octets of a connection.
 const OPENING: Duration = Duration::from_secs(1);
-/// What it asks for, and the data connections, must come within this one.
+/// The time limit for the request, and for the data connections.
 const CONNECTIONS: Duration = Duration::from_secs(10);
-/// Connections that wait unheard while another test runs.
+/// Most connections that wait while another test runs.
 const WAITING_MAX: usize = 64;
-/// How often the user is asked whether to stop.
+/// The interval between two calls of `stop`.
 const TICK: Duration = Duration::from_millis(100);
 
-/// What a server lets others do.
+/// The limits of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// The longest test.
@@ -36,7 +36,7 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 5 min, 100 GiB.
+    /// Returns 5 min and 100 GiB.
     fn default() -> Limits {
         Limits { max_time: Span::from_secs(300), max_bytes: Bytes(100 << 30) }
     }
@@ -62,17 +62,17 @@ impl Limits {
 #[derive(Debug)]
 pub struct Server {
     at: SocketAddr,
-    /// `None` only while it is made anew.
+    /// `None` only while it is replaced.
     listener: Option<TcpListener>,
-    /// Connections that were let in when the listener was made anew, and have not been heard.
+    /// Connections that were accepted when the listener was replaced, and have not been served.
     waiting: VecDeque<(TcpStream, SocketAddr)>,
-    /// What the listener hands to the connections that it accepts.
+    /// The options that accepted connections inherit from the listener.
     set: TcpOptions,
     limits: Limits,
 }
 
 impl Server {
-    /// Listens at `address`, or if there is none at all addresses of this host, IPv4 and IPv6.
+    /// Listens at `address`, or without one at all addresses of this host, IPv4 and IPv6.
     pub fn bind(address: Option<IpAddr>, port: u16, limits: Limits) -> Result<Server, Error> {
         let set = TcpOptions::default();
         let (at, listener) = match address {
@@ -83,13 +83,13 @@ impl Server {
         Ok(Server { at, listener: Some(listener), waiting: VecDeque::new(), set, limits })
     }
 
-    /// Where it listens; the port is the one that was found if 0 was asked for.
+    /// Returns the address of the listener, with the port that the kernel chose if 0 was requested.
     pub fn address(&self) -> SocketAddr {
         self.at
     }
 
-    /// Serves until `stop`, or with `once` until one test has ended, well or not. What ends without a result, be it
-    /// that somebody knocked who does not speak the protocol, is told and does not end the server.
+    /// Serves until `stop`, or with `once` until one test has ended or failed. Failures, also of connections of other
+    /// protocols, are reported and do not end the server.
     pub fn serve(
         &mut self,
         once: bool,
@@ -130,7 +130,7 @@ impl Server {
         }
     }
 
-    /// One test, from the answer to the reports.
+    /// Runs one test, from the answer to the reports.
     fn one(&mut self, control: &TcpStream, test: &Test, stop: &mut dyn FnMut() -> bool) -> Result<Outcome, Error> {
         let receives = !test.reverse;
         let options = test.options(receives);
@@ -145,18 +145,18 @@ impl Server {
             message::send(control, &Answer::Refused { reason: reason.clone() })?;
             return Err(Error::Refused { reason });
         }
-        // What must be known before the handshake: window and segment size.
+        // The options that apply before the handshake: window and segment size.
         self.fit(&TcpOptions { window: options.window, mss: options.mss, ..TcpOptions::default() })?;
         let token = token()?;
         message::send(control, &Answer::Ready { token, limits: self.limits })?;
         let data = self.streams(token, test, &options, stop)?;
-        // Now rather than after the test, when its client may already ask for the next one.
+        // Now rather than after the test, when its client may already request the next one.
         self.fit(&TcpOptions::default())?;
         message::send(control, &Answer::Go)?;
         transfer(control, &data, test, receives, self.limits, stop)
     }
 
-    /// The data connections of a test, in order.
+    /// Accepts the data connections of a test. Returns them in order.
     fn streams(
         &self,
         token: Token,
@@ -188,17 +188,17 @@ impl Server {
                 }
                 Ok(Some(Opening::Control)) => {
                     let reason = "it is busy with the test of another; try again later".to_owned();
-                    // Best effort: it is not our concern now.
+                    // Best effort: a failure does not concern the current test.
                     let _ = message::send(&stream, &Answer::Refused { reason });
                 }
-                // Whoever that is, it is not awaited.
+                // A connection of another test or protocol is dropped.
                 _ => {}
             }
         }
         Ok(data.into_iter().flatten().collect())
     }
 
-    /// The next connection, or nothing for a moment.
+    /// Returns the next connection, or `None` after a short time.
     fn accept(&self) -> Result<Option<(TcpStream, SocketAddr)>, Error> {
         let failed = |source| Error::Listen { at: self.at.to_string(), source };
         let Some(listener) = &self.listener else { return Ok(None) };
@@ -209,16 +209,16 @@ impl Server {
                 Ok(Some((stream, from)))
             }
             Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(None),
-            // It left before it was let in.
+            // It was reset before it was accepted.
             Err(e) if e.kind() == ErrorKind::ConnectionAborted => Ok(None),
             Err(e) => Err(failed(e)),
         }
     }
 
-    /// Makes the listener one that hands out these options. Buffers cannot be set back, so it is made anew.
+    /// Sets the options that accepted connections inherit. Buffers cannot be reset, so the listener is replaced.
     fn fit(&mut self, options: &TcpOptions) -> Result<(), Error> {
         if self.set != *options {
-            // Those who knocked would be turned away with the old listener.
+            // Connections in the backlog would be reset with the old listener.
             if let Some(old) = self.listener.take() {
                 let knocked = old.set_nonblocking(true).is_ok();
                 while knocked && self.waiting.len() < WAITING_MAX {
@@ -236,7 +236,7 @@ impl Server {
     }
 }
 
-/// What a connection asks for.
+/// Reads the request of a connection.
 fn ask(control: &TcpStream) -> Result<Test, Error> {
     match Opening::read(Until::new(control, OPENING)) {
         Ok(Some(Opening::Control)) => Ok(message::receive::<Ask>(control, CONNECTIONS)?.test),

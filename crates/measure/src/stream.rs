@@ -11,29 +11,29 @@ use serde::{Deserialize, Serialize};
 use crate::tcp::{TcpInfo, TcpOptions};
 use crate::{Error, Limit, Test};
 
-/// How long a call on a socket blocks before flags and clocks are looked at.
+/// The timeout of a call on a socket, between checks of flags and clocks.
 const PATIENCE: Duration = Duration::from_millis(50);
-/// Without a byte for so long, the other side or the path is dead.
+/// Without a byte for this time, the other side or the path is dead.
 const STALL: Span = Span::from_secs(20);
-/// After the end of a test by time, what is under way may still arrive for so long.
+/// The time for bytes in flight to arrive after the end of a test with a time limit.
 pub(crate) const DRAIN: Duration = Duration::from_secs(2);
 
-/// What the receiver saw of one stream. Times in nanoseconds since the test began.
+/// The measurements of the receiver of one stream. Times in nanoseconds since the test began.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Received {
     /// Bytes that were read.
     pub bytes: u64,
-    /// Bytes that the first read brought: they came before the time that is counted.
+    /// Bytes of the first read, which arrived before the measured time.
     pub first_bytes: u64,
-    /// When the first byte was read.
+    /// The time of the first read.
     pub first_ns: u64,
-    /// When the last one was.
+    /// The time of the last read.
     pub last_ns: u64,
     /// Bytes read in each interval since the test began.
     pub intervals: Vec<u64>,
 }
 
-/// One look of the sender at its connection. Counts are since the connection began.
+/// One sample of the sender's connection. Counts are since the connection began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
     /// Nanoseconds since the test began.
@@ -42,22 +42,22 @@ pub struct Sample {
     pub cwnd: u64,
     /// Smoothed round trip in nanoseconds.
     pub rtt_ns: u64,
-    /// Estimate of the kernel of the rate of delivery, in bit/s.
+    /// The kernel's estimate of the delivery rate, in bit/s.
     pub delivery_rate: u64,
-    /// Segments sent again.
+    /// Retransmitted segments.
     pub retransmissions: u64,
 }
 
-/// What the sender saw of one stream.
+/// The measurements of the sender of one stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sent {
-    /// Bytes that the kernel took.
+    /// Bytes that the kernel accepted.
     pub bytes: u64,
     /// Nanoseconds from the first write to the end of the last.
     pub took_ns: u64,
     /// One sample for each interval, and one at the end.
     pub samples: Vec<Sample>,
-    /// The least round trip in nanoseconds, where one was measured.
+    /// The least round trip in nanoseconds, if one was measured.
     pub rtt_min_ns: Option<u64>,
     /// Nanoseconds with something to send; of these limited by the receive window; by the send buffer.
     pub busy_ns: u64,
@@ -69,14 +69,14 @@ pub struct Sent {
     pub mss: u64,
 }
 
-/// What all streams of a test share on one side.
+/// The state that all streams of a test share on one side.
 pub(crate) struct Course<'a> {
     pub(crate) test: &'a Test,
     pub(crate) origin: Instant,
-    /// No test lasts longer, or moves more through one stream.
+    /// The longest time of a test, and the most bytes of one stream.
     pub(crate) most_time: Duration,
     pub(crate) most_bytes: u64,
-    /// Samples that one stream may keep.
+    /// Most samples of one stream.
     pub(crate) most_samples: usize,
     pub(crate) stop: &'a AtomicBool,
 }
@@ -86,7 +86,7 @@ impl Course<'_> {
         self.origin.elapsed().as_nanos() as u64
     }
 
-    /// When the sender stops.
+    /// Returns the time at which the sender stops.
     fn end(&self) -> Duration {
         match self.test.limit {
             Limit::Time(time) => duration(time).min(self.most_time),
@@ -103,12 +103,12 @@ pub(crate) fn duration(span: Span) -> Duration {
     Duration::from_nanos(span.as_ps() / 1000)
 }
 
-/// Whether a call only ran out of patience.
+/// Returns true if a call has only timed out.
 fn waits(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
 }
 
-/// Sends until the test ends, then waits until all has arrived or the receiver closes.
+/// Sends until the test ends, then waits until all bytes have arrived or the receiver closes.
 pub(crate) fn send(mut stream: &TcpStream, index: u32, course: &Course<'_>) -> Result<Sent, Error> {
     stream.set_write_timeout(Some(PATIENCE)).map_err(Error::peer)?;
     stream.set_read_timeout(Some(PATIENCE)).map_err(Error::peer)?;
@@ -134,7 +134,7 @@ pub(crate) fn send(mut stream: &TcpStream, index: u32, course: &Course<'_>) -> R
     sample(stream, course, &mut sent)?;
     stream.shutdown(Shutdown::Write).map_err(Error::peer)?;
     let drained = Instant::now();
-    // The receiver closes when it has seen the end, or when its own time is over.
+    // The receiver closes when it has received the end, or after its own time limit.
     loop {
         course.stopped()?;
         match stream.read(&mut [0]) {
@@ -143,13 +143,13 @@ pub(crate) fn send(mut stream: &TcpStream, index: u32, course: &Course<'_>) -> R
                 if by_time && drained.elapsed() > 2 * DRAIN + PATIENCE {
                     break;
                 }
-                // All of it may have arrived long before the other streams are done.
+                // All bytes may have arrived long before the other streams are done.
                 let acked = TcpInfo::of(stream).map_err(Error::peer)?.bytes_acked.0;
                 if acked < sent.bytes {
                     progress.check(acked)?;
                 }
             }
-            // Its end, or a reset: it did not want the rest.
+            // Its end, or a reset: it did not read the rest.
             Ok(_) | Err(_) => break,
         }
     }
@@ -172,7 +172,7 @@ fn sample(stream: &TcpStream, course: &Course<'_>, sent: &mut Sent) -> Result<()
     Ok(())
 }
 
-/// Receives until the sender ends, or the time of the test is over and what was under way had time to arrive.
+/// Receives until the sender ends, or until the time limit and the time for bytes in flight are over.
 pub(crate) fn receive(
     mut stream: &TcpStream,
     index: u32,
@@ -216,7 +216,7 @@ pub(crate) fn receive(
     }
 }
 
-/// Notices when a count has not moved for [`STALL`].
+/// Detects that a count has not changed for [`STALL`].
 struct Progress {
     count: u64,
     since: Instant,

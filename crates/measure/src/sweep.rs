@@ -1,17 +1,17 @@
-//! Many tests: every combination of lists of options, as the scripts around ttcp did it.
+//! Many tests: every combination of lists of options, as scripts around ttcp run them.
 
 use cellway_record::AxisValue;
 use cellway_units::Bytes;
 
 use crate::{Error, Test};
 
-/// Where a test lies on the axes of its sweep.
+/// The position of a test on the axes of its sweep.
 pub type Axes = Vec<(String, AxisValue)>;
 
-/// Lists of options. An empty list leaves the option as it is in `base`; a list of several values is an axis.
+/// Lists of options. An empty list keeps the option of `base`; a list of several values is an axis.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sweep {
-    /// What is common to all tests.
+    /// The options of all tests.
     pub base: Test,
     /// Receive windows.
     pub window: Vec<Bytes>,
@@ -27,11 +27,11 @@ pub struct Sweep {
     pub mss: Vec<Bytes>,
 }
 
-/// The most tests of a sweep.
+/// Most tests of a sweep.
 const TESTS_MAX: usize = 10_000;
 
 impl Sweep {
-    /// All combinations, the last list turning fastest, each checked.
+    /// Returns all combinations, the last list varying fastest, each checked.
     pub fn tests(&self) -> Result<Vec<(Axes, Test)>, Error> {
         let lists = [
             self.window.len(),

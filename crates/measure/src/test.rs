@@ -1,4 +1,4 @@
-//! One test: what is moved, how, and for how long.
+//! One test: its size, its options, and its duration.
 
 use cellway_units::{Bytes, Rate, Span};
 use serde::{Deserialize, Serialize};
@@ -6,24 +6,24 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 use crate::tcp::TcpOptions;
 
-/// The port on which a server waits unless told otherwise.
+/// The default port of a server.
 pub const DEFAULT_PORT: u16 = 5101;
-/// Streams of one test.
+/// Most streams of one test.
 const STREAMS_MAX: u32 = 128;
 /// The largest single write.
 const WRITE_MAX: Bytes = Bytes(16 << 20);
-/// Samples of all streams of a test together, so that what is kept and told stays small.
+/// Most samples of all streams of a test together, which bounds memory and reports.
 pub(crate) const SAMPLES_MAX: u64 = 50_000;
 /// The shortest interval between two samples.
 const INTERVAL_MIN: Span = Span::from_ms(10);
 
-/// When a test ends.
+/// The end of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Limit {
     /// The sender stops after this time.
     Time(#[serde(with = "crate::text")] Span),
-    /// The sender stops after so many bytes, all streams together.
+    /// The sender stops after this number of bytes, all streams together.
     Bytes(#[serde(with = "crate::text")] Bytes),
 }
 
@@ -31,9 +31,9 @@ pub enum Limit {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Test {
-    /// When it ends.
+    /// Its end.
     pub limit: Limit,
-    /// Connections side by side.
+    /// The number of parallel connections.
     pub streams: u32,
     /// Bytes of one write.
     #[serde(with = "crate::text")]
@@ -52,7 +52,7 @@ pub struct Test {
     /// Bound on the rate of each stream.
     #[serde(with = "crate::text::option")]
     pub pace: Option<Rate>,
-    /// Whether the server sends.
+    /// Set if the server sends.
     pub reverse: bool,
     /// Time between two samples of the series.
     #[serde(with = "crate::text")]
@@ -60,7 +60,7 @@ pub struct Test {
 }
 
 impl Default for Test {
-    /// 10 s of one stream in writes of 128 KiB.
+    /// Returns 10 s of one stream in writes of 128 KiB.
     fn default() -> Test {
         Test {
             limit: Limit::Time(Span::from_secs(10)),
@@ -78,7 +78,7 @@ impl Default for Test {
 }
 
 impl Test {
-    /// Whether the numbers make sense; what the kernel thinks of the options shows when it is asked.
+    /// Checks the numbers; the kernel checks the options when they are set.
     pub fn check(&self) -> Result<(), Error> {
         let wrong = |what, given: String, accepted: String| Err(Error::Range { what, given, accepted });
         if !(1..=STREAMS_MAX).contains(&self.streams) {
@@ -105,7 +105,7 @@ impl Test {
         }
     }
 
-    /// The options of the side that receives, or of the one that sends.
+    /// Returns the options of the side that receives, or of the one that sends.
     pub(crate) fn options(&self, receives: bool) -> TcpOptions {
         let sends = !receives;
         TcpOptions {
@@ -113,13 +113,13 @@ impl Test {
             mss: self.mss,
             send_buffer: self.send_buffer.filter(|_| sends),
             congestion: self.congestion.clone().filter(|_| sends),
-            // The last segment of a window that is no multiple of the MSS is sent at once, as with a large write.
+            // Without it the last segment of a window that is no multiple of the MSS would wait.
             no_delay: sends,
             pace: self.pace.filter(|_| sends),
         }
     }
 
-    /// The part of the bytes that stream `index` moves; `None` if time is the limit.
+    /// Returns the bytes that stream `index` moves; `None` if the limit is a time.
     pub(crate) fn share(&self, index: u32) -> Option<u64> {
         let Limit::Bytes(Bytes(all)) = self.limit else { return None };
         let streams = u64::from(self.streams);

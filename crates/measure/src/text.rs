@@ -1,4 +1,4 @@
-//! Quantities in messages: as text with their unit, which is exact.
+//! Quantities in messages: text with their unit, which is exact.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -13,7 +13,7 @@ pub(crate) fn deserialize<'de, T: FromStr<Err: Display>, D: Deserializer<'de>>(f
     String::deserialize(from)?.parse().map_err(de::Error::custom)
 }
 
-/// The same, where there may be none.
+/// Optional quantities.
 pub(crate) mod option {
     use super::*;
 

@@ -1,4 +1,4 @@
-//! The data of one test, from the side of one host: a thread for each stream, and an eye on the other side.
+//! The data of one test, on one host: a thread for each stream, and a watch on the control connection.
 
 use std::io::ErrorKind;
 use std::net::TcpStream;
@@ -11,12 +11,12 @@ use crate::stream::{self, Course, DRAIN};
 use crate::test::SAMPLES_MAX;
 use crate::{Error, Limits, Outcome, Test};
 
-/// How often the control connection and the user are looked at.
+/// The interval of checks of the control connection and of `stop`.
 const TICK: Duration = Duration::from_millis(50);
-/// How long the other side may take for its report after this one is done.
+/// The time limit for the report of the other side, after this one is done.
 const REPORT: Duration = Duration::from_secs(30);
 
-/// Moves the data and exchanges reports. `stop` is asked several times a second whether to give up.
+/// Moves the data and exchanges reports. `stop` is called several times a second; it returns true to cancel the test.
 pub(crate) fn transfer(
     control: &TcpStream,
     data: &[TcpStream],
@@ -44,7 +44,7 @@ pub(crate) fn transfer(
         all(data, &flag, each, || watch.look(stop)).map(Report::Sent)
     };
     if let Some(cause) = watch.cause {
-        // Best effort: the other side may well be gone.
+        // Best effort: the other side may have disconnected.
         let _ = message::send(control, &Report::Failed { reason: cause.to_string() });
         return Err(cause);
     }
@@ -56,7 +56,7 @@ pub(crate) fn transfer(
         }
     };
     message::send(control, &own)?;
-    // Whoever receives closes the data connections, upon which the sender reports.
+    // The receiver closes the data connections, upon which the sender reports.
     for stream in data.iter().filter(|_| receives) {
         let _ = stream.shutdown(std::net::Shutdown::Both);
     }
@@ -75,7 +75,7 @@ pub(crate) fn transfer(
     }
 }
 
-/// Runs `each` on a thread per stream; the first error ends all. `look` says from time to time whether to stop.
+/// Runs `each` on a thread per stream; the first error ends all. `look` is called repeatedly, and returns true to stop.
 fn all<T: Send>(
     data: &[TcpStream],
     flag: &AtomicBool,
@@ -104,7 +104,7 @@ fn all<T: Send>(
         for thread in threads {
             match thread.join() {
                 Ok(Ok(result)) => results.push(result),
-                // Those that were only told to stop do not hide the reason.
+                // Streams that were only stopped do not hide the reason.
                 Ok(Err(Error::Stopped)) => first = first.or(Some(Error::Stopped)),
                 Ok(Err(error)) if matches!(first, None | Some(Error::Stopped)) => first = Some(error),
                 Ok(Err(_)) => {}
@@ -115,7 +115,7 @@ fn all<T: Send>(
     })
 }
 
-/// What comes over the control connection in the meantime.
+/// The messages of the control connection meanwhile.
 struct Watch<'a> {
     control: &'a TcpStream,
     peer: Option<Report>,
@@ -123,7 +123,7 @@ struct Watch<'a> {
 }
 
 impl Watch<'_> {
-    /// Waits a moment; whether to stop.
+    /// Waits for a short time. Returns true to stop.
     fn look(&mut self, stop: &mut dyn FnMut() -> bool) -> bool {
         if self.cause.is_some() {
             thread::sleep(TICK / 10);
@@ -137,7 +137,7 @@ impl Watch<'_> {
             thread::sleep(TICK);
             return false;
         }
-        // A timeout of 0 is the only one that is refused.
+        // Only a timeout of 0 is refused.
         let _ = self.control.set_read_timeout(Some(TICK));
         match self.control.peek(&mut [0]) {
             Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted) => {}

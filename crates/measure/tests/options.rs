@@ -1,4 +1,4 @@
-//! Options and figures of the kernel's TCP, over loopback.
+//! Options and statistics of the kernel's TCP, over loopback.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -25,8 +25,8 @@ fn listen(options: &TcpOptions) -> TcpListener {
     listener.into()
 }
 
-/// Sends `total` bytes to a receiver that holds its window at `window`. Returns the windows that the sender sees after each
-/// write of the second half, and the one that an answer carries when the receiver has read everything.
+/// Sends `total` bytes to a receiver that holds its window at `window`. Returns the peer's window at the sender after
+/// each write of the second half, and the one that an answer carries when the receiver has read everything.
 fn windows_seen(window: Bytes, total: usize) -> (Vec<u64>, u64) {
     let receiver = TcpOptions { window: Some(window), ..TcpOptions::default() };
     let listener = listen(&receiver);
@@ -61,16 +61,16 @@ fn windows_seen(window: Bytes, total: usize) -> (Vec<u64>, u64) {
     (seen, last)
 }
 
-/// Holding is not a guarantee: what arrives between two reads can make the kernel forget the clamp, and then a larger
-/// window stands until the next ones have been used up. On loopback 1 run in about 20 had that in its second half, with
-/// 12 % above 1 MiB.
+/// There is no guarantee: segments between two reads can make the kernel reset the clamp, and then a larger window is
+/// in effect until it has been used up. On loopback 1 run in about 20 had that in its second half, with 12 % above 1
+/// MiB.
 #[test]
 fn the_window_is_held() {
     for window in [8 << 10, 64 << 10, 1 << 20] {
         let (seen, last) = windows_seen(Bytes(window), (window as usize * 256).min(64 << 20));
         let above = seen.iter().filter(|&&w| w > window).count();
         let largest = seen.iter().max().copied().unwrap_or_default();
-        // Without holding, the kernel's own window stands above W for good.
+        // Without holding, the kernel's own window remains above W.
         assert!(above * 10 < seen.len(), "{window}: {above} of {} above, up to {largest}", seen.len());
         // While the receiver does not run, every window is 0: only the last one must be open.
         assert!(last > window / 2, "{window}: {last} at the end");

@@ -43,7 +43,7 @@ impl Running {
         run(&self.at.ip().to_string(), self.at.port(), test, &mut || false)
     }
 
-    /// Ends the server; what it said of each visit.
+    /// Ends the server; returns its messages about each connection.
     fn end(mut self) -> Vec<String> {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.take().unwrap().join().unwrap()
@@ -106,7 +106,7 @@ fn a_pace_holds() {
         mss: Some(Bytes(1460)),
         limit: Limit::Time(Span::from_secs(2)),
         interval: Span::from_ms(500),
-        // What waits in the buffer at the end is not to take longer than the test.
+        // Bytes in the buffer at the end must not take longer than the test.
         send_buffer: Some(Bytes(256 << 10)),
         ..Test::default()
     };
@@ -184,7 +184,7 @@ fn garbage_is_turned_away_and_the_server_goes_on() {
     assert!(told[2].contains("4294967295 B") && told[7] == "1000 B", "{told:?}");
 }
 
-/// The client goes away in the middle: the server says so, and serves the next.
+/// The client disconnects during the test: the server reports it, and serves the next.
 #[test]
 fn a_client_that_dies_does_not_hold_the_server() {
     let server = Running::start("127.0.0.1", Limits::default());
@@ -204,7 +204,7 @@ fn a_client_that_dies_does_not_hold_the_server() {
     assert!([0, 2].iter().all(|&i: &usize| told[i].contains("other side") || told[i].contains("ended")), "{told:?}");
 }
 
-/// The server is one that answers and then goes away without a word.
+/// The server answers and then disconnects.
 #[test]
 fn a_server_that_dies_does_not_hold_the_client() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -16,7 +16,7 @@ pub struct RunDelay {
 }
 
 impl RunDelay {
-    /// Opens the run delay of the present thread; `None` where the kernel does not count it (`CONFIG_SCHED_INFO`).
+    /// Opens the run delay of the calling thread; `None` if the kernel does not count it (`CONFIG_SCHED_INFO`).
     #[must_use]
     pub fn of_this_thread() -> Option<Self> {
         let this = Self { file: File::open("/proc/thread-self/schedstat").ok()? };

@@ -1,4 +1,4 @@
-//! A program that was started in a namespace.
+//! A program that runs in a namespace.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -14,21 +14,20 @@ use super::proc::{Stat, pids};
 use super::raw;
 use super::terminal::Terminal;
 
-/// How long a program has to end when it is dropped.
+/// The time that a program has to exit when it is dropped.
 const GRACE: Duration = Duration::from_millis(500);
 
 /// The process group of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Group {
-    /// One of its own: it and what it starts can be ended together, and the terminal's signals do
-    /// not reach it.
+    /// One of its own: it and its children can be ended together, and the terminal's signals do not reach it.
     Own,
-    /// Ours: for a shell or another program that the user talks to. The terminal's signals go to it
-    /// and to us, and job control works.
+    /// That of this process: for a shell or another interactive program. The terminal's signals reach both processes,
+    /// and job control works.
     Foreground,
 }
 
-/// A running program. Readable (as a descriptor) once it ended. Dropping it ends it.
+/// A running program. Readable (as a descriptor) once it has exited. Dropping it ends it.
 #[derive(Debug)]
 pub struct Child {
     process: std::process::Child,
@@ -40,7 +39,7 @@ pub struct Child {
 }
 
 impl Child {
-    /// Starts it on the present thread, to which it is tied.
+    /// Starts it on the calling thread, to which it is tied.
     pub(super) fn start(mut command: Command, group: Group) -> io::Result<Self> {
         let terminal = match group {
             Group::Own => {
@@ -63,31 +62,31 @@ impl Child {
         Ok(Self { process, pid, watch, group, terminal, status: None })
     }
 
-    /// Its process number.
+    /// Returns its process number.
     #[must_use]
     pub fn id(&self) -> u32 {
         self.process.id()
     }
 
-    /// Its input, if the command asked for a pipe; once.
+    /// Returns its input, once, if the command has a pipe for it.
     pub fn take_stdin(&mut self) -> Option<ChildStdin> {
         self.process.stdin.take()
     }
 
-    /// Its output, if the command asked for a pipe; once.
+    /// Returns its output, once, if the command has a pipe for it.
     pub fn take_stdout(&mut self) -> Option<ChildStdout> {
         self.process.stdout.take()
     }
 
-    /// Its error output, if the command asked for a pipe; once.
+    /// Returns its error output, once, if the command has a pipe for it.
     pub fn take_stderr(&mut self) -> Option<ChildStderr> {
         self.process.stderr.take()
     }
 
-    /// Its status if it has ended.
+    /// Returns its status if it has exited.
     ///
     /// # Errors
-    /// It cannot be waited for: something else in this process did.
+    /// It cannot be waited for, as another part of this process has done so.
     pub fn try_wait(&mut self) -> io::Result<Option<ExitStatus>> {
         if self.status.is_none() {
             self.status = self.process.try_wait()?;
@@ -96,7 +95,7 @@ impl Child {
         Ok(self.status)
     }
 
-    /// Waits until it ends.
+    /// Waits until it exits.
     ///
     /// # Errors
     /// As [`Child::try_wait`].
@@ -110,13 +109,13 @@ impl Child {
         Ok(status)
     }
 
-    /// Sends a signal to it, and to its group if that is its own. Nothing if it has ended.
+    /// Sends a signal to it, and to its group if that is its own. It has no effect after the exit.
     ///
     /// # Errors
     /// Not permitted: it changed its user.
     pub fn signal(&self, signal: Signal) -> io::Result<()> {
         if self.status.is_some() {
-            // Its number may be another's by now.
+            // Its number may belong to another process by now.
             return Ok(());
         }
         match self.group {
@@ -126,9 +125,8 @@ impl Child {
         Ok(())
     }
 
-    /// Ends it and what is left of its group: SIGTERM, and SIGKILL to those that are there after
-    /// `grace`. What left the group, or outlived a program that was waited for, is ended with the
-    /// namespace. Returns its status.
+    /// Ends it and the rest of its group: SIGTERM, and SIGKILL to processes that exist after `grace`. Processes that
+    /// left the group, or outlived a program that was waited for, end with the namespace. Returns its status.
     ///
     /// # Errors
     /// As [`Child::try_wait`].
@@ -136,10 +134,10 @@ impl Child {
         if let Some(status) = self.status {
             return Ok(status);
         }
-        // The status is fetched last: until then its number, which is that of the group, is its own.
+        // The status is fetched last: until then its number, which is that of the group, is not reused.
         let _ = self.signal(Signal::TERM);
         if self.group == Group::Foreground {
-            // A shell that talks to a user ignores SIGTERM.
+            // An interactive shell ignores SIGTERM.
             let _ = self.signal(Signal::HUP);
         }
         let _ = self.signal(Signal::CONT);
@@ -177,7 +175,7 @@ impl AsFd for Child {
 
 impl Drop for Child {
     fn drop(&mut self) {
-        // Nobody is left to tell.
+        // There is no caller left to report an error to.
         let _ = self.end(GRACE);
     }
 }

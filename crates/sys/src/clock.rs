@@ -1,9 +1,9 @@
-//! The wall clock of a run.
+//! The real-time clock of a run.
 
 use rustix::thread::clock_nanosleep_absolute;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
-/// `CLOCK_MONOTONIC` in nanoseconds: the time line of all deadlines here.
+/// Returns `CLOCK_MONOTONIC` in nanoseconds: the clock of all deadlines here.
 #[must_use]
 pub fn now_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);

@@ -1,4 +1,4 @@
-//! Packets that the kernel drops at a socket because nobody reads them in time.
+//! Packets that the kernel drops at a socket because the process does not read them in time.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -53,7 +53,7 @@ mod tests {
     #[test]
     fn a_counter_that_wraps_goes_on() {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-        // As if the kernel had counted 2^32 - 5 before: it now says 0.
+        // As if the kernel had counted 2^32 - 5 before: its counter is now 0.
         let mut drops = Drops { total: 7, last: u32::MAX - 4 };
         assert_eq!(drops.update(&socket).unwrap(), 12);
     }

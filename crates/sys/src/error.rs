@@ -1,14 +1,14 @@
-//! What can go wrong between the emulator and Linux.
+//! Errors of the interface to Linux.
 
 use std::io;
 
 use super::Obstacle;
 
-/// A refusal of the system, with what was asked and of whom.
+/// An error of the system, with the operation and its object.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SysError {
-    /// Namespaces or TUN devices cannot be had here.
+    /// Namespaces or TUN devices are not available here.
     #[error("this machine cannot emulate: {}", list(.0))]
     Unsupported(Vec<Obstacle>),
     /// A namespace could not be made.
@@ -16,9 +16,9 @@ pub enum SysError {
     Namespace {
         /// Its name.
         name: String,
-        /// What was tried.
+        /// The operation.
         step: &'static str,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// A kernel setting was refused.
@@ -30,7 +30,7 @@ pub enum SysError {
         key: String,
         /// The value.
         value: String,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// A line for `ip -batch` was refused.
@@ -40,7 +40,7 @@ pub enum SysError {
         namespace: String,
         /// The line.
         line: String,
-        /// What `ip` said.
+        /// The message of `ip`.
         message: String,
     },
     /// A program could not be started.
@@ -50,13 +50,13 @@ pub enum SysError {
         namespace: String,
         /// The program.
         program: String,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The name of a device is not one.
+    /// An invalid name of a device.
     #[error("`{0}` cannot name a device: 1 to 15 characters without space, slash, colon or per cent sign are accepted")]
     DeviceName(String),
-    /// An address prefix is not one.
+    /// An invalid address prefix.
     #[error("`{0}` is not an address with a prefix length, such as 10.0.0.1/24 or fd00::1/64")]
     Prefix(String),
     /// IPv6 on a device of a small MTU.
@@ -67,30 +67,30 @@ pub enum SysError {
         /// Its MTU in bytes.
         mtu: u32,
     },
-    /// A TUN device was refused.
+    /// A TUN device could not be made.
     #[error("TUN device `{device}`: cannot {step}: {source}")]
     Tun {
         /// The device.
         device: String,
-        /// What was tried.
+        /// The operation.
         step: &'static str,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// The program could not be run again in a user namespace.
     #[error("cannot enter a user namespace: {step}: {source}")]
     Reenter {
-        /// What was tried.
+        /// The operation.
         step: &'static str,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// Descriptors could not be watched, or signals not be caught.
+    /// Descriptors could not be polled, or signals not be caught.
     #[error("cannot {what}: {source}")]
     Watch {
-        /// What was tried.
+        /// The operation.
         what: &'static str,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
 }

@@ -33,23 +33,23 @@ fn memory(name: &str) -> io::Result<File> {
 }
 
 impl Parcel {
-    /// Makes one without data and descriptors.
+    /// Creates a parcel without data and descriptors.
     ///
     /// # Errors
     /// There is no memory or no descriptor left.
     pub fn new() -> io::Result<Parcel> {
         Ok(Parcel { data: memory("handover")?, list: memory("handover-list")?, fds: Vec::new() })
     }
-    /// The data, to be written by the process that hands over, and read from its beginning by the next program.
+    /// Returns the data, which the process that hands over writes, and the next program reads from the beginning.
     pub fn data(&mut self) -> &mut File {
         &mut self.data
     }
-    /// Adds a descriptor; returns its place, with which the next program takes it.
+    /// Adds a descriptor. Returns its index, with which the next program takes it.
     pub fn add(&mut self, fd: impl Into<OwnedFd>) -> u32 {
         self.fds.push(Some(fd.into()));
         self.fds.len() as u32 - 1
     }
-    /// Takes the descriptor at a place.
+    /// Takes the descriptor at an index.
     ///
     /// # Errors
     /// There is none, or it was taken.
@@ -57,7 +57,7 @@ impl Parcel {
         let fd = self.fds.get_mut(place as usize).and_then(Option::take);
         fd.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, format!("no descriptor at place {place}")))
     }
-    /// Goes back to the beginning of the data, to read it.
+    /// Seeks to the beginning of the data, to read it.
     ///
     /// # Errors
     /// The kernel refuses it.
@@ -73,8 +73,8 @@ impl Parcel {
             Ok(never) => match never {},
             Err(error) => {
                 self.inherit(FdFlags::CLOEXEC);
-                // The standard library has set it to end the process, for the next program.
-                // SAFETY: ignoring a signal has no requirements.
+                // The standard library has reset it to its default, for the next program. SAFETY: ignoring a signal has
+                // no requirements.
                 unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
                 error
             }
@@ -93,8 +93,7 @@ impl Parcel {
         let numbers = format!("{} {}", self.data.as_raw_fd(), self.list.as_raw_fd());
         Err(Command::new(program).args(arguments).env(VARIABLE, numbers).exec())
     }
-    /// Sets the flags of all descriptors. Those that are closed already are errors of the caller, which the kernel reports
-    /// where they are used.
+    /// Sets the flags of all descriptors. Closed ones are errors of the caller, which the kernel reports at their use.
     fn inherit(&self, flags: FdFlags) {
         let fds = self.fds.iter().flatten().map(AsFd::as_fd);
         for fd in fds.chain([self.data.as_fd(), self.list.as_fd()]) {
@@ -102,11 +101,11 @@ impl Parcel {
         }
     }
 
-    /// Returns the parcel that the program before has handed to this process; none if there is none, or if it was returned
-    /// before.
+    /// Returns the parcel that the previous program has handed to this process; `None` if there is none, or if it was
+    /// returned before.
     ///
     /// # Errors
-    /// The environment variable is set, and not by [`Parcel::exec`].
+    /// The environment variable is set, but not by [`Parcel::exec`].
     pub fn received() -> io::Result<Option<Parcel>> {
         static RETURNED: AtomicBool = AtomicBool::new(false);
         if RETURNED.swap(true, Ordering::Relaxed) {
@@ -117,8 +116,8 @@ impl Parcel {
         let numbers = numbers.to_str().and_then(|text| text.split_once(' ')).ok_or_else(wrong)?;
         let number = |text: &str| text.parse::<RawFd>().ok().filter(|&fd| fd > 2).ok_or_else(wrong);
         let open = |fd: RawFd| {
-            // SAFETY: nothing else in this process has these descriptors, as they were open when it began; one that is not
-            // such a file is given up below, unused.
+            // SAFETY: nothing else in this process has these descriptors, as they were open when it began; one that is
+            // not such a file is forgotten below, unused.
             let file = unsafe { File::from_raw_fd(fd) };
             match fcntl_get_seals(&file) {
                 Ok(seals) if seals.contains(SEALS) => Ok(file),
@@ -134,8 +133,8 @@ impl Parcel {
         list.read_to_end(&mut octets)?;
         let (fds, []) = octets.as_chunks::<{ size_of::<RawFd>() }>() else { return Err(wrong()) };
         let fds = fds.iter().map(|fd| RawFd::from_ne_bytes(*fd));
-        // SAFETY: the program before has left these open for this one, as the sealed list says; nothing else in this process
-        // has them, and they are taken once.
+        // SAFETY: the previous program has left these open for this one, as the sealed list shows; nothing else in this
+        // process has them, and they are taken once.
         let fds = fds.map(|fd| (fd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(fd) })).collect();
         let parcel = Parcel { data, list, fds };
         parcel.inherit(FdFlags::CLOEXEC);
@@ -161,7 +160,7 @@ mod tests {
         let (reader, writer) = io::pipe().unwrap();
         drop(reader);
         assert_eq!({ writer }.write(&[0]).unwrap_err().kind(), io::ErrorKind::BrokenPipe);
-        // Its descriptors can be handed over in another one.
+        // Its descriptors can be handed over in another parcel.
         let mut parcel = Parcel::new().unwrap();
         parcel.data().write_all(b"what is handed over").unwrap();
         let other = parcel.add(tempfile::tempfile().unwrap());

@@ -1,26 +1,26 @@
-//! The program `ip` of iproute2: the most dependable way to configure devices.
+//! The program `ip` of iproute2: the most reliable way to configure devices.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// Where a program is. An ordinary user often has no `sbin` in the path.
+/// Returns the path of a program. The PATH of an ordinary user often lacks `sbin`.
 pub fn find_program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let more = ["/usr/sbin", "/sbin", "/usr/local/sbin", "/usr/bin", "/bin"].map(PathBuf::from);
     std::env::split_paths(&path).chain(more).map(|folder| folder.join(name)).find(|file| file.is_file())
 }
 
-/// Why `ip` did not do it.
+/// An error of `ip`.
 #[derive(Debug)]
 pub(super) enum Refusal {
-    /// This line was refused; those before it are done.
+    /// This line was refused; those before it are executed.
     Line { line: String, message: String },
-    /// It did not run.
+    /// It could not be started.
     Start(io::Error),
 }
 
-/// Gives `lines` to `ip -batch -`, in the namespace of the present thread.
+/// Passes `lines` to `ip -batch -`, in the namespace of the calling thread.
 pub(super) fn batch(lines: &str) -> Result<(), Refusal> {
     let program = find_program("ip").ok_or_else(|| {
         let hint = "the program `ip` is missing: install the package iproute2";
@@ -46,7 +46,7 @@ pub(super) fn batch(lines: &str) -> Result<(), Refusal> {
     Err(Refusal::Line { line, message })
 }
 
-/// `ip` ends its complaint with "Command failed -:N", N counted from 1.
+/// Returns the refused line and the message. `ip` ends its message with "Command failed -:N", N counted from 1.
 fn refused(lines: &str, complaint: &str) -> (String, String) {
     let number =
         complaint.lines().find_map(|line| line.trim().strip_prefix("Command failed -:")?.parse::<usize>().ok());

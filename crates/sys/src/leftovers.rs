@@ -1,8 +1,8 @@
 //! Programs that outlive the run that started them.
 //!
-//! The kernel ends the direct children of a run that was killed, and removes its devices and
-//! namespaces with their last holder. What those children started may stay. All of them carry a mark
-//! in their environment, by which they are found: at the end of an orderly run, or at the next start.
+//! The kernel ends the direct children of a run that was killed, and removes its devices and namespaces with their last
+//! holder. The programs that those children started may stay. All of them have a mark in their environment, by which
+//! they are found: at the end of an orderly run, or at the next start.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -18,10 +18,10 @@ pub(super) const OWNER: &str = "CELLWAY_OWNER";
 /// The variable that numbers the namespaces of an owner.
 pub(super) const NAMESPACE: &str = "CELLWAY_NAMESPACE";
 
-/// After SIGKILL, how long to wait for the kernel to take a process away.
+/// The time to wait for the kernel to remove a process after SIGKILL.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// A process that starts programs: its number and its start, as numbers are used again.
+/// A process that starts programs: its number and its start, as numbers are reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Owner {
     pid: i32,
@@ -29,20 +29,20 @@ pub struct Owner {
 }
 
 impl Owner {
-    /// This process; none where `/proc` is not mounted or shows another set of processes.
+    /// Returns this process; `None` if `/proc` is not mounted or shows another set of processes.
     #[must_use]
     pub fn this() -> Option<Self> {
         let stat = Stat::this()?;
         (stat.pid.unsigned_abs() == std::process::id()).then_some(Self { pid: stat.pid, start: stat.start })
     }
 
-    /// The number of its process.
+    /// Returns the number of its process.
     #[must_use]
     pub fn pid(self) -> i32 {
         self.pid
     }
 
-    /// Whether it still runs.
+    /// Returns true if it still runs.
     #[must_use]
     pub fn exists(self) -> bool {
         Stat::of(self.pid).is_some_and(|stat| stat.start == self.start && stat.alive())
@@ -71,7 +71,7 @@ pub struct Leftover {
     pub pid: i32,
     /// Its command line.
     pub command: String,
-    /// Who started it, or started who did.
+    /// The process that started it, directly or not.
     pub owner: Owner,
 }
 
@@ -83,22 +83,22 @@ pub(super) struct Mark {
 }
 
 impl Mark {
-    /// Of process `pid`, if it has one and we may look.
+    /// Returns the mark of process `pid`, if it has one and is readable.
     fn of(pid: i32) -> Option<Self> {
         let [owner, namespace] = environment(pid, [OWNER, NAMESPACE])?;
         Some(Self { owner: owner?.parse().ok()?, namespace: namespace.and_then(|number| number.parse().ok()) })
     }
 }
 
-/// Ends the programs of owners that no longer exist and says which they were. To be called before a
-/// run; programs of owners that still run are left alone, as are we and those who started us.
+/// Ends the programs of owners that no longer exist, and returns them. To be called before a run; programs of owners
+/// that still run are left alone, as are this process and its ancestors.
 #[must_use]
 pub fn clear_leftovers() -> Vec<Leftover> {
     hunt(Duration::from_millis(500), |mark, _| !mark.owner.exists())
 }
 
-/// Ends all marked processes that `wanted` names: SIGTERM, and SIGKILL to those that are there after
-/// `grace`. Looks again until there are none, so that what they start meanwhile does not escape.
+/// Ends all marked processes for which `wanted` returns true: SIGTERM, and SIGKILL to those that exist after `grace`.
+/// Repeats the search until it finds none, so that processes that they start meanwhile do not escape.
 pub(super) fn hunt(grace: Duration, wanted: impl Fn(Mark, &BTreeSet<i32>) -> bool) -> Vec<Leftover> {
     if Owner::this().is_none() {
         return Vec::new();
@@ -122,7 +122,7 @@ pub(super) fn hunt(grace: Duration, wanted: impl Fn(Mark, &BTreeSet<i32>) -> boo
             }
             left = true;
             found.entry(pid).or_insert_with(|| Leftover { pid, command: command_line(pid), owner: mark.owner });
-            // It may have ended since; that is what is wanted.
+            // It may have ended since, which is the intention.
             if start.elapsed() >= grace {
                 let _ = pidfd_send_signal(&process, Signal::KILL);
             } else if asked.insert(pid) {
@@ -137,7 +137,7 @@ pub(super) fn hunt(grace: Duration, wanted: impl Fn(Mark, &BTreeSet<i32>) -> boo
     }
 }
 
-/// This process and those it descends from.
+/// Returns this process and its ancestors.
 fn ourselves() -> BTreeSet<i32> {
     let mut line = BTreeSet::new();
     let mut next = Stat::this();

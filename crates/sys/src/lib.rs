@@ -1,8 +1,8 @@
 //! Linux interfaces for the emulator, the gateway and measurements: network namespaces and the programs in them, TUN
-//! devices, waiting with nanosecond deadlines, privileges, signals, options of TCP, and what a crash leaves behind.
+//! devices, waiting with nanosecond deadlines, privileges, signals, options of TCP, and the cleanup after a crash.
 //!
-//! Nothing here has a name under `/run` or anywhere else: the kernel removes a namespace and its
-//! devices with the last process, socket or descriptor that holds them.
+//! Nothing here has a name under `/run` or elsewhere: the kernel removes a namespace and its devices with the last
+//! process, socket or descriptor that holds them.
 //!
 //! ```no_run
 //! use std::process::Command;

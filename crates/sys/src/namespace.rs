@@ -1,4 +1,4 @@
-//! Network namespaces, each held by a thread that lives in it.
+//! Network namespaces, each held by a thread in it.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -15,12 +15,12 @@ use super::leftovers::{NAMESPACE, OWNER, hunt};
 use super::reenter::INSIDE;
 use super::{Leftover, Owner, SysError, ip, listening, overlay, raw, sysctl};
 
-/// How long programs have to end when a namespace is dropped.
+/// The time that programs have to exit when a namespace is dropped.
 const GRACE: Duration = Duration::from_millis(500);
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// Runs closures in a namespace, from wherever it is held. The namespace ends only when no handle is left.
+/// Runs closures in a namespace, from any thread. The namespace exists until the last handle is dropped.
 #[derive(Clone, Debug)]
 pub struct NamespaceHandle {
     jobs: Sender<Job>,
@@ -34,7 +34,7 @@ impl NamespaceHandle {
     pub fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
         let (answer, result) = channel::<Result<T, Box<dyn Any + Send>>>();
         let job: Job = Box::new(move || {
-            // The caller waits for it, so it is there.
+            // The caller waits for it, so the receiver exists.
             let _ = answer.send(catch_unwind(AssertUnwindSafe(work)));
         });
         let sent = self.jobs.send(job).is_ok();
@@ -48,14 +48,14 @@ impl NamespaceHandle {
 
 /// A network namespace: its own devices, addresses, routes, ports and kernel settings.
 ///
-/// A thread in it does what must be done inside. The namespace has no name in the file system: it
-/// goes when the thread, the programs in it and the sockets opened in it are gone. Dropping it ends
-/// all programs that were started in it, and what they started.
+/// A thread in it executes the operations that must run inside. The namespace has no name in the file system: it ends
+/// with the thread, the programs in it and the sockets opened in it. Dropping it ends all programs that were started in
+/// it, and those that they started.
 #[derive(Debug)]
 pub struct Namespace {
     name: String,
     number: u64,
-    /// None once it ends.
+    /// `None` once it ends.
     jobs: Option<Sender<Job>>,
     thread: Option<JoinHandle<()>>,
     refused: Vec<String>,
@@ -63,11 +63,10 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    /// A new, empty namespace: loopback is up, packets are forwarded, nothing is sent that nobody
-    /// asked for.
+    /// Creates an empty namespace: loopback is up, packets are forwarded, and the kernel sends no packets of its own.
     ///
     /// # Errors
-    /// Not permitted ([`super::support`] says why), or a kernel setting that is needed is refused.
+    /// Not permitted ([`super::support`] returns the reason), or the kernel refuses a required setting.
     pub fn new(name: &str) -> Result<Self, SysError> {
         let mut this = Self::start(name)?;
         this.run(raw::unshare_network).map_err(|source| SysError::Namespace {
@@ -80,7 +79,7 @@ impl Namespace {
         Ok(this)
     }
 
-    /// The namespace of the caller, as it is. Nothing in it is changed.
+    /// Returns the namespace of the caller. Nothing in it is changed.
     ///
     /// # Errors
     /// No thread can be started.
@@ -105,20 +104,20 @@ impl Namespace {
         })
     }
 
-    /// Its name, for messages.
+    /// Returns its name, for messages.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Kernel settings that were refused and can be missed, in words. Such as larger TCP buffers.
+    /// Returns messages about optional kernel settings that were refused, such as larger TCP buffers.
     #[must_use]
     pub fn refused(&self) -> &[String] {
         &self.refused
     }
 
-    /// Runs `work` on the thread of the namespace and waits for it. Sockets that it opens belong to
-    /// the namespace, wherever they are used.
+    /// Runs `work` on the thread of the namespace and waits for it. Sockets that it opens belong to the namespace,
+    /// whichever thread uses them.
     ///
     /// # Panics
     /// If `work` does; the namespace survives.
@@ -129,16 +128,16 @@ impl Namespace {
         self.handle().run(work)
     }
 
-    /// Runs closures in it from elsewhere.
+    /// Returns a handle that runs closures in it from other threads.
     ///
     /// # Panics
-    /// Never: there is a thread until the namespace is dropped.
+    /// Never: the thread exists until the namespace is dropped.
     #[must_use]
     pub fn handle(&self) -> NamespaceHandle {
         NamespaceHandle { jobs: self.jobs.clone().expect("only dropping it takes it away") }
     }
 
-    /// Starts a program in the namespace. It dies with us, however we die.
+    /// Starts a program in the namespace. The kernel kills it when this process ends.
     ///
     /// # Errors
     /// It cannot be started.
@@ -157,10 +156,10 @@ impl Namespace {
         })
     }
 
-    /// Gives `lines` to `ip -batch -` in the namespace: one command a line, without the word `ip`.
+    /// Passes `lines` to `ip -batch -` in the namespace: one command a line, without the word `ip`.
     ///
     /// # Errors
-    /// The line that `ip` refused and what it said, or `ip` is missing.
+    /// The line that `ip` refused with its message, or `ip` is missing.
     pub fn configure(&self, lines: &str) -> Result<(), SysError> {
         let owned = lines.to_owned();
         self.run(move || ip::batch(&owned)).map_err(|refusal| match refusal {
@@ -215,14 +214,14 @@ impl Namespace {
         self.run(move || fs::read_to_string(path)).map(|text| text.trim_end().to_owned())
     }
 
-    /// Returns whether a TCP socket in the namespace listens on `port`, or a UDP socket is bound to it.
+    /// Returns true if a TCP socket in the namespace listens on `port`, or a UDP socket is bound to it.
     #[must_use]
     pub fn is_listening(&self, port: u16) -> bool {
         self.run(move || listening::is_listening(port))
     }
 
-    /// Ends all programs that were started here, and those they started: SIGTERM, and SIGKILL after
-    /// `grace`. Says which there were. Their [`Child`] values still have the exit status.
+    /// Ends all programs that were started here, and those they started: SIGTERM, and SIGKILL after `grace`. Returns
+    /// them. Their [`Child`] values still have the exit status.
     pub fn end_programs(&self, grace: Duration) -> Vec<Leftover> {
         let Some(owner) = Owner::this() else { return Vec::new() };
         if !self.has_programs.load(Ordering::Relaxed) {
@@ -230,7 +229,7 @@ impl Namespace {
         }
         hunt(grace, |mark, ended| {
             let ours = mark.owner == owner && mark.namespace == Some(self.number);
-            // A run inside this run that had to be killed leaves programs of its own.
+            // A run inside this run that was killed leaves programs of its own.
             ours || (ended.contains(&mark.owner.pid()) && !mark.owner.exists())
         })
     }
@@ -239,7 +238,7 @@ impl Namespace {
 impl Drop for Namespace {
     fn drop(&mut self) {
         self.end_programs(GRACE);
-        // Without a sender the thread ends, and the kernel kills what was tied to it.
+        // Without a sender the thread ends, and the kernel kills the programs that are tied to it.
         self.jobs = None;
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();

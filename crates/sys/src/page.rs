@@ -15,7 +15,7 @@ const SIZE: usize = 4096;
 #[derive(Debug)]
 pub struct Page(NonNull<[u8; SIZE]>);
 
-// SAFETY: it owns what it points to, as a box does.
+// SAFETY: it owns the memory that it points to, as a box does.
 unsafe impl Send for Page {}
 // SAFETY: the same.
 unsafe impl Sync for Page {}
@@ -32,14 +32,14 @@ impl Page {
     pub fn map(count: usize, pages: &mut Vec<Page>) -> io::Result<()> {
         let len = count * SIZE;
         pages.reserve(count);
-        // SAFETY: the kernel chooses where; nothing is there.
+        // SAFETY: the kernel chooses an unused address.
         let start = unsafe {
             mmap_anonymous(ptr::null_mut(), len, ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE)?.cast::<u8>()
         };
         // A write to one page would otherwise allocate a huge page. The call fails on kernels without huge pages.
         // SAFETY: the advice changes no contents.
         let _ = unsafe { madvise(start.cast(), len, Advice::LinuxNoHugepage) };
-        // SAFETY: each is within what was mapped, which does not begin at 0.
+        // SAFETY: each is within the mapping, which does not begin at 0.
         pages.extend((0..count).map(|n| Page(unsafe { NonNull::new_unchecked(start.add(n * SIZE)) }.cast())));
         Ok(())
     }
@@ -55,7 +55,8 @@ impl Page {
     }
 }
 
-/// True if the kernel's pages have this size. Larger ones are shared by several [`Page`]s and are never returned.
+/// Returns true if the kernel's pages have this size. Larger ones are shared by several [`Page`]s and are never
+/// returned.
 fn is_whole() -> bool {
     page_size() == SIZE
 }

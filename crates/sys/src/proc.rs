@@ -1,12 +1,12 @@
-//! What `/proc` says of processes (`proc_pid_stat(5)`).
+//! Processes in `/proc` (`proc_pid_stat(5)`).
 
 use std::fs;
 
-/// Some of `/proc/PID/stat`.
+/// Fields of `/proc/PID/stat`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stat {
     pub(super) pid: i32,
-    /// `Z` for one that ended and was not waited for.
+    /// `Z` for a process that has exited and was not waited for.
     pub(super) state: u8,
     pub(super) parent: i32,
     pub(super) group: i32,
@@ -15,18 +15,18 @@ pub(super) struct Stat {
 }
 
 impl Stat {
-    /// Of process `pid`; none if there is none.
+    /// Reads those of process `pid`; `None` if there is none.
     pub(super) fn of(pid: i32) -> Option<Self> {
         Self::parse(&fs::read(format!("/proc/{pid}/stat")).ok()?)
     }
 
-    /// Of the present process, by the numbers of `/proc`.
+    /// Reads those of this process, by the numbers of `/proc`.
     pub(super) fn this() -> Option<Self> {
         Self::parse(&fs::read("/proc/self/stat").ok()?)
     }
 
     fn parse(line: &[u8]) -> Option<Self> {
-        // The second field is the name in parentheses, and may hold anything, parentheses too.
+        // The second field is the name in parentheses, and may contain any character, also parentheses.
         let end = line.iter().rposition(|&octet| octet == b')')?;
         let pid = std::str::from_utf8(line.split(|&octet| octet == b' ').next()?).ok()?.parse().ok()?;
         let rest = std::str::from_utf8(line.get(end + 1..)?).ok()?;
@@ -40,19 +40,19 @@ impl Stat {
         })
     }
 
-    /// Whether it runs, or could.
+    /// Returns true if it runs, or could.
     pub(super) fn alive(&self) -> bool {
         !matches!(self.state, b'Z' | b'X')
     }
 }
 
-/// All processes in sight.
+/// Returns all visible processes.
 pub(super) fn pids() -> Vec<i32> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
-/// The values of some variables in the environment with which `pid` was started.
+/// Returns the values of some variables in the environment with which `pid` was started.
 pub(super) fn environment<const N: usize>(pid: i32, names: [&str; N]) -> Option<[Option<String>; N]> {
     let octets = fs::read(format!("/proc/{pid}/environ")).ok()?;
     let mut values = [const { None }; N];
@@ -66,14 +66,14 @@ pub(super) fn environment<const N: usize>(pid: i32, names: [&str; N]) -> Option<
     Some(values)
 }
 
-/// Its command line, with spaces.
+/// Returns its command line, with spaces.
 pub(super) fn command_line(pid: i32) -> String {
     let octets = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let words: Vec<_> = octets.split(|&octet| octet == 0).filter(|word| !word.is_empty()).collect();
     words.iter().map(|word| String::from_utf8_lossy(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// Whether `pid` counts processes as we do: one in a container has numbers of its own.
+/// Returns true if `pid` has the same process numbers as this process: one in a container has its own.
 pub(super) fn same_numbers(pid: i32) -> bool {
     let ours = fs::read_link("/proc/self/ns/pid").ok();
     ours.is_some() && fs::read_link(format!("/proc/{pid}/ns/pid")).ok() == ours

@@ -1,5 +1,4 @@
-//! The system calls for which there is no safe face, each behind a function that can be called
-//! without care.
+//! The system calls without a safe wrapper, each behind a safe function.
 #![allow(unsafe_code)]
 
 use std::ffi::CString;
@@ -17,14 +16,14 @@ use rustix::thread::{UnshareFlags, unshare_unsafe};
 
 use super::capabilities;
 
-/// Moves the present thread into a new network namespace.
+/// Moves the calling thread into a new network namespace.
 pub(super) fn unshare_network() -> io::Result<()> {
     // SAFETY: the danger of unshare is a thread that loses sight of descriptors (CLONE_FILES); only
     // the network is unshared.
     unsafe { unshare_unsafe(UnshareFlags::NEWNET) }.map_err(io::Error::from)
 }
 
-/// Moves the present thread into a new mount namespace: its mounts are not visible outside, while mounts outside become
+/// Moves the calling thread into a new mount namespace: its mounts are not visible outside, while mounts outside become
 /// visible in it.
 pub(super) fn unshare_mounts() -> io::Result<()> {
     // SAFETY: unshare is unsafe where a thread loses access to descriptors (CLONE_FILES); these stay shared. This
@@ -34,8 +33,8 @@ pub(super) fn unshare_mounts() -> io::Result<()> {
     Ok(rustix::mount::mount_change(c"/", down)?)
 }
 
-/// Makes the program die with the thread that starts it, and restricts its capabilities to those that programs keep.
-/// `parent` is the process of that thread.
+/// Makes the program die with the thread that starts it, and restricts its capabilities to [`super::capabilities`] of
+/// programs. `parent` is the process of that thread.
 pub(super) fn tie_to_parent(command: &mut Command, parent: Option<Pid>) {
     let tie = move || {
         capabilities::pass_on_to_program()?;
@@ -47,7 +46,7 @@ pub(super) fn tie_to_parent(command: &mut Command, parent: Option<Pid>) {
     unsafe { command.pre_exec(tie) };
 }
 
-/// What [`try_to_enter`] and [`enter_and_exec`] do, step by step; a failure names its step.
+/// The steps of [`try_to_enter`] and [`enter_and_exec`]; a failure names its step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Step {
@@ -83,7 +82,7 @@ impl Step {
         io::Error::from_raw_os_error(((self as i32) << 16) | errno.raw_os_error())
     }
 
-    /// What it does, as in "cannot ...".
+    /// Returns the operation, as in "cannot ...".
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::UserNamespace => "make a user namespace",
@@ -99,7 +98,7 @@ impl Step {
         }
     }
 
-    /// The step and the error behind it.
+    /// Returns the step and the underlying error.
     pub(super) fn of(error: &io::Error) -> Option<(Self, io::Error)> {
         let code = error.raw_os_error()?;
         let step = Self::EVERY.into_iter().find(|&step| step as i32 == code >> 16)?;
@@ -107,7 +106,7 @@ impl Step {
     }
 }
 
-/// Returns the lines that map the present user and group to themselves in a user namespace (`user_namespaces(7)`).
+/// Returns the lines that map the current user and group to themselves in a user namespace (`user_namespaces(7)`).
 fn maps() -> (CString, CString) {
     let line = |id: u32| CString::new(format!("{id} {id} 1\n")).unwrap_or_default();
     (line(rustix::process::geteuid().as_raw()), line(rustix::process::getegid().as_raw()))
@@ -122,7 +121,7 @@ fn write_file(path: &std::ffi::CStr, text: &[u8]) -> Result<(), Errno> {
 fn enter_user(uids: &CString, gids: &CString) -> io::Result<()> {
     // SAFETY: no descriptors are unshared.
     unsafe { unshare_unsafe(UnshareFlags::NEWUSER) }.map_err(|e| Step::UserNamespace.failed(e))?;
-    // Without this an unprivileged user may not map a group. Kernels before 3.19 do not know it.
+    // Otherwise an unprivileged user may not map a group. Kernels before 3.19 lack the file.
     match write_file(c"/proc/self/setgroups", b"deny") {
         Ok(()) | Err(Errno::NOENT) => {}
         Err(e) => return Err(Step::SetGroups.failed(e)),
@@ -137,8 +136,8 @@ fn enter_network() -> io::Result<()> {
     unsafe { unshare_unsafe(UnshareFlags::NEWNET | UnshareFlags::NEWNS) }.map_err(|e| Step::NetworkNamespace.failed(e))
 }
 
-/// In a child that is never executed: enters a user namespace if asked, a network namespace, and
-/// makes a TUN device there. Says with what step it ended; all is gone when it returns.
+/// Enters a user namespace if `user`, and a network namespace, and makes a TUN device there, in a child that never
+/// executes a program. Returns the step at which it ended; nothing of it is left on return.
 pub(super) fn try_to_enter(user: bool) -> (Step, io::Error) {
     let (uids, gids) = maps();
     let trial = move || -> io::Result<()> {
@@ -166,20 +165,20 @@ pub(super) fn try_to_enter(user: bool) -> (Step, io::Error) {
     }
 }
 
-/// Makes `command` start inside a new user, network and mount namespace, with all capabilities there, and die with the
+/// Makes `command` start in a new user, network and mount namespace, with all capabilities there, and die with the
 /// thread that starts it.
 pub(super) fn enter_and_exec(command: &mut Command, parent: Option<Pid>) {
     let (uids, gids) = maps();
     let enter = move || -> io::Result<()> {
         enter_user(&uids, &gids)?;
         enter_network()?;
-        // Best effort: nothing of ours needs it, but `ip netns` run by a user inside does.
+        // Best effort: this crate does not need it, but `ip netns` run by a user inside does.
         let own = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
         if rustix::mount::mount_change(c"/", own).is_ok() {
             let flags = MountFlags::NOSUID | MountFlags::NODEV;
             let _ = rustix::mount::mount(c"tmpfs", c"/run", c"tmpfs", flags, c"mode=755");
         }
-        // After the namespaces: a change of credentials undoes it.
+        // After the namespaces: a change of credentials resets it.
         set_parent_process_death_signal(Some(Signal::KILL)).map_err(|e| Step::Tie.failed(e))?;
         if getppid() == parent { Ok(()) } else { Err(Step::Tie.failed(Errno::SRCH)) }
     };
@@ -198,7 +197,7 @@ struct InterfaceRequest {
 const _: () = assert!(mem::size_of::<InterfaceRequest>() == 40);
 
 impl InterfaceRequest {
-    /// `name` is cut after 15 octets.
+    /// Creates a request; `name` is truncated to 15 octets.
     fn new(name: &[u8], flags: libc::c_int) -> Self {
         let mut request = Self { name: [0; libc::IFNAMSIZ], flags: flags as libc::c_short, rest: [0; 22] };
         for (to, from) in request.name[..libc::IFNAMSIZ - 1].iter_mut().zip(name) {
@@ -208,7 +207,7 @@ impl InterfaceRequest {
     }
 }
 
-/// Returns the last error of the present thread if `result`, that of a call, is negative.
+/// Returns the last error of the calling thread if `result`, that of a call, is negative.
 pub(super) fn check(result: libc::c_int) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
@@ -226,7 +225,7 @@ pub(super) fn tun_header(tun: BorrowedFd<'_>, octets: libc::c_int) -> io::Result
     check(unsafe { libc::ioctl(tun.as_raw_fd(), libc::TUNSETVNETHDRSZ, &raw const octets) })
 }
 
-/// Says what the reader of the device takes upon itself (`TUN_F_...`).
+/// Sets the offloads that the reader of the device supports (`TUN_F_...`).
 pub(super) fn tun_offload(tun: BorrowedFd<'_>, flags: libc::c_uint) -> io::Result<()> {
     // SAFETY: TUNSETOFFLOAD takes its argument by value.
     check(unsafe { libc::ioctl(tun.as_raw_fd(), libc::TUNSETOFFLOAD, libc::c_ulong::from(flags)) })
@@ -240,8 +239,8 @@ pub(super) fn epoll_wait(
 ) -> io::Result<()> {
     let room = events.spare_capacity_mut();
     let timeout = timeout.map_or(std::ptr::null(), std::ptr::from_ref);
-    // SAFETY: the kernel writes at most as many events as there is room for, each laid out as `struct epoll_event`,
-    // which is what the type is made for, and reads one timespec or none; no signal mask is given.
+    // SAFETY: the kernel writes at most as many events as fit, each with the layout of `struct epoll_event`, as the
+    // type has, and reads one timespec or none; no signal mask is given.
     unsafe {
         let found = libc::syscall(
             libc::SYS_epoll_pwait2,
@@ -295,21 +294,21 @@ fn policy() -> io::Result<Policy> {
     Ok(Policy { policy, priority: parameters.sched_priority })
 }
 
-/// Sets the policy of the present thread.
+/// Sets the policy of the calling thread.
 pub(super) fn set_policy(policy: &Policy) -> io::Result<()> {
     let parameters = libc::sched_param { sched_priority: policy.priority };
     // SAFETY: thread 0 is the caller; the kernel reads one sched_param.
     check(unsafe { libc::sched_setscheduler(0, policy.policy, &raw const parameters) })
 }
 
-/// Makes the present thread a real-time one and returns what it was. Its children are ordinary.
+/// Makes the calling thread a real-time one. Returns its earlier policy. Its children have the ordinary policy.
 pub(super) fn real_time(priority: libc::c_int) -> io::Result<Policy> {
     let before = policy()?;
     set_policy(&Policy { policy: libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, priority })?;
     Ok(before)
 }
 
-/// Sets `SCHED_DEADLINE` for the present thread, with `runtime` of each `period`, in nanoseconds, and returns its
+/// Sets `SCHED_DEADLINE` for the calling thread, with `runtime` of each `period`, in nanoseconds, and returns its
 /// earlier policy. Its children have the ordinary policy.
 pub(super) fn deadline(runtime: u64, period: u64) -> io::Result<Policy> {
     let before = policy()?;
@@ -328,13 +327,13 @@ pub(super) fn deadline(runtime: u64, period: u64) -> io::Result<Policy> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(before) }
 }
 
-/// Returns the policy of the present thread, by its number in `sched(7)`.
+/// Returns the policy of the calling thread, by its number in `sched(7)`.
 #[cfg(test)]
 pub(super) fn policy_number() -> libc::c_int {
     policy().map_or(-1, |now| now.policy & !libc::SCHED_RESET_ON_FORK)
 }
 
-/// Runs `work` while `signal` is held back from the present thread.
+/// Runs `work` while `signal` is blocked in the calling thread.
 pub(super) fn holding_back<T>(signal: Signal, work: impl FnOnce() -> T) -> T {
     // SAFETY: both sets are made by sigemptyset before they are read; only this thread's mask changes.
     let before = unsafe {
@@ -351,19 +350,19 @@ pub(super) fn holding_back<T>(signal: Signal, work: impl FnOnce() -> T) -> T {
     result
 }
 
-/// What a process does on a signal, to be restored.
+/// The disposition of a signal, to be restored.
 pub(super) type Action = libc::sigaction;
 
-/// The handler that [`install`] sets: signal, and where it comes from.
+/// The type of the handler that [`install`] sets: signal, and its origin.
 pub(super) type Handler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
 
-/// Sets `handler` for `signal` unless it is ignored, as under `nohup`. Returns what stood there
-/// before if it was set.
+/// Sets `handler` for `signal` unless it is ignored, as under `nohup`. Returns the earlier disposition if it was set.
 ///
 /// # Safety
 /// `handler` runs at any instant on any thread: it may do only what signal-safety(7) allows, and must not unwind.
 pub(super) unsafe fn install(signal: Signal, handler: Handler) -> io::Result<Option<Action>> {
-    // SAFETY: a zeroed sigaction is a valid one, and the kernel fills `before`. The caller answers for the handler.
+    // SAFETY: a zeroed sigaction is a valid one, and the kernel fills `before`. The caller guarantees the requirements
+    // of the handler.
     unsafe {
         let mut before: libc::sigaction = mem::zeroed();
         check(libc::sigaction(signal.as_raw(), std::ptr::null(), &raw mut before))?;
@@ -379,10 +378,10 @@ pub(super) unsafe fn install(signal: Signal, handler: Handler) -> io::Result<Opt
     }
 }
 
-/// Puts back what [`install`] returned.
+/// Restores the disposition that [`install`] returned.
 ///
 /// # Safety
-/// `before` is what [`install`] returned for the same signal: another handler might not be a function, or not be made
+/// `before` is the result of [`install`] for the same signal: another handler might not be a function, or not be made
 /// for signals.
 pub(super) unsafe fn restore(signal: Signal, before: &Action) {
     // SAFETY: the caller has `before` from the kernel.
@@ -392,7 +391,7 @@ pub(super) unsafe fn restore(signal: Signal, before: &Action) {
 /// Blocks signals in the calling thread, or unblocks them.
 pub(super) fn set_blocked(signals: &[Signal], blocked: bool) {
     let how = if blocked { libc::SIG_BLOCK } else { libc::SIG_UNBLOCK };
-    // SAFETY: the set is initialised before it is used; the call fails for no set and these two ways.
+    // SAFETY: the set is initialised before it is used; the call cannot fail for a valid set and these two operations.
     unsafe {
         let mut set: libc::sigset_t = mem::zeroed();
         libc::sigemptyset(&raw mut set);
@@ -403,23 +402,23 @@ pub(super) fn set_blocked(signals: &[Signal], blocked: bool) {
     }
 }
 
-/// Whether the terminal or the kernel sent the signal, not a process.
+/// Returns true if the terminal or the kernel sent the signal, not a process.
 ///
 /// # Safety
-/// `info` is what a handler with SA_SIGINFO was given, and the handler has not returned: it is read.
+/// `info` is the argument of a handler with SA_SIGINFO that has not returned: it is read.
 pub(super) unsafe fn from_kernel(info: *const libc::siginfo_t) -> bool {
-    // SAFETY: the kernel gives such a handler a valid siginfo_t or none.
+    // SAFETY: the kernel passes a valid siginfo_t or none to such a handler.
     unsafe { info.as_ref() }.is_some_and(|info| info.si_code > 0)
 }
 
-/// In a handler: adds one to an event descriptor, errno kept.
+/// Adds one to an event descriptor, in a handler; errno does not change.
 ///
 /// # Safety
-/// `event` is the number of an open event descriptor, and stays that until this returns: eight octets are written to
+/// `event` is the number of an open event descriptor, and remains so until this returns: eight octets are written to
 /// the file with that number (I/O safety).
 pub(super) unsafe fn wake(event: libc::c_int) {
     let one = 1_u64;
-    // SAFETY: write(2) may be called in a handler; errno is this thread's own. The caller answers for the number.
+    // SAFETY: write(2) may be called in a handler; errno is this thread's own. The caller guarantees the number.
     unsafe {
         let errno = *libc::__errno_location();
         libc::write(event, (&raw const one).cast(), mem::size_of::<u64>());

@@ -1,4 +1,4 @@
-//! Waiting for descriptors until an instant.
+//! Waits for descriptors, up to a deadline.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::{fmt, io};
@@ -13,31 +13,31 @@ use super::raw;
 /// The events to wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interest {
-    /// Something can be read, or the other end is gone.
+    /// Data can be read, or the other end has closed.
     Read,
-    /// Something new can be read; reported once, when it arrives (edge-triggered). A caller that reads until nothing is
-    /// left misses nothing, and data that is left unread does not end a wait.
+    /// New data can be read; reported once, when it arrives (edge-triggered). A caller that reads until no data are
+    /// left misses none, and unread data do not end a wait.
     Arrival,
-    /// Something can be written.
+    /// Data can be written.
     Write,
-    /// Either.
+    /// Data can be read or written.
     Both,
-    /// Everything about a stream, each told once when it happens (edge-triggered).
+    /// All events of a stream, each reported once when it happens (edge-triggered).
     Stream,
 }
 
-/// What happened at a descriptor.
+/// The events of a descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ready {
-    /// What [`Readiness::add`] was told to call it.
+    /// The token that was passed to [`Readiness::add`].
     pub token: u64,
-    /// Something can be read.
+    /// Data can be read.
     pub read: bool,
-    /// Something can be written.
+    /// Data can be written.
     pub write: bool,
-    /// The other end sends no more.
+    /// The other end has closed its direction.
     pub ended: bool,
-    /// An error waits.
+    /// There is an error.
     pub failed: bool,
 }
 
@@ -55,7 +55,8 @@ impl Interest {
     }
 }
 
-/// A set of descriptors to wait for, level-triggered unless said otherwise. It holds none of them: a closed one is gone.
+/// A set of descriptors to wait for, level-triggered unless stated otherwise. It owns none of them: closing a
+/// descriptor removes it.
 pub struct Readiness {
     epoll: OwnedFd,
     events: Vec<epoll::Event>,
@@ -69,7 +70,7 @@ impl fmt::Debug for Readiness {
     }
 }
 
-/// The set is readable when one of its descriptors is ready: sets can be watched by others.
+/// The set is readable when one of its descriptors is ready: sets can be nested.
 impl AsFd for Readiness {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.epoll.as_fd()
@@ -77,7 +78,7 @@ impl AsFd for Readiness {
 }
 
 impl Readiness {
-    /// An empty set.
+    /// Creates an empty set.
     ///
     /// # Errors
     /// The process has no descriptor left.
@@ -86,35 +87,34 @@ impl Readiness {
         Ok(Self { epoll, events: Vec::with_capacity(64), one_call: true })
     }
 
-    /// Watches `fd`; [`Readiness::wait`] will call it `token`.
+    /// Adds `fd`, with the token that [`Readiness::wait`] returns.
     ///
     /// # Errors
-    /// It is watched already, or of a kind that cannot be watched (a file).
+    /// It is in the set already, or of a kind that cannot be polled (a file).
     pub fn add(&self, fd: impl AsFd, token: u64, interest: Interest) -> Result<(), SysError> {
         epoll::add(&self.epoll, fd.as_fd(), epoll::EventData::new_u64(token), interest.flags())
             .map_err(|e| watch("watch a descriptor", e))
     }
 
-    /// Watches `fd` for something else.
+    /// Changes the interest of `fd`.
     ///
     /// # Errors
-    /// It is not watched.
+    /// It is not in the set.
     pub fn change(&self, fd: impl AsFd, token: u64, interest: Interest) -> Result<(), SysError> {
         epoll::modify(&self.epoll, fd.as_fd(), epoll::EventData::new_u64(token), interest.flags())
             .map_err(|e| watch("watch a descriptor", e))
     }
 
-    /// Watches `fd` no more.
+    /// Removes `fd`.
     ///
     /// # Errors
-    /// It is not watched.
+    /// It is not in the set.
     pub fn remove(&self, fd: impl AsFd) -> Result<(), SysError> {
         epoll::delete(&self.epoll, fd.as_fd()).map_err(|e| watch("stop watching a descriptor", e))
     }
 
-    /// Waits until one is ready or `deadline` (of [`now_ns`]) has come; for ever without one. A
-    /// deadline in the past looks without waiting. `ready` then holds the tokens, empty after the
-    /// deadline or a signal.
+    /// Waits until one is ready or until `deadline` (of [`now_ns`]); for ever without one. A deadline in the past polls
+    /// without a wait. `ready` then has the tokens; it is empty after the deadline or a signal.
     ///
     /// # Errors
     /// The kernel has no memory left.
@@ -154,7 +154,7 @@ impl Readiness {
                 tv_nsec: libc::c_long::try_from(ns % 1_000_000_000).unwrap_or(0),
             });
             match raw::epoll_wait(self.epoll.as_fd(), &mut self.events, timeout.as_ref()) {
-                // A kernel before Linux 5.11, or a system call filter that does not allow the call.
+                // A kernel before Linux 5.11, or a system call filter that forbids the call.
                 Err(e) if matches!(e.raw_os_error(), Some(libc::ENOSYS | libc::EPERM)) => self.one_call = false,
                 Err(e) if e.kind() != io::ErrorKind::Interrupted => {
                     return Err(SysError::Watch { what: "wait for descriptors", source: e });

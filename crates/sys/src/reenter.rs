@@ -1,4 +1,4 @@
-//! Running this program again where it has the rights: inside a user namespace.
+//! Runs this program again in a user namespace if it lacks privileges.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -11,22 +11,21 @@ use rustix::process::{Pid, PidfdFlags, Signal, getpid, kill_process, pidfd_open}
 use super::raw::{self, Step};
 use super::{Interest, Readiness, StopSignals, Support, SysError, clear_leftovers, support};
 
-/// Names the process that re-executed us.
+/// The variable that names the process that executed this one again.
 pub(super) const INSIDE: &str = "CELLWAY_REENTERED_BY";
 
-/// What [`reenter`] did.
+/// The result of [`reenter`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reentry {
-    /// Nothing: the rights are there. Go on.
+    /// The privileges are sufficient: continue.
     Here,
-    /// The program ran inside to its end and this is its exit status, 128 + n after signal n. Exit
-    /// with it.
+    /// The program has run inside to its end, and this is its exit status, 128 + n after signal n. Exit with it.
     Ended(u8),
 }
 
-/// Makes sure that namespaces and TUN devices can be had: if they can only be had inside a user
-/// namespace, runs this very program there with the same arguments, waits for it, passes signals on.
-/// Call it before any work is done, and [`clear_leftovers`] before it to learn what was cleared.
+/// Ensures that namespaces and TUN devices are available: if they are only available in a user namespace, runs this
+/// program there with the same arguments, waits for it, and forwards signals. To be called before any work is done, and
+/// after [`clear_leftovers`] if the caller needs its result.
 ///
 /// # Errors
 /// [`SysError::Unsupported`] with all that is missing.
@@ -39,14 +38,14 @@ pub fn reenter() -> Result<Reentry, SysError> {
             Err(SysError::Reenter { step: "use the namespace that was entered", source })
         }
         Support::UserNamespace => {
-            // What a run in another user namespace left cannot be seen from inside ours.
+            // Leftovers of a run in another user namespace are invisible from inside this one.
             let _ = clear_leftovers();
             run_inside().map(Reentry::Ended)
         }
     }
 }
 
-/// Whether it was [`reenter`] that started us, and not some program further down.
+/// Returns true if [`reenter`] started this process directly.
 fn inside() -> bool {
     let parent = rustix::process::getppid().map_or(0, |pid| pid.as_raw_nonzero().get());
     env::var(INSIDE).is_ok_and(|by| by == parent.to_string())
@@ -55,14 +54,14 @@ fn inside() -> bool {
 fn run_inside() -> Result<u8, SysError> {
     let failed = |step: &'static str| move |source: io::Error| SysError::Reenter { step, source };
     let mut arguments = arguments(&fs::read("/proc/self/cmdline").map_err(failed("read /proc/self/cmdline"))?);
-    // The link holds the program even if its file was replaced since.
+    // The link refers to the program even if its file was replaced since.
     let mut command = Command::new("/proc/self/exe");
     if !arguments.is_empty() {
         command.arg0(arguments.remove(0));
     }
     command.args(arguments).env(INSIDE, std::process::id().to_string());
     raw::enter_and_exec(&mut command, Some(getpid()));
-    // Before the start, so that no signal is lost; the program begins with the handlers of the system.
+    // Before the start, so that no signal is lost; the program begins with the default handlers.
     let signals = StopSignals::catch_these(&[Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT])?;
     let mut child = command.spawn().map_err(|e| match Step::of(&e) {
         Some((step, source)) => SysError::Reenter { step: step.name(), source },
@@ -70,7 +69,7 @@ fn run_inside() -> Result<u8, SysError> {
     })?;
     let status = wait(&mut child, &signals);
     if status.is_err() {
-        // It is tied to us, but not to this error.
+        // It is tied to this process, but not to this error.
         let _ = child.kill();
         let _ = child.wait();
     }
@@ -91,7 +90,7 @@ fn wait(child: &mut std::process::Child, signals: &StopSignals) -> Result<ExitSt
             return child.wait().map_err(failed);
         }
         while let Some(stop) = signals.take() {
-            // What comes from the terminal reaches the child by itself. It may have ended meanwhile.
+            // Signals of the terminal also reach the child. It may have ended meanwhile.
             if !stop.from_terminal {
                 let _ = kill_process(pid, stop.signal);
             }
@@ -99,7 +98,7 @@ fn wait(child: &mut std::process::Child, signals: &StopSignals) -> Result<ExitSt
     }
 }
 
-/// The words of `/proc/PID/cmdline`, each ended by a zero.
+/// Returns the arguments in `/proc/PID/cmdline`, each ended by a zero.
 fn arguments(line: &[u8]) -> Vec<OsString> {
     let line = line.strip_suffix(&[0]).unwrap_or(line);
     if line.is_empty() {
@@ -108,7 +107,7 @@ fn arguments(line: &[u8]) -> Vec<OsString> {
     line.split(|&octet| octet == 0).map(|word| OsString::from_vec(word.to_vec())).collect()
 }
 
-/// As a shell counts.
+/// Returns the exit code as a shell does.
 fn code(status: ExitStatus) -> u8 {
     let number = status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1);
     u8::try_from(number).unwrap_or(1)

@@ -1,4 +1,4 @@
-//! How the kernel treats the thread that drives a run.
+//! The scheduling of the thread that drives a run.
 
 use std::io;
 use std::num::NonZeroU64;
@@ -12,7 +12,7 @@ use super::raw;
 const RUNTIME_NS: u64 = 900_000;
 const PERIOD_NS: u64 = 1_000_000;
 
-/// Settings that make a thread punctual. Each helps, and none is required.
+/// Settings for a thread with precise deadlines. Each helps, and none is required.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Scheduling {
     /// Precedence over all ordinary threads, by the processor time that the thread needs.
@@ -55,10 +55,10 @@ impl std::fmt::Display for Policy {
     }
 }
 
-/// The present thread as driver, until dropped: then it is an ordinary one again. Timer slack is 1 ns
-/// meanwhile (50 µs is the default), so a wait ends when it should.
+/// The calling thread as driver, until dropped: then it is an ordinary one again. Timer slack is 1 ns meanwhile (50 µs
+/// is the default), so that a wait ends on time.
 ///
-/// A thread under `SCHED_DEADLINE` must not call `sched_yield`: that gives away the rest of its millisecond.
+/// A thread under `SCHED_DEADLINE` must not call `sched_yield`: that yields the rest of its millisecond.
 #[derive(Debug)]
 pub struct DriverThread {
     policy: Policy,
@@ -68,12 +68,12 @@ pub struct DriverThread {
     slack: Option<u64>,
     before: Option<raw::Policy>,
     cpus: Option<CpuSet>,
-    /// The settings are those of a thread, so the guard must not travel.
+    /// The settings are those of a thread, so the guard must not be sent to another.
     _here: std::marker::PhantomData<*const ()>,
 }
 
 impl DriverThread {
-    /// Prepares the present thread.
+    /// Prepares the calling thread.
     #[must_use]
     pub fn prepare(wanted: Scheduling) -> Self {
         let slack = current_timer_slack().ok();
@@ -118,7 +118,7 @@ impl DriverThread {
         self.policy
     }
 
-    /// Returns the reasons why it has no better policy, one line for each that was refused.
+    /// Returns the reasons for which it has no better policy, one line for each that was refused.
     #[must_use]
     pub fn refused(&self) -> &[String] {
         &self.refused
@@ -138,10 +138,10 @@ impl DriverThread {
         Ok(())
     }
 
-    /// Whether it stays on its CPU, or why not.
+    /// Returns the reason for which it is not pinned to its CPU, if it is not.
     ///
     /// # Errors
-    /// In words, for a report.
+    /// The reason as a message.
     pub fn pinned(&self) -> Result<(), &str> {
         self.pinned.as_ref().copied().map_err(String::as_str)
     }
@@ -149,7 +149,7 @@ impl DriverThread {
 
 impl Drop for DriverThread {
     fn drop(&mut self) {
-        // Each gives back what the thread had, which the kernel allows to anyone.
+        // Each restores the earlier state of the thread, which the kernel permits to any user.
         if let Some(before) = self.before.take() {
             let _ = raw::set_policy(&before);
         }

@@ -1,4 +1,4 @@
-//! Signals that ask a run to stop.
+//! Signals that request a run to stop.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -17,37 +17,37 @@ use super::raw;
 pub struct Stop {
     /// The signal.
     pub signal: Signal,
-    /// Whether it came from the terminal (control-C), so that programs in the foreground got it
-    /// too, and not from a process.
+    /// True if it came from the terminal (control-C), so that programs in the foreground received it too, and not from
+    /// a process.
     pub from_terminal: bool,
 }
 
-/// The signals that ask to stop. SIGQUIT is only for passing on.
+/// The signals that request a stop. SIGQUIT is only forwarded.
 const STOPPING: [Signal; 3] = [Signal::INT, Signal::TERM, Signal::HUP];
 
-/// Sets whether SIGINT, SIGTERM and SIGHUP are blocked in the calling thread, and in threads and programs that it starts from
-/// here on (`pthread_sigmask(3)`). While all threads block a signal it waits, also if another program replaces this one, and
-/// is delivered to the first thread that unblocks it.
+/// Sets whether SIGINT, SIGTERM and SIGHUP are blocked in the calling thread, and in threads and programs that it
+/// starts from here on (`pthread_sigmask(3)`). While all threads block a signal it is pending, also if another program
+/// replaces this one, and is delivered to the first thread that unblocks it.
 pub fn block_stop_signals(blocked: bool) {
     raw::set_blocked(&STOPPING, blocked);
 }
 
-/// What has come and was not taken: bit 2n for signal n of a process, 2n + 1 of the terminal. The
-/// signals caught here are numbered below 16.
+/// The signals that arrived and were not taken: bit 2n for signal n of a process, 2n + 1 of the terminal. The signals
+/// caught here have numbers below 16.
 static CAME: AtomicU32 = AtomicU32::new(0);
 /// The event descriptor, made once and never closed: a handler that has begun on another thread may still write to it
-/// after the guard is gone, and must not write to another file.
+/// after the guard is dropped, and must not write to another file.
 static DESCRIPTOR: OnceLock<OwnedFd> = OnceLock::new();
 /// Its number, -1 before it is made.
 static EVENT: AtomicI32 = AtomicI32::new(-1);
-/// The process that set the handlers: a child before its exec has them too, and must not tell.
+/// The process that set the handlers: a child before its exec has them too, and must not report.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
-/// Whether there is a guard.
+/// True if there is a guard.
 static TAKEN: Mutex<bool> = Mutex::new(false);
 
-/// Catches the signals that ask to stop, until dropped: then all is as it was, which matters inside
-/// another program such as a Python interpreter. Readable (as a descriptor) when one came. Signals
-/// that were ignored, as SIGHUP under `nohup`, stay ignored.
+/// Catches the signals that request a stop, until dropped, which restores the earlier handlers for a host such as a
+/// Python interpreter. Readable (as a descriptor) when one has arrived. Signals that were ignored, as SIGHUP under
+/// `nohup`, stay ignored.
 #[derive(Debug)]
 pub struct StopSignals {
     event: &'static OwnedFd,
@@ -83,10 +83,10 @@ impl StopSignals {
         EVENT.store(event.as_raw_fd(), Ordering::SeqCst);
         *taken = true;
         drop(taken);
-        // From here on dropping it restores what was changed.
+        // From here on dropping it restores the changes.
         let mut this = Self { event, before: Vec::new() };
         for &signal in signals {
-            // SAFETY: `note` does what signal-safety(7) allows, and nothing in it unwinds.
+            // SAFETY: `note` makes only calls that signal-safety(7) allows, and nothing in it unwinds.
             if let Some(before) = unsafe { raw::install(signal, note) }.map_err(failed)? {
                 this.before.push((signal, before));
             }
@@ -94,10 +94,10 @@ impl StopSignals {
         Ok(this)
     }
 
-    /// One request that came and was not taken yet.
+    /// Returns one request that arrived and was not taken yet.
     #[must_use]
     pub fn take(&self) -> Option<Stop> {
-        // The descriptor first: a signal in between is seen now or wakes again.
+        // The descriptor first: a signal in between is returned now or wakes again.
         let _ = rustix::io::read(self.event, &mut [0_u8; 8]);
         let came = CAME.load(Ordering::SeqCst);
         let all = || self.before.iter().flat_map(|&(signal, _)| [(signal, false), (signal, true)]);
@@ -130,12 +130,12 @@ fn bit(signal: i32, from_terminal: bool) -> u32 {
     1_u32.checked_shl(2 * signal.unsigned_abs() + u32::from(from_terminal)).unwrap_or(0)
 }
 
-/// The handler: only atomics and write(2), which `signal-safety(7)` allows.
+/// Notes a signal: only atomics and write(2), which `signal-safety(7)` allows.
 extern "C" fn note(signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
     if std::process::id() != PROCESS.load(Ordering::SeqCst) {
         return;
     }
-    // SAFETY: this is a handler with SA_SIGINFO, and `info` was given to it.
+    // SAFETY: this is a handler with SA_SIGINFO, and `info` is its argument.
     let from_terminal = unsafe { raw::from_kernel(info) };
     CAME.fetch_or(bit(signal, from_terminal), Ordering::SeqCst);
     let event = EVENT.load(Ordering::SeqCst);
@@ -204,7 +204,7 @@ mod tests {
         // A handler that began before may still write: the descriptor is open, and the next guard uses the same.
         assert!(rustix::io::fcntl_getfd(DESCRIPTOR.get().unwrap()).is_ok());
         rustix::io::write(DESCRIPTOR.get().unwrap(), &1_u64.to_ne_bytes()).unwrap();
-        // Were ours still there, it would not be the default that this one replaces.
+        // If our handler were still set, it would not be the default that this one replaces.
         let again = StopSignals::catch_these(&[Signal::TERM]).unwrap();
         assert!(again.take().is_none(), "what the last one has left is not taken for a signal");
         assert!(again.before.iter().all(|(_, before)| before.sa_sigaction == libc::SIG_DFL));

@@ -1,4 +1,4 @@
-//! Whether namespaces and TUN devices can be had, and what to do where they cannot.
+//! Checks for namespaces and TUN devices, with a remedy for each obstacle.
 
 use std::fs::{self, File};
 use std::io;
@@ -10,36 +10,36 @@ use rustix::io::Errno;
 use super::ip;
 use super::raw::{Step, try_to_enter};
 
-/// How an emulation can be run here.
+/// The way in which an emulation can run here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Support {
-    /// As we are.
+    /// With the privileges of this process.
     Direct,
-    /// Inside a user namespace: [`super::reenter`] goes there.
+    /// In a user namespace, which [`super::reenter`] enters.
     UserNamespace,
-    /// Not at all; this is missing.
+    /// Not at all, because of these obstacles.
     Missing(Vec<Obstacle>),
 }
 
-/// What is missing and how to mend it.
+/// An obstacle and its remedy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Obstacle {
-    /// No `ip`.
+    /// `ip` is missing.
     #[error("the program `ip` is missing: install the package iproute2")]
     NoIp,
-    /// No device node.
+    /// The device node is missing.
     #[error(
         "/dev/net/tun is missing: `modprobe tun`, or in a container pass it on, as `docker run --device /dev/net/tun`"
     )]
     NoTun,
-    /// A device node without a driver.
+    /// The device node has no driver.
     #[error("/dev/net/tun is there, but the kernel has no TUN driver: `modprobe tun`, or a kernel with CONFIG_TUN")]
     NoTunDriver,
-    /// A device node for others.
+    /// The device node is not accessible.
     #[error("/dev/net/tun cannot be opened ({0}): `chmod 666 /dev/net/tun` as root, or run as root")]
     TunNotOpenable(String),
-    /// A driver that does not make a device.
+    /// The driver makes no device.
     #[error("the kernel makes no TUN device in a network namespace: {0}")]
     NoTunDevice(String),
     /// Compiled without them.
@@ -79,7 +79,7 @@ pub enum Obstacle {
     NotPermitted(String),
 }
 
-/// Tries, in a child that leaves no trace, what an emulation needs.
+/// Tries the requirements of an emulation in a child that leaves no trace.
 #[must_use]
 pub fn support() -> Support {
     let mut missing = Vec::new();
@@ -94,7 +94,7 @@ pub fn support() -> Support {
     let found = if step == Step::All {
         Support::Direct
     } else if step != Step::NetworkNamespace || !not_permitted(&error) {
-        // We may make namespaces: a user namespace would not help.
+        // This process may make namespaces: a user namespace would not help.
         missing.extend(obstacle(step, &error, &Kernel::here()));
         Support::Direct
     } else {
@@ -121,7 +121,7 @@ fn tun_obstacle(path: &Path) -> Option<Obstacle> {
     })
 }
 
-/// What the kernel says of itself, to tell one refusal from another.
+/// The properties of the kernel that explain a refusal.
 #[derive(Debug, Clone, Copy, Default)]
 struct Kernel {
     clone_refused: bool,
@@ -148,7 +148,7 @@ impl Kernel {
     }
 }
 
-/// Why `step` ended with `error`; none if [`tun_obstacle`] has said so.
+/// Returns the reason for which `step` ended with `error`; `None` if [`tun_obstacle`] has reported it.
 fn obstacle(step: Step, error: &io::Error, kernel: &Kernel) -> Option<Obstacle> {
     let errno = Errno::from_io_error(error);
     Some(match (step, errno) {
@@ -161,7 +161,7 @@ fn obstacle(step: Step, error: &io::Error, kernel: &Kernel) -> Option<Obstacle> 
         }
         (Step::UserNamespace, Some(Errno::NOSPC | Errno::USERS)) if kernel.no_user => Obstacle::NoUserNamespacesAllowed,
         (Step::UserNamespace, Some(Errno::PERM | Errno::ACCESS)) if kernel.clone_refused => Obstacle::UnprivilegedClone,
-        // The namespace is made, but its root has no rights in it.
+        // The namespace is made, but its root has no privileges in it.
         (_, Some(Errno::PERM | Errno::ACCESS)) if kernel.apparmor => Obstacle::AppArmor,
         (_, Some(Errno::PERM | Errno::ACCESS)) if kernel.filtered => Obstacle::Seccomp,
         _ => Obstacle::NotPermitted(format!("{}: {error}", step.name())),
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn a_failure_carries_its_step() {
-        // What try_to_enter cannot do here it names; what it can, it did to the end.
+        // try_to_enter either names the step that fails here, or completes all steps.
         let (step, error) = try_to_enter(false);
         assert!(step == Step::All || error.raw_os_error().is_some());
         assert_eq!(step == Step::All, Errno::from_io_error(&error) == Some(Errno::CANCELED));

@@ -2,29 +2,29 @@
 
 use super::{Namespace, SysError};
 
-/// The largest TCP buffer, in bytes: what a window needs at 622 Mbit/s and 800 ms.
+/// The largest TCP buffer, in bytes: a window at 622 Mbit/s and 800 ms.
 const TCP_BUFFER: &str = "67108864";
 
-/// Without these it is not the network that was asked for.
+/// Required settings: otherwise the network is not the one that was requested.
 const NEEDED: [(&str, &str); 3] = [
-    // Either alone would drop packets whose answer goes another way; the larger of both counts.
+    // Either alone would drop packets whose answer takes another route; the larger of both counts.
     ("net/ipv4/conf/all/rp_filter", "0"),
     ("net/ipv4/conf/default/rp_filter", "0"),
     ("net/ipv4/ip_forward", "1"),
 ];
 
-/// The same for IPv6, where the kernel has it.
+/// The same for IPv6, if the kernel has it.
 const NEEDED_V6: [(&str, &str); 3] = [
-    // An address is tentative while it is looked for elsewhere, and the first packets fail.
+    // An address is tentative during duplicate address detection, and the first packets fail.
     ("net/ipv6/conf/all/accept_dad", "0"),
     ("net/ipv6/conf/default/accept_dad", "0"),
     ("net/ipv6/conf/all/forwarding", "1"),
 ];
 
-/// Quiet: nothing enters the network that no program sent.
+/// The kernel sends no packets of its own.
 const WISHED_V6: [(&str, &str); 6] = [
-    // Only `all` decides whether packets are forwarded. A device that is a router's joins the group of
-    // all routers and reports that to its network.
+    // Only `all` enables forwarding. The device of a router joins the group of all routers and reports that to its
+    // network.
     ("net/ipv6/conf/default/forwarding", "0"),
     ("net/ipv6/conf/default/dad_transmits", "0"),
     ("net/ipv6/conf/default/router_solicitations", "0"),
@@ -33,7 +33,7 @@ const WISHED_V6: [(&str, &str); 6] = [
     ("net/ipv6/conf/default/addr_gen_mode", "1"),
 ];
 
-/// Sets up `namespace` and says in words what was refused and can be missed.
+/// Sets up `namespace`. Returns messages about optional settings that were refused.
 pub(super) fn prepare(namespace: &Namespace) -> Result<Vec<String>, SysError> {
     let mut refused = Vec::new();
     let mut wish = |key: &str, value: &str| {
@@ -60,7 +60,7 @@ pub(super) fn prepare(namespace: &Namespace) -> Result<Vec<String>, SysError> {
         wish("net/ipv4/ping_group_range", &format!("{own} {own}"));
     }
     for key in ["net/ipv4/tcp_rmem", "net/ipv4/tcp_wmem"] {
-        // Least and first size stay: they are the kernel's own.
+        // Minimum and initial size do not change: they are the kernel's own.
         let now = namespace.get(key).unwrap_or_default();
         let mut sizes = now.split_ascii_whitespace();
         if let (Some(least), Some(first)) = (sizes.next(), sizes.next()) {

@@ -1,4 +1,4 @@
-//! Figures and options of TCP sockets under Linux for which no library has a safe function.
+//! Statistics and options of TCP sockets under Linux for which no library has a safe function.
 #![allow(unsafe_code)]
 
 mod info;
@@ -53,7 +53,7 @@ pub fn urgent(socket: impl AsFd, there: u64) -> io::Result<Option<u64>> {
     }
     let flags = libc::MSG_PEEK | libc::MSG_TRUNC | libc::MSG_DONTWAIT;
     // SAFETY: the descriptor is open for as long as it is borrowed. With MSG_TRUNC the kernel counts the bytes of a TCP
-    // socket and puts none into the buffer (tcp(7)), which may therefore be null.
+    // socket and copies none into the buffer (tcp(7)), which may therefore be null.
     let before = unsafe { libc::recv(socket.as_raw_fd(), ptr::null_mut(), i32::MAX as usize, flags) };
     let before = u64::try_from(before).map_err(|_| io::Error::last_os_error())?;
     // recv stops before the mark. If it counts all `there` bytes, an earlier byte is missing, or more have arrived
@@ -68,7 +68,7 @@ fn is_at_mark(socket: BorrowedFd<'_>) -> io::Result<bool> {
 }
 
 /// Lets `bind` with port 0 choose an address only; `connect` then finds a port that is free towards its peer
-/// (`IP_BIND_ADDRESS_NO_PORT`, ip(7), Linux 4.2), so that ports of connections just closed do not run out.
+/// (`IP_BIND_ADDRESS_NO_PORT`, ip(7), Linux 4.2), so that recently closed connections do not exhaust the ports.
 pub fn defer_port(socket: impl AsFd) -> io::Result<()> {
     set(socket.as_fd(), BIND_ADDRESS_NO_PORT, &c_int::from(true).to_ne_bytes())
 }
@@ -109,7 +109,7 @@ pub fn force_send_buffer(socket: impl AsFd, bytes: u64) -> io::Result<()> {
     set(socket.as_fd(), SEND_BUFFER_FORCE, &whole(bytes).to_ne_bytes())
 }
 
-/// Returns `bytes` as an int, or the largest int if that is smaller.
+/// Returns `bytes` as an int, at most the largest one.
 fn whole(bytes: u64) -> c_int {
     c_int::try_from(bytes).unwrap_or(c_int::MAX)
 }
@@ -130,10 +130,10 @@ fn set(socket: BorrowedFd<'_>, (level, name): Name, value: &[u8]) -> io::Result<
 /// Returns the int that the kernel writes for a request of ioctl(2).
 ///
 /// # Safety
-/// For `request` the kernel writes one int, and nothing else happens.
+/// For `request` the kernel writes one int, and has no other effect.
 unsafe fn ask(socket: BorrowedFd<'_>, request: c_ulong) -> io::Result<c_int> {
     let mut answer: c_int = 0;
-    // SAFETY: the descriptor is open for as long as it is borrowed. The caller answers for one int being written, and
+    // SAFETY: the descriptor is open for as long as it is borrowed. The caller guarantees that one int is written, and
     // the address is that of one. The type of a request is that of the C library.
     check(unsafe { libc::ioctl(socket.as_raw_fd(), request as _, &raw mut answer) })?;
     Ok(answer)

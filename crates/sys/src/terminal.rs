@@ -1,4 +1,4 @@
-//! The terminal of a program in the foreground.
+//! The terminal of the foreground process group.
 
 use std::fs::File;
 
@@ -7,7 +7,7 @@ use rustix::termios::{tcgetpgrp, tcsetpgrp};
 
 use super::raw;
 
-/// The terminal, if we are in its foreground. Given back when dropped: a shell makes a group of its
+/// The terminal, if this process is in its foreground group. It is restored when dropped: a shell makes a group of its
 /// own the foreground, and one that is killed leaves it so.
 #[derive(Debug)]
 pub(super) struct Terminal {
@@ -16,7 +16,7 @@ pub(super) struct Terminal {
 }
 
 impl Terminal {
-    /// None without a terminal, or in its background.
+    /// Returns the terminal; `None` without one, or in its background.
     pub(super) fn ours() -> Option<Self> {
         let terminal = File::options().read(true).write(true).open("/dev/tty").ok()?;
         let group = getpgrp();
@@ -27,7 +27,7 @@ impl Terminal {
 impl Drop for Terminal {
     fn drop(&mut self) {
         if tcgetpgrp(&self.terminal) != Ok(self.group) {
-            // From the background this would stop us with SIGTTOU.
+            // From the background this call would stop the process with SIGTTOU.
             let _ = raw::holding_back(Signal::TTOU, || tcsetpgrp(&self.terminal, self.group));
         }
     }

@@ -41,7 +41,7 @@ impl FromStr for Prefix {
     }
 }
 
-/// What a device shall be.
+/// The configuration of a device.
 #[derive(Debug, Clone)]
 pub struct TunConfig {
     name: String,
@@ -53,39 +53,39 @@ pub struct TunConfig {
 }
 
 impl TunConfig {
-    /// Packets that the kernel keeps unless told otherwise. Its own 500 drop bursts of one large window.
+    /// The default of the transmit queue, in packets. The kernel's own default, 500, drops bursts of one large window.
     pub const QUEUE: u32 = 1000;
 
-    /// A device without addresses. `mtu` is in bytes.
+    /// Creates the configuration of a device without addresses. `mtu` is in bytes.
     #[must_use]
     pub fn new(name: &str, mtu: u32) -> Self {
         let (name, addresses, routes) = (name.into(), Vec::new(), Vec::new());
         Self { name, mtu, queue: Self::QUEUE, addresses, routes, offload: true }
     }
 
-    /// Adds an address. Its network is reached through the device.
+    /// Adds an address, whose network is reached through the device.
     #[must_use]
     pub fn address(mut self, address: Prefix) -> Self {
         self.addresses.push(address);
         self
     }
 
-    /// Reaches `network` through the device, by way of `gateway` or directly.
+    /// Adds a route to `network` through the device, via `gateway` or directly.
     #[must_use]
     pub fn route(mut self, network: Prefix, gateway: Option<IpAddr>) -> Self {
         self.routes.push((network, gateway));
         self
     }
 
-    /// Packets that the kernel keeps for a reader that is behind; [`QUEUE`](Self::QUEUE) if not set.
+    /// Sets the length of the transmit queue, in packets; [`QUEUE`](Self::QUEUE) if not set.
     #[must_use]
     pub fn queue_length(mut self, packets: u32) -> Self {
         self.queue = packets;
         self
     }
 
-    /// Whether the kernel may leave checksums and the cutting of segments to the reader. It may if
-    /// not set; without, each packet comes whole, at most of the MTU.
+    /// Sets whether the kernel may leave checksums and segmentation to the reader. It may by default; otherwise each
+    /// packet is complete, with at most the MTU.
     #[must_use]
     pub fn offload(mut self, offload: bool) -> Self {
         self.offload = offload;
@@ -105,7 +105,7 @@ impl TunConfig {
         Ok(())
     }
 
-    /// The lines for `ip -batch`.
+    /// Returns the lines for `ip -batch`.
     fn lines(&self) -> String {
         let name = &self.name;
         let mut lines = format!("link set dev {name} mtu {} txqueuelen {} up\n", self.mtu, self.queue);
@@ -116,17 +116,17 @@ impl TunConfig {
         }
         for (network, gateway) in &self.routes {
             let via = gateway.map(|gateway| format!(" via {gateway}")).unwrap_or_default();
-            // The family is that of the network: in a batch there is no place for `-6`.
+            // The family is that of the network: a batch has no option `-6`.
             let _ = writeln!(lines, "route add {network}{via} dev {name}");
         }
         lines
     }
 }
 
-/// A network device whose packets we read and write. It is gone when this is dropped (a moment later
-/// if another thread is just starting a program: its copy of the descriptor is closed by the exec).
+/// A network device whose packets this process reads and writes. Dropping it removes the device (a moment later if
+/// another thread is just starting a program: the exec closes its copy of the descriptor).
 ///
-/// Each packet stands behind a `struct virtio_net_hdr` of [`Tun::HEADER`] octets, in both directions.
+/// Each packet follows a `struct virtio_net_hdr` of [`Tun::HEADER`] octets, in both directions.
 #[derive(Debug)]
 pub struct Tun {
     file: File,
@@ -138,7 +138,7 @@ pub struct Tun {
 impl Tun {
     /// Octets of `struct virtio_net_hdr`.
     pub const HEADER: usize = 10;
-    /// Octets that hold any packet with its header.
+    /// Octets of the largest packet with its header.
     pub const LARGEST: usize = Self::HEADER + 65_535;
 
     /// Makes a device in `namespace`, with its addresses and routes, up.
@@ -165,48 +165,48 @@ impl Tun {
         Self { file: File::from(fd), name: name.into(), mtu, udp: false }
     }
 
-    /// Its descriptor: the device stays as long as that is open.
+    /// Returns its descriptor: the device exists as long as that is open.
     #[must_use]
     pub fn into_fd(self) -> OwnedFd {
         self.file.into()
     }
 
-    /// Its name.
+    /// Returns its name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its MTU in bytes, as it was made.
+    /// Returns its initial MTU, in bytes.
     #[must_use]
     pub fn mtu(&self) -> u32 {
         self.mtu
     }
 
-    /// Whether large UDP sends come uncut too (`VIRTIO_NET_HDR_GSO_UDP_L4`, Linux 6.2).
+    /// Returns true if large UDP sends also arrive unsegmented (`VIRTIO_NET_HDR_GSO_UDP_L4`, Linux 6.2).
     #[must_use]
     pub fn takes_udp_segments(&self) -> bool {
         self.udp
     }
 
-    /// Reads one packet with its header; none if there is none now. `buffer` should have
-    /// [`Tun::LARGEST`] octets: what does not fit is lost.
+    /// Reads one packet with its header; `None` if there is none now. `buffer` should have [`Tun::LARGEST`] octets:
+    /// longer packets are truncated.
     ///
     /// # Errors
-    /// The device is gone.
+    /// The device no longer exists.
     pub fn read(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         none_if_blocked((&self.file).read(buffer))
     }
 
-    /// Writes one packet with its header; none if the device takes none now.
+    /// Writes one packet with its header; `None` if the device accepts none now.
     ///
     /// # Errors
-    /// `InvalidInput` for a header or packet that the kernel refuses, else the device is gone or down.
+    /// `InvalidInput` for a header or packet that the kernel refuses, else the device no longer exists or is down.
     pub fn write(&self, packet: &[u8]) -> io::Result<Option<usize>> {
         none_if_blocked((&self.file).write(packet))
     }
 
-    /// As [`Tun::write`], of a packet in parts.
+    /// Writes one packet in parts, like [`Tun::write`].
     ///
     /// # Errors
     /// As [`Tun::write`].

@@ -25,7 +25,7 @@ fn kept(large: usize) -> usize {
     drop(black_box(vec![1_u8; (large + 1) * MIB]));
     let before = resident();
     let block = black_box(vec![1_u8; large * MIB]);
-    // The end of the heap is returned in any case: the large block must not be there.
+    // The end of the heap is returned in any case: the large block must not be at the end.
     let _small = black_box(vec![1_u8; 64 << 10]);
     assert!(resident() >= before + (large - 1) * MIB, "the block is resident");
     drop(block);
@@ -54,7 +54,7 @@ fn main() {
         sleep(Duration::from_millis(1));
     }
     return_large_blocks();
-    // Larger, so that it does not fit where the first one was.
+    // Larger, so that it does not fit into the free space of the first one.
     assert_eq!(kept(16), 0, "a freed block is returned");
     // Small blocks of 4 MiB in all, freed at the end of the heap.
     return_free_memory();

@@ -17,7 +17,7 @@ pub(crate) mod most {
     pub(crate) const BYTES: u64 = 1 << 40;
     /// Of cells.
     pub(crate) const CELLS: u64 = 1_000_000_000_000;
-    /// Of the segments of a window: the spacer is followed segment by segment.
+    /// Of the segments of a window: the model of the spacer iterates over them.
     pub(crate) const SEGMENTS: u64 = 1_000_000;
     /// Of anything counted.
     pub(crate) const COUNT: u64 = 1_000_000_000;
@@ -25,7 +25,7 @@ pub(crate) mod most {
     pub(crate) const CONNECTIONS: u32 = 1_000_000;
 }
 
-/// What kind of quantity an argument is.
+/// The kind of quantity of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// "15.264 Mbit/s", "36000 cell/s" of 53 octets, or the name of a line such as "oc3c".
@@ -36,18 +36,18 @@ pub enum Kind {
     Bytes,
     /// "256 cell".
     Cells,
-    /// "41 segment", or "1312 cell" where those are whole segments or more.
+    /// "41 segment", or "1312 cell" if that is a multiple of a segment.
     Segments,
     /// A number from 0 to 1 without a unit.
     Probability,
     /// A whole number.
     Count,
-    /// One of these words.
+    /// One of these names.
     Word(&'static [&'static str]),
 }
 
 impl Kind {
-    /// What is accepted, in words.
+    /// Returns a description of the accepted values.
     pub fn accepted(self) -> String {
         match self {
             Kind::Rate => {
@@ -94,7 +94,7 @@ fn whole(text: &str) -> Result<u64, String> {
     text.trim().parse().map_err(|_| format!("{text:?} is not a whole number"))
 }
 
-/// A rate in bit/s or cell/s, or the name of a line.
+/// Parses a rate in bit/s or cell/s, or the name of a line.
 fn parse_rate(text: &str) -> Result<Rate, String> {
     if let Ok(line) = text.trim().parse::<Line>() {
         return Ok(line.rate());
@@ -106,7 +106,7 @@ fn parse_rate(text: &str) -> Result<Rate, String> {
     }
 }
 
-/// `number` cells of 53 octets each second; `None` if that is no whole number of bit/s.
+/// Parses `number` cells of 53 octets per second; `None` if that is no integer in bit/s.
 fn cells_per_second(number: &str) -> Option<Rate> {
     let number = number.replace('_', "");
     let (units, fraction) = number.split_once('.').unwrap_or((&number, ""));
@@ -116,16 +116,16 @@ fn cells_per_second(number: &str) -> Option<Rate> {
     scaled.is_multiple_of(scale).then(|| Rate::from_bps(scaled / scale))
 }
 
-/// An argument that an equation takes.
+/// An argument of an equation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Argument {
     /// Its name.
     pub name: &'static str,
-    /// What kind of quantity it is.
+    /// Its kind of quantity.
     pub kind: Kind,
-    /// What it means.
+    /// Its meaning.
     pub help: &'static str,
-    /// What it is if not given; required if `None`, optional without a value if empty.
+    /// Its default; required if `None`, optional without a value if empty.
     pub default: Option<&'static str>,
 }
 
@@ -170,7 +170,7 @@ pub(crate) struct Arguments {
     values: BTreeMap<&'static str, Value>,
 }
 
-/// The getters know the kinds that their equation declares.
+/// The getters rely on the kinds that their equation declares.
 macro_rules! getter {
     ($($get:ident $variant:ident $type:ty;)*) => { $(
         pub(crate) fn $get(&self, name: &str) -> $type {
@@ -225,7 +225,7 @@ impl Arguments {
     pub(crate) fn has(&self, name: &str) -> bool {
         self.values.contains_key(name)
     }
-    /// Whole segments of `cells` cells.
+    /// Returns the segments in `cells` cells.
     pub(crate) fn segments(&self, name: &str, cells: u64) -> u64 {
         match self.values.get(name) {
             Some(Value::Segments(n)) => *n,
@@ -233,7 +233,7 @@ impl Arguments {
             other => panic!("{}: {name} is declared otherwise: {other:?}", self.equation),
         }
     }
-    /// Whether `name` was given in cells that are no whole number of segments of `cells` cells.
+    /// Returns true if `name` was given in cells that are no multiple of a segment of `cells` cells.
     pub(crate) fn is_ragged(&self, name: &str, cells: u64) -> bool {
         matches!(self.values.get(name), Some(Value::Cells(n)) if !n.0.is_multiple_of(cells.max(1)))
     }

@@ -8,8 +8,8 @@ use crate::framing::{self, Framing};
 use crate::predicted::Predicted;
 use crate::registry::Equation;
 
-/// RTT × rate / 8, in bytes. With a framing and MSS, of the TCP payload that the line carries;
-/// otherwise of the rate as it is.
+/// Returns RTT × rate / 8, in bytes. With a framing and MSS, of the TCP payload that the line carries; otherwise of the
+/// rate itself.
 ///
 /// # Errors
 /// As [`framing::goodput`].

@@ -1,8 +1,8 @@
 //! Packets back to back through a step down in rate.
 //!
-//! Cell i of N comes in complete at i/h and the line takes one every 1/c from 1/h on. When the last
-//! has come, 1 + ⌊(N − 1)c/h⌋ have left the queue for the line and N − 1 − ⌊(N − 1)c/h⌋ wait: the
-//! fluid value N(1 − c/h) less at most one cell.
+//! Cell i of N has arrived completely at i/h and the line sends one every 1/c from 1/h on. When the last has arrived, 1
+//! + ⌊(N − 1)c/h⌋ have left the queue for the line and N − 1 − ⌊(N − 1)c/h⌋ wait: the fluid value N(1 − c/h) less at
+//! most one cell.
 
 use cellway_units::{Cells, Rate};
 
@@ -11,8 +11,8 @@ use crate::error::{Error, undefined};
 use crate::predicted::Predicted;
 use crate::registry::Equation;
 
-/// The buffer for a burst of `cells` that comes at `peak` and leaves at `rate`, cells waiting, that
-/// on the line not counted; exact.
+/// Returns the buffer for a burst of `cells` that arrives at `peak` and leaves at `rate`, in waiting cells without the
+/// one on the line; exact.
 ///
 /// # Errors
 /// [`Error::Undefined`] for a rate of zero.
@@ -29,7 +29,7 @@ pub fn burst_buffer(cells: Cells, peak: Rate, rate: Rate) -> Result<Predicted, E
     Ok(no_step(Predicted::new(value, "cell", equation), step.is_none()))
 }
 
-/// The most cells back to back that a buffer of `buffer` waiting cells takes without loss; exact.
+/// Returns the most cells back to back that a buffer of `buffer` waiting cells holds without loss; exact.
 ///
 /// # Errors
 /// [`Error::Undefined`] for a rate of zero.
@@ -44,7 +44,7 @@ pub fn burst_survives(buffer: Cells, peak: Rate, rate: Rate) -> Result<Predicted
     Ok(no_step(Predicted::new(value, "cell", equation), step.is_none()))
 }
 
-/// c and h if the rate steps down.
+/// Returns c and h if the rate steps down.
 fn step_down(equation: &'static Equation, peak: Rate, rate: Rate) -> Result<Option<(u128, u128)>, Error> {
     if peak.as_bps() == 0 || rate.as_bps() == 0 {
         return Err(undefined(equation.id, "a line does not move", "rates above 0"));

@@ -1,15 +1,15 @@
-//! What can be wrong with a question.
+//! Errors of the equations and predictions.
 
-/// Why there is no prediction: where, what, and what would be accepted.
+/// The reason for which there is no prediction: location, problem, and accepted values.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// No equation has this id.
     #[error("there is no equation {id:?}; accepted: {accepted}")]
     UnknownEquation {
-        /// What was asked for.
+        /// The requested id.
         id: String,
-        /// The ids that there are.
+        /// The known ids.
         accepted: String,
     },
     /// The equation has no argument of this name.
@@ -29,19 +29,19 @@ pub enum Error {
         equation: &'static str,
         /// The argument.
         name: &'static str,
-        /// What it may be.
+        /// The accepted values.
         accepted: String,
     },
-    /// A text is not what the argument asks for.
+    /// A text does not have the kind of the argument.
     #[error("{equation}: {name}: {what}; accepted: {accepted}")]
     BadValue {
         /// The equation.
         equation: &'static str,
         /// The argument.
         name: &'static str,
-        /// What is wrong, with the value.
+        /// The problem, with the value.
         what: String,
-        /// What it may be.
+        /// The accepted values.
         accepted: String,
     },
     /// The result does not exist for these values: a division by zero, or no model at all.
@@ -49,14 +49,14 @@ pub enum Error {
     Undefined {
         /// The equation, or the traffic group.
         place: String,
-        /// What does not exist, and why.
+        /// The problem.
         what: String,
         /// The values for which it does.
         accepted: String,
     },
 }
 
-/// Shorthand for [`Error::Undefined`].
+/// Creates an [`Error::Undefined`].
 pub(crate) fn undefined(place: &str, what: impl Into<String>, accepted: &str) -> Error {
     Error::Undefined { place: place.to_owned(), what: what.into(), accepted: accepted.to_owned() }
 }

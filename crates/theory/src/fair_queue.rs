@@ -1,4 +1,4 @@
-//! What a cell waits for at a round robin of cell queues.
+//! The waiting time of a cell in a round robin of cell queues.
 
 use cellway_units::{CELL_BITS, Rate};
 
@@ -7,10 +7,10 @@ use crate::error::{Error, undefined};
 use crate::predicted::Predicted;
 use crate::registry::Equation;
 
-/// The longest wait, in s, of a cell whose own queue is empty, with `others` queues that never are: the rest of the cell on
-/// the line and one cell of each queue whose turn is before. One more if a queue's token goes back
-/// to the end of the ring before its cell is sent (`early`), so that the queue being served can be
-/// before it again.
+/// Returns the longest waiting time, in s, of a cell whose own queue is empty, with `others` queues that never are: the
+/// rest of the cell on the line and one cell of each queue whose turn is before. One more if the token of a queue
+/// returns to the end of the ring before its cell is sent (`early`), so that the queue being served can be before it
+/// again.
 ///
 /// # Errors
 /// [`Error::Undefined`] for a rate of zero.

@@ -1,4 +1,4 @@
-//! Octets that an IP packet takes on a line, and what is left for TCP.
+//! The octets that an IP packet takes on a line, and the rate that is left for TCP.
 
 use cellway_units::{Bytes, CELL_OCTETS, LLC_SNAP_OCTETS, Rate, aal5_cells, bare_cells, ethernet_octets, fddi_octets};
 
@@ -9,10 +9,10 @@ use crate::registry::Equation;
 
 /// IPv4 and TCP headers without options, in octets. RFC 791, RFC 9293.
 pub const HEADERS: u64 = 40;
-/// What timestamps take of each segment, in octets. RFC 7323 section 3.2.
+/// The octets of timestamps in each segment. RFC 7323 section 3.2.
 pub(crate) const TIMESTAMPS: u64 = 12;
 
-/// What stands around an IP packet on the line.
+/// The framing of an IP packet on the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
     /// Nothing.
@@ -21,11 +21,11 @@ pub enum Framing {
     Ethernet,
     /// FDDI: see [`fddi_octets`].
     Fddi,
-    /// AAL5 (ITU-T I.363.5), trailer 8, whole cells; nothing before the packet (RFC 2684 section 6.1).
+    /// AAL5 (ITU-T I.363.5), trailer 8, full cells; nothing before the packet (RFC 2684 section 6.1).
     Aal5VcMux,
     /// AAL5 with LLC and SNAP, 8 more (RFC 2684 section 5.1).
     Aal5LlcSnap,
-    /// Whole cells without an adaptation layer: see [`bare_cells`].
+    /// Full cells without an adaptation layer: see [`bare_cells`].
     BareCells,
 }
 
@@ -40,7 +40,7 @@ impl Framing {
         Framing::BareCells,
     ];
 
-    /// The name as text.
+    /// Returns the name as text.
     pub const fn name(self) -> &'static str {
         match self {
             Framing::Packet => "packet",
@@ -54,7 +54,7 @@ impl Framing {
     pub(crate) fn named(name: &str) -> Framing {
         Framing::ALL.into_iter().find(|f| f.name() == name).expect("a word of NAMES")
     }
-    /// The cells of an IP packet; `None` where there are none.
+    /// Returns the cells of an IP packet; `None` for a framing without cells.
     pub const fn cells(self, packet: Bytes) -> Option<u64> {
         match self {
             Framing::Aal5VcMux => Some(aal5_cells(packet).0),
@@ -63,8 +63,7 @@ impl Framing {
             Framing::Packet | Framing::Ethernet | Framing::Fddi => None,
         }
     }
-    /// The octets that an IP packet of `packet` takes of a line whose rate is what the physical
-    /// layer leaves.
+    /// Returns the octets that an IP packet of `packet` takes of the line's rate, which excludes the physical overhead.
     pub const fn octets(self, packet: Bytes) -> Bytes {
         let n = packet.0;
         Bytes(match self {
@@ -77,15 +76,15 @@ impl Framing {
             },
         })
     }
-    /// The octets of a full segment, or with a payload of 0 of an acknowledgement.
+    /// Returns the octets of a full segment, or with a payload of 0 of an acknowledgement.
     pub const fn segment(self, payload: Bytes) -> Bytes {
         self.octets(Bytes(payload.0.saturating_add(HEADERS)))
     }
-    /// TCP payload in what the line carries, for segments of `mss`.
+    /// Returns the share of TCP payload in the octets on the line, for segments of `mss`.
     pub fn efficiency(self, mss: Bytes) -> f64 {
         mss.0 as f64 / self.segment(mss).0 as f64
     }
-    /// The largest IP packet that the framing allows, as configured where nothing is said.
+    /// Returns the default MTU of the framing.
     const fn mtu(self) -> u64 {
         match self {
             Framing::Packet | Framing::Ethernet => 1500,
@@ -97,7 +96,7 @@ impl Framing {
 
 pub(crate) const NAMES: &[&str] = &["packet", "ethernet", "fddi", "aal5-vc-mux", "aal5-llc-snap", "bare-cells"];
 
-/// TCP payload per second of full segments of `mss` that fill a line, in bit/s.
+/// Returns the TCP payload per second of full segments of `mss` that fill a line, in bit/s.
 ///
 /// # Errors
 /// [`Error::Undefined`] if `mss` is 0.

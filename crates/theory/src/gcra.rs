@@ -1,4 +1,4 @@
-//! Bursts that the generic cell rate algorithm lets pass, and the tolerance that a burst needs.
+//! The longest conforming bursts of the generic cell rate algorithm, and the tolerance that a burst needs.
 
 use cellway_units::{CELL_BITS, Cells, Rate, Span};
 
@@ -9,13 +9,13 @@ use crate::registry::Equation;
 
 const PS: u128 = 1_000_000_000_000;
 
-/// N = 1 + ⌊τ / (T − δ)⌋: the most cells, `spacing` apart, that GCRA(`increment`, `tolerance`) finds
-/// conforming in a row. `None` if the cells come no faster than the increment: any number conforms.
+/// Returns N = 1 + ⌊τ / (T − δ)⌋: the most cells in a row, `spacing` apart, that conform to GCRA(`increment`,
+/// `tolerance`). `None` if the cells arrive no faster than the increment: any number conforms.
 pub fn conforming_burst(increment: Span, tolerance: Span, spacing: Span) -> Option<u64> {
     (spacing < increment).then(|| 1 + tolerance.as_ps() / (increment - spacing).as_ps())
 }
 
-/// The same for rates, whose cell times need not be whole picoseconds; exact. In cells.
+/// Returns the same for rates, whose cell times need not be integers of picoseconds; exact. In cells.
 ///
 /// # Errors
 /// [`Error::Undefined`] for a rate of zero, or a tolerance past 128 bits.
@@ -34,8 +34,8 @@ pub fn gcra_burst(rate: Rate, line: Rate, tolerance: Span) -> Result<Predicted, 
     Ok(predicted((1 + product / (PS * u128::from(CELL_BITS.0) * (l - r))) as f64))
 }
 
-/// τ = (MBS − 1)(T − δ), in s: the tolerance that lets `burst` cells pass at the rate of `line`;
-/// the burst tolerance of SCR if `rate` is SCR and `line` PCR.
+/// Returns τ = (MBS − 1)(T − δ), in s: the tolerance with which `burst` cells conform at the rate of `line`; the burst
+/// tolerance of SCR if `rate` is SCR and `line` PCR.
 ///
 /// # Errors
 /// [`Error::Undefined`] for a rate of zero or a burst of no cell.

@@ -1,21 +1,21 @@
-//! One closed loop: a sender, what its segments pass one after the other, and the acknowledgements.
+//! One closed loop: a sender, the stages that its segments pass one after the other, and the acknowledgements.
 
 use cellway_units::Bytes;
 
 use crate::prediction::{Amount, Bound, Limit, Prediction};
 use crate::spacer::Spacer;
 
-/// Something that a segment passes and that takes a time for each.
+/// A stage that a segment passes, with a service time for each.
 #[derive(Clone, Debug)]
 pub(crate) struct Stage {
     pub(crate) limit: Limit,
     pub(crate) at: String,
     /// For a full segment, in s.
     pub(crate) seconds: f64,
-    /// The rate of a line or shaper in bit/s, as it is.
+    /// The rate of a line or shaper in bit/s, without overheads.
     pub(crate) rate: f64,
     pub(crate) equation: &'static str,
-    /// Whether all connections share it; else each has one.
+    /// True if all connections share it; else each has its own.
     pub(crate) shared: bool,
     /// The buffer before it, in units of the leg.
     pub(crate) buffer: Option<f64>,
@@ -28,23 +28,23 @@ pub(crate) struct Leg {
     pub(crate) mss: Bytes,
     /// The receiver's window.
     pub(crate) window: Bytes,
-    /// What the sender keeps until it is acknowledged.
+    /// The bytes that the sender keeps until they are acknowledged.
     pub(crate) send_buffer: Bytes,
     /// Segments that an acknowledgement covers, 1 or 2.
     pub(crate) covers: u64,
     pub(crate) initial: u64,
     pub(crate) connections: u64,
-    /// Unloaded, for one segment that is acknowledged at once, in s.
+    /// Without load, for one segment that is acknowledged at once, in s.
     pub(crate) round_trip: f64,
     pub(crate) stages: Vec<Stage>,
-    /// Cells or bytes of a full segment in a buffer, and what they are called.
+    /// Cells or bytes of a full segment in a buffer, and the name of the unit.
     pub(crate) units: f64,
     pub(crate) unit: &'static str,
-    /// Bounds that come from elsewhere, such as loss.
+    /// Bounds of other origin, such as loss.
     pub(crate) others: Vec<Bound>,
-    /// Whether the segments come from a gateway's transport, which has no slow start.
+    /// True if the segments are those of a gateway's transport, which has no slow start.
     pub(crate) transport: bool,
-    /// Whether the rest of a window that is no whole segment stays unused (RFC 896), else it goes as a short one.
+    /// True if the rest of a window that is no full segment stays unused (RFC 896), else it is sent as a short one.
     pub(crate) nagle: bool,
 }
 
@@ -93,33 +93,33 @@ impl Leg {
         prediction
     }
 
-    /// Whole segments of the window in use.
+    /// Returns the full segments of the window in use.
     fn segments(&self) -> u64 {
         self.usable().0 / self.mss.0
     }
     fn usable(&self) -> Bytes {
         self.window.min(self.send_buffer)
     }
-    /// The time between segments of one connection at the slowest stage if all share evenly, in s.
+    /// Returns the time between segments of one connection at the slowest stage if all share evenly, in s.
     fn slowest(&self) -> f64 {
         let n = self.connections as f64;
         self.stages.iter().map(|s| s.seconds * if s.shared { n } else { 1.0 }).fold(0.0, f64::max)
     }
-    /// The line that leaves each connection the least.
+    /// Returns the line with the least rate for each connection.
     fn slowest_line(&self) -> &Stage {
         let n = self.connections as f64;
         let each = |s: &Stage| s.seconds * if s.shared { n } else { 1.0 };
         let lines = self.stages.iter().filter(|s| s.limit == Limit::Line);
         lines.reduce(|a, b| if each(b) > each(a) { b } else { a }).expect("a path has a line")
     }
-    /// The longest time at a stage, the connection alone, in s.
+    /// Returns the longest time at a stage, for the connection alone, in s.
     fn step(&self) -> f64 {
         self.stages.iter().map(|s| s.seconds).fold(0.0, f64::max)
     }
 
-    /// The mean time per segment that a window of `k` segments allows, in s: a loop of k segments,
-    /// and with every second segment acknowledged (docs/models/theory.md) one of k - 1 or k + 1 if
-    /// k is odd, because the last of a round is acknowledged with the first of the next.
+    /// Returns the mean time per segment that a window of `k` segments allows, in s: a loop of k segments, and with
+    /// every second segment acknowledged (docs/models/theory.md) one of k - 1 or k + 1 if k is odd, because the last of
+    /// a round is acknowledged with the first of the next.
     fn period(&self, k: u64) -> f64 {
         let delta = self.round_trip - self.step();
         let round = |segments: u64| delta + segments as f64 * self.step();
@@ -157,7 +157,7 @@ impl Leg {
         bound
     }
 
-    /// The least whole segments whose window is not the limit.
+    /// Returns the least number of full segments with which the window is not the limit.
     fn segments_needed(&self) -> u64 {
         let slowest = self.slowest() * (1.0 + 1e-12);
         let delta = self.round_trip - self.step();
@@ -168,8 +168,8 @@ impl Leg {
         k
     }
 
-    /// The largest content before stage `i` if segments come from the slowest before it. `None` if
-    /// that is no faster.
+    /// Returns the largest content before stage `i` if segments arrive from the slowest stage before it. `None` if that
+    /// is no faster.
     fn buffer_at(&self, i: usize, connections: u64) -> Option<Amount> {
         let out = self.stages[i].seconds;
         let into = self.stages[..i].iter().map(|s| s.seconds).fold(0.0, f64::max);
@@ -183,14 +183,14 @@ impl Leg {
         Some(Amount { value: spacer.buffer(), unit: self.unit })
     }
 
-    /// At most what all windows hold beyond the loop without its queue.
+    /// Returns an upper bound of the content that all windows hold beyond the loop without its queue.
     fn crowd(&self, line: &Stage, n: u64) -> f64 {
         let all = n.saturating_mul(self.segments().max(1)) as f64;
         let pipe = (self.round_trip - line.seconds) / line.seconds;
         (all - pipe).max(0.0) * self.units
     }
 
-    /// The largest window whose burst every buffer takes, where it is smaller than the window.
+    /// Returns the largest window whose burst fits every buffer, if it is smaller than the window.
     fn burst_bound(&self) -> Option<Bound> {
         let k = self.segments();
         let mut worst: Option<(f64, &Stage)> = None;
@@ -250,7 +250,7 @@ impl Leg {
     }
 }
 
-/// The name of a line in a sentence; that of a path in a few numbers has none.
+/// Returns the name of a line in a sentence; that of a path in a few numbers has none.
 fn line(at: &str) -> String {
     if at.is_empty() { "the line".to_owned() } else { format!("line {at:?}") }
 }

@@ -1,10 +1,9 @@
-//! What arithmetic says before anything is simulated: throughput limits, framing, spacing, bursts
-//! and loss, each with its source and the domain where it holds.
+//! Predictions without a simulation: throughput limits, framing, spacing, bursts and loss, each with its source and its
+//! domain.
 //!
-//! Every result is a function of typed quantities that returns a [`Predicted`]; outside its domain
-//! it returns its value with a caveat. [`equations`] lists all of them, [`evaluate`] takes text.
-//! [`predict_path`] puts them together for one path, [`predict`] for each traffic group of a
-//! scenario.
+//! Every result is a function of typed quantities that returns a [`Predicted`]; outside its domain it returns its value
+//! with a caveat. [`equations`] lists all of them, [`evaluate`] parses arguments from text. [`predict_path`] combines
+//! them for one path, [`predict`] for each traffic group of a scenario.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod arguments;

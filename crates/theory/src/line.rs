@@ -1,4 +1,4 @@
-//! What common lines leave for cells or frames, and cells on them.
+//! The rates of common lines for cells or frames, and the cells on them.
 
 use cellway_units::{CELL_BITS, CELL_OCTETS, CELL_PAYLOAD_OCTETS, Line};
 

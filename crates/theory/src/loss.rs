@@ -1,4 +1,4 @@
-//! What random loss leaves of a goodput: the bounds of a loop, from the two formulas for it.
+//! The goodput under random loss: the bounds of a loop, from the two formulas for it.
 
 use cellway_units::Span;
 
@@ -8,7 +8,7 @@ use crate::pftk::{Lossy, pftk};
 use crate::predicted::Predicted;
 use crate::prediction::{Bound, Limit};
 
-/// The bounds of `connections` like connections that `lossy` describes; none if nothing is lost.
+/// Returns the bounds of `connections` connections that `lossy` describes; none without loss.
 ///
 /// # Errors
 /// As [`mathis`] and [`pftk`].
@@ -25,15 +25,16 @@ pub(crate) fn loss_bounds(lossy: Lossy, connections: f64) -> Result<Vec<Bound>, 
     Ok(results.map(bound).into())
 }
 
-/// The chance that something is lost that passes places of a loss `chance` each, so many `times` each.
+/// Returns the probability that something is lost that passes elements with these loss probabilities, each the given
+/// number of times.
 pub(crate) fn any_lost(places: impl Iterator<Item = (f64, f64)>) -> f64 {
-    // Through logarithms: 1 - (1 - p)^n would lose the digits of a small p.
+    // By logarithms: 1 - (1 - p)^n would lose the digits of a small p.
     let survives: f64 = places.map(|(chance, times)| times * libm::log1p(-chance)).sum();
     -libm::expm1(survives)
 }
 
-/// The timeout of RFC 6298 section 2 on a round trip that does not vary: no less than `least`, and no less than the round trip
-/// and one tick.
+/// Returns the timeout of RFC 6298 section 2 for a constant round trip: no less than `least`, and no less than the
+/// round trip and one tick.
 pub(crate) fn steady_timeout(rtt: Span, least: Span, tick: Span) -> Span {
     least.max(rtt + tick)
 }

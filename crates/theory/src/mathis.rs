@@ -1,4 +1,4 @@
-//! Throughput under rare loss: the inverse square root of it.
+//! Throughput under rare loss: proportional to the inverse square root of the loss.
 
 use cellway_units::{Bytes, Span};
 
@@ -7,7 +7,7 @@ use crate::error::{Error, undefined};
 use crate::predicted::Predicted;
 use crate::registry::Equation;
 
-/// MSS/RTT × √(3 / 2bp), in bit/s, for one loss in every 1/p packets and b packets acknowledged at a time.
+/// Returns MSS/RTT × √(3 / 2bp), in bit/s, for one loss in every 1/p packets and b packets acknowledged at a time.
 ///
 /// # Errors
 /// [`Error::Undefined`] if the round trip or the loss is 0, or all packets are lost.

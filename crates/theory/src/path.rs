@@ -10,7 +10,7 @@ use crate::loss::loss_bounds;
 use crate::pftk::Lossy;
 use crate::prediction::{Bound, Limit, Prediction};
 
-/// What a buffer holds.
+/// The size of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BufferSize {
     /// Cells.
@@ -22,9 +22,9 @@ pub enum BufferSize {
 /// A path with one slowest line, and the TCP connections on it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PathInput {
-    /// What the slowest line leaves for cells or frames.
+    /// The rate of the slowest line for cells or frames.
     pub rate: Rate,
-    /// The round trip of propagation, without the time to send anything.
+    /// The round trip of propagation, without transmission times.
     pub rtt: Span,
     /// The receive window of each connection.
     pub window: Bytes,
@@ -32,13 +32,13 @@ pub struct PathInput {
     pub send_buffer: Option<Bytes>,
     /// TCP payload of a segment.
     pub mss: Bytes,
-    /// What stands around packets on the line.
+    /// The framing of packets on the line.
     pub framing: Framing,
     /// Losses per packet.
     pub loss: Option<f64>,
-    /// Whether every second segment is acknowledged.
+    /// Set if every second segment is acknowledged.
     pub delayed_ack: bool,
-    /// The retransmission timeout before any doubling; decides under loss.
+    /// The retransmission timeout before any doubling; it matters under loss.
     pub rto: Span,
     /// The buffer before the line.
     pub buffer: Option<BufferSize>,
@@ -46,13 +46,13 @@ pub struct PathInput {
     pub source: Option<Rate>,
     /// The rate to which each source paces its cells or frames.
     pub shaping: Option<Rate>,
-    /// Like connections that share the line.
+    /// The number of equal connections that share the line.
     pub connections: u32,
 }
 
 impl PathInput {
-    /// A path over AAL5 with LLC/SNAP, one connection with an MSS of 1460 B, each segment
-    /// acknowledged, no loss, a timeout of 1 s (RFC 6298 section 2.4), nothing else known.
+    /// Creates a path over AAL5 with LLC/SNAP, one connection with an MSS of 1460 B, each segment acknowledged, no
+    /// loss, a timeout of 1 s (RFC 6298 section 2.4), and nothing else set.
     pub const fn new(rate: Rate, rtt: Span, window: Bytes) -> PathInput {
         PathInput {
             rate,
@@ -72,19 +72,19 @@ impl PathInput {
     }
 }
 
-/// What is known of the path: all bounds and the least of them.
+/// Returns all bounds of the path and the least of them.
 ///
 /// # Errors
-/// [`Error::Undefined`] if a rate, the window, the MSS or the number of connections is 0, if all or
-/// a negative part of the packets is lost, if the buffer is counted in cells where there are none, or if anything is
-/// more than an argument of an equation may be.
+/// [`Error::Undefined`] if a rate, the window, the MSS or the number of connections is 0, if all or a negative part of
+/// the packets is lost, if the buffer is counted in cells where there are none, or if a value is above the limit of
+/// arguments of equations.
 pub fn predict_path(input: &PathInput) -> Result<Prediction, Error> {
     check(input)?;
     let PathInput { framing, mss, .. } = *input;
     let packet = Bytes(mss.0 + HEADERS);
     let octets = framing.octets(packet).0 as f64;
     let time = |rate: Rate| octets * 8.0 / rate.as_bps() as f64;
-    // In cells where there are any: what comes slower than the line takes is passed on as it comes.
+    // In cells if there are any: cells that arrive slower than the line sends are passed on at once.
     let (pieces, units, unit) = match framing.cells(packet) {
         Some(cells) => (cells as f64, cells as f64, "cell"),
         None => (1.0, packet.0 as f64, "B"),
@@ -117,7 +117,7 @@ pub fn predict_path(input: &PathInput) -> Result<Prediction, Error> {
     stages.extend(input.shaping.map(|rate| stage(Limit::Shaping, "source", rate, false)));
     stages.push(Stage { buffer, ..stage(Limit::Line, "", input.rate, true) });
     let slowest = stages.iter().map(|s| s.seconds).fold(0.0, f64::max);
-    // Each line passes on a cell, or a packet, when it has it whole.
+    // Each line sends a cell, or a packet, when it has received all of it.
     let lines = stages.iter().filter(|s| s.limit == Limit::Line);
     let transit = match unit {
         "cell" => slowest * (pieces - 1.0) / pieces + lines.map(|s| s.seconds / pieces).sum::<f64>(),

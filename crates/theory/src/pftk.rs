@@ -7,18 +7,18 @@ use crate::error::{Error, undefined};
 use crate::predicted::Predicted;
 use crate::registry::Equation;
 
-/// What decides throughput under loss.
+/// The parameters of throughput under loss.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lossy {
     /// Payload of a segment.
     pub mss: Bytes,
     /// The round trip.
     pub rtt: Span,
-    /// p: the chance that a packet is lost, if the one before it in the round was not.
+    /// p: the probability that a packet is lost, if the one before it in the round was not.
     pub loss: f64,
     /// T₀: the retransmission timeout, before any doubling.
     pub rto: Span,
-    /// Whether b is 2 packets acknowledged at a time, or 1.
+    /// True if b, the packets acknowledged at a time, is 2, false if it is 1.
     pub delayed_ack: bool,
     /// W_m: the receiver's window; none if it never limits.
     pub window: Option<Bytes>,
@@ -50,7 +50,7 @@ impl Lossy {
     }
 }
 
-/// In packets and seconds.
+/// The parameters in packets and seconds.
 struct Parameters {
     p: f64,
     r: f64,
@@ -59,7 +59,7 @@ struct Parameters {
     wm: f64,
 }
 
-/// The short form, in bit/s.
+/// Returns the short form, in bit/s.
 ///
 /// # Errors
 /// [`Error::Undefined`] if the round trip, segment or loss is 0, or all packets are lost.
@@ -71,7 +71,7 @@ pub fn pftk_short(lossy: Lossy) -> Result<Predicted, Error> {
     Ok(lossy.predicted(packets, equation))
 }
 
-/// The full model, in bit/s.
+/// Returns the full model, in bit/s.
 ///
 /// # Errors
 /// As [`pftk_short`].
@@ -82,7 +82,7 @@ pub fn pftk(lossy: Lossy) -> Result<Predicted, Error> {
     // Expected window at the end of a period without timeout.
     let a = (2.0 + b) / (3.0 * b);
     let w = a + libm::sqrt(8.0 * q / (3.0 * b * p) + a * a);
-    // Chance that a loss in a window of `w` is found by timeout.
+    // Probability that a loss in a window of `w` is detected by timeout.
     let timeout = |w: f64| {
         let cubed = 1.0 - q * q * q;
         (cubed * (1.0 + q * q * q * (1.0 - libm::pow(q, w - 3.0))) / (1.0 - libm::pow(q, w))).clamp(0.0, 1.0)

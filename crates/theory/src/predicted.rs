@@ -1,4 +1,4 @@
-//! A number with its unit, its source and what is to be said against it.
+//! A value with its unit, its source and its caveats.
 
 /// One result of one equation.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -9,14 +9,14 @@ pub struct Predicted {
     pub unit: &'static str,
     /// The id of the equation, as in [`equations`](crate::equations).
     pub equation: &'static str,
-    /// Where the equation comes from.
+    /// The source of the equation.
     pub source: &'static str,
-    /// Each reason why the value may not hold, in a sentence. Empty inside the domain.
+    /// The reasons for which the value may not hold, each in a sentence. Empty inside the domain.
     pub caveats: Vec<String>,
 }
 
 impl Predicted {
-    /// `value` without caveats, named and sourced by `equation`.
+    /// Creates `value` without caveats, named and sourced by `equation`.
     pub(crate) fn new(value: f64, unit: &'static str, equation: &crate::Equation) -> Predicted {
         Predicted { value, unit, equation: equation.id, source: equation.source, caveats: Vec::new() }
     }

@@ -1,4 +1,4 @@
-//! All equations by id, to be evaluated from text.
+//! All equations by id, with arguments from text.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -12,15 +12,15 @@ use crate::predicted::Predicted;
 pub struct Equation {
     /// Its name in claims and on the command line.
     pub id: &'static str,
-    /// What it gives, in a few words.
+    /// Its result, in a few words.
     pub title: &'static str,
-    /// Where it comes from.
+    /// Its source.
     pub source: &'static str,
     /// The equation as text.
     pub formula: &'static str,
-    /// What it takes.
+    /// Its arguments.
     pub arguments: &'static [Argument],
-    /// Where it holds. Outside, the value carries a caveat.
+    /// Its domain. Outside, the value has a caveat.
     pub domain: &'static str,
     pub(crate) compute: fn(&Arguments) -> Result<Predicted, Error>,
 }
@@ -40,16 +40,16 @@ static LISTS: &[&[Equation]] = &[
     crate::fair_queue::EQUATIONS,
 ];
 
-/// All equations, in the order of the documentation.
+/// Returns all equations, in the order of the documentation.
 pub fn equations() -> &'static [Equation] {
     static ALL: LazyLock<Vec<Equation>> = LazyLock::new(|| LISTS.concat());
     &ALL
 }
 
-/// The equation called `id`.
+/// Returns the equation `id`.
 ///
 /// # Errors
-/// [`Error::UnknownEquation`] with the ids that there are.
+/// [`Error::UnknownEquation`] with the known ids.
 pub fn equation(id: &str) -> Result<&'static Equation, Error> {
     equations().iter().find(|e| e.id == id).ok_or_else(|| Error::UnknownEquation {
         id: id.to_owned(),
@@ -60,8 +60,8 @@ pub fn equation(id: &str) -> Result<&'static Equation, Error> {
 /// Evaluates the equation called `id` with arguments as text: "8 KiB", "200 ms", "36000 cell/s".
 ///
 /// # Errors
-/// If there is no such equation or argument, if one is missing or not of its kind, or if there is
-/// no result for the values. A value outside the domain is no error: it comes with a caveat.
+/// If there is no such equation or argument, if one is missing or not of its kind, or if there is no result for the
+/// values. A value outside the domain is no error: it has a caveat.
 ///
 /// ```
 /// let arguments = [("window", "128 KiB"), ("rtt", "8.8 ms")].map(|(k, v)| (k.to_owned(), v.to_owned()));

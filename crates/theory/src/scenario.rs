@@ -1,7 +1,7 @@
 //! Predictions for the traffic groups of a scenario.
 //!
-//! Each group is taken alone. The way of its data is cut into loops at the gateways that split its
-//! connections; the loop that allows least binds.
+//! Each group is predicted alone. The path of its data is divided into loops at the gateways that split its
+//! connections; the loop with the least bound binds.
 
 mod hops;
 
@@ -15,10 +15,10 @@ use crate::pftk::Lossy;
 use crate::prediction::{Limit, Prediction};
 use hops::{Hop, Packet};
 
-/// The most loss that is put into formulas.
+/// The largest loss that is used in formulas.
 const MOST_LOSS: f64 = 1.0 - 1e-9;
 
-/// What is known of one traffic group.
+/// The prediction for one traffic group.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct GroupPrediction {
     /// The name of the group.
@@ -27,32 +27,32 @@ pub struct GroupPrediction {
     pub connections: u32,
     /// The loops in the direction of the data: one, or three if gateways split the connections.
     pub legs: Vec<LegPrediction>,
-    /// The place of the loop that binds in `legs`.
+    /// The index of the loop that binds in `legs`.
     pub binding: usize,
-    /// The chance that the links lose one of its full packets, over the whole way: a packet of each loop.
+    /// The probability that the links lose one of its full packets, over the whole path: a packet of each loop.
     pub loss: f64,
     /// The least bound of all loops: TCP payload of all slots together, in bit/s.
     pub goodput: f64,
-    /// What the prediction leaves out.
+    /// The limitations of the prediction.
     pub caveats: Vec<String>,
 }
 
-/// What is known of one loop.
+/// The prediction for one loop.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct LegPrediction {
     /// The node where data enters it; "" for the implicit hosts.
     pub from: String,
     /// The node where it leaves.
     pub to: String,
-    /// Whether this is the transport between gateways, not TCP.
+    /// True if this is the transport between gateways, not TCP.
     pub transport: bool,
-    /// The chance that the links of the loop lose a full packet, or one of its cells.
+    /// The probability that the links of the loop lose a full packet, or one of its cells.
     pub loss: f64,
     /// Its bounds.
     pub prediction: Prediction,
 }
 
-/// What arithmetic says of each traffic group, in file order; a group without slots as if it had one.
+/// Predicts each traffic group, in file order; a group without slots as if it had one.
 pub fn predict(scenario: &Scenario) -> Vec<GroupPrediction> {
     (0..scenario.traffic.len()).map(|i| group(scenario, i)).collect()
 }
@@ -63,13 +63,13 @@ struct End<'s> {
     host: HostSpec,
     tcp: &'s TcpSpec,
     gateway: Option<&'s GatewaySpec>,
-    /// Whether all connections of the group use this machine.
+    /// True if all connections of the group use this host.
     shared: bool,
 }
 
 fn group(scenario: &Scenario, index: usize) -> GroupPrediction {
     let traffic = &scenario.traffic[index];
-    // Responders send in these; elsewhere most data comes from the originator.
+    // Responders send in these; in others most data is the originator's.
     let back = matches!(traffic.app, App::FtpGet { .. } | App::Www { .. });
     let hops = hops::hops(scenario, index, back);
     let legs = legs(scenario, traffic, &hops, back);
@@ -143,7 +143,8 @@ fn legs(scenario: &Scenario, traffic: &Traffic, hops: &[Hop], back: bool) -> Vec
     found
 }
 
-/// The loop, the chance that its links lose a packet, and why there is no bound for that if there is none.
+/// Returns the loop, the probability that its links lose a packet, and the reason for which there is no bound for that,
+/// if there is none.
 fn leg(traffic: &Traffic, from: &End<'_>, to: &End<'_>, hops: &[Hop], transport: bool) -> (Leg, f64, Option<String>) {
     let spec = from.gateway.filter(|_| transport);
     let (mss, headers) = match spec {
@@ -185,9 +186,9 @@ fn leg(traffic: &Traffic, from: &End<'_>, to: &End<'_>, hops: &[Hop], transport:
     let connections = u64::from(traffic.count.max(1));
     let rtt = Span::from_secs_f64(round_trip);
     let rto = steady_timeout(rtt, from.tcp.rto_min, from.tcp.timer_granularity).min(from.tcp.rto_max);
-    // The formulas have no value where everything is lost.
+    // The formulas have no value if everything is lost.
     let lossy = Lossy { mss, rtt, loss: loss.min(MOST_LOSS), rto, delayed_ack, window: None };
-    // They are about TCP.
+    // They apply to TCP.
     let bounds = if transport { Ok(Vec::new()) } else { loss_bounds(lossy, connections as f64) };
     let (others, refused) = match bounds {
         Ok(bounds) => (bounds, None),
@@ -215,7 +216,7 @@ fn stage(limit: Limit, at: &str, seconds: f64, shared: bool) -> Stage {
     Stage { limit, at: at.to_owned(), seconds, rate: f64::INFINITY, equation: "packet-goodput", shared, buffer: None }
 }
 
-/// What the machine takes for each segment, if it takes any time.
+/// Returns the stage of the host's processing time for each segment, if there is any.
 fn host_stage(
     at: &str,
     rate: Option<Rate>,

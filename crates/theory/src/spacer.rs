@@ -1,4 +1,4 @@
-//! One TCP connection through a cell spacer: how full the spacer is, and when.
+//! One TCP connection through a cell spacer: the content of the spacer over time.
 //!
 //! The model of `spacing` (F. Guillemin et al., *Analysis of Cell Spacing on a TCP Flow Mapped onto
 //! an ATM Connection*), sections 2 to 5, in fluid: segments of σ cells leave the source at peak
@@ -7,8 +7,8 @@
 //! acknowledgement covers (1, or 2), and Δ = δ + dσ/c the time from the first cell of d segments
 //! that find the spacer empty to their acknowledgement.
 //!
-//! Where the printed statements are wrong they are corrected here; docs/models/spacing.md derives
-//! each correction and `tests/spacer.rs` holds all of it against a simulation cell by cell.
+//! Wrong statements of the paper are corrected here; docs/models/spacing.md derives each correction and
+//! `tests/spacer.rs` compares all results with a simulation cell by cell.
 
 mod avoidance;
 mod equations;
@@ -25,7 +25,7 @@ use cellway_units::{Rate, Span};
 use crate::arguments::most;
 use crate::error::{Error, undefined};
 
-/// How many segments one acknowledgement covers.
+/// The number of segments that one acknowledgement covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Acknowledgements {
     /// Each segment is acknowledged (`spacing` sections 3 and 4).
@@ -35,7 +35,7 @@ pub enum Acknowledgements {
 }
 
 impl Acknowledgements {
-    /// d, in segments.
+    /// Returns d, in segments.
     pub const fn segments(self) -> u64 {
         match self {
             Acknowledgements::EverySegment => 1,
@@ -44,43 +44,43 @@ impl Acknowledgements {
     }
 }
 
-/// How the contents of a spacer are counted.
+/// The unit in which the content of a spacer is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Count {
     /// The fluid content of the paper, in fractions of a cell.
     Fluid,
-    /// Whole cells: each from when it has come in completely until it is through, 1/c after its
-    /// turn began. Above the fluid content by less than 1 + c/h.
+    /// Cells: each from its complete arrival until the end of its service, 1/c after its turn began. Above the fluid
+    /// content by less than 1 + c/h.
     Cells,
-    /// Whole cells whose turn has not come: one less than [`Count::Cells`], if there is any. A
-    /// simulator or switch whose queue a cell leaves when its transmission starts shows this.
+    /// Cells whose turn has not begun: one less than [`Count::Cells`], if there is any. A simulator or switch whose
+    /// queue a cell leaves when its transmission starts shows this.
     Waiting,
 }
 
-/// What decides the contents of the spacer.
+/// The parameters of the content of the spacer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpacerInput {
     /// σ: cells of a segment. At least 1.
     pub segment: u64,
-    /// h: the rate at which the source sends, of whole cells.
+    /// h: the sending rate of the source, in cells.
     pub peak: Rate,
-    /// c: the spacing rate, of whole cells; below `peak`.
+    /// c: the spacing rate, in cells; below `peak`.
     pub rate: Rate,
-    /// δ: from the last cell of a segment being through the spacer to its acknowledgement at the
-    /// source, and the time that one cell takes to come in (1/h). The time that the other cells of
-    /// the segment take to come in is no part of it.
+    /// δ: from the departure of the last cell of a segment to its acknowledgement at the source, and the arrival time
+    /// of one cell (1/h). The arrival time of the other cells of the segment is no part of it.
     pub delay: Span,
-    /// How many segments one acknowledgement covers.
+    /// The number of segments that one acknowledgement covers.
     pub acknowledgements: Acknowledgements,
     /// w₀: the initial window, in segments.
     pub initial: u64,
     /// b: the slow start threshold, in segments.
     pub threshold: u64,
-    /// w: the largest window, in segments; at most 1,000,000, because congestion avoidance is followed segment by segment.
+    /// w: the largest window, in segments; at most 1,000,000, because congestion avoidance is computed segment by
+    /// segment.
     pub window: u64,
 }
 
-/// A spacer whose input makes sense. Lengths are in cells, rates in cell/s, times in s.
+/// A spacer with valid input. Lengths are in cells, rates in cell/s, times in s.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spacer {
     sigma: f64,
@@ -133,7 +133,7 @@ impl Spacer {
         })
     }
 
-    /// A spacer in any unit of data: `segment` units, rates in units per s, `delay` in s.
+    /// Creates a spacer in any unit of data: `segment` units, rates in units per s, `delay` in s.
     pub(crate) fn of_units(
         segment: f64,
         [peak, rate]: [f64; 2],
@@ -145,36 +145,36 @@ impl Spacer {
         Spacer { sigma: segment, h: peak, c: rate, delta: delay, d, w0, b: window, w: window }
     }
 
-    /// Δ = δ + dσ/c, in s.
+    /// Returns Δ = δ + dσ/c, in s.
     pub fn round_trip(&self) -> f64 {
         self.delta + self.d as f64 * self.step()
     }
-    /// cΔ: the cells that leave the spacer in a round trip.
+    /// Returns cΔ: the cells that leave the spacer in a round trip.
     pub fn pipe(&self) -> f64 {
         self.c * self.delta + self.d as f64 * self.sigma
     }
-    /// What the content falls to between acknowledgements while the window is `window` segments, in
-    /// cells: (window σ − cΔ)⁺, the lower values of equations (3), (13), (22) and (23).
+    /// Returns the least content between acknowledgements while the window is `window` segments, in cells: (window σ −
+    /// cΔ)⁺, the lower values of equations (3), (13), (22) and (23).
     pub fn low(&self, window: u64) -> f64 {
         (window as f64 * self.sigma - self.pipe()).max(0.0)
     }
-    /// What it rises to: dσ(1 − c/h) more.
+    /// Returns the largest content: dσ(1 − c/h) more.
     pub fn high(&self, window: u64) -> f64 {
         self.low(window) + self.d as f64 * self.sigma * self.gain()
     }
-    /// The lower value as `count` counts it.
+    /// Returns the lower value in the unit of `count`.
     pub fn low_counted(&self, window: u64, count: Count) -> f64 {
-        // The least is there just before the first cell that the acknowledgement let go is complete.
+        // The least is just before the first cell that the acknowledgement released is complete.
         self.whole(window as f64 * self.sigma - self.pipe() - self.c / self.h, self.low(window), count)
     }
-    /// A largest content `fluid`, such as [`Spacer::high`] or [`Interval::maximum`], as `count` counts it.
+    /// Returns a largest content `fluid`, such as [`Spacer::high`] or [`Interval::maximum`], in the unit of `count`.
     pub fn peak_counted(&self, fluid: f64, count: Count) -> f64 {
         self.whole(fluid, fluid, count)
     }
-    /// Service of a cell can begin only when it is complete, 1/h after its first bit: c/h more are
-    /// there than in the fluid, in whole cells.
+    /// Converts to cells. Service of a cell can begin only when it is complete, 1/h after its first bit: there are c/h
+    /// more than in the fluid.
     fn whole(&self, exact: f64, fluid: f64, count: Count) -> f64 {
-        // Products of rates and times miss whole cells by rounding.
+        // Products of rates and times miss integers by rounding.
         let cells = libm::ceil(exact + self.c / self.h - 1e-6).max(0.0);
         match count {
             Count::Fluid => fluid,
@@ -182,16 +182,16 @@ impl Spacer {
             Count::Waiting => (cells - 1.0).max(0.0),
         }
     }
-    /// w as used, in segments.
+    /// Returns w as used, in segments.
     pub fn window(&self) -> u64 {
         self.w
     }
-    /// b as used, in segments.
+    /// Returns b as used, in segments.
     pub fn threshold(&self) -> u64 {
         self.b
     }
-    /// The largest content from the first segment until the window is at its maximum and the
-    /// content has settled, in cells: what the spacer must hold for a transfer without loss.
+    /// Returns the largest content from the first segment until the window is at its maximum and the content
+    /// oscillates, in cells: the buffer for a transfer without loss.
     pub fn buffer(&self) -> f64 {
         let start = self.slow_start();
         let avoidance = self.avoidance();
@@ -199,29 +199,29 @@ impl Spacer {
         slow.max(avoidance.maximum)
     }
 
-    /// Time between segments that leave a busy spacer, σ/c, in s.
+    /// Returns the time between segments that leave a busy spacer, σ/c, in s.
     pub fn segment_time(&self) -> f64 {
         self.step()
     }
-    /// Time between acknowledgements while the spacer is busy, dσ/c, in s.
+    /// Returns the time between acknowledgements while the spacer is busy, dσ/c, in s.
     pub fn acknowledgement_gap(&self) -> f64 {
         self.d as f64 * self.step()
     }
 
-    /// σ/c, in s.
+    /// Returns σ/c, in s.
     fn step(&self) -> f64 {
         self.sigma / self.c
     }
-    /// The part of a segment that the spacer still holds when its last cell comes in, 1 − c/h.
+    /// Returns the part of a segment that the spacer still holds at the arrival of its last cell, 1 − c/h.
     fn gain(&self) -> f64 {
         1.0 - self.c / self.h
     }
 
-    /// The largest content while `acks` acknowledgements arrive dσ/c apart, the spacer empty at
-    /// the first, of which the first `growing` let d + 1 segments go and the others d.
+    /// Returns the largest content while `acks` acknowledgements arrive dσ/c apart, the spacer empty at the first, of
+    /// which the first `growing` release d + 1 segments and the others d.
     ///
-    /// Equations (7), (8), (10), (18) and (19) in one: each growing acknowledgement leaves σ
-    /// behind, and no more can be there than the source can have sent at rate h.
+    /// Equations (7), (8), (10), (18) and (19) in one: each growing acknowledgement leaves σ behind, and the content is
+    /// at most what the source can have sent at rate h.
     fn peak_of(&self, acks: u64, growing: u64) -> f64 {
         let (d, g, n) = (self.d as f64, growing as f64, (self.d * acks + growing) as f64);
         let paced =

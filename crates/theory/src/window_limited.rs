@@ -7,8 +7,8 @@ use crate::error::{Error, undefined};
 use crate::predicted::Predicted;
 use crate::registry::Equation;
 
-/// Th = 8W / (RTT + 8M/C), in bit/s: a window goes out, and the next when the acknowledgement of its
-/// first segment is back.
+/// Returns Th = 8W / (RTT + 8M/C), in bit/s: a window is sent, and the next one after the acknowledgement of its first
+/// segment.
 ///
 /// # Errors
 /// [`Error::Undefined`] if the rate is zero, or both the round trip and the segment are.

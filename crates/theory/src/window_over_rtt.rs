@@ -7,7 +7,7 @@ use crate::error::{Error, undefined};
 use crate::predicted::Predicted;
 use crate::registry::Equation;
 
-/// 8W / RTT, in bit/s: the largest throughput of a window, whatever the line.
+/// Returns 8W / RTT, in bit/s: the largest throughput of a window, for any line.
 ///
 /// # Errors
 /// [`Error::Undefined`] for a round trip of zero.

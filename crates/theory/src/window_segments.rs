@@ -7,7 +7,7 @@ use crate::error::{Error, undefined};
 use crate::predicted::Predicted;
 use crate::registry::Equation;
 
-/// ⌊W / MSS⌋: the full segments that a window lets go at once.
+/// Returns ⌊W / MSS⌋: the full segments that a window permits at once.
 ///
 /// # Errors
 /// [`Error::Undefined`] for segments of no byte.

@@ -5,13 +5,13 @@ use cellway_theory::{burst_buffer, burst_survives, conforming_burst, gcra_burst,
 use cellway_units::{Cells, Rate, Span};
 use proptest::prelude::*;
 
-/// The most cells waiting while `n` come at `h` and leave at `c`, that on the line not counted.
+/// Returns the most waiting cells while `n` arrive at `h` and leave at `c`, without the one on the line.
 fn most_waiting(n: u64, h: u64, c: u64) -> u64 {
-    // Ticks of 1/(h c): a cell comes every c ticks, the line takes h for each.
+    // Ticks of 1/(h c): a cell arrives every c ticks, the line takes h for each.
     let (mut waiting, mut most, mut free) = (0u64, 0, 0);
     for i in 1..=n {
         let now = i * c;
-        // A cell that goes onto the line as this one comes has left.
+        // A cell whose transmission begins as this one arrives has left.
         while waiting > 0 && free <= now {
             waiting -= 1;
             free += h;
@@ -26,7 +26,7 @@ fn most_waiting(n: u64, h: u64, c: u64) -> u64 {
     most
 }
 
-/// Cells in a row that conform, by the virtual scheduling of I.371, at most `limit`.
+/// Returns the cells in a row that conform, by the virtual scheduling of I.371, at most `limit`.
 fn conforming(increment: u64, tolerance: u64, spacing: u64, limit: u64) -> u64 {
     let mut due = 0;
     for i in 0..limit {
@@ -82,6 +82,6 @@ fn figures_of_the_uni_with_t_of_4_5_cells() {
     // τ = 0.5, 1.5, 3.5 and 7 cell times: 1, 1, 2 and 3 cells in a row.
     let of = |halves: u64| conforming_burst(Span::from_us(45), Span::from_us(5 * halves), Span::from_us(10)).unwrap();
     assert_eq!([1, 3, 7, 14].map(of), [1, 1, 2, 3]);
-    // No faster than the increment, all conform.
+    // At most at the rate of the increment, all conform.
     assert_eq!(conforming_burst(Span::from_us(10), Span::ZERO, Span::from_us(10)), None);
 }

@@ -57,10 +57,10 @@ fn magic_without_pacing_is_held_by_its_bursts() {
     assert!(prediction.advice.contains("shape the source"), "{}", prediction.advice);
     let enough = Some(BufferSize::Cells(Cells(prediction.buffer_needed.value.ceil() as u64)));
     assert_eq!(prediction.buffer_needed.unit, "cell");
-    // With 2c > h slow start brings its last 14 segments without a pause.
+    // With 2c > h slow start sends its last 14 segments without a pause.
     assert!((prediction.buffer_needed.value - 14.0 * 192.0 * (1.0 - 98.148148 / 149.76)).abs() < 1e-6);
     assert_ne!(predict_path(&PathInput { buffer: enough, ..magic() }).unwrap().binding().limit, Limit::Burst);
-    // Paced below TAXI nothing gathers there; OC-3c / 2 carries 67.3 Mbit/s of payload.
+    // Paced below TAXI no queue forms there; OC-3c / 2 carries 67.3 Mbit/s of payload.
     let paced = predict_path(&PathInput { shaping: Some(rate("74.88 Mbit/s")), ..magic() }).unwrap();
     assert_eq!(paced.binding().limit, Limit::Shaping);
     assert_eq!(format!("{:.1}", paced.goodput / 1e6), "67.3");
@@ -109,7 +109,7 @@ fn windows_with_every_second_segment_acknowledged_go_as_simulated() {
             let segments = (last - first) as u64 * covers;
             let seconds = (acks[last].0 - acks[first].0) as f64 / (peak * spaced * 100) as f64;
             let simulated = segments as f64 / seconds;
-            // The loop: the first cell of a segment in, the segment through, and δ.
+            // The loop: the arrival of the first cell of a segment, the service of the segment, and δ.
             let loop_ticks = (delay + spaced) as f64 / (peak * spaced * 100) as f64;
             let line = Rate::from_bps(spaced * 100 * 424);
             // The path counts an acknowledgement of one cell at the line's rate; the simulation, none.
@@ -164,10 +164,10 @@ fn no_model_for_nonsense() {
     let most = PathInput { connections: 1_000_000, mss: Bytes(1), delayed_ack: true, ..kdd() };
     let rtt = Span::from_secs(86_400);
     assert!(predict_path(&PathInput { window, rtt, rate: Rate::from_bps(1_000_000_000_000), ..most }).is_ok());
-    // No propagation at all is a path: the line is the limit.
+    // A path without propagation is valid: the line is the limit.
     let near = predict_path(&PathInput { rtt: Span::ZERO, ..kdd() }).unwrap();
     assert_eq!(near.binding().limit, Limit::Framing);
-    // A window below a segment is predicted, with a word of warning.
+    // A window below a segment is predicted, with a caveat.
     let tiny = predict_path(&PathInput { window: Bytes(1000), ..kdd() }).unwrap();
     assert!(tiny.binding().caveats[0].contains("below one segment"));
 }
@@ -203,7 +203,7 @@ proptest! {
         let goodput = |window| predict_path(&PathInput { window, ..path }).unwrap();
         let now = goodput(path.window);
         let wider = goodput(Bytes(path.window.0 + more));
-        // A window below a segment is cut into smaller ones, which are not compared with whole ones.
+        // A window below a segment is split into smaller ones, which are not compared with full ones.
         prop_assume!(path.window >= path.mss && !path.delayed_ack);
         prop_assert!(wider.goodput >= now.goodput * (1.0 - 1e-12));
         let enough = goodput(now.window_needed);

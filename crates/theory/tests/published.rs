@@ -8,7 +8,7 @@ fn predicted(id: &str, arguments: &[(&str, &str)]) -> Predicted {
     evaluate(id, &arguments).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// The value, inside the domain.
+/// Returns the value, inside the domain.
 fn value(id: &str, arguments: &[(&str, &str)]) -> f64 {
     let result = predicted(id, arguments);
     assert_eq!(result.caveats, Vec::<String>::new(), "{id} {arguments:?}");
@@ -146,7 +146,7 @@ fn spacing_equation_24() {
     assert_eq!((at(&[("count", "cells")]), at(&[("count", "waiting")])), (1219.0, 1218.0));
     let same = [&arguments[..2], &[("rate", "15.264 Mbit/s")], &arguments[3..4], &[("window", "41 segments")]].concat();
     assert!((value("spacer-theorem-3", &same) - 1217.6).abs() < 1e-6);
-    // What must be held is the final oscillation: slow start stays below.
+    // The content is the final oscillation: slow start stays below.
     let buffer = [&arguments[..], &[("acks", "second")]].concat();
     assert!((value("spacer-buffer", &buffer) - 1217.6).abs() < 1e-6);
     // Recursion (17): intervals 2 and 3 have one burst of three segments each.
@@ -253,7 +253,7 @@ fn questions_that_cannot_be_answered_are_refused() {
     assert!(refused("gcra-burst", &rates).contains("whole number of bit/s"));
 }
 
-/// Each argument of each equation in turn as large as its kind of text can say: refused with the limit, at once.
+/// Each argument of each equation in turn, as large as its kind of text permits: refused with the limit, at once.
 #[test]
 fn arguments_past_their_limits_are_refused() {
     use cellway_theory::Kind;
@@ -280,10 +280,10 @@ fn arguments_past_their_limits_are_refused() {
             assert!(error.starts_with(&told) && error.contains("is too much; accepted: "), "{error}");
             assert!(error.contains("at most"), "{error}");
         }
-        // The largest of all that is accepted is an answer or a refusal, not a panic or a loop without end.
+        // The largest accepted values lead to an answer or a refusal, not to a panic or an endless loop.
         let _ = evaluate(equation.id, &arguments(most));
     }
-    // Also where the window is given in cells, and in the middle of the way to the limit.
+    // Also if the window is given in cells, and half-way to the limit.
     let spacer = [("segment", "1 cell"), ("peak", "oc3c"), ("rate", "ds3"), ("rtt", "1 s")];
     let with = |window| -> std::collections::BTreeMap<String, String> {
         spacer

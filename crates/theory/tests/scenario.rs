@@ -107,7 +107,7 @@ access = {{ rate = '10 Mbit/s', delay = '0 s' }}
     let pipe = 1e6 / 424.0 * prediction.round_trip;
     assert!((buffer.value - (32.0 * 12.0 - pipe + 12.0 * (1.0 - 1.0 / 1.5))).abs() < 1e-6, "{buffer:?}");
     assert!(bulk.caveats[0].contains("without get"), "{:?}", bulk.caveats);
-    // Its data goes the same way, from the responder to the originator.
+    // Its data takes the same route, from the responder to the originator.
     assert!(get.legs[0].prediction.bounds.iter().any(|b| b.at == "spacer"));
 }
 
@@ -165,24 +165,24 @@ gateway = {gateway}
     assert_eq!(middle.binding().limit, Limit::Gateway);
     assert!((middle.goodput - 30e6 * 8192.0 / (172.0 * 53.0)).abs() < 1e-3);
     assert!(middle.round_trip > 0.175 && split.legs[0].prediction.round_trip < 0.01);
-    // On the far side four segments to 1 ms away: more than the gateways bring.
+    // On the far side four segments to 1 ms away: more than the gateways deliver.
     let far = &split.legs[2].prediction;
     assert!(far.round_trip > 0.002 && far.goodput > middle.goodput);
     assert_eq!((split.binding, split.goodput), (1, middle.goodput));
     let whole = &groups(&file(false, true))[0];
     let [loop_] = &whole.legs[..] else { panic!("{:?}", whole.legs) };
     assert_eq!(loop_.prediction.binding().limit, Limit::Window);
-    // 172 cells at the pace of the DS-3, each way a cell of the other two lines; one cell back.
+    // 172 cells at the pace of the DS-3, in each direction a cell of the other two lines; one cell back.
     let (ds3, oc3) = (424.0 / 40.704e6, 424.0 / 149.76e6);
     let expected = 0.177 + 171.0 * ds3 + 2.0 * (ds3 + 2.0 * oc3);
     assert!((whole.goodput - 4.0 * 8192.0 * 8.0 / expected).abs() < 1e-3, "{}", whole.goodput);
     assert!(loop_.prediction.advice.contains("place a gateway pair"));
-    // Without Nagle's rule the rest of the window goes as a short segment.
+    // Without Nagle's rule the rest of the window is sent as a short segment.
     let all = groups(&file(false, false))[0].goodput;
     assert!((all / whole.goodput - 36592.0 / (4.0 * 8192.0)).abs() < 1e-9, "{all}");
 }
 
-/// Implicit hosts have an access line each: only what they share is divided.
+/// Implicit hosts have an access line each: only shared links are divided.
 #[test]
 fn lines_of_their_own_bound_each_connection_and_not_all() {
     let text = format!(
@@ -273,7 +273,7 @@ to = 'b'
     assert!(burst.caveats[0].starts_with("39 of the 43 segments"), "{:?}", burst.caveats);
 }
 
-/// Over packets and cells, with acknowledgements of every second segment; and the formulas with what follows from that.
+/// Over packets and cells, with acknowledgements of every second segment; and the formulas with the resulting values.
 #[test]
 fn loss_on_links_counts_cells_on_atm_and_packets_elsewhere() {
     let line = LINE.replace("delay = \"22.5 ms\"", "delay = \"22.5 ms\"\nloss = \"0.01%\"");
@@ -306,7 +306,7 @@ access = {{ rate = '10 Mbit/s', delay = '0 s', loss = '0.5%' }}
     let plain = groups(&text.replace("loss = \"0.01%\"", "").replace("loss = \"0.02%\"", "").replace("0.5%", "0%"));
     assert_eq!(plain[0].loss, 0.0);
     assert!(plain[0].legs[0].prediction.bounds.iter().all(|b| b.limit != Limit::Loss));
-    // Where nothing gets through there is a value all the same.
+    // If nothing passes there is a value all the same.
     let none = groups(&text.replace("0.01%", "99.9%"));
     assert_eq!(none[0].loss, 1.0);
     assert!(none[0].goodput > 0.0 && none[0].goodput < 1000.0, "{}", none[0].goodput);

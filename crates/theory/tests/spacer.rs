@@ -45,7 +45,7 @@ fn settings() -> Vec<Setting> {
     all
 }
 
-/// The last acknowledgement at which the source still has a whole window to send.
+/// Returns the last acknowledgement at which the source still has a whole window to send.
 fn end_of_sending(s: Setting, trace: &Trace) -> u64 {
     trace.acknowledgements[trace.acknowledgements.len() - (s.window / s.covers) as usize - 2].0
 }
@@ -104,7 +104,7 @@ fn slow_start_goes_interval_by_interval_as_said() {
                 assert_eq!(high as f64, expected, "{s:?} {interval:?}");
                 maxima += 1;
             } else {
-                // Cut off by the end of the interval, maybe within a cell coming in.
+                // Truncated at the end of the interval, possibly during the arrival of a cell.
                 assert!((high as f64 - interval.maximum).abs() <= 2.0, "{s:?} {interval:?}: {high}");
                 cut += 1;
             }
@@ -165,7 +165,7 @@ fn congestion_avoidance_ends_when_said_and_the_buffer_is_what_is_needed() {
     }
 }
 
-/// t_b as equations (4) to (6) print it, in s.
+/// Returns t_b as equations (4) to (6) print it, in s.
 fn printed_oscillation_time(s: Setting, theory: &Spacer, last: Interval) -> f64 {
     let (h, c, sigma) = (s.peak as f64 * 100.0, s.rate as f64 * 100.0, s.segment as f64);
     let (b, grown, delta) = (theory.threshold() as f64, (s.initial << last.number) as f64, theory.round_trip());

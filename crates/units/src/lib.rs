@@ -1,8 +1,8 @@
 //! Time, rate and size as exact integers with units.
 //!
-//! The clock ticks in picoseconds: a nanosecond clock misstates the cell time of OC-12c by
-//! 284 ppm, enough to grow queues that do not exist. Every quantity parses from and prints to
-//! text that carries its unit; a bare number is refused with the units that would do.
+//! The clock ticks in picoseconds: a nanosecond clock misstates the cell time of OC-12c by 284 ppm, enough to grow
+//! queues that do not exist. Every quantity parses from and prints to text with its unit; a number without a unit is
+//! refused with the accepted units.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod ecn;

@@ -1,4 +1,4 @@
-//! Lines by name, and what each leaves for cells or frames.
+//! Lines by name, and the rate of each for cells or frames.
 
 use std::str::FromStr;
 
@@ -55,7 +55,7 @@ impl Line {
         names
     };
 
-    /// What is left for cells of 53 octets, or for frames with their framing; in bit/s, rounded down.
+    /// Returns the rate that is left for cells of 53 octets, or for frames with their framing; in bit/s, rounded down.
     pub const fn rate(self) -> Rate {
         Rate::from_bps(match self {
             Line::E1 => 2_048_000 * 30 / 32,
@@ -69,7 +69,7 @@ impl Line {
             Line::FastEthernet | Line::Fddi => 100_000_000,
         })
     }
-    /// The name as text.
+    /// Returns the name as text.
     pub const fn name(self) -> &'static str {
         match self {
             Line::E1 => "e1",
@@ -97,7 +97,7 @@ impl FromStr for Line {
 mod tests {
     use super::Line;
 
-    /// Check values in bit/s: what the field's tables print.
+    /// Check values in bit/s, as published tables have them.
     #[test]
     fn rates_are_what_the_tables_print() {
         let rates = Line::ALL.map(|line| line.rate().as_bps());

@@ -1,4 +1,4 @@
-//! Suggestions for a quantity that was refused: the same amount in an accepted spelling, and never another amount.
+//! Suggestions for a refused quantity: the same amount in an accepted spelling, and never another amount.
 
 use crate::parse::{exponent, split_quantity};
 
@@ -30,7 +30,7 @@ const SPELLINGS: &[(&str, &[&str])] = &[
     ("%", &["percent", "per cent", "pct"]),
 ];
 
-/// The largest exponent, positive or negative, that is written out.
+/// The largest exponent, positive or negative, that is expanded.
 const MAX_EXPONENT: i32 = 30;
 
 /// Returns `text` spelled with one of `units` and without an exponent; `None` if the amount is uncertain.

@@ -1,39 +1,39 @@
-//! Text with a unit to an exact integer, and back.
+//! Conversion between text with a unit and exact integers.
 
 use std::fmt;
 
-/// Why a text is not a quantity of the kind that was asked for.
+/// The error for a text that is not a quantity of the requested kind.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParseError {
-    /// No number where one should start.
+    /// There is no number at the start.
     #[error("{text:?} does not start with a number; write it like {example}")]
     NoNumber {
-        /// What was given.
+        /// The text.
         text: String,
-        /// What would be accepted.
+        /// An accepted text.
         example: &'static str,
     },
     /// A number without a unit.
     #[error("{text:?} has no unit; add one of {units}, like {example}")]
     NoUnit {
-        /// What was given.
+        /// The text.
         text: String,
-        /// The units that would do.
+        /// The accepted units.
         units: String,
-        /// What would be accepted.
+        /// An accepted text.
         example: &'static str,
     },
-    /// A unit of another kind, or none that exists.
+    /// A unit of another kind, or an unknown one.
     #[error("{unit:?} in {text:?} is not one of the units {units}, like {example}")]
     WrongUnit {
-        /// What was given.
+        /// The text.
         text: String,
         /// The unit in it.
         unit: String,
-        /// The units that would do.
+        /// The accepted units.
         units: String,
-        /// What would be accepted.
+        /// An accepted text.
         example: &'static str,
     },
     /// A number with an exponent.
@@ -47,31 +47,31 @@ pub enum ParseError {
     /// A negative amount.
     #[error("{text:?} is negative; it must be 0 or more, like {example}")]
     Negative {
-        /// What was given.
+        /// The text.
         text: String,
-        /// What would be accepted.
+        /// An accepted text.
         example: &'static str,
     },
     /// An amount that the smallest unit does not divide.
     #[error("{text:?} is not a whole number of {smallest}")]
     Fraction {
-        /// What was given.
+        /// The text.
         text: String,
         /// The smallest unit.
         smallest: &'static str,
     },
-    /// A chance of 1 or more.
+    /// A probability of 1 or more.
     #[error("{text:?} is not below 100 %, which would be certain; write it like {example}")]
     Certain {
-        /// What was given.
+        /// The text.
         text: String,
-        /// What would be accepted.
+        /// An accepted text.
         example: &'static str,
     },
     /// An amount past 64 bits of the smallest unit.
     #[error("{text:?} is too large; the largest is {max} {smallest}")]
     TooLarge {
-        /// What was given.
+        /// The text.
         text: String,
         /// The smallest unit.
         smallest: &'static str,
@@ -80,7 +80,7 @@ pub enum ParseError {
     },
 }
 
-/// A unit and how many of the smallest unit it holds.
+/// A unit, as a multiple of the smallest one.
 #[derive(Clone, Copy)]
 pub(crate) struct Scale {
     name: &'static str,
@@ -143,7 +143,7 @@ pub(crate) fn quantity(text: &str, scales: &[Scale], example: &'static str) -> R
     let smallest = scales[0].name;
     let too_large = || ParseError::TooLarge { text: own(), smallest, max: u64::MAX };
     let value: u128 = format!("{whole}{fraction}").parse().or_else(|e: std::num::ParseIntError| {
-        // Only an empty or an overlong string of digits can get here.
+        // Only an empty or an overlong string of digits leads here.
         if *e.kind() == std::num::IntErrorKind::Empty { Ok(0) } else { Err(too_large()) }
     })?;
     let parts = 10u128.checked_pow(fraction.len() as u32).ok_or_else(too_large)?;
@@ -154,8 +154,8 @@ pub(crate) fn quantity(text: &str, scales: &[Scale], example: &'static str) -> R
     u64::try_from(scaled / parts).map_err(|_| too_large())
 }
 
-/// Prints `value` in the largest of `scales` that takes at most three decimals, so that what is
-/// printed parses back to the same value.
+/// Prints `value` in the largest of `scales` that needs at most three decimals, so that the text parses to the same
+/// value.
 pub(crate) fn print(f: &mut fmt::Formatter<'_>, value: u64, scales: &[Scale]) -> fmt::Result {
     let exact = |s: &&Scale| value >= s.factor && (value as u128 * 1000).is_multiple_of(u128::from(s.factor));
     let scale = scales.iter().rev().find(exact).unwrap_or(&scales[0]);

@@ -1,4 +1,4 @@
-//! Text from a file, made safe for a terminal.
+//! Escapes text from files for terminals.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     escaped(text, |c| c.escape_unicode().to_string())
 }
 
-/// The same for JSON, where such characters occur only inside strings: `\u009b`.
+/// Escapes `text` for JSON, where such characters occur only inside strings: `\u009b`.
 pub fn printable_json(text: &str) -> Cow<'_, str> {
     escaped(text, |c| format!("\\u{:04x}", u32::from(c)))
 }
@@ -20,7 +20,7 @@ fn escaped(text: &str, escape: impl Fn(char) -> String) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(|c| if controls(c) { escape(c) } else { c.to_string() }).collect())
 }
 
-/// Returns whether `c` is of C0, DEL or C1 of ISO 6429, or changes the direction of text (Unicode Standard Annex 9).
+/// Returns true if `c` is of C0, DEL or C1 of ISO 6429, or changes the direction of text (Unicode Standard Annex 9).
 fn controls(c: char) -> bool {
     (c.is_control() && c != '\n' && c != '\t') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

@@ -1,4 +1,4 @@
-//! Chances, as exact decimal fractions.
+//! Probabilities, as exact decimal fractions.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,26 +11,26 @@ const PER_CENT: u64 = WHOLE / 100;
 const SCALES: &[Scale] = &[Scale::new("%", PER_CENT)];
 const EXAMPLE: &str = "\"0.1%\"";
 
-/// A chance from 0 to below 1, to 10^-15.
+/// A probability from 0 to below 1, to 10^-15.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Probability(u64);
 
 impl Probability {
-    /// What never happens.
+    /// The probability 0.
     pub const ZERO: Probability = Probability(0);
 
-    /// Whether it never happens.
+    /// Returns true if it is 0.
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
 
-    /// As a number, for sums that need no exactness.
+    /// Returns it as a float, for sums that need no exactness.
     pub fn as_f64(self) -> f64 {
         self.0 as f64 / WHOLE as f64
     }
 
-    /// How many of the 2^64 values of 64 random bits make it happen: those below this. Rounded down, so the chance is
-    /// less than given by at most 2^-64.
+    /// Returns the number of the 2^64 values of 64 random bits below which the event happens. Rounded down, so that the
+    /// probability is less than given by at most 2^-64.
     pub const fn threshold(self) -> u64 {
         (((self.0 as u128) << 64) / WHOLE as u128) as u64
     }
@@ -50,7 +50,7 @@ impl FromStr for Probability {
 }
 
 impl fmt::Display for Probability {
-    /// In per cent, with all its decimals.
+    /// Prints it in per cent, with all its decimals.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (whole, fraction) = (self.0 / PER_CENT, format!("{:013}", self.0 % PER_CENT));
         let fraction = fraction.trim_end_matches('0');

@@ -6,28 +6,28 @@ use std::str::FromStr;
 use crate::parse::{self, ParseError, Scale};
 use crate::{Bits, CELL_BITS, Span};
 
-/// The rate at which a line clocks out cells or packets, in bit/s: what is left for them after
-/// any physical overhead (149.76 Mbit/s on OC-3c, of 155.52 on the fibre).
+/// The rate at which a line clocks out cells or packets, in bit/s: without the physical overhead (149.76 Mbit/s on
+/// OC-3c, of 155.52 on the fibre).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 pub struct Rate(u64);
 
 impl Rate {
-    /// `bps` bit/s.
+    /// Creates a rate of `bps` bit/s.
     pub const fn from_bps(bps: u64) -> Rate {
         Rate(bps)
     }
-    /// bit/s.
+    /// Returns the rate in bit/s.
     pub const fn as_bps(self) -> u64 {
         self.0
     }
-    /// Cells per second, a ratio that is rarely whole; for output only.
+    /// Returns the cells per second, a ratio that is rarely whole; for output only.
     pub fn cells_per_sec(self) -> f64 {
         self.0 as f64 / CELL_BITS.0 as f64
     }
-    /// The time that `bits` take, with the remainder of the division: exactly
-    /// `span + remainder / rate` picoseconds, `carry` of an earlier call included. Handing each
-    /// remainder to the next call keeps the long-run rate exact.
+    /// Returns the time that `bits` take, with the remainder of the division: exactly `span + remainder / rate`
+    /// picoseconds, `carry` of an earlier call included. Passing each remainder to the next call keeps the long-run
+    /// rate exact.
     pub const fn time_for(self, bits: Bits, carry: u64) -> (Span, u64) {
         let ps = bits.0 as u128 * 1_000_000_000_000 + carry as u128;
         if ps <= u64::MAX as u128 {
@@ -47,7 +47,7 @@ const UNITS: &[Scale] = &[
     Scale::new("Gbit/s", 1_000_000_000),
 ];
 
-/// A rate of whole cells (53 octets), for texts that may also count cells: "36000 cell/s" is 15.264 Mbit/s.
+/// A rate in cells of 53 octets, for texts that may also count cells: "36000 cell/s" is 15.264 Mbit/s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CellRate(pub Rate);
 

@@ -20,14 +20,14 @@ pub struct Bytes(pub u64);
 pub struct Cells(pub u64);
 
 impl Bytes {
-    /// The same amount in bits.
+    /// Returns the same amount in bits.
     pub const fn bits(self) -> Bits {
         Bits(self.0 * 8)
     }
 }
 
 impl Cells {
-    /// The cells on the wire, headers included, in bits.
+    /// Returns the size of the cells on the wire, headers included, in bits.
     pub const fn bits(self) -> Bits {
         Bits(self.0 * crate::CELL_BITS.0)
     }

@@ -8,7 +8,7 @@ use crate::parse::{self, ParseError, Scale};
 
 const PS_PER_SEC: u64 = 1_000_000_000_000;
 
-/// An instant, in picoseconds since the start of the run. Reaches 213 days.
+/// An instant, in picoseconds since the start of the run. The largest is 213 days.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 pub struct Time(u64);
@@ -21,86 +21,86 @@ pub struct Span(u64);
 impl Time {
     /// The start of the run.
     pub const ZERO: Time = Time(0);
-    /// Later than anything that happens.
+    /// The latest instant, after the end of any run.
     pub const MAX: Time = Time(u64::MAX);
 
-    /// The instant `ps` picoseconds after the start.
+    /// Creates the instant `ps` picoseconds after the start.
     pub const fn from_ps(ps: u64) -> Time {
         Time(ps)
     }
-    /// Picoseconds since the start.
+    /// Returns the picoseconds since the start.
     pub const fn as_ps(self) -> u64 {
         self.0
     }
-    /// Seconds since the start, for output only.
+    /// Returns the seconds since the start, for output only.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / PS_PER_SEC as f64
     }
-    /// The span since `earlier`; zero if `earlier` is in fact later.
+    /// Returns the span since `earlier`; zero if `earlier` is later.
     pub const fn since(self, earlier: Time) -> Span {
         Span(self.0.saturating_sub(earlier.0))
     }
 }
 
 impl Span {
-    /// No time at all.
+    /// The empty span.
     pub const ZERO: Span = Span(0);
-    /// Longer than any run.
+    /// The longest span, longer than any run.
     pub const MAX: Span = Span(u64::MAX);
 
-    /// `ps` picoseconds.
+    /// Creates a span of `ps` picoseconds.
     pub const fn from_ps(ps: u64) -> Span {
         Span(ps)
     }
-    /// `ns` nanoseconds.
+    /// Creates a span of `ns` nanoseconds.
     pub const fn from_ns(ns: u64) -> Span {
         Span(ns * 1_000)
     }
-    /// `us` microseconds.
+    /// Creates a span of `us` microseconds.
     pub const fn from_us(us: u64) -> Span {
         Span(us * 1_000_000)
     }
-    /// `ms` milliseconds.
+    /// Creates a span of `ms` milliseconds.
     pub const fn from_ms(ms: u64) -> Span {
         Span(ms * 1_000_000_000)
     }
-    /// `s` seconds.
+    /// Creates a span of `s` seconds.
     pub const fn from_secs(s: u64) -> Span {
         Span(s * PS_PER_SEC)
     }
-    /// The span nearest to `s` seconds; negative and not-a-number give zero, too long gives [`Span::MAX`].
+    /// Returns the span nearest to `s` seconds; negative and not-a-number give zero, too long gives [`Span::MAX`].
     pub fn from_secs_f64(s: f64) -> Span {
         Span((s * PS_PER_SEC as f64).round() as u64)
     }
-    /// Picoseconds.
+    /// Returns the picoseconds.
     pub const fn as_ps(self) -> u64 {
         self.0
     }
-    /// Seconds, for output only.
+    /// Returns the seconds, for output only.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / PS_PER_SEC as f64
     }
-    /// Milliseconds, for output only.
+    /// Returns the milliseconds, for output only.
     pub fn as_millis_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
-    /// Whether this is no time at all.
+    /// Returns true if the span is empty.
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
-    /// `self - other`, or zero.
+    /// Returns `self - other`, or zero.
     pub const fn saturating_sub(self, other: Span) -> Span {
         Span(self.0.saturating_sub(other.0))
     }
-    /// `self × n`, or [`Span::MAX`].
+    /// Returns `self × n`, or [`Span::MAX`].
     pub const fn saturating_mul(self, n: u64) -> Span {
         Span(self.0.saturating_mul(n))
     }
-    /// The distance between two spans.
+    /// Returns the distance between two spans.
     pub const fn abs_diff(self, other: Span) -> Span {
         Span(self.0.abs_diff(other.0))
     }
-    /// The smallest multiple of `tick` that is at least `self`; `self` if `tick` is zero.
+    /// Returns the smallest multiple of `tick` that is at least `self`; `self` if `tick` is zero.
     pub const fn round_up_to(self, tick: Span) -> Span {
         if tick.0 == 0 { self } else { Span(self.0.div_ceil(tick.0) * tick.0) }
     }

@@ -1,4 +1,4 @@
-//! Quantities parse, print and refuse as promised.
+//! Quantities parse, print and are refused as documented.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use cellway_units::{Bits, Bytes, CELL_BITS, CellRate, Cells, ParseError, Rate, Span};
@@ -44,7 +44,7 @@ proptest! {
         prop_assert_eq!(Cells(n).to_string().parse(), Ok(Cells(n)));
     }
 
-    /// Handing the remainder on keeps the long-run rate exact on any line.
+    /// Passing the remainder on keeps the long-run rate exact on any line.
     #[test]
     fn a_carried_remainder_loses_no_time(bps in 1u64..10_000_000_000, cells in 1u64..2000) {
         let rate = Rate::from_bps(bps);

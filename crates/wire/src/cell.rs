@@ -8,10 +8,10 @@ use cellway_units::{CELL_OCTETS, CELL_PAYLOAD_OCTETS};
 pub(crate) const HEADER: usize = 5;
 /// Octets of the payload. ITU-T I.361.
 pub(crate) const PAYLOAD: usize = CELL_PAYLOAD_OCTETS as usize;
-/// Octets of the whole cell. ITU-T I.361.
+/// Octets of a cell. ITU-T I.361.
 pub(crate) const CELL: usize = CELL_OCTETS as usize;
 
-/// A virtual channel as a cell header names it at the user-network interface.
+/// A virtual channel, as in the header of a cell at the user-network interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Channel {
     /// Virtual path identifier.
@@ -24,7 +24,7 @@ impl Channel {
     /// The lowest VCI for user traffic; those below are reserved in every path (signalling, management). ITU-T I.361.
     pub const FIRST_VCI: u16 = 32;
 
-    /// User channel `number`, from 0, of path `vpi`; `None` past the 65 504 that a path has.
+    /// Returns user channel `number`, from 0, of path `vpi`; `None` past the 65 504 that a path has.
     pub fn user(vpi: u8, number: u32) -> Option<Channel> {
         let vci = number.checked_add(u32::from(Channel::FIRST_VCI))?;
         Some(Channel { vpi, vci: u16::try_from(vci).ok()? })
@@ -42,28 +42,28 @@ impl fmt::Display for Channel {
 pub struct PayloadType(u8);
 
 impl PayloadType {
-    /// User data, not the last cell of an AAL5 frame, no congestion met.
+    /// User data, not the last cell of an AAL5 frame, no congestion experienced.
     pub const USER: PayloadType = PayloadType(0);
-    /// User data, the last cell of an AAL5 frame, no congestion met.
+    /// User data, the last cell of an AAL5 frame, no congestion experienced.
     pub const USER_LAST: PayloadType = PayloadType(1);
 
-    /// The payload type of the low three bits of `bits`.
+    /// Returns the payload type of the low three bits of `bits`.
     pub const fn new(bits: u8) -> PayloadType {
         PayloadType(bits & 7)
     }
-    /// The three bits.
+    /// Returns the three bits.
     pub const fn bits(self) -> u8 {
         self.0
     }
-    /// Whether the cell carries user data, and not management.
+    /// Returns true if the cell carries user data, and not management.
     pub const fn is_user_data(self) -> bool {
         self.0 & 4 == 0
     }
-    /// Whether the cell ends an AAL5 frame: user data with the ATM-user-to-user bit set.
+    /// Returns true if the cell ends an AAL5 frame: user data with the ATM-user-to-user bit set.
     pub const fn ends_frame(self) -> bool {
         self.0 & 5 == 1
     }
-    /// Whether a switch marked congestion (EFCI).
+    /// Returns true if a switch marked congestion (EFCI).
     pub const fn congestion(self) -> bool {
         self.0 & 6 == 2
     }
@@ -82,14 +82,14 @@ pub struct CellHeader {
     pub clp: bool,
 }
 
-/// Why five octets are no header, or a slice no cell.
+/// The error for five octets that are no header, or a slice that is no cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HeaderError {
     /// Not the length of a cell.
     #[error("{len} octets are not a cell, which has {CELL}")]
     Length {
-        /// Octets given.
+        /// The number of octets.
         len: usize,
     },
     /// The header error control does not match.
@@ -97,19 +97,19 @@ pub enum HeaderError {
     Hec {
         /// The fifth octet.
         found: u8,
-        /// What the first four give.
+        /// The value for the first four.
         computed: u8,
     },
 }
 
 impl CellHeader {
-    /// The header of a user cell of `channel`; `last` on the last cell of a frame.
+    /// Creates the header of a user cell of `channel`; `last` for the last cell of a frame.
     pub const fn user(channel: Channel, last: bool) -> CellHeader {
         let payload_type = if last { PayloadType::USER_LAST } else { PayloadType::USER };
         CellHeader { gfc: 0, channel, payload_type, clp: false }
     }
 
-    /// The first four octets, without the header error control.
+    /// Returns the first four octets, without the header error control.
     pub const fn word(&self) -> [u8; 4] {
         let word = ((self.gfc as u32 & 0xf) << 28)
             | ((self.channel.vpi as u32) << 20)
@@ -119,13 +119,13 @@ impl CellHeader {
         word.to_be_bytes()
     }
 
-    /// The five octets.
+    /// Returns the five octets.
     pub const fn octets(&self) -> [u8; HEADER] {
         let [a, b, c, d] = self.word();
         [a, b, c, d, hec([a, b, c, d])]
     }
 
-    /// Reads a header and checks its error control.
+    /// Parses a header and checks its error control.
     pub const fn parse(octets: [u8; HEADER]) -> Result<CellHeader, HeaderError> {
         let [a, b, c, d, found] = octets;
         let computed = hec([a, b, c, d]);
@@ -142,7 +142,7 @@ impl CellHeader {
     }
 }
 
-/// A whole cell in a buffer, its header checked.
+/// A cell in a buffer, whose header is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CellView<'a> {
     header: CellHeader,
@@ -150,22 +150,22 @@ pub struct CellView<'a> {
 }
 
 impl<'a> CellView<'a> {
-    /// Looks at exactly one cell.
+    /// Parses exactly one cell.
     pub fn new(octets: &'a [u8]) -> Result<CellView<'a>, HeaderError> {
         let wrong = HeaderError::Length { len: octets.len() };
         let (header, payload) = octets.split_first_chunk::<HEADER>().ok_or(wrong)?;
         let payload = payload.try_into().map_err(|_| wrong)?;
         Ok(CellView { header: CellHeader::parse(*header)?, payload })
     }
-    /// The header.
+    /// Returns the header.
     pub const fn header(&self) -> CellHeader {
         self.header
     }
-    /// The payload.
+    /// Returns the payload.
     pub const fn payload(&self) -> &'a [u8; PAYLOAD] {
         self.payload
     }
-    /// A cell's octets from its parts.
+    /// Builds a cell from its parts.
     pub fn build(header: &CellHeader, payload: &[u8; PAYLOAD]) -> [u8; CELL] {
         let mut octets = [0; CELL];
         octets[..HEADER].copy_from_slice(&header.octets());
@@ -174,7 +174,8 @@ impl<'a> CellView<'a> {
     }
 }
 
-/// The header error control of four octets: their CRC with x^8 + x^2 + x + 1, plus 01010101. ITU-T I.432.1, section 4.3.2.
+/// Returns the header error control of four octets: their CRC with x^8 + x^2 + x + 1, plus 01010101. ITU-T I.432.1,
+/// section 4.3.2.
 pub const fn hec(header: [u8; 4]) -> u8 {
     let mut crc = 0u8;
     let mut i = 0;

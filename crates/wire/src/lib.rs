@@ -1,9 +1,9 @@
 //! Wire formats: ATM cell, AAL5, LLC/SNAP, IP and TCP headers, and a pcap writer.
 //!
-//! The simulator counts bytes and moves none. Here the bytes are made, for captures that other tools
-//! check, and parsed, so that each format is tested against itself and against published values.
-//! Module [`ip`] handles the packets of real hosts for the emulator.
-//! Whatever is parsed may be damaged: parsing returns an error and never panics.
+//! The simulator counts bytes and moves none. This crate builds the bytes, for captures that other tools check, and
+//! parses them, so that each format is tested against itself and against published values. Module [`ip`] handles the
+//! packets of real hosts for the emulator. Parsers accept any input: they return an error for malformed input and never
+//! panic.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 pub mod aal5;

@@ -1,4 +1,4 @@
-//! IPv4 packets with a TCP segment, made from the figures that a simulated segment has.
+//! IPv4 packets with a TCP segment, made from the fields of a simulated segment.
 
 use std::net::Ipv4Addr;
 
@@ -36,7 +36,7 @@ pub struct TcpOptions {
     pub sack_permitted: bool,
     /// SACK blocks: the first sequence number of each and the one after its last; at most four. RFC 2018, section 3.
     pub sack: Vec<(u32, u32)>,
-    /// The sender's clock and what it echoes (TSval, TSecr). RFC 7323, section 3.
+    /// The sender's clock and the echoed one (TSval, TSecr). RFC 7323, section 3.
     pub timestamps: Option<(u32, u32)>,
 }
 
@@ -61,7 +61,7 @@ pub struct Ipv4Tcp {
     pub ack: u32,
     /// Flags.
     pub flags: TcpFlags,
-    /// The window field as it is sent, not scaled.
+    /// The window field, not scaled.
     pub window: u16,
     /// Options.
     pub options: TcpOptions,
@@ -69,26 +69,26 @@ pub struct Ipv4Tcp {
     pub payload_len: u32,
 }
 
-/// Why there is no such packet.
+/// The error for a packet that cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PacketError {
-    /// Past the 16-bit length of IPv4.
+    /// It exceeds the 16-bit length of IPv4.
     #[error("a packet of {len} octets is too long for IPv4, which takes at most 65535")]
     TooLong {
         /// Octets of the packet.
         len: usize,
     },
-    /// Past the 40 octets of options that a TCP header takes.
+    /// More than the 40 octets of options that fit a TCP header.
     #[error("the TCP options do not fit into the 40 octets that there are for them: {options:?}")]
     Options {
         /// The options.
         options: TcpOptions,
     },
-    /// Octets that are no unfragmented IPv4 packet with a TCP segment, or have an option that is not known here.
+    /// Octets that are no unfragmented IPv4 packet with a TCP segment, or have an option that is not supported.
     #[error("no IPv4 packet with a TCP segment: {reason}")]
     Malformed {
-        /// What is wrong.
+        /// The problem.
         reason: String,
     },
     /// A checksum does not match.
@@ -98,13 +98,13 @@ pub enum PacketError {
         layer: &'static str,
         /// The checksum in the header.
         found: u16,
-        /// What it should be.
+        /// The correct checksum.
         computed: u16,
     },
 }
 
-/// The octet at sequence number `seq` of every stream. A simulation counts octets and has none; this one depends
-/// on the sequence number alone, so that a retransmission carries what the first transmission did.
+/// Returns the octet at sequence number `seq` of every stream. A simulation counts octets and has none; this one
+/// depends on the sequence number alone, so that a retransmission has the octets of the first transmission.
 pub const fn payload_octet(seq: u32) -> u8 {
     b"cellway\n"[seq as usize % 8]
 }
@@ -114,7 +114,8 @@ impl TcpOptions {
         let mut elements = Vec::new();
         elements.extend(self.mss.map(TcpOptionElement::MaximumSegmentSize));
         if let Some((value, echo)) = self.timestamps {
-            // RFC 7323, appendix A: the clocks stand at a multiple of four, behind two octets of something else.
+            // RFC 7323, appendix A: the timestamps are aligned to four octets, after two octets of padding or another
+            // option.
             if self.sack_permitted {
                 elements.push(TcpOptionElement::SelectiveAcknowledgementPermitted);
             } else {
@@ -159,7 +160,7 @@ fn malformed(reason: impl ToString) -> PacketError {
     PacketError::Malformed { reason: reason.to_string() }
 }
 
-/// An IPv4 packet of `octets` in all that carries another protocol than TCP, its payload all zeros.
+/// Returns an IPv4 packet of `octets` in all that carries another protocol than TCP, its payload all zeros.
 pub fn ipv4_opaque(
     source: Ipv4Addr,
     destination: Ipv4Addr,
@@ -181,7 +182,7 @@ pub fn ipv4_opaque(
 }
 
 impl Ipv4Tcp {
-    /// The octets of the packet, both checksums right.
+    /// Returns the octets of the packet, with correct checksums.
     pub fn octets(&self) -> Result<Vec<u8>, PacketError> {
         let TcpFlags { fin, syn, rst, psh, ack, urg, ece, cwr } = self.flags;
         let mut tcp = TcpHeader {
@@ -217,7 +218,7 @@ impl Ipv4Tcp {
         Ok(packet)
     }
 
-    /// Reads a packet back, both checksums checked; also returns its payload.
+    /// Parses a packet and checks both checksums. Also returns its payload.
     pub fn parse(packet: &[u8]) -> Result<(Ipv4Tcp, &[u8]), PacketError> {
         let whole = Ipv4Slice::from_slice(packet).map_err(malformed)?;
         let ip = whole.header().to_header();
@@ -227,8 +228,7 @@ impl Ipv4Tcp {
         let check = |layer, found, computed| {
             if found == computed { Ok(()) } else { Err(PacketError::Checksum { layer, found, computed }) }
         };
-        // Summed over the octets as received: `ip` does not hold the reserved bit, so a sum over its fields would miss
-        // it.
+        // The sum is over the octets as received: `ip` lacks the reserved bit, so a sum over its fields would miss it.
         let whole_header = checksum(whole.header().slice());
         check("IPv4", ip.header_checksum, updated(whole_header, ip.header_checksum, 0))?;
         let tcp = TcpSlice::from_slice(whole.payload().payload).map_err(malformed)?;

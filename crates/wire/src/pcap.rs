@@ -1,16 +1,15 @@
 //! Captures that Wireshark and tshark open: classic pcap with nanoseconds.
 //!
-//! ATM goes into ERF records (link type 197), because they hold what a node of a cell network sees in one file:
-//! single cells, AAL5 frames with their trailer, and IP packets. Of the ATM link types it is the one whose
-//! AAL5 CRC Wireshark verifies; with SunATM (123) it ignores the trailer. Wireshark does not put single cells
-//! together under any link type: so a frame is written, whole, at the instant of its last cell, and cells may
-//! be written beside it.
+//! ATM goes into ERF records (link type 197), because they hold all traffic of a node of a cell network in one file:
+//! single cells, AAL5 frames with their trailer, and IP packets. Of the ATM link types it is the one whose AAL5 CRC
+//! Wireshark verifies; with SunATM (123) it ignores the trailer. Wireshark does not reassemble single cells under any
+//! link type: so a whole frame is written at the instant of its last cell, and cells may be written in addition.
 //!
 //! ```text
 //! tshark -o erf.aal5_type:Unspecified -o ip.check_checksum:TRUE -o tcp.check_checksum:TRUE -r FILE
 //! ```
 //!
-//! The first option matters for VC multiplexing: without it Wireshark guesses LAN emulation where no LLC header is.
+//! The first option matters for VC multiplexing: without it Wireshark assumes LAN emulation if there is no LLC header.
 
 use std::io::{self, Write};
 
@@ -20,7 +19,7 @@ use crate::{CellHeader, Channel};
 
 /// The magic number of a pcap file with nanoseconds.
 const MAGIC: u32 = 0xa1b2_3c4d;
-/// Octets kept of a record at most, as the file header announces.
+/// Most octets of a record, as announced in the file header.
 const SNAP_LEN: u32 = 1 << 18;
 /// Octets of an ERF record header.
 const ERF_HEADER: usize = 16;
@@ -30,10 +29,10 @@ const ERF_AAL5: u8 = 4;
 const ERF_IPV4: u8 = 22;
 const ERF_IPV6: u8 = 23;
 
-/// What the records of a file are.
+/// The content of the records of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkType {
-    /// IP packets alone: LINKTYPE_RAW. Every tool reads it.
+    /// Only IP packets: LINKTYPE_RAW. Every tool supports it.
     RawIp,
     /// Cells, AAL5 frames and IP packets in ERF records: LINKTYPE_ERF.
     Erf,
@@ -48,7 +47,7 @@ impl LinkType {
     }
 }
 
-/// Which way a record passed the node that captures. Wireshark shows it as the capture interface (`erf.flags.cap`)
+/// The direction of a record at the node that captures. Wireshark shows it as the capture interface (`erf.flags.cap`)
 /// and, for ATM, as the channel DTE->DCE (sent) or DCE->DTE (received).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
@@ -58,12 +57,12 @@ pub enum Direction {
     Received,
 }
 
-/// A whole AAL5 frame as a node saw its last cell.
+/// An AAL5 frame at the time of its last cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AtmFrame<'a> {
-    /// When the last bit of the last cell passed.
+    /// The time of the last bit of the last cell.
     pub time: Time,
-    /// Which way.
+    /// The direction.
     pub direction: Direction,
     /// The channel.
     pub channel: Channel,
@@ -74,17 +73,17 @@ pub struct AtmFrame<'a> {
 /// One cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AtmCell<'a> {
-    /// When its last bit passed.
+    /// The time of its last bit.
     pub time: Time,
-    /// Which way.
+    /// The direction.
     pub direction: Direction,
-    /// Its header; the record leaves the error control out.
+    /// Its header; the record omits the error control.
     pub header: CellHeader,
     /// Its payload.
     pub payload: &'a [u8; 48],
 }
 
-/// Why a record was not written.
+/// The reason for which a record was not written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -96,7 +95,7 @@ pub enum Error {
     Io(#[from] io::Error),
 }
 
-/// Writes a capture. The start of the run is written as 1970-01-01 00:00:00 UTC; picoseconds are cut to
+/// Writes a capture. The start of the run is written as 1970-01-01 00:00:00 UTC; picoseconds are truncated to
 /// nanoseconds (in ERF records also to 2^-32 s, 233 ps).
 #[derive(Debug)]
 pub struct Writer<W> {
@@ -106,7 +105,7 @@ pub struct Writer<W> {
 }
 
 impl<W: Write> Writer<W> {
-    /// Starts a capture. Give it a buffered `to`: each record is two or three small writes.
+    /// Starts a capture. `to` should be buffered: each record is two or three small writes.
     pub fn new(mut to: W, link: LinkType) -> Result<Writer<W>, Error> {
         let mut header = Vec::with_capacity(24);
         header.extend_from_slice(&MAGIC.to_le_bytes());
@@ -148,12 +147,13 @@ impl<W: Write> Writer<W> {
         }
     }
 
-    /// An ERF record: timestamp in 2^-32 s (little endian), type, flags, record length, loss counter, wire length.
+    /// Writes an ERF record: timestamp in 2^-32 s (little endian), type, flags, record length, loss counter, wire
+    /// length.
     fn erf(&mut self, time: Time, way: Direction, kind: u8, header: &[u8], content: &[u8]) -> Result<(), Error> {
         const VARYING_LENGTH: u8 = 0x04;
         const TRUNCATED: u8 = 0x08;
         let wire = header.len() + content.len();
-        // The record length has 16 bits: of the few frames that are longer the end is left out, and marked so.
+        // The record length has 16 bits: the few longer frames are truncated, and marked so.
         let kept = wire.min(usize::from(u16::MAX) - ERF_HEADER);
         let interface = match way {
             Direction::Sent => 0,
@@ -185,12 +185,12 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Records written.
+    /// Returns the number of records.
     pub fn records(&self) -> u64 {
         self.records
     }
 
-    /// Flushes, and gives back what was written to.
+    /// Flushes, and returns the underlying writer.
     pub fn finish(mut self) -> Result<W, Error> {
         self.to.flush()?;
         Ok(self.to)

@@ -67,7 +67,7 @@ fn the_lengths_that_there_are() {
     assert_eq!(aal5::parse(&longest[..100]), Err(Aal5Error::NotCells { len: 100 }));
 }
 
-/// A frame with a right CRC whose length field is wrong.
+/// Returns a frame with a correct CRC whose length field is wrong.
 fn with_length(cells: usize, length: u16) -> Vec<u8> {
     let mut pdu = vec![0; cells * 48 - 6];
     pdu.extend_from_slice(&length.to_be_bytes());
@@ -132,7 +132,7 @@ proptest! {
         prop_assert_eq!(frames.unwrap(), sdus);
     }
 
-    /// Any damage of up to 32 bits in a row is seen: a burst no longer than the CRC.
+    /// Any damage of up to 32 bits in a row is detected: a burst no longer than the CRC.
     #[test]
     fn damage_is_seen(sdu in sdu(500), at in any::<prop::sample::Index>(), burst in 1..=u32::MAX) {
         let mut pdu = aal5::build(&sdu, 0, 0).unwrap();

@@ -1,4 +1,4 @@
-//! Captures: the octets of the file, and what tshark makes of them.
+//! Captures: the octets of the file, and their interpretation by tshark.
 #![allow(clippy::unwrap_used)]
 
 use std::io::Write;
@@ -89,7 +89,7 @@ fn a_capture_of_ip_packets_takes_no_cells() {
     assert_eq!(writer.records(), 0);
 }
 
-/// Runs tshark on `file`; `None`, said on the terminal, where there is none.
+/// Runs tshark on `file`; without tshark prints a message and returns `None`.
 fn tshark(file: &[u8], arguments: &[&str]) -> Option<String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("capture.pcap");
@@ -102,14 +102,14 @@ fn tshark(file: &[u8], arguments: &[&str]) -> Option<String> {
             Some(String::from_utf8_lossy(&output.stdout).into_owned())
         }
         Err(_) => {
-            // Not through the print macros, whose text the test harness keeps to itself.
+            // Not by the print macros, whose text the test harness captures.
             std::io::stderr().write_all(b"skipped: tshark is not installed\n").unwrap();
             None
         }
     }
 }
 
-/// An opening, data, an acknowledgement with SACK and a close, each in both encapsulations.
+/// Returns a capture of a handshake, data, an acknowledgement with SACK and a close, each in both encapsulations.
 fn conversation() -> Vec<u8> {
     let timestamps = Some((70_000, 0));
     let syn = TcpOptions { mss: Some(512), window_scale: Some(2), sack_permitted: true, sack: vec![], timestamps };
@@ -184,7 +184,7 @@ fn tshark_reads_the_options() {
     assert!(rows[9].ends_with("\t70123\t4000000000\t2000,3000"), "{}", rows[9]);
 }
 
-/// The check of the check: tshark sees a damaged frame.
+/// The check of the check: tshark detects a damaged frame.
 #[test]
 fn tshark_sees_a_wrong_bit() {
     let mut pdu = frame(&segment(1, "PA", TcpOptions::default(), 100), Encapsulation::LlcSnap);

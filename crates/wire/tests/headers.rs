@@ -1,4 +1,4 @@
-//! Cell headers, LLC/SNAP, IP and TCP: there and back, and damaged.
+//! Cell headers, LLC/SNAP, IP and TCP: round trips, and damaged input.
 #![allow(clippy::unwrap_used)]
 
 use std::net::Ipv4Addr;
@@ -30,7 +30,7 @@ fn options() -> impl Strategy<Value = TcpOptions> {
     });
     let sack = prop::collection::vec(any::<(u32, u32)>(), 0..=4);
     let sack = (sack, stamps()).prop_map(|(mut sack, timestamps)| {
-        // Beside timestamps there is room for three.
+        // With timestamps there is room for three.
         sack.truncate(if timestamps.is_some() { 3 } else { 4 });
         TcpOptions { sack, timestamps, ..TcpOptions::default() }
     });
@@ -77,7 +77,7 @@ proptest! {
         prop_assert_eq!((view.header(), view.payload()), (header, &whole));
     }
 
-    /// The code has distance 4: one, two and three wrong bits are all seen.
+    /// The code has distance 4: one, two and three wrong bits are all detected.
     #[test]
     fn up_to_three_wrong_bits_of_a_header_are_seen(header in header(), bits in prop::collection::btree_set(0usize..40, 1..=3)) {
         let mut octets = header.octets();
@@ -133,7 +133,7 @@ fn bare() -> Ipv4Tcp {
     }
 }
 
-/// Header lengths are what TCP counts: 20 octets and the options, padded to four.
+/// Header lengths are those of TCP: 20 octets and the options, padded to four.
 #[test]
 fn lengths() {
     let len = |options: TcpOptions| Ipv4Tcp { options, ..bare() }.octets().unwrap().len();
@@ -169,7 +169,7 @@ fn what_does_not_fit_is_refused() {
     assert!(matches!(Ipv4Tcp { options: both, ..bare() }.octets(), Err(PacketError::Options { .. })));
 }
 
-/// A retransmission cut elsewhere carries the same octets at the same sequence numbers, past the wrap as well.
+/// A retransmission with other boundaries carries the same octets at the same sequence numbers, past the wrap as well.
 #[test]
 fn the_stream_depends_on_the_sequence_number_alone() {
     let whole = Ipv4Tcp { seq: u32::MAX - 9, payload_len: 20, ..bare() }.octets().unwrap();

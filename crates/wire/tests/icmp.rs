@@ -1,4 +1,4 @@
-//! ICMP errors: what they say, and when there are none.
+//! ICMP errors: their content, and the cases without one.
 #![allow(clippy::unwrap_used)]
 
 use cellway_wire::ip::checksum::{checksum, updated};
@@ -80,7 +80,7 @@ fn no_answer_where_there_must_be_none() {
     for source in [[0; 16], [0xff; 16]] {
         assert_eq!(answer(Trouble::TimeExceeded, &v6(source, [2; 16], 9)), None);
     }
-    // Many hosts may be told together that a packet is too big.
+    // Many hosts may be notified together that a packet is too big.
     let multicast = v6([1; 16], [0xff; 16], 9);
     assert_eq!(answer(Trouble::TimeExceeded, &multicast), None);
     assert!(answer(Trouble::TooBig { mtu: 1280 }, &multicast).is_some());

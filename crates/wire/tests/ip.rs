@@ -1,4 +1,5 @@
-//! Cutting and fragmenting, checked by etherparse: it parses what comes out, sums it and puts it together.
+//! Segmentation and fragmentation, checked by etherparse: it parses the results, verifies their checksums and
+//! reassembles them.
 #![allow(clippy::unwrap_used)]
 
 use cellway_wire::ip::{Fit, Gso, Malformed, Packet, VirtioNetHeader, checksum::checksum, cut, fit};
@@ -6,12 +7,13 @@ use etherparse::defrag::IpDefragPool;
 use etherparse::{NetSlice, PacketBuilder, SlicedPacket, TcpHeader, TransportSlice};
 use proptest::prelude::*;
 
-/// Payload of `count` octets.
+/// Returns a payload of `count` octets.
 fn octets(count: usize, seed: u8) -> Vec<u8> {
     (0..count).map(|i| (i * 31 + i / 253) as u8 ^ seed).collect()
 }
 
-/// A coalesced TCP segment, its checksum only that of the pseudo-header, as a sending host leaves it; and its header.
+/// Returns a coalesced TCP segment with only the checksum of the pseudo-header, as a sending host leaves it, and its
+/// header.
 fn coalesced(v6: bool, tcp: TcpHeader, payload: &[u8], gso_size: u16) -> (VirtioNetHeader, Vec<u8>) {
     let builder = if v6 {
         PacketBuilder::ipv6([0xfd; 16], [0xfe; 16], 64)
@@ -21,7 +23,7 @@ fn coalesced(v6: bool, tcp: TcpHeader, payload: &[u8], gso_size: u16) -> (Virtio
     let mut packet = Vec::new();
     builder.tcp_header(tcp).write(&mut packet, payload).unwrap();
     let start = if v6 { 40 } else { 20 };
-    // Fold of the pseudo-header alone: take the segment out of the complete sum.
+    // The sum of the pseudo-header alone: subtract the segment from the complete sum.
     let complete = u16::from_be_bytes([packet[start + 16], packet[start + 17]]);
     packet[start + 16..start + 18].copy_from_slice(&[0, 0]);
     let segment = !checksum(&packet[start..]);
@@ -42,7 +44,7 @@ fn coalesced(v6: bool, tcp: TcpHeader, payload: &[u8], gso_size: u16) -> (Virtio
     (header, packet)
 }
 
-/// Asserts that both checksums of a whole TCP or UDP packet are right, and returns its slices.
+/// Asserts that both checksums of a whole TCP or UDP packet are correct, and returns its slices.
 fn verified(packet: &[u8]) -> SlicedPacket<'_> {
     let sliced = SlicedPacket::from_ip(packet).unwrap();
     let (tcp, udp) = match sliced.transport.as_ref().unwrap() {
@@ -141,7 +143,7 @@ fn what_contradicts_itself_is_refused() {
     assert_eq!(reason(VirtioNetHeader { checksum_offset: 6, ..good }, &packet), "checksum-place");
     let single = VirtioNetHeader { gso: Gso::None, ..good };
     assert_eq!(reason(VirtioNetHeader { checksum_start: 19, ..single }, &packet), "checksum-place");
-    // 3040 octets: the last place for a checksum is 3038.
+    // 3040 octets: the last offset for a checksum is 3038.
     assert_eq!(reason(VirtioNetHeader { checksum_start: 3023, ..single }, &packet), "checksum-place");
     assert_eq!(cut(&VirtioNetHeader { checksum_start: 3022, ..single }, &packet).unwrap().len(), 1);
     let mut short = packet.clone();
@@ -163,7 +165,8 @@ fn a_udp_datagram_without_checksum_stays_without() {
     );
 }
 
-/// An IPv4 packet with the options: NOP, a record route of 7 (not copied), a security option of 4 (copied), end.
+/// Returns an IPv4 packet with the options: NOP, a record route of 7 (not copied), a security option of 4 (copied),
+/// end.
 fn with_options(payload: &[u8]) -> Vec<u8> {
     let mut packet = Vec::new();
     PacketBuilder::ipv4([10, 1, 2, 3], [10, 4, 5, 6], 64).udp(1, 2).write(&mut packet, payload).unwrap();
@@ -187,7 +190,7 @@ fn options_are_copied_by_their_flag() {
     for later in &fragments[1..] {
         assert_eq!((later[0], &later[20..24]), (0x46, &[0x82, 4, 9, 9][..]));
     }
-    // 108 octets: 32 beside 32 of header, then 40 beside 24, then the 36 that are left.
+    // 108 octets: 32 after 32 of header, then 40 after 24, then the remaining 36.
     assert_eq!(fragments.iter().map(Vec::len).collect::<Vec<_>>(), [64, 64, 60]);
 }
 
@@ -202,14 +205,14 @@ fn what_may_not_be_fragmented_is_too_big() {
         assert!(matches!(fit(&packet, packet.octets().len()), Fit::Whole));
         assert!(matches!(fit(&packet, packet.octets().len() - 1), Fit::TooBig));
     }
-    // Not even eight octets beside the header.
+    // Not even eight octets fit after the header.
     let options = with_options(&octets(100, 0));
     assert!(matches!(fit(&Packet::parse(&options).unwrap(), 39), Fit::TooBig));
     assert!(matches!(fit(&Packet::parse(&options).unwrap(), 40), Fit::Fragments(_)));
 }
 
 proptest! {
-    /// The pieces of a segment, put together by their sequence numbers, are the segment.
+    /// The pieces of a segment, reassembled by their sequence numbers, are the segment.
     #[test]
     fn a_cut_segment_is_whole_again(
         v6: bool,
@@ -258,7 +261,7 @@ proptest! {
         prop_assert_eq!(whole, payload);
     }
 
-    /// A checksum left to the hardware is completed: the same as that of a host that made it itself.
+    /// A checksum left to the hardware is completed: it equals that of a host that computed it itself.
     #[test]
     fn a_checksum_is_completed(v6: bool, len in 0usize..2000, seed: u8) {
         let (offload, packet) = coalesced(v6, TcpHeader::new(9, 10, 11, 12), &octets(len, seed), 1);
@@ -269,7 +272,7 @@ proptest! {
         prop_assert_eq!(tcp(&pieces[0]).1, octets(len, seed));
     }
 
-    /// Fragments, and fragments of fragments, put together again by etherparse, are the packet.
+    /// Fragments, and fragments of fragments, reassembled by etherparse, are the packet.
     #[test]
     fn fragments_are_whole_again(len in 1500usize..6000, mtu in 100usize..1500, less in 68usize..100, seed: u8) {
         let packet = with_options(&octets(len, seed));

@@ -1,4 +1,4 @@
-//! `TCP_INFO`: what the kernel knows of one connection.
+//! `TCP_INFO`: the kernel's statistics of one connection.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -6,14 +6,13 @@ use std::os::fd::AsFd;
 use cellway_sys::tcp::Info;
 use cellway_units::{Bytes, Rate, Span};
 
-/// The kernel's figures of one connection, as seen from this end. A field that the running kernel is too old to have is
-/// zero.
+/// The kernel's statistics of one connection, at this end. A field that an older kernel lacks is zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TcpInfo {
-    /// Segments sent again, so far.
+    /// Retransmitted segments.
     pub retransmissions: u64,
-    /// Payload sent again, so far.
+    /// Retransmitted payload.
     pub bytes_retransmitted: Bytes,
     /// Expiries of the retransmission timer since the last progress.
     pub timeouts_now: u8,
@@ -55,16 +54,16 @@ pub struct TcpInfo {
     pub sndbuf_limited: Span,
 }
 
-/// `tcpi_snd_ssthresh` where there is none: `TCP_INFINITE_SSTHRESH`.
+/// `tcpi_snd_ssthresh` without a threshold: `TCP_INFINITE_SSTHRESH`.
 const NO_THRESHOLD: u32 = 0x7fff_ffff;
 
 impl TcpInfo {
-    /// The figures of `socket` now. Fails if it is no TCP socket.
+    /// Returns the statistics of `socket`. Fails if it is no TCP socket.
     pub fn of(socket: &impl AsFd) -> io::Result<TcpInfo> {
         Info::of(socket).map(TcpInfo::from)
     }
 
-    /// Congestion window in bytes: full segments.
+    /// Returns the congestion window in bytes: full segments.
     pub fn cwnd_bytes(&self) -> Bytes {
         Bytes(u64::from(self.cwnd) * self.snd_mss.0)
     }

@@ -1,4 +1,4 @@
-//! What the kernel's TCP lets itself be told, and what it tells: socket options and `TCP_INFO`.
+//! The kernel's TCP: socket options and `TCP_INFO`.
 
 mod info;
 mod options;

@@ -11,19 +11,20 @@ use socket2::Socket;
 use super::window;
 use crate::Error;
 
-/// What `TCP_MAXSEG` takes, in bytes: `TCP_MIN_MSS` to `MAX_TCP_WINDOW` of the kernel.
+/// The range of `TCP_MAXSEG`, in bytes: `TCP_MIN_MSS` to `MAX_TCP_WINDOW` of the kernel.
 pub const MSS: RangeInclusive<u64> = 88..=32767;
 
-/// What is asked of the kernel's TCP. Nothing that is left out is touched.
+/// The options of a TCP socket. Options that are not set do not change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct TcpOptions {
-    /// The receive window that is advertised, held from the first few round trips on; see
-    /// [`TcpOptions::hold_window`]. Of the receiving side.
+    /// The advertised receive window, held from the first few round trips on; see [`TcpOptions::hold_window`]. Of the
+    /// receiving side.
     pub window: Option<Bytes>,
-    /// Payload that the send buffer takes (`SO_SNDBUF`; the kernel doubles it for its own memory). Of the sending side.
+    /// The payload that fits the send buffer (`SO_SNDBUF`; the kernel doubles it for its own memory). Of the sending
+    /// side.
     pub send_buffer: Option<Bytes>,
-    /// Largest segment (`TCP_MAXSEG`), of both directions; the options of a segment come out of it, so that it
-    /// carries 12 bytes less of payload where timestamps are on (RFC 6691).
+    /// Largest segment (`TCP_MAXSEG`), of both directions; the options of a segment come out of it, so that it carries
+    /// 12 bytes less of payload with timestamps (RFC 6691).
     pub mss: Option<Bytes>,
     /// Congestion control (`TCP_CONGESTION`). Of the sending side.
     pub congestion: Option<String>,
@@ -34,8 +35,8 @@ pub struct TcpOptions {
 }
 
 impl TcpOptions {
-    /// Sets the options on a socket that has not yet connected or listened. A listening socket hands them to those
-    /// that it accepts, but for the window: call [`TcpOptions::hold_window`] on these, too.
+    /// Sets the options on a socket that has not yet connected or listened. Accepted sockets inherit them from the
+    /// listener, except the window: call [`TcpOptions::hold_window`] on these as well.
     pub fn apply(&self, socket: &Socket) -> Result<(), Error> {
         if let Some(window) = self.window {
             window::prepare(socket, window)?;
@@ -50,8 +51,8 @@ impl TcpOptions {
         self.apply_to_sender(socket)
     }
 
-    /// Sets those options that a sending socket takes at any time, also once it is connected: congestion control,
-    /// send buffer, no delay and pace.
+    /// Sets the options that a sending socket accepts at any time, also once it is connected: congestion control, send
+    /// buffer, no delay and pace.
     pub fn apply_to_sender(&self, socket: &Socket) -> Result<(), Error> {
         if let Some(buffer) = self.send_buffer {
             set_send_buffer(socket, buffer)?;
@@ -71,8 +72,8 @@ impl TcpOptions {
         Ok(())
     }
 
-    /// Sets the window anew, if there is one. To be called when the connection stands and after each read: the
-    /// kernel forgets it as it learns about the segments that arrive.
+    /// Sets the window again, if there is one. To be called when the connection is established and after each read: the
+    /// kernel changes it with its estimate of the size of segments.
     pub fn hold_window(&self, socket: &impl AsFd) -> Result<(), Error> {
         self.window.map_or(Ok(()), |window| window::hold(socket, window))
     }
@@ -85,7 +86,7 @@ fn set_send_buffer(socket: &Socket, buffer: Bytes) -> Result<(), Error> {
     // The kernel reads an int.
     let most = buffer.0.min(i32::MAX as u64) as usize;
     socket.set_send_buffer_size(most).map_err(Error::option("the send buffer"))?;
-    // Past wmem_max the kernel takes the maximum and says nothing.
+    // Above wmem_max the kernel uses the maximum without an error.
     let got = socket.send_buffer_size().map_err(Error::option("the send buffer"))? as u64 / 2;
     if got < buffer.0 { Err(Error::SendBuffer { buffer, max: Bytes(got) }) } else { Ok(()) }
 }
@@ -99,7 +100,7 @@ fn set_congestion(socket: &Socket, name: &str) -> Result<(), Error> {
     })
 }
 
-/// The congestion controls that the kernel has loaded.
+/// Returns the congestion controls that the kernel has loaded.
 pub fn congestion_controls() -> Vec<String> {
     let text = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
     text.split_whitespace().map(str::to_owned).collect()

@@ -1,4 +1,4 @@
-//! `TCP_INFO`: the kernel's figures of one connection.
+//! `TCP_INFO`: the kernel's statistics of one connection.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -13,9 +13,9 @@ const TIMESTAMPS: u8 = 1;
 /// Makes [`Info`] from a table: for each field its type, the octet at which it begins, and its name in the kernel.
 macro_rules! info {
     ($($(#[$comment:meta])* $name:ident: $type:ty = $at:literal $kernel:ident,)*) => {
-        /// The kernel's figures of one connection, as seen from this end: the fields of `struct tcp_info` in
-        /// linux/tcp.h that are used here, with the kernel's own units and values for "unknown". A field that the
-        /// running kernel is too old to have is 0.
+        /// The kernel's statistics of one connection, at this end: the fields of `struct tcp_info` in linux/tcp.h that
+        /// are used here, with the kernel's own units and values for "unknown". A field that an older kernel lacks is
+        /// 0.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct Info {
             $($(#[$comment])* pub $name: $type,)*
@@ -61,7 +61,7 @@ info! {
     ssthresh: u32 = 76 tcpi_snd_ssthresh,
     /// Congestion window, in segments.
     cwnd: u32 = 80 tcpi_snd_cwnd,
-    /// Segments sent again, so far.
+    /// Retransmitted segments.
     retransmissions: u32 = 100 tcpi_total_retrans,
     /// Rate at which the kernel paces segments, in bytes per second; `u64::MAX` if it does not.
     pacing_rate: u64 = 104 tcpi_pacing_rate,
@@ -69,7 +69,7 @@ info! {
     bytes_acked: u64 = 120 tcpi_bytes_acked,
     /// Payload received in order, in bytes.
     bytes_received: u64 = 128 tcpi_bytes_received,
-    /// Segments sent, modulo 2^32, pure acknowledgements and repetitions too.
+    /// Segments sent, modulo 2^32, pure acknowledgements and retransmissions too.
     segments_sent: u32 = 136 tcpi_segs_out,
     /// Bytes written that have never been sent.
     bytes_waiting: u32 = 144 tcpi_notsent_bytes,
@@ -84,16 +84,16 @@ info! {
     rwnd_limited_us: u64 = 176 tcpi_rwnd_limited,
     /// Part of it in which the send buffer was the limit.
     sndbuf_limited_us: u64 = 184 tcpi_sndbuf_limited,
-    /// Payload sent, repetitions included, in bytes. Linux 4.19.
+    /// Payload sent, retransmissions included, in bytes. Linux 4.19.
     bytes_sent: u64 = 200 tcpi_bytes_sent,
-    /// Payload sent again, in bytes. Linux 4.19.
+    /// Retransmitted payload, in bytes. Linux 4.19.
     bytes_retransmitted: u64 = 208 tcpi_bytes_retrans,
     /// The window that the peer last advertised, scaled, in bytes. Linux 5.4.
     peer_window: u32 = 228 tcpi_snd_wnd,
 }
 
 impl Info {
-    /// Returns the figures of `socket` now (`TCP_INFO`, tcp(7)).
+    /// Returns the statistics of `socket` (`TCP_INFO`, tcp(7)).
     ///
     /// # Errors
     /// It is no TCP socket.

@@ -9,7 +9,7 @@ use rustix::net::{SendFlags, send};
 
 use super::*;
 
-/// Both ends of a connection of this host.
+/// Returns both ends of a connection of this host.
 fn connection() -> (TcpStream, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
@@ -60,7 +60,7 @@ fn what_the_other_end_has_not_acknowledged_is_counted() {
     while let Ok(n) = client.write(&[7; 65_536]) {
         written += n as u64;
     }
-    // Nobody reads, so the other end has acknowledged what its buffer takes and no more.
+    // The other end does not read, so it has acknowledged the size of its buffer and no more.
     let left = unacknowledged(&client).unwrap();
     assert!(left > 0 && left <= written, "{left} of {written}");
     drop(server);

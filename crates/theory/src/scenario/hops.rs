@@ -9,27 +9,27 @@ use crate::leg::Stage;
 use crate::loss::any_lost;
 use crate::prediction::Limit;
 
-/// A link as one direction uses it.
+/// A link in one direction.
 #[derive(Clone, Debug)]
 pub(super) struct Hop {
-    /// The node at its end; none for an implicit host.
+    /// The node at its end; `None` for an implicit host.
     pub(super) to: Option<NodeIndex>,
     pub(super) delay: Span,
     pub(super) framing: Framing,
-    /// The chance that a cell, or a packet without cells, is lost on it.
+    /// The probability that a cell, or a packet without cells, is lost on it.
     loss: f64,
     name: String,
     rate: Rate,
-    /// The buffer before it, and what fills it; hosts queue without limit.
+    /// The buffer before it, and its unit; hosts queue without limit.
     buffer: Option<(Bytes, Charge)>,
-    /// What spaces cells before it: the source's contract, or a shaper.
+    /// The spacing of cells before it: the source's contract, or a shaper.
     spacing: Vec<(String, Rate)>,
-    /// Whether all connections of the group share it, and its channels.
+    /// True if all connections of the group share it, and its channels.
     shared: bool,
     channel_shared: bool,
 }
 
-/// All links from where data comes from to where it goes, access links included.
+/// Returns all links from the source to the destination of the data, access links included.
 pub(super) fn hops(scenario: &Scenario, index: usize, back: bool) -> Vec<Hop> {
     let traffic = &scenario.traffic[index];
     let channel_shared = scenario.multiplexing.channel != Multiplexing::PerConversation;
@@ -97,7 +97,7 @@ pub(super) fn hops(scenario: &Scenario, index: usize, back: bool) -> Vec<Hop> {
     if let Attachment::Router(_) = to {
         hops.push(access(None));
     }
-    // The contract is kept where the packets of the group are cut.
+    // The contract applies where the packets of the group are segmented.
     let pace = match &traffic.service {
         Service::Ubr { pcr } => *pcr,
         Service::Cbr { pcr } => Some(*pcr),
@@ -121,7 +121,7 @@ impl Packet {
     pub(super) fn new(hops: &[Hop], octets: Bytes) -> Packet {
         Packet { octets, cells: hops.iter().find_map(|h| h.framing.cells(octets)) }
     }
-    /// How much of a buffer it fills: cells if any link carries cells, else bytes.
+    /// Returns the amount of a buffer that it fills: cells if any link carries cells, else bytes.
     pub(super) fn units(&self) -> f64 {
         self.cells.unwrap_or(self.octets.0) as f64
     }
@@ -129,7 +129,7 @@ impl Packet {
         if self.cells.is_some() { "cell" } else { "B" }
     }
 
-    /// The chance that it is lost on a link, whole or one of its cells.
+    /// Returns the probability that it is lost on a link, whole or one of its cells.
     pub(super) fn loss(&self, hops: &[Hop]) -> f64 {
         any_lost(hops.iter().map(|hop| (hop.loss, hop.framing.cells(self.octets).unwrap_or(1) as f64)))
     }
@@ -138,9 +138,9 @@ impl Packet {
         hop.framing.octets(self.octets).bits().0 as f64 / hop.rate.as_bps() as f64
     }
 
-    /// From its first bit on the first line to its last at the end of the last, propagation left
-    /// out, in s. A stretch of cell links passes cells on one by one: the last cell is behind the
-    /// first by the slowest spacing on the way. Packet links pass on whole packets.
+    /// Returns the time from its first bit on the first line to its last at the end of the last, without propagation,
+    /// in s. An ATM segment of the path forwards cells one by one: the last cell follows the first at the slowest
+    /// spacing of the path. Packet links forward whole packets.
     pub(super) fn transit(&self, hops: &[Hop]) -> f64 {
         let mut total = 0.0;
         let mut slowest: f64 = 0.0;
@@ -162,7 +162,7 @@ impl Packet {
         total
     }
 
-    /// What the packet passes, spacers before their lines.
+    /// Returns the stages that the packet passes, spacers before their lines.
     pub(super) fn stages(&self, hops: &[Hop]) -> Vec<Stage> {
         let mut stages = Vec::new();
         for hop in hops {
@@ -174,14 +174,14 @@ impl Packet {
                 Framing::BareCells => "bare-cells-goodput",
             };
             let buffer = hop.buffer.map(|(size, count)| match (hop.framing.cells(self.octets), count) {
-                // Whole cells, with their headers and padding.
+                // Full cells, with their headers and padding.
                 (Some(_), Charge::Cell) => (size.bits().0 / CELL_BITS.0) as f64,
                 // Octets of IP packets: always so on packet lines.
                 _ => size.0 as f64 / self.octets.0 as f64 * self.units(),
             });
             for (name, rate) in &hop.spacing {
                 let seconds = hop.framing.octets(self.octets).bits().0 as f64 / rate.as_bps() as f64;
-                // What the source itself paces waits in the host, without limit.
+                // Cells that the source itself paces wait in the host, without limit.
                 let buffer = buffer.filter(|_| name != "contract");
                 let (at, rate, shared) = (name.clone(), rate.as_bps() as f64, hop.channel_shared);
                 stages.push(Stage { limit: Limit::Shaping, at, seconds, rate, equation, shared, buffer });

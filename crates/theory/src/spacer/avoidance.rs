@@ -2,15 +2,15 @@
 
 use super::{SlowStart, Spacer};
 
-/// How congestion avoidance goes through the spacer. As in the paper, the window grows by one
-/// segment when all segments of the window have been acknowledged.
+/// The course of congestion avoidance through the spacer. As in the paper, the window grows by one segment when all
+/// segments of the window have been acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Avoidance {
-    /// m₀: by how many segments the window b must grow until the spacer no longer empties.
+    /// m₀: the growth of the window b, in segments, until the spacer no longer empties.
     pub fills: u64,
-    /// When the window becomes w, in s from the first cell of the transfer; slow start's τ_b if b = w.
+    /// The time at which the window becomes w, in s from the first cell of the transfer; slow start's τ_b if b = w.
     pub window_time: f64,
-    /// From when on the content only oscillates, at the latest; in s.
+    /// The latest time from which on the content only oscillates; in s.
     pub oscillation_time: f64,
     /// The largest content from the end of slow start on, in cells.
     pub maximum: f64,
@@ -21,7 +21,7 @@ pub struct Avoidance {
 }
 
 impl Spacer {
-    /// Follows congestion avoidance until the window is w.
+    /// Computes congestion avoidance until the window is w.
     pub fn avoidance(&self) -> Avoidance {
         let start = self.slow_start();
         let d = self.d as f64;
@@ -33,7 +33,7 @@ impl Spacer {
         let mut window_time = start.threshold_time;
         let mut maximum: f64 = self.high(self.w);
         if last.window >= self.b {
-            // Those of slow start's last interval that come after the threshold was reached.
+            // Those of slow start's last interval that arrive after the threshold was reached.
             let before = start.intervals.iter().rev().nth(1);
             let acks = before.map_or(0, |i| i.window / self.d);
             counted = acks - before.map_or(0, |i| self.b - i.window);
@@ -49,7 +49,7 @@ impl Spacer {
                 window += 1;
                 window_time = begin + (done - 1) as f64 * gap;
                 let after = acks - done;
-                // One acknowledgement lets d + 1 segments go; those after it, d each.
+                // One acknowledgement releases d + 1 segments; those after it, d each.
                 let sent = (d * after as f64 + d + 1.0) * self.gain();
                 peak = peak.max(if after > 0 { sent.min(1.0 + d * self.gain()) } else { sent });
             }
@@ -58,7 +58,7 @@ impl Spacer {
             last = self.interval(last.number + 1, begin, window, last.window % self.d, peak * self.sigma);
         }
         if window < self.w {
-            // From here on the spacer never empties: acknowledgements come at its pace.
+            // From here on the spacer never empties: acknowledgements arrive at its pace.
             let acks = acks_to_grow(window, self.w, self.d) - counted;
             window_time = match last.window >= self.b {
                 true => last.start + last.length + (acks - 1) as f64 * gap,
@@ -77,8 +77,8 @@ impl Spacer {
         }
     }
 
-    /// How long after the last growth of the window the source is still sending without a pause,
-    /// in s: each growth puts it a segment behind, each acknowledgement lets it make up a part.
+    /// Returns the time after the last growth of the window in which the source still sends without a pause, in s: each
+    /// growth puts it a segment behind, and each acknowledgement lets it recover a part.
     fn catch_up(&self, start: &SlowStart) -> f64 {
         let d = self.d as f64;
         let made_up = d * (self.h - self.c) / self.c;
@@ -91,7 +91,7 @@ impl Spacer {
     }
 }
 
-/// Acknowledgements until a window of `from` segments has grown to `to`: the sum of ⌈W/d⌉.
+/// Returns the acknowledgements until a window of `from` segments has grown to `to`: the sum of ⌈W/d⌉.
 fn acks_to_grow(from: u64, to: u64, d: u64) -> u64 {
     // ⌈1/2⌉ + … + ⌈n/2⌉ is ⌊(n + 1)² / 4⌋.
     let sum = |n: u64| if d == 1 { n * (n + 1) / 2 } else { (n + 1) * (n + 1) / 4 };

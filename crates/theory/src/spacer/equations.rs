@@ -103,7 +103,7 @@ fn count(a: &Arguments) -> Count {
     }
 }
 
-/// The `bound` of the oscillation at a window of `segments`.
+/// Returns the `bound` of the oscillation at a window of `segments`.
 fn level(a: &Arguments, spacer: &Spacer, segments: u64) -> f64 {
     match a.word("bound") {
         "lower" => spacer.low_counted(segments, count(a)),
@@ -115,7 +115,7 @@ fn with(equation: &'static Equation, value: f64, unit: &'static str, caveats: Ve
     Predicted { caveats, ..Predicted::new(value, unit, equation) }
 }
 
-/// Where Theorem 1 and its times do not hold.
+/// Returns the reason for which Theorem 1 and its times do not hold, if any.
 fn outside(spacer: &Spacer) -> Option<String> {
     (!spacer.slow_start().condition && spacer.window() > spacer.threshold())
         .then(|| "outside condition C1: the window grows on before the content has settled at the threshold".to_owned())

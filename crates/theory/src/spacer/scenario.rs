@@ -9,12 +9,12 @@ use super::{Acknowledgements, SpacerInput};
 use crate::error::{Error, undefined};
 use crate::framing::{Framing, HEADERS, TIMESTAMPS};
 
-/// What decides the contents of the one shaper of `scenario`, δ included: to the rounding of a picosecond what the
-/// cells of this simulator take. See docs/models/spacing.md.
+/// Returns the parameters of the content of the single shaper of `scenario`, δ included, with the times of the
+/// simulator's cells to the rounding of a picosecond. See docs/models/spacing.md.
 ///
 /// # Errors
-/// [`Error::Undefined`] if the scenario is not what the theorems are about: one connection that always has data,
-/// between two hosts of no cost on cell links, through one shaper that nothing changes.
+/// [`Error::Undefined`] if the scenario does not satisfy the theorems: one connection that always has data, between two
+/// hosts of no cost on cell links, through one shaper that nothing changes.
 pub fn spacer_of(scenario: &Scenario) -> Result<SpacerInput, Error> {
     let refuse = |what: &str, accepted: &str| Err(undefined("spacer", what, accepted));
     let ([traffic], [shaper]) = (&scenario.traffic[..], &scenario.shapers[..]) else {
@@ -45,7 +45,7 @@ pub fn spacer_of(scenario: &Scenario) -> Result<SpacerInput, Error> {
     Ok(input(scenario, traffic, shaper.rate, traffic.route.split_at(place)))
 }
 
-/// For a spacer at `rate` with the links `before` and `after` it.
+/// Returns them for a spacer at `rate` with the links `before` and `after` it.
 fn input(
     scenario: &Scenario,
     traffic: &Traffic,
@@ -69,7 +69,7 @@ fn input(
         None => Acknowledgements::EverySegment,
     };
     let all = || before.iter().chain(after).map(link);
-    // Out and back: each cell takes its own time on each line and the propagation.
+    // Both directions: each cell takes its own time on each line and the propagation.
     let one_way: f64 = all().map(|l| l.delay.as_secs_f64() + cell(l.rate)).sum();
     // The last cell of an acknowledgement follows the first at the pace of the slowest line. The last cell of a
     // segment begins on the line 1/c before its time in the spacer would be over.

@@ -2,29 +2,29 @@
 
 use super::Spacer;
 
-/// The time from one acknowledgement that finds the spacer empty, or just about to fill, to the
-/// acknowledgement of the first segments sent from then on.
+/// The interval from one acknowledgement that finds the spacer empty, or about to fill, to the acknowledgement of the
+/// first segments sent from then on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
-    /// n, as the paper counts: from 0 where each segment is acknowledged, from 1 where every second is.
+    /// n, as the paper counts: from 0 if each segment is acknowledged, from 1 if every second is.
     pub number: u64,
-    /// When it begins, in s from the first cell of the transfer.
+    /// Its start, in s from the first cell of the transfer.
     pub start: f64,
     /// Lₙ: Δ, or less by σ/c if a segment of the interval before waits for a companion; in s.
     pub length: f64,
     /// pₙ: segments sent in it.
     pub segments: u64,
-    /// cₙ: segments of the interval before that no acknowledgement in it covers (0 or 1).
+    /// cₙ: segments of the previous interval that no acknowledgement in it covers (0 or 1).
     pub left: u64,
     /// The window at its end, in segments: pₙ + cₙ.
     pub window: u64,
     /// The largest content in it, in cells.
     pub maximum: f64,
-    /// Whether the spacer empties before it ends.
+    /// True if the spacer empties before its end.
     pub empties: bool,
 }
 
-/// How slow start goes through the spacer.
+/// The course of slow start through the spacer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SlowStart {
     /// The intervals from the first to ν, the last that begins with an empty spacer.
@@ -33,7 +33,7 @@ pub struct SlowStart {
     pub fills: u64,
     /// n₁: the first interval in which the window reaches the threshold, if the spacer always emptied.
     pub reaches: u64,
-    /// τ_b: when the window becomes b, in s.
+    /// τ_b: the time at which the window becomes b, in s.
     pub threshold_time: f64,
     /// t_b: the acknowledgement from which on the content only oscillates, as long as the window
     /// stays b; in s.
@@ -42,21 +42,21 @@ pub struct SlowStart {
     pub low: f64,
     /// 𝒱_b⁺: the upper value, in cells.
     pub high: f64,
-    /// C1: whether the oscillation begins before the window of b segments is acknowledged and
-    /// grows again. Outside, the levels of Theorem 1 are passed, not dwelt on; Theorem 2 and
-    /// Theorem 3 keep their final values.
+    /// C1: true if the oscillation begins before the window of b segments is acknowledged and grows again. Otherwise
+    /// the content passes the levels of Theorem 1 without oscillating there; Theorem 2 and Theorem 3 keep their final
+    /// values.
     pub condition: bool,
 }
 
 impl SlowStart {
-    /// ν = min(n₀, n₁).
+    /// Returns interval ν = min(n₀, n₁).
     pub fn last(&self) -> Interval {
         self.intervals[self.intervals.len() - 1]
     }
 }
 
 impl Spacer {
-    /// Follows slow start until the content oscillates at the window b.
+    /// Computes slow start until the content oscillates at the window b.
     pub fn slow_start(&self) -> SlowStart {
         let first = self.d - 1;
         let mut intervals: Vec<Interval> = Vec::new();
@@ -77,8 +77,8 @@ impl Spacer {
             0 => last.start + (growing - 1) as f64 * d * self.step(),
             _ => end + (missing - 1) as f64 * d * self.step(),
         };
-        // What the source has yet to send of the interval when the first acknowledgement of the
-        // next comes, in segments.
+        // The part of the interval, in segments, that the source has yet to send at the first acknowledgement of the
+        // next.
         let behind = last.segments as f64 - last.length * self.h / self.sigma;
         let debt = missing as f64 + behind.max(0.0);
         let catch_up = debt * self.c / (d * (self.h - self.c));
@@ -101,7 +101,7 @@ impl Spacer {
         self.interval(number, 0.0, self.w0, 0, maximum)
     }
 
-    /// The interval after `before` and how many of its acknowledgements let the window grow.
+    /// Returns the interval after `before`, and the number of its acknowledgements that increase the window.
     fn next_interval(&self, before: Interval) -> (Interval, u64) {
         let acks = before.window / self.d;
         let growing = acks.min(self.b - before.window);
@@ -126,7 +126,7 @@ impl Spacer {
         }
     }
 
-    /// The first interval whose window satisfies `done`, growing without limit.
+    /// Returns the first interval whose window satisfies `done`, growing without limit.
     fn first_where(&self, done: impl Fn(u64) -> bool) -> u64 {
         let mut window = self.w0;
         let mut number = self.d - 1;

@@ -1,5 +1,5 @@
-//! A source, a spacer and its acknowledgements, cell by cell and event by event, on a clock of
-//! integers. It shares no code and no formula with what it is the reference for.
+//! A source, a spacer and its acknowledgements, cell by cell and event by event, on a clock of integers. It shares no
+//! code and no formula with the code that it is the reference for.
 #![allow(dead_code, reason = "each test uses a part")]
 
 use std::cmp::Reverse;
@@ -26,22 +26,22 @@ pub(crate) struct Setting {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    /// A cell is through. Before what comes in at the same instant.
+    /// The service of a cell ends. Before arrivals at the same instant.
     Through,
-    /// The last bit of a cell of the source is in the spacer.
+    /// The last bit of a cell of the source arrives at the spacer.
     In,
-    /// An acknowledgement is at the source.
+    /// An acknowledgement arrives at the source.
     Acknowledged,
 }
 
-/// What happened, with times in ticks.
+/// The events, with times in ticks.
 #[derive(Debug, Default)]
 pub(crate) struct Trace {
     /// The content after each change.
     pub(crate) content: Vec<(u64, u64)>,
     /// The window after each acknowledgement.
     pub(crate) windows: Vec<(u64, u64)>,
-    /// Each acknowledgement, and whether it found the source with nothing to send.
+    /// Each acknowledgement, and true if it found the source with nothing to send.
     pub(crate) acknowledgements: Vec<(u64, bool)>,
 }
 
@@ -108,7 +108,7 @@ pub(crate) fn run(s: Setting) -> Trace {
 }
 
 impl Trace {
-    /// Smallest and largest content from `from` to before `to`, from what it is at `from` on.
+    /// Returns the smallest and the largest content in `from..to`, including the content at `from`.
     pub(crate) fn range(&self, from: u64, to: u64) -> (u64, u64) {
         let first = self.content.partition_point(|(at, _)| *at <= from);
         let last = self.content.partition_point(|(at, _)| *at < to).max(first);

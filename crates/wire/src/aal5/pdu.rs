@@ -7,15 +7,15 @@ use crate::cell::PAYLOAD;
 
 /// Octets of the trailer: UU, CPI, Length, CRC-32.
 pub const TRAILER: usize = AAL5_TRAILER_OCTETS as usize;
-/// Octets that a frame carries at most.
+/// Most octets of an SDU.
 pub const MAX_SDU: usize = u16::MAX as usize;
 
-/// The octets of the frame around an SDU of `sdu`, padding and trailer included.
+/// Returns the octets of the frame around an SDU of `sdu`, padding and trailer included.
 pub const fn pdu_len(sdu: Bytes) -> Bytes {
     Bytes(aal5_cells(sdu).0 * CELL_PAYLOAD_OCTETS)
 }
 
-/// The frame around `sdu`. `uu` is carried from user to user; `cpi` is 0 in ordinary use.
+/// Builds the frame around `sdu`. `uu` is carried from user to user; `cpi` is 0 in ordinary use.
 pub fn build(sdu: &[u8], uu: u8, cpi: u8) -> Result<Vec<u8>, Aal5Error> {
     if sdu.is_empty() {
         return Err(Aal5Error::Empty);
@@ -32,7 +32,7 @@ pub fn build(sdu: &[u8], uu: u8, cpi: u8) -> Result<Vec<u8>, Aal5Error> {
     Ok(pdu)
 }
 
-/// A good frame taken apart.
+/// A valid frame, parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pdu<'a> {
     /// The payload.
@@ -45,8 +45,8 @@ pub struct Pdu<'a> {
     pub crc: u32,
 }
 
-/// Takes a frame apart and checks its CRC, then its length. What the padding holds does not matter.
-/// ITU-T I.363.5, section 9.2.1.2.
+/// Parses a frame and checks its CRC, then its length. The content of the padding is ignored. ITU-T I.363.5, section
+/// 9.2.1.2.
 pub fn parse(pdu: &[u8]) -> Result<Pdu<'_>, Aal5Error> {
     let not_cells = Aal5Error::NotCells { len: pdu.len() };
     if !pdu.len().is_multiple_of(PAYLOAD) {

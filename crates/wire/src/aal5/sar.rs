@@ -5,7 +5,7 @@ use crate::cell::PAYLOAD;
 use crate::{CellHeader, CellView, Channel};
 use cellway_units::Bytes;
 
-/// The cells of a frame on `channel`: the last one carries the mark of the end.
+/// Returns the cells of a frame on `channel`; the last one is marked as the end.
 pub fn segment(pdu: &[u8], channel: Channel) -> Result<impl Iterator<Item = [u8; 53]> + '_, Aal5Error> {
     let (payloads, rest) = pdu.as_chunks::<PAYLOAD>();
     if payloads.is_empty() || !rest.is_empty() {
@@ -16,8 +16,8 @@ pub fn segment(pdu: &[u8], channel: Channel) -> Result<impl Iterator<Item = [u8;
     Ok(payloads.iter().enumerate().map(cell))
 }
 
-/// Puts the cells of one channel together. A frame that lost a cell fails its check and is given up whole;
-/// one that lost its last cell runs into the next, and both are given up.
+/// Reassembles the cells of one channel. A frame that lost a cell fails its check and is dropped; one that lost its
+/// last cell is joined with the next, and both are dropped.
 #[derive(Clone, Debug)]
 pub struct Reassembler {
     pdu: Vec<u8>,
@@ -33,13 +33,13 @@ impl Default for Reassembler {
 }
 
 impl Reassembler {
-    /// A reassembler that takes frames of as many cells as an SDU of `max_sdu` octets needs, and holds no more.
+    /// Creates a reassembler for frames of an SDU of up to `max_sdu` octets; it holds no more cells than that.
     pub fn new(max_sdu: usize) -> Reassembler {
         let limit = pdu_len(Bytes(max_sdu.min(MAX_SDU) as u64)).0 as usize;
         Reassembler { pdu: Vec::new(), limit, complete: false, overrun: false }
     }
 
-    /// Takes the payload of the next cell. At the end of a frame returns it, or why there is none.
+    /// Adds the payload of the next cell. At the end of a frame returns it, or the error.
     pub fn push(&mut self, payload: &[u8; PAYLOAD], last: bool) -> Option<Result<Pdu<'_>, Aal5Error>> {
         if std::mem::take(&mut self.complete) {
             self.pdu.clear();
@@ -59,7 +59,7 @@ impl Reassembler {
         Some(parse(&self.pdu))
     }
 
-    /// Octets held of a frame that is not complete.
+    /// Returns the octets held of an incomplete frame.
     pub fn pending(&self) -> usize {
         if self.complete { 0 } else { self.pdu.len() }
     }

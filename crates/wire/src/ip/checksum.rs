@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-/// A sum under way. It takes slices in turn as if they stood one after the other.
+/// A partial sum. It adds slices in turn as if they were contiguous.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sum {
     /// Sum of words in the byte order of the machine: the sum is the same in either order, but for a swap at the end
@@ -12,7 +12,7 @@ pub struct Sum {
     odd: bool,
 }
 
-/// Folds the carries of a sum in. RFC 1071, section 2 (C).
+/// Adds the carries of a sum. RFC 1071, section 2 (C).
 const fn fold(mut sum: u64) -> u16 {
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
@@ -20,7 +20,7 @@ const fn fold(mut sum: u64) -> u16 {
     sum as u16
 }
 
-/// The sum of `octets` as words of the machine, a missing last octet taken as zero.
+/// Returns the sum of `octets` as words of the machine, a missing last octet taken as zero.
 fn words(octets: &[u8]) -> u16 {
     // 32-bit words into a 64-bit sum: no carry is lost below 16 GiB, and the compiler makes vectors of it.
     let mut sums = [0u64; 4];
@@ -42,15 +42,15 @@ fn words(octets: &[u8]) -> u16 {
 }
 
 impl Sum {
-    /// With `octets` after those so far.
+    /// Adds `octets` after those so far.
     #[must_use]
     pub fn with(self, octets: &[u8]) -> Sum {
         let sum = words(octets);
-        // After an odd number of octets the halves of all words change places.
+        // After an odd number of octets the halves of all words are swapped.
         let sum = if self.odd { sum.swap_bytes() } else { sum };
         Sum { words: u64::from(fold(self.words + u64::from(sum))), odd: self.odd ^ (octets.len() % 2 == 1) }
     }
-    /// With the pseudo-header of a payload of `len` octets. RFC 9293, section 3.1; RFC 8200, section 8.1.
+    /// Adds the pseudo-header of a payload of `len` octets. RFC 9293, section 3.1; RFC 8200, section 8.1.
     #[must_use]
     pub fn with_pseudo_header(self, source: IpAddr, destination: IpAddr, protocol: u8, len: u32) -> Sum {
         let with_addresses = match (source, destination) {
@@ -62,12 +62,12 @@ impl Sum {
         // IPv4 has the length in 16 bits; as 32 bits it adds the same.
         with_addresses.with(&len.to_be_bytes()).with(&[0, protocol])
     }
-    /// The checksum, as the number that the field holds.
+    /// Returns the checksum, as the number that the field holds.
     pub const fn checksum(self) -> u16 {
         !u16::from_be_bytes(fold(self.words).to_ne_bytes())
     }
-    /// The checksum of UDP, and of whatever else takes 0 as "none": 0 is sent as all ones, which means the same.
-    /// RFC 768.
+    /// Returns the checksum of UDP, and of other protocols in which 0 means "none": 0 is sent as all ones, which is
+    /// equivalent. RFC 768.
     pub const fn checksum_not_zero(self) -> u16 {
         match self.checksum() {
             0 => 0xffff,
@@ -76,12 +76,13 @@ impl Sum {
     }
 }
 
-/// The checksum of `octets`.
+/// Returns the checksum of `octets`.
 pub fn checksum(octets: &[u8]) -> u16 {
     Sum::default().with(octets).checksum()
 }
 
-/// The checksum after one 16-bit word of what it covers went from `before` to `after`. RFC 1624, section 3, eqn. 3.
+/// Returns the checksum after one 16-bit word that it covers has changed from `before` to `after`. RFC 1624, section 3,
+/// eqn. 3.
 pub const fn updated(checksum: u16, before: u16, after: u16) -> u16 {
     !fold(!checksum as u64 + !before as u64 + after as u64)
 }
@@ -92,7 +93,7 @@ mod tests {
 
     use super::*;
 
-    /// Word by word, as RFC 1071 defines it.
+    /// Computes it word by word, as RFC 1071 defines it.
     fn naive(octets: &[u8]) -> u16 {
         let mut sum = 0u32;
         for pair in octets.chunks(2) {

@@ -1,9 +1,10 @@
 //! Joins TCP segments that follow each other into one, as a network card does on receipt: the counterpart of
-//! [`super::cut`]. A host takes sixty segments in one call for little more than one, and cuts nothing: its TCP sees
-//! which segments there were by the segment size.
+//! [`super::cut`]. A host receives sixty segments in one call for little more than the cost of one, and its TCP finds
+//! the segments by the segment size.
 //!
-//! Two segments are joined only if cutting gives back both octet by octet; what is special about one (flags but ACK
-//! and PSH, IP options, a fragment) keeps it alone. Checksums are not looked at: whoever joins knows them to be right.
+//! Two segments are joined only if segmentation restores both octet by octet; a segment with anything special (flags
+//! other than ACK and PSH, IP options, a fragment) is not joined. Checksums are not verified: the caller guarantees
+//! them.
 
 use std::net::IpAddr;
 
@@ -15,7 +16,7 @@ use super::{Gso, VirtioNetHeader, protocol};
 const TCP_HEADER: usize = 20;
 const ACK: u8 = 0x10;
 const PSH: u8 = 0x08;
-/// The most segments in one: each is a piece of its own for the call that writes it.
+/// Most segments in one: each is a separate part of the call that writes it.
 const MOST: usize = 64;
 /// The longest IP packet.
 const LONGEST: usize = 65_535;
@@ -27,16 +28,16 @@ pub struct Joined {
     header: Vec<u8>,
     /// Octets of the IP header.
     transport: usize,
-    /// Octets of payload of the first, in all, and segments.
+    /// Octets of payload of the first, octets of payload in all, and segments.
     size: usize,
     payload: usize,
     count: usize,
     next: u32,
-    /// The last was short or had PSH: nothing may follow.
+    /// True if the last was short or had PSH: nothing may follow.
     closed: bool,
 }
 
-/// Octets of the IP header, and of both headers, of a segment that may be joined to others.
+/// Returns the octets of the IP header, and of both headers, of a segment that may be joined to others.
 fn headers(packet: &[u8]) -> Option<(usize, usize)> {
     let transport = match packet.first()? >> 4 {
         // Twenty octets, no fragment.
@@ -77,7 +78,7 @@ impl Joined {
         })
     }
 
-    /// Joins `packet` if it is the next one; whether it is.
+    /// Joins `packet` if it is the next one. Returns true if it was.
     pub fn join(&mut self, packet: &[u8]) -> bool {
         let Some((transport, header)) = headers(packet) else { return false };
         let (tcp, size) = (self.transport, packet.len() - header);
@@ -99,8 +100,8 @@ impl Joined {
         fits
     }
 
-    /// Whether the headers differ in nothing but what cutting sets anew: length, identification, checksums, sequence
-    /// number and PSH.
+    /// Returns true if the headers differ only in the fields that segmentation sets: length, identification, checksums,
+    /// sequence number and PSH.
     fn is_alike(&self, packet: &[u8]) -> bool {
         let (first, tcp) = (&self.header[..], self.transport);
         let ip = if tcp == IPV4_HEADER {
@@ -115,7 +116,7 @@ impl Joined {
             && first[tcp + 18..] == packet[tcp + 18..first.len()]
     }
 
-    /// Whether `other` is of the same connection and direction.
+    /// Returns true if `other` belongs to the same connection and direction.
     pub fn is_of_connection(&self, other: &Joined) -> bool {
         let ends = |joined: &Joined| {
             let addresses = if joined.transport == IPV4_HEADER { 12..20 } else { 8..40 };
@@ -127,17 +128,17 @@ impl Joined {
             && self.header[ports.clone()] == other.header[ports]
     }
 
-    /// How many segments were joined.
+    /// Returns the number of joined segments.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// Octets of the headers that each segment has before its payload.
+    /// Returns the octets of the headers that each segment has before its payload.
     pub fn header_len(&self) -> usize {
         self.header.len()
     }
 
-    /// What is written before the payloads: the virtio-net header, and the headers of the whole.
+    /// Returns the octets to write before the payloads: the virtio-net header, and the headers of the whole.
     pub fn finish(&mut self) -> (VirtioNetHeader, &[u8]) {
         let (tcp, len) = (self.transport, self.header.len() + self.payload);
         let v4 = tcp == IPV4_HEADER;
@@ -159,7 +160,7 @@ impl Joined {
             };
             (address(8), address(24))
         };
-        // The host completes the checksum, or sees that it need not: the field holds the sum of the pseudo-header.
+        // The host completes the checksum, or skips it: the field holds the sum of the pseudo-header.
         let pseudo = Sum::default().with_pseudo_header(addresses.0, addresses.1, protocol::TCP, (len - tcp) as u32);
         put(header, tcp + 16, !pseudo.checksum());
         let offload = VirtioNetHeader {
@@ -187,7 +188,7 @@ mod tests {
     use super::super::samples::{octets, tcp_v4, tcp_v6, udp_v4, with};
     use super::*;
 
-    /// The packet as a host that left everything to hardware would write it, and its pieces.
+    /// Returns the pieces of a packet as a host with full offload would write it.
     fn cut_up(packet: &[u8], transport: usize, size: usize) -> Vec<Vec<u8>> {
         let gso = if transport == 20 { Gso::TcpV4 } else { Gso::TcpV6 };
         let offload = VirtioNetHeader {
@@ -202,7 +203,7 @@ mod tests {
         cut(&offload, packet).unwrap().collect()
     }
 
-    /// Joins what can be joined of the beginning of `packets`, and cuts it again.
+    /// Joins as many of the first `packets` as possible, and segments them again.
     fn joined_and_cut(packets: &[Vec<u8>]) -> (usize, Vec<Vec<u8>>) {
         let mut joined = Joined::begin(&packets[0]).unwrap();
         let count = 1 + packets[1..].iter().take_while(|packet| joined.join(packet)).count();

@@ -1,7 +1,7 @@
-//! Undoes the offload of a sending host: a coalesced TCP segment or UDP datagram is cut into the packets that would
-//! have been on the wire, and a checksum that was left to the hardware is completed.
+//! Undoes the offload of a sending host: a coalesced TCP segment or UDP datagram is segmented into the packets that
+//! would have been on the wire, and a checksum that was left to the hardware is completed.
 //!
-//! A network of cells sees real packets of the MTU of its path; so what a TUN device hands over passes here first.
+//! The network of cells carries real packets of the MTU of its path, so packets from a TUN device pass here first.
 
 use std::net::IpAddr;
 
@@ -18,20 +18,20 @@ const LAST_ONLY: u8 = 0x01 | 0x08;
 /// CWR, which only the first of the segments has. RFC 3168, section 6.1.2.
 const FIRST_ONLY: u8 = 0x80;
 
-/// What is done with each piece.
+/// The work for each piece.
 #[derive(Clone, Copy, Debug)]
 enum Job {
-    /// Nothing.
+    /// None.
     Copy,
-    /// Sum from `start` to the end, to stand at `place`.
+    /// The checksum from `start` to the end, to be stored at `place`.
     Complete { start: usize, place: usize },
-    /// A TCP segment is cut.
+    /// A TCP segment is segmented.
     Tcp,
-    /// A UDP datagram is cut; with its checksum, or without one as it came.
+    /// A UDP datagram is segmented; with its checksum, or without one as it arrived.
     Udp { checksum: bool },
 }
 
-/// The packets that come of one. Each is made when it is asked for, in an allocation of its own size.
+/// The packets of one coalesced packet. Each is made on demand, in an allocation of its own size.
 #[derive(Clone, Debug)]
 pub struct Pieces<'a> {
     packet: Packet<'a>,
@@ -46,7 +46,7 @@ pub struct Pieces<'a> {
     count: usize,
 }
 
-/// Cuts `packet` as its virtio-net header asks. All is checked here: the pieces come without errors.
+/// Segments `packet` as its virtio-net header requests. All checks are made here: the pieces have no errors.
 ///
 /// A segment size larger than the payload gives one packet. Legacy UDP fragmentation offload is refused as
 /// [`Malformed::GsoType`] by [`VirtioNetHeader::parse`].
@@ -105,14 +105,14 @@ fn put(octets: &mut [u8], at: usize, number: u16) {
 }
 
 impl Pieces<'_> {
-    /// The checksum of the transport header and payload of `piece`, whose own checksum field is zero.
+    /// Returns the checksum of the transport header and payload of `piece`, whose own checksum field is zero.
     fn sum(&self, piece: &[u8]) -> Sum {
         let (from, to): (IpAddr, IpAddr) = (self.packet.source(), self.packet.destination());
         let segment = &piece[self.packet.header_len()..];
         Sum::default().with_pseudo_header(from, to, self.packet.protocol(), segment.len() as u32).with(segment)
     }
 
-    /// Length, identification and checksum of the IP header.
+    /// Sets length, identification and checksum of the IP header.
     fn renew_ip(&self, piece: &mut [u8], index: usize) {
         let len = piece.len();
         if self.packet.is_v4() {
@@ -172,7 +172,7 @@ impl Iterator for Pieces<'_> {
         match self.job {
             Job::Copy => {}
             Job::Complete { start, place } => {
-                // The field holds the sum of the pseudo-header, which is so counted in.
+                // The field holds the sum of the pseudo-header, which is so included.
                 let sum = Sum::default().with(&piece[start..]).checksum_not_zero();
                 put(&mut piece, place, sum);
             }

@@ -1,4 +1,4 @@
-//! Which conversation a packet belongs to. `cellsim` section 8: from the IP addresses and the ports.
+//! The flow to which a packet belongs. `cellsim` section 8: from the IP addresses and the ports.
 
 use std::net::IpAddr;
 
@@ -16,13 +16,13 @@ pub struct FlowKey {
     pub destination: IpAddr,
     /// IP protocol.
     pub protocol: u8,
-    /// Source port. Of an ICMP echo or its reply, the identifier; 0 where a protocol has no ports.
+    /// Source port. The identifier for an ICMP echo or its reply; 0 for a protocol without ports.
     pub source_port: u16,
     /// Destination port, or the same identifier, or 0.
     pub destination_port: u16,
 }
 
-/// A packet that was fragmented: what its fragments have in common. RFC 791, section 3.2; RFC 8200, section 4.5.
+/// A fragmented packet: the fields that its fragments have in common. RFC 791, section 3.2; RFC 8200, section 4.5.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs, reason = "they have the names of the RFC")]
 pub struct Datagram {
@@ -32,29 +32,29 @@ pub struct Datagram {
     pub identification: u32,
 }
 
-/// What an ICMP error is about.
+/// The subject of an ICMP error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum About {
-    /// A packet of this conversation. The key is that of an answer to it: it leads the way the error goes.
+    /// A packet of this flow. The key is that of an answer to it, which has the direction of the error.
     Packet(FlowKey),
     /// A fragment without ports; source and destination are those of the fragment.
     Fragment(Datagram),
 }
 
-/// What tells the conversation of a packet.
+/// The fields that identify the flow of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Flow {
     /// A whole packet.
     Packet(FlowKey),
-    /// A first fragment; later ones of the datagram go with it.
+    /// A first fragment; later ones of the datagram belong to it.
     FirstFragment(FlowKey, Datagram),
     /// A later fragment, which has no ports.
     LaterFragment(Datagram),
-    /// An ICMP error, with its own key and with what it is about, if the quoted packet can be read.
+    /// An ICMP error, with its own key and its subject, if the quoted packet can be parsed.
     IcmpError(FlowKey, Option<About>),
 }
 
-/// What the header of a TCP segment says of the life of its connection.
+/// The fields of a TCP segment that concern the state of its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Segment {
     /// Sequence number.
@@ -67,19 +67,19 @@ pub struct Segment {
     pub payload: u32,
 }
 
-/// A packet and its conversation.
+/// A packet and its flow.
 #[derive(Clone, Copy, Debug)]
 pub struct Recognised<'a> {
-    /// The packet, its trailing octets cut off.
+    /// The packet, without trailing octets.
     pub packet: Packet<'a>,
-    /// Its conversation.
+    /// Its flow.
     pub flow: Flow,
-    /// The segment, if the packet is unfragmented TCP with a header in order.
+    /// The segment, if the packet is unfragmented TCP with a valid header.
     pub segment: Option<Segment>,
 }
 
 impl FlowKey {
-    /// The key of an answer.
+    /// Returns the key of an answer.
     #[must_use]
     pub const fn reversed(self) -> FlowKey {
         FlowKey {
@@ -91,7 +91,7 @@ impl FlowKey {
         }
     }
 
-    /// The key of a packet that is whole or a first fragment.
+    /// Returns the key of a packet that is whole or a first fragment.
     fn of(packet: &Packet<'_>) -> FlowKey {
         let (source_port, destination_port) = ports(packet);
         FlowKey {
@@ -114,14 +114,15 @@ impl Datagram {
         })
     }
 
-    /// The key of a fragment whose ports nobody knows: addresses and protocol.
+    /// Returns the key of a fragment without ports: addresses and protocol.
     pub const fn without_ports(self) -> FlowKey {
         let Datagram { source, destination, protocol, .. } = self;
         FlowKey { source, destination, protocol, source_port: 0, destination_port: 0 }
     }
 }
 
-/// Ports, or the identifier of an ICMP echo for both. A payload too short to have any gives 0: a router forwards it.
+/// Returns the ports, or the identifier of an ICMP echo for both. A payload too short to have any gives 0: a router
+/// forwards it.
 fn ports(packet: &Packet<'_>) -> (u16, u16) {
     match (packet.protocol(), packet.payload()) {
         (protocol::TCP | protocol::UDP | protocol::UDP_LITE | protocol::DCCP | protocol::SCTP, &[a, b, c, d, ..]) => {
@@ -136,7 +137,7 @@ fn ports(packet: &Packet<'_>) -> (u16, u16) {
     }
 }
 
-/// The packet starts an ICMP message that reports an error. RFC 1122, section 3.2.2; RFC 4443, section 2.1.
+/// Returns true if the packet starts an ICMP error message. RFC 1122, section 3.2.2; RFC 4443, section 2.1.
 pub(super) fn is_icmp_error(packet: &Packet<'_>) -> bool {
     packet.is_first()
         && match (packet.protocol(), packet.payload().first()) {
@@ -147,7 +148,7 @@ pub(super) fn is_icmp_error(packet: &Packet<'_>) -> bool {
         }
 }
 
-/// What the packet quoted in an ICMP error is. The quote follows eight octets.
+/// Returns the subject of an ICMP error: the packet that is quoted after eight octets.
 fn about(error: &Packet<'_>) -> Option<About> {
     let quoted = Packet::quoted(error.payload().get(8..)?).ok()?;
     if quoted.is_v4() != error.is_v4() {
@@ -178,7 +179,7 @@ fn segment(packet: &Packet<'_>) -> Option<Segment> {
     Some(Segment { seq: tcp.sequence_number(), ack: tcp.acknowledgment_number(), flags, payload })
 }
 
-/// Checks a packet and finds the conversation that it belongs to.
+/// Checks a packet and finds its flow.
 pub fn recognise(octets: &[u8]) -> Result<Recognised<'_>, Malformed> {
     let packet = Packet::parse(octets)?;
     let flow = match Datagram::of(&packet) {
@@ -269,7 +270,7 @@ mod tests {
             about
         };
         let there = key("10.0.0.1", "10.0.0.2", 17, (53, 5353));
-        // RFC 792 asks for the header and eight octets.
+        // RFC 792 requires the header and eight octets.
         assert_eq!(quote(28), Some(About::Packet(there.reversed())));
         assert_eq!(quote(19), None);
         let later = with(error.clone(), |p| p[28 + 7] = 5);
@@ -283,7 +284,7 @@ mod tests {
         let segment = recognise(&packet).unwrap().segment.unwrap();
         assert_eq!((segment.seq, segment.ack, segment.payload), (1, 7, 9));
         assert_eq!(segment.flags, TcpFlags { fin: true, ack: true, ..TcpFlags::default() });
-        // A header that ends beyond the packet says nothing, but the packet is in order.
+        // A header that ends beyond the packet is ignored, but the packet is valid.
         assert!(recognise(&with(tcp_v4(9), |p| p[32] = 0xf0)).unwrap().segment.is_none());
     }
 }

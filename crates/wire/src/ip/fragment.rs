@@ -1,4 +1,4 @@
-//! Fragments an IPv4 packet that is larger than the next network takes. RFC 791, section 3.2.
+//! Fragments an IPv4 packet that is larger than the MTU of the next network. RFC 791, section 3.2.
 
 use super::Packet;
 use super::checksum::checksum;
@@ -6,22 +6,22 @@ use super::packet::IPV4_HEADER;
 
 /// The largest IPv4 header.
 const LARGEST_HEADER: usize = 60;
-/// More fragments follow.
+/// The flag "more fragments".
 const MORE: u16 = 0x2000;
 
-/// How a packet passes a network of some MTU.
+/// The form in which a packet passes a network of some MTU.
 #[derive(Clone, Debug)]
 pub enum Fit<'a> {
-    /// As it is.
+    /// Unchanged.
     Whole,
     /// In fragments.
     Fragments(Fragments<'a>),
-    /// Not at all: IPv6, DF is set, or not even eight octets fit beside the header. The sender is told the MTU
-    /// ([`super::Trouble::TooBig`]).
+    /// Not at all: IPv6, DF is set, or not even eight octets fit after the header. The router reports the MTU to the
+    /// sender ([`super::Trouble::TooBig`]).
     TooBig,
 }
 
-/// The fragments of a packet. Each is made when it is asked for, in an allocation of its own size.
+/// The fragments of a packet. Each is made on demand, in an allocation of its own size.
 #[derive(Clone, Debug)]
 pub struct Fragments<'a> {
     packet: Packet<'a>,
@@ -29,11 +29,11 @@ pub struct Fragments<'a> {
     /// The header of all fragments but the first: options without the copied flag are left out.
     later: [u8; LARGEST_HEADER],
     later_len: usize,
-    /// Octets of payload that went into fragments.
+    /// Octets of payload that are in fragments already.
     done: usize,
 }
 
-/// How `packet` passes a network that takes IP packets of `mtu` octets.
+/// Returns the form in which `packet` passes a network with an MTU of `mtu` octets.
 pub fn fit<'a>(packet: &Packet<'a>, mtu: usize) -> Fit<'a> {
     if packet.octets().len() <= mtu {
         return Fit::Whole;
@@ -45,7 +45,7 @@ pub fn fit<'a>(packet: &Packet<'a>, mtu: usize) -> Fit<'a> {
     Fit::Fragments(Fragments { packet: *packet, mtu, later, later_len, done: 0 })
 }
 
-/// The fixed part and the options that have the copied flag, padded to whole words. RFC 791, section 3.1.
+/// Returns the fixed part and the options that have the copied flag, padded to full words. RFC 791, section 3.1.
 fn header_of_later(header: &[u8]) -> ([u8; LARGEST_HEADER], usize) {
     let mut later = [0; LARGEST_HEADER];
     later[..IPV4_HEADER].copy_from_slice(&header[..IPV4_HEADER]);
@@ -56,7 +56,7 @@ fn header_of_later(header: &[u8]) -> ([u8; LARGEST_HEADER], usize) {
             0 => break,
             1 => options = rest,
             _ => {
-                // Options whose lengths make no sense end here.
+                // Options with invalid lengths end here.
                 let Some(&own) = rest.first() else { break };
                 let Some((option, after)) = options.split_at_checked(usize::from(own)) else { break };
                 if own < 2 {
@@ -70,7 +70,7 @@ fn header_of_later(header: &[u8]) -> ([u8; LARGEST_HEADER], usize) {
             }
         }
     }
-    // The end-of-option-list octet is 0, which is there.
+    // The end-of-option-list octet is 0, as the padding is.
     let len = len.next_multiple_of(4);
     later[0] = 0x40 | (len / 4) as u8;
     (later, len)
@@ -90,7 +90,7 @@ impl Iterator for Fragments<'_> {
             _ => &self.later[..self.later_len],
         };
         let room = self.mtu - header.len();
-        // All but the last have whole units of eight octets.
+        // All but the last have a multiple of eight octets.
         let take = if left.len() <= room { left.len() } else { room & !7 };
         let (before, was_more) = self.packet.fragment().map_or((0, false), |f| (f.offset as usize, f.more));
         let offset = ((before + self.done) / 8) as u16;

@@ -1,20 +1,20 @@
-//! One hop: what a router does to the header of each packet that it forwards.
+//! One hop: the changes that a router makes to the header of each packet that it forwards.
 
 use super::Malformed;
 use super::checksum::updated;
 use super::packet::{IPV4_HEADER, IPV6_HEADER};
 
-/// What becomes of a packet at a router.
+/// The result of a hop at a router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Hop {
-    /// It goes on, with one hop less to live.
+    /// The router forwards it, with a time to live that is one less.
     Onward,
-    /// Its hops are used up; it is left as it came, for the answer. RFC 1812, section 5.3.1; RFC 8200, section 3.
+    /// Its time to live has expired; it is unchanged, for the answer. RFC 1812, section 5.3.1; RFC 8200, section 3.
     Expired,
 }
 
-/// Takes one hop off the time to live of a packet and brings its checksum up to date (RFC 1624). Looks at nothing
-/// else: the packet is one that [`super::Packet::parse`] has passed.
+/// Decrements the time to live of a packet and updates its checksum (RFC 1624). Checks nothing else:
+/// [`super::Packet::parse`] has accepted the packet.
 pub fn hop(octets: &mut [u8]) -> Result<Hop, Malformed> {
     let found = octets.len();
     let version = octets.first().map_or(0, |first| first >> 4);

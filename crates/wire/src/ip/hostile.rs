@@ -1,11 +1,11 @@
-//! Whatever a host may send: nothing panics, and what passes holds together.
+//! Arbitrary octets from a host: nothing panics, and accepted packets are consistent.
 
 use proptest::prelude::*;
 
 use super::samples::{extended, octets, tcp_v4, tcp_v6, udp_v4, with};
 use super::{Fit, Gso, Packet, Trouble, VirtioNetHeader, cut, fit, hop, icmp_error, recognise};
 
-/// All that takes octets from a host, one after the other; what passes must hold together.
+/// Passes octets to all functions that parse those of a host, one after the other; the results must be consistent.
 fn use_all(octets: &[u8], offload: &VirtioNetHeader) {
     let _ = VirtioNetHeader::parse(octets);
     let _ = hop(&mut octets.to_vec());

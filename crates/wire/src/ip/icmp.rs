@@ -18,15 +18,16 @@ const TTL: u8 = 64;
 /// Precedence "internetwork control". RFC 1812, section 4.3.2.5.
 const CONTROL: u8 = 0xc0;
 
-/// Why a packet is not forwarded.
+/// The reason for which a packet is not forwarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Trouble {
-    /// It is larger than the next network takes and may not be fragmented. RFC 1191, section 4; RFC 4443, section 3.2.
+    /// It is larger than the MTU of the next network and must not be fragmented. RFC 1191, section 4; RFC 4443, section
+    /// 3.2.
     TooBig {
-        /// Octets of the largest IP packet that would go through.
+        /// The MTU of the next network, in octets.
         mtu: u32,
     },
-    /// It has no hops left to live. RFC 792; RFC 4443, section 3.3.
+    /// Its time to live has expired. RFC 792; RFC 4443, section 3.3.
     TimeExceeded,
     /// There is no route to its destination. RFC 792; RFC 4443, section 3.1.
     NetUnreachable,
@@ -35,7 +36,7 @@ pub enum Trouble {
 }
 
 impl Trouble {
-    /// Type, code and the four octets after the checksum.
+    /// Returns type, code and the four octets after the checksum.
     fn v4(self) -> (u8, u8, u32) {
         match self {
             Trouble::TooBig { mtu } => (3, 4, mtu.min(u16::MAX.into())),
@@ -54,12 +55,12 @@ impl Trouble {
     }
 }
 
-/// The ICMP error that a router with the address `router` sends to the source of `packet`.
+/// Returns the ICMP error that a router with the address `router` sends to the source of `packet`.
 ///
-/// None where there must be none: in answer to an ICMP error, a redirect or a fragment other than the first; to a
+/// `None` if an error is forbidden: in answer to an ICMP error, a redirect or a fragment other than the first; to a
 /// source that is no single host; about a packet to many hosts, but for an IPv6 packet that is too big. RFC 1122,
-/// section 3.2.2; RFC 1812, section 4.3.2.7; RFC 4443, section 2.4 (e). None also where `router` has an address of
-/// the other IP version.
+/// section 3.2.2; RFC 1812, section 4.3.2.7; RFC 4443, section 2.4 (e). Also `None` if `router` has an address of the
+/// other IP version.
 pub fn icmp_error(trouble: Trouble, router: IpAddr, packet: &Packet<'_>) -> Option<Vec<u8>> {
     if !packet.is_first() || is_icmp_error(packet) {
         return None;
@@ -79,7 +80,8 @@ pub fn icmp_error(trouble: Trouble, router: IpAddr, packet: &Packet<'_>) -> Opti
     }
 }
 
-/// The address is that of one host: not of "this" network, loopback, multicast or class E with broadcast.
+/// Returns true if the address is that of one host: not of "this" network, loopback, multicast or class E with
+/// broadcast.
 fn single_v4(address: Ipv4Addr) -> bool {
     let first = address.octets()[0];
     first != 0 && first < 224 && !address.is_loopback()
@@ -96,7 +98,7 @@ fn error_v4(trouble: Trouble, from: Ipv4Addr, to: Ipv4Addr, about: &[u8]) -> Vec
     let len = IPV4_HEADER + ICMP_HEADER + quote.len();
     let mut packet = Vec::with_capacity(len);
     let [high, low] = (len as u16).to_be_bytes();
-    // It is never fragmented, so its identification means nothing. RFC 6864, section 4.1.
+    // It is never fragmented, so its identification is irrelevant. RFC 6864, section 4.1.
     packet.extend_from_slice(&[0x45, CONTROL, high, low, 0, 0, 0x40, 0, TTL, protocol::ICMP, 0, 0]);
     packet.extend_from_slice(&from.octets());
     packet.extend_from_slice(&to.octets());

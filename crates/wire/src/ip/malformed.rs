@@ -1,17 +1,17 @@
-//! What may be wrong with a packet that a host sent.
+//! Errors of packets from hosts.
 
-/// Why octets from a host are no packet. The caller drops them and counts under [`Malformed::name`].
+/// The error for octets from a host that are no packet. The caller drops and counts them under [`Malformed::name`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum Malformed {
-    /// A header ends after the octets that came.
+    /// A header ends after the last octet.
     #[error("the {header} ends at octet {needed}, but only {found} octets came")]
     Truncated {
-        /// Which header.
+        /// The header.
         header: &'static str,
-        /// Where it ends, counted from the start of the packet.
+        /// Its end, counted from the start of the packet.
         needed: usize,
-        /// Octets that came.
+        /// The number of octets.
         found: usize,
     },
     /// Neither IPv4 nor IPv6.
@@ -23,7 +23,7 @@ pub enum Malformed {
     /// An IPv4 header shorter than its fixed part. RFC 791, section 3.1.
     #[error("the IPv4 header claims {octets} octets; it has at least 20")]
     HeaderLength {
-        /// Octets that the header claims to have.
+        /// The length field of the header, in octets.
         octets: usize,
     },
     /// The IPv4 header was damaged. RFC 1812, section 5.2.2.
@@ -31,46 +31,46 @@ pub enum Malformed {
     HeaderChecksum {
         /// The checksum in the header.
         found: u16,
-        /// What it should be.
+        /// The correct checksum.
         computed: u16,
     },
-    /// The packet claims more octets than came, or fewer than its header has.
+    /// The length field of the packet exceeds its octets, or is less than its header.
     #[error("the packet claims {claimed} octets; its header has {header}, and {found} came")]
     TotalLength {
-        /// Octets that the packet claims to have.
+        /// The length field of the packet.
         claimed: usize,
         /// Octets of its header.
         header: usize,
-        /// Octets that came.
+        /// The number of octets.
         found: usize,
     },
-    /// A fragment ends where no IP packet can. RFC 791, section 3.2; RFC 8200, section 4.5.
+    /// A fragment ends beyond the largest IP packet. RFC 791, section 3.2; RFC 8200, section 4.5.
     #[error("the fragment ends at octet {end} of its packet, which has at most 65535")]
     FragmentEnd {
-        /// Where it ends in the payload of the whole.
+        /// Its end in the payload of the whole.
         end: u32,
     },
-    /// A kind of offload that was not asked for.
+    /// A kind of offload that was not enabled.
     #[error("the segmentation offload is of type {found:#04x}; 0 (none), 1 (TCPv4), 4 (TCPv6) and 5 (UDP) are known")]
     GsoType {
         /// The type, without the ECN bit.
         found: u8,
     },
-    /// The packet is not what its offload header says.
+    /// The packet does not match its offload header.
     #[error("the offload header says {expected}, but the packet is another one (IP protocol {protocol})")]
     GsoPacket {
-        /// What was said.
+        /// The kind in the offload header.
         expected: &'static str,
         /// The protocol in the packet.
         protocol: u8,
     },
-    /// A coalesced segment has to be cut into pieces of nothing.
+    /// The segment size of a coalesced segment is 0.
     #[error("the segment size of the offload is 0; it is at least 1 octet")]
     GsoSize,
     /// The headers of a coalesced segment end beyond the packet, or the TCP header is shorter than its fixed part.
     #[error("the headers of the coalesced segment end at octet {end}, but the packet has {found}")]
     GsoHeader {
-        /// Where they end by what the packet or the offload header says.
+        /// Their end according to the packet or the offload header.
         end: usize,
         /// Octets of the packet.
         found: usize,
@@ -80,7 +80,7 @@ pub enum Malformed {
         "a checksum from octet {start} on, to stand at {start} + {offset}, is not within octets {header} to {found}"
     )]
     ChecksumPlace {
-        /// First octet that is summed.
+        /// The first octet of the sum.
         start: usize,
         /// Octets from there to the checksum.
         offset: usize,
@@ -92,7 +92,7 @@ pub enum Malformed {
 }
 
 impl Malformed {
-    /// The name of the reason, for counting.
+    /// Returns the name of the error, for counting.
     pub const fn name(self) -> &'static str {
         match self {
             Malformed::Truncated { .. } => "truncated",

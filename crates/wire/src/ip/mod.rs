@@ -1,8 +1,8 @@
-//! What is done with the octets of real IP packets: telling the conversation of a packet, undoing the offload of a
-//! sending host, and the work of a router. Nothing here does I/O, keeps state or asks for the time.
+//! Processing of the octets of real IP packets: the flow of a packet, the offload of a sending host, and the work of a
+//! router. Nothing here does I/O, keeps state or reads a clock.
 //!
-//! A packet comes from a host, so anything may be wrong with it. Whatever reads one answers with [`Malformed`] and
-//! never panics.
+//! A packet is input from a host, so it may be malformed in any way. Every parser returns [`Malformed`] then, and never
+//! panics.
 
 pub mod checksum;
 mod coalesce;

@@ -1,4 +1,4 @@
-//! The headers of an IPv4 or IPv6 packet, checked as a router checks them, and where its payload begins.
+//! The headers of an IPv4 or IPv6 packet, with the checks of a router, and the start of its payload.
 
 use std::net::IpAddr;
 
@@ -12,7 +12,7 @@ pub(super) const IPV4_HEADER: usize = 20;
 /// Octets of an IPv6 header. RFC 8200, section 3.
 pub(super) const IPV6_HEADER: usize = 40;
 
-/// Numbers of IP protocols that mean something here (IANA, Assigned Internet Protocol Numbers).
+/// Numbers of IP protocols that are used here (IANA, Assigned Internet Protocol Numbers).
 pub mod protocol {
     /// ICMP for IPv4.
     pub const ICMP: u8 = 1;
@@ -30,20 +30,20 @@ pub mod protocol {
     pub const UDP_LITE: u8 = 136;
 }
 
-/// The fragment that a packet is.
+/// The fragment fields of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Fragment {
     /// Identification: 16 bits in IPv4, 32 in IPv6.
     pub identification: u32,
-    /// Where it begins in the payload of the whole, in octets.
+    /// Its offset in the payload of the whole, in octets.
     pub offset: u32,
-    /// Others come after it.
+    /// True if other fragments follow.
     pub more: bool,
-    /// What the whole carries: in IPv6 the next header of the fragment header, which may be another extension.
+    /// The protocol of the whole: in IPv6 the next header of the fragment header, which may be another extension.
     pub protocol: u8,
 }
 
-/// A packet whose headers are in order. Octets beyond its total length are cut off.
+/// A packet with valid headers, without octets beyond its total length.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<'a> {
     octets: &'a [u8],
@@ -54,12 +54,12 @@ pub struct Packet<'a> {
     fragment: Option<Fragment>,
 }
 
-/// How much of a packet there must be.
+/// The extent of a packet that must be present.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Extent {
-    /// All of it, the checksum right.
+    /// All of it, with a correct checksum.
     Whole,
-    /// The part that an ICMP error quotes; routers on the way may have changed its header.
+    /// The part that an ICMP error quotes; routers on the path may have changed its header.
     Quoted,
 }
 
@@ -69,12 +69,12 @@ fn enough(octets: &[u8], needed: usize, header: &'static str) -> Result<(), Malf
 }
 
 impl<'a> Packet<'a> {
-    /// Checks the headers of a packet. An IPv4 checksum must be right; those of TCP and UDP are the hosts' concern.
+    /// Checks the headers of a packet. An IPv4 checksum must be correct; the hosts verify those of TCP and UDP.
     pub fn parse(octets: &'a [u8]) -> Result<Packet<'a>, Malformed> {
         Packet::of(octets, Extent::Whole)
     }
 
-    /// The start of a packet as an ICMP error quotes it.
+    /// Checks the start of a packet, as an ICMP error quotes it.
     pub(super) fn quoted(octets: &'a [u8]) -> Result<Packet<'a>, Malformed> {
         Packet::of(octets, Extent::Quoted)
     }
@@ -106,7 +106,7 @@ impl<'a> Packet<'a> {
         if extent == Extent::Whole {
             let computed = checksum(header.slice());
             if computed != 0 {
-                // The sum over a header with a right checksum is 0; name the two that differ.
+                // The sum over a header with a correct checksum is 0; the error has the two that differ.
                 let found = header.header_checksum();
                 let without = super::checksum::updated(computed, found, 0);
                 return Err(Malformed::HeaderChecksum { found, computed: without });
@@ -146,7 +146,7 @@ impl<'a> Packet<'a> {
             octets = &octets[..claimed];
         }
         let (mut protocol, mut at, mut fragment) = (header.next_header().0, IPV6_HEADER, None);
-        // Extension headers. RFC 8200, section 4; RFC 6564. ESP and all that follows it cannot be read.
+        // Extension headers. RFC 8200, section 4; RFC 6564. ESP and the headers after it are encrypted.
         loop {
             let kind = protocol;
             let len = match kind {
@@ -170,7 +170,7 @@ impl<'a> Packet<'a> {
                 let identification =
                     u32::from_be_bytes([octets[at + 4], octets[at + 5], octets[at + 6], octets[at + 7]]);
                 let (offset, more) = (u32::from(place & !7), place & 1 == 1);
-                // One that is first and last is no fragment. RFC 6946.
+                // A fragment that is both first and last is a whole packet. RFC 6946.
                 if offset > 0 || more {
                     fragment = Some(Fragment { identification, offset, more, protocol });
                 }
@@ -191,43 +191,43 @@ impl<'a> Packet<'a> {
         })
     }
 
-    /// The whole packet.
+    /// Returns the octets of the packet.
     pub const fn octets(&self) -> &'a [u8] {
         self.octets
     }
-    /// Source address.
+    /// Returns the source address.
     pub const fn source(&self) -> IpAddr {
         self.source
     }
-    /// Destination address.
+    /// Returns the destination address.
     pub const fn destination(&self) -> IpAddr {
         self.destination
     }
-    /// The protocol of the payload, after all extension headers.
+    /// Returns the protocol of the payload, after all extension headers.
     pub const fn protocol(&self) -> u8 {
         self.protocol
     }
-    /// Octets before the payload: the header with options or extension headers.
+    /// Returns the octets before the payload: the header with options or extension headers.
     pub const fn header_len(&self) -> usize {
         self.transport
     }
-    /// What follows the headers.
+    /// Returns the octets after the headers.
     pub fn payload(&self) -> &'a [u8] {
         &self.octets[self.transport..]
     }
-    /// The fragment that it is, unless it is a whole packet.
+    /// Returns the fragment fields, unless it is a whole packet.
     pub const fn fragment(&self) -> Option<Fragment> {
         self.fragment
     }
-    /// It starts the payload: it is whole or a first fragment.
+    /// Returns true if it has the start of the payload: it is whole or a first fragment.
     pub fn is_first(&self) -> bool {
         self.fragment.is_none_or(|fragment| fragment.offset == 0)
     }
-    /// IPv4.
+    /// Returns true for IPv4.
     pub const fn is_v4(&self) -> bool {
         self.source.is_ipv4()
     }
-    /// A router must not fragment it: the DF bit of IPv4, and always in IPv6.
+    /// Returns true if a router must not fragment it: the DF bit of IPv4, and always in IPv6.
     pub const fn dont_fragment(&self) -> bool {
         !self.is_v4() || self.octets[6] & 0x40 != 0
     }
@@ -267,7 +267,7 @@ mod tests {
         damaged[8] ^= 1;
         let computed = u16::from_be_bytes([v4[10], v4[11]]) - 0x100;
         let found = u16::from_be_bytes([v4[10], v4[11]]);
-        // TTL went from 64 to 65, so the right checksum is 0x100 less.
+        // TTL went from 64 to 65, so the correct checksum is 0x100 less.
         assert_eq!(Packet::parse(&damaged).unwrap_err(), Malformed::HeaderChecksum { found, computed });
     }
 
@@ -287,7 +287,7 @@ mod tests {
         let packet = extended(&[(0, vec![0; 8]), (43, long), (51, ah), (60, vec![0; 8])]);
         let parsed = Packet::parse(&packet).unwrap();
         assert_eq!((parsed.header_len(), parsed.protocol(), parsed.fragment()), (96, 6, None));
-        // An extension that claims more than came.
+        // An extension whose length exceeds the packet.
         assert_eq!(reason(&extended(&[(60, vec![0, 200, 0, 0, 0, 0, 0, 0])])), "truncated");
         // No next header: nothing follows.
         assert_eq!(Packet::parse(&extended(&[(59, vec![0; 8])])).unwrap().protocol(), 59);
@@ -304,7 +304,7 @@ mod tests {
         assert_eq!(fragment(0), None);
         let first = extended(&[(44, header(1)), (60, vec![0; 8])]);
         assert_eq!((Packet::parse(&first).unwrap().protocol(), Packet::parse(&first).unwrap().header_len()), (6, 56));
-        // What follows a later fragment's header is no header.
+        // The octets after the header of a later fragment are no header.
         let later = extended(&[(44, header(16)), (60, vec![255; 8])]);
         assert_eq!((Packet::parse(&later).unwrap().protocol(), Packet::parse(&later).unwrap().header_len()), (60, 48));
     }

@@ -2,7 +2,7 @@
 
 use etherparse::PacketBuilder;
 
-/// A TCP segment over IPv4 with `payload` octets.
+/// Returns a TCP segment over IPv4 with `payload` octets.
 pub(super) fn tcp_v4(payload: usize) -> Vec<u8> {
     let builder = PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64).tcp(40_000, 80, 1, 1000).ack(7);
     let mut packet = Vec::new();
@@ -10,7 +10,7 @@ pub(super) fn tcp_v4(payload: usize) -> Vec<u8> {
     packet
 }
 
-/// The same over IPv6.
+/// Returns a TCP segment over IPv6 with `payload` octets.
 pub(super) fn tcp_v6(payload: usize) -> Vec<u8> {
     let builder = PacketBuilder::ipv6([1; 16], [2; 16], 64).tcp(40_000, 80, 1, 1000).ack(7);
     let mut packet = Vec::new();
@@ -18,7 +18,7 @@ pub(super) fn tcp_v6(payload: usize) -> Vec<u8> {
     packet
 }
 
-/// A UDP datagram over IPv4 with `payload` octets, DF clear.
+/// Returns a UDP datagram over IPv4 with `payload` octets, DF clear.
 pub(super) fn udp_v4(payload: usize) -> Vec<u8> {
     let mut packet = Vec::new();
     let builder = PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64).udp(53, 5353);
@@ -26,12 +26,12 @@ pub(super) fn udp_v4(payload: usize) -> Vec<u8> {
     with(packet, |packet| packet[6] = 0)
 }
 
-/// Octets that differ from place to place.
+/// Returns octets that differ with the offset.
 pub(super) fn octets(count: usize) -> Vec<u8> {
     (0..count).map(|i| (i * 7 + i / 251) as u8).collect()
 }
 
-/// The packet with something changed, and the checksum of its IPv4 header right again.
+/// Applies a change to the packet, and corrects the checksum of its IPv4 header.
 pub(super) fn with(mut packet: Vec<u8>, change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     change(&mut packet);
     if packet[0] >> 4 == 4 {
@@ -43,7 +43,8 @@ pub(super) fn with(mut packet: Vec<u8>, change: impl FnOnce(&mut Vec<u8>)) -> Ve
     packet
 }
 
-/// `tcp_v6` with extension headers put in: each is its number and octets, whose first is set to the next number.
+/// Returns `tcp_v6` with extension headers inserted: each is its number and octets, whose first is set to the next
+/// number.
 pub(super) fn extended(extensions: &[(u8, Vec<u8>)]) -> Vec<u8> {
     let mut packet = tcp_v6(20);
     let mut next = 6;

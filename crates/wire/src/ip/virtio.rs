@@ -3,17 +3,17 @@
 
 use super::Malformed;
 
-/// A checksum has still to be made.
+/// The checksum is not complete.
 const NEEDS_CSUM: u8 = 1;
-/// Checksums are known to be right.
+/// The checksums are verified.
 const DATA_VALID: u8 = 2;
 /// One of the pieces has the CWR flag.
 const GSO_ECN: u8 = 0x80;
 
-/// What a packet was coalesced from.
+/// The packets from which one was coalesced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Gso {
-    /// Nothing: it is one packet.
+    /// None: it is one packet.
     #[default]
     None,
     /// TCP segments over IPv4.
@@ -35,15 +35,15 @@ impl Gso {
     }
 }
 
-/// The header. Its numbers are in the byte order of the machine, as a TUN device has them unless it is told otherwise
-/// (`TUNSETVNETLE`, `TUNSETVNETBE`).
+/// The header. Its numbers are in the byte order of the machine, which is the default of a TUN device (`TUNSETVNETLE`
+/// and `TUNSETVNETBE` change it).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct VirtioNetHeader {
     /// The checksum of the payload is only that of its pseudo-header and has to be completed.
     pub needs_checksum: bool,
     /// Checksums need not be checked.
     pub data_valid: bool,
-    /// What the packet was coalesced from.
+    /// The packets from which it was coalesced.
     pub gso: Gso,
     /// The first of the coalesced segments has the CWR flag. RFC 3168, section 6.1.2.
     pub ecn: bool,
@@ -51,7 +51,7 @@ pub struct VirtioNetHeader {
     pub header_len: u16,
     /// Octets of payload of each coalesced segment; the last may have fewer.
     pub gso_size: u16,
-    /// Where the octets begin that the checksum is over, from the start of the packet.
+    /// The offset of the octets that the checksum covers, from the start of the packet.
     pub checksum_start: u16,
     /// Octets from there to the checksum.
     pub checksum_offset: u16,
@@ -61,7 +61,7 @@ impl VirtioNetHeader {
     /// Octets of the header.
     pub const LEN: usize = 10;
 
-    /// Takes the header off what was read from the device; also returns the packet.
+    /// Parses the header of octets that were read from the device. Also returns the packet.
     pub fn parse(octets: &[u8]) -> Result<(VirtioNetHeader, &[u8]), Malformed> {
         let Some((header, packet)) = octets.split_first_chunk::<{ Self::LEN }>() else {
             return Err(Malformed::Truncated { header: "virtio-net header", needed: Self::LEN, found: octets.len() });
@@ -87,7 +87,7 @@ impl VirtioNetHeader {
         Ok((parsed, packet))
     }
 
-    /// The octets of the header. The default is what goes before a plain packet on its way to the device.
+    /// Returns the octets of the header. The default is the header of a plain packet to the device.
     pub const fn octets(&self) -> [u8; VirtioNetHeader::LEN] {
         let flags = if self.needs_checksum { NEEDS_CSUM } else { 0 } | if self.data_valid { DATA_VALID } else { 0 };
         let gso = self.gso.octet() | if self.ecn { GSO_ECN } else { 0 };
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn what_is_unknown_is_refused() {
         assert_eq!(VirtioNetHeader::parse(&[0; 9]).unwrap_err().name(), "truncated");
-        // 3 is fragmentation of UDP, which no kernel of today does.
+        // 3 is UDP fragmentation offload, which current kernels do not use.
         assert_eq!(VirtioNetHeader::parse(&[0, 3, 0, 0, 0, 0, 0, 0, 0, 0]), Err(Malformed::GsoType { found: 3 }));
     }
 }
