@@ -1,6 +1,6 @@
-//! How much time the machine and the encoding take for a packet: two gateways in memory, data in one direction or
-//! both, packets of 1200 octets. Prints for some lines and numbers of flows what one packet with data costs both
-//! gateways together. An argument chooses one of the cases, counted from 0.
+//! The processing time of a packet in the state machine and in the encoding: two gateways in memory, data in one
+//! direction or both, packets of 1200 octets. Prints for some links and numbers of flows the time that both gateways
+//! together take for one packet with data. An argument selects one of the cases, counted from 0.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,20 +11,20 @@ use cellway_units::{Bytes, Rate, Span, Time};
 
 const PACKETS: u64 = 1_000_000;
 
-/// A gateway, and what is on its way to it.
+/// A gateway, and the packets in flight to it.
 struct Side {
     gateway: Gateway,
     arriving: VecDeque<(Time, Vec<u8>)>,
     decoded: Decoded,
 }
 
-/// What is run.
+/// The parameters of a run.
 #[derive(Clone, Copy)]
 struct Case {
     flows: u64,
     mbps: u64,
     round_trip: Span,
-    /// Of every so many packets of a gateway one is lost.
+    /// One in this many packets of a gateway is lost.
     loss: Option<u64>,
     both_ways: bool,
 }
@@ -38,7 +38,7 @@ const CASES: [Case; 6] = {
         Case { flows: 10_000, ..one },
         Case { flows: 100, both_ways: true, ..one },
         Case { loss: Some(100), ..long },
-        // 100 000 packets under way.
+        // 100 000 packets in flight.
         Case { mbps: 2_000, loss: Some(100), ..long },
     ]
 };
@@ -60,7 +60,7 @@ fn main() -> Result<(), cellway_gateway::ConfigError> {
     Ok(())
 }
 
-/// Packets there and back, and seconds.
+/// Returns the packets of both directions, and the seconds.
 fn run(case: Case) -> Result<(u64, u64, f64), cellway_gateway::ConfigError> {
     let flows = case.flows;
     let config = GatewayConfig {
@@ -115,7 +115,7 @@ fn run(case: Case) -> Result<(u64, u64, f64), cellway_gateway::ConfigError> {
     Ok((sent, back, start.elapsed().as_secs_f64()))
 }
 
-/// Does what a gateway asks for: hosts send without end and read everything.
+/// Executes the actions of a gateway: hosts send without end and read everything.
 fn deliver_all(sides: &mut [Side; 2], case: Case, which: usize, now: Time, out: &mut Output) {
     while let Some(action) = out.actions.pop() {
         let gateway = &mut sides[which].gateway;

@@ -30,9 +30,9 @@
 //! The relay of flows (`relay`, `flow`, `inbound`, `outbound`, `scheduler`, `class`) does not depend on packets, and
 //! uses the time only to find idle flows; the transport below it (`recovery`, `acknowledge`, `reordering`,
 //! `return_path`, `pacer`) does not depend on flows. Its rate is configured and checked (`guard`), or estimated
-//! ([`cellway_delivery::Bottleneck`]); `liveness` detects an unresponsive peer, and `lease` bounds how long a peer may connect for a client
-//! that takes another path then. [`Transport`] gives the size of the headers of the protocol that carries the packets;
-//! [`TpPacket::encode`] writes their octets.
+//! ([`cellway_delivery::Bottleneck`]); `liveness` detects an unresponsive peer, and `lease` bounds how long a peer may
+//! connect for a client that takes another path then. [`Transport`] gives the size of the headers of the protocol that
+//! carries the packets; [`TpPacket::encode`] writes their octets.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod acknowledge;

@@ -1,4 +1,4 @@
-//! A pair of gateways that find out the rate of the line between them.
+//! A pair of gateways that estimate the rate of the link between them.
 #![allow(clippy::unwrap_used)]
 
 #[allow(unreachable_pub, dead_code, reason = "shared with other tests")]
@@ -33,7 +33,7 @@ fn config() -> GatewayConfig {
         ..GatewayConfig::new(Rate::from_bps(1000 * MBPS))
     }
 }
-/// A line with a queue of one bandwidth-delay product and random losses.
+/// Returns a link with a queue of one bandwidth-delay product and random losses.
 fn line(mbps: u64, round_trip: u64, loss_per_mille: u64) -> Line {
     let queue = Some((Rate::from_bps(mbps * MBPS), Bits(mbps * MBPS * round_trip / 1000)));
     let losses = u32::MAX;
@@ -46,19 +46,19 @@ fn pair(line: Line, flows: &[[Plan; 2]]) -> Pair {
     pair.late = Span::from_us(500);
     pair
 }
-/// A sender without end and its reader.
+/// Returns a sender without end and its reader.
 fn endless() -> [Plan; 2] {
     [Plan::sender(1 << 40), Plan { waits_for_peer: true, ..Plan::sender(0) }]
 }
 
-/// What the line from `side` carries from `from` to `to` (s), in Mbit/s.
+/// Returns the rate of the link from `side` between `from` and `to` (s), in Mbit/s.
 fn carried(pair: &mut Pair, side: usize, from: u64, to: u64) -> f64 {
     pair.run(at(from * 1000));
     let before = pair.carried[side];
     pair.run(at(to * 1000));
     (pair.carried[side] - before) as f64 * 1e-6 / (to - from) as f64
 }
-/// The wait in the queue of `side` since `from` (s) that one packet in a hundred exceeded (ms).
+/// Returns the wait in the queue of `side` since `from` (s) that one packet in a hundred exceeded (ms).
 fn wait(pair: &Pair, side: usize, from: u64) -> f64 {
     let waits = pair.waits.iter().filter(|w| w.0 == side && w.1 >= at(from * 1000));
     let mut waits: Vec<_> = waits.map(|w| w.2.as_millis_f64()).collect();
@@ -68,8 +68,8 @@ fn wait(pair: &Pair, side: usize, from: u64) -> f64 {
 
 #[test]
 fn the_rate_is_found_and_no_queue_stays() {
-    // The last is a line that holds no more packets than one acknowledgement tells of: how much of it is filled is
-    // chance.
+    // The last is a link that holds no more packets than one acknowledgement covers: how much of it is filled is
+    // random.
     for (mbps, round_trip, loss, least) in
         [(30, 175, 0, 0.98), (30, 175, 10, 0.98), (100, 100, 0, 0.98), (2, 40, 0, 0.93), (2, 40, 10, 0.9)]
     {
@@ -83,13 +83,13 @@ fn the_rate_is_found_and_no_queue_stays() {
         assert!(share >= least, "{share}");
         let expected = if mbps == 2 { 0.9..1.1 } else { 0.97..1.03 };
         assert!(expected.contains(&found), "{found}");
-        // An eighth of a round trip by the probes, 2 ms that are made up for, and an acknowledgement of packets.
+        // An eighth of a round trip by the probes, 2 ms of lateness, and an acknowledgement of packets.
         assert!(p99 <= round_trip as f64 / 8.0 + 2.0 + 8.0 * MTU as f64 * 8e-3 / mbps as f64, "{p99}");
     }
 }
 
-/// When which direction starts up and probes is chance: some starts show what is usual. Of 64 the worst had 0.990 of
-/// the line and 12.7 ms.
+/// The order in which the directions start and probe is random: several starts show the usual result. Of 64 the worst
+/// had 0.990 of the link and 12.7 ms.
 #[test]
 fn both_directions_at_once() {
     const STARTS: u64 = 8;
@@ -111,11 +111,11 @@ fn both_directions_at_once() {
     }
     println!("{shares:.3?}, p99 {waits:.1?} ms");
     assert!(shares.iter().flatten().all(|&share| share >= 0.985), "{shares:?}");
-    // An eighth of a round trip by the probes, and 2 ms that are made up for.
+    // An eighth of a round trip by the probes, and 2 ms of lateness.
     assert!(waits.iter().all(|&wait| wait <= 100.0 / 8.0 + 2.0), "{waits:?}");
 }
 
-/// The acknowledgements of a direction that starts while the other has a queue wait in that.
+/// The acknowledgements of a direction that starts while the other has a queue wait in that queue.
 #[test]
 fn a_direction_starts_while_the_other_fills_its_queue() {
     for (mbps, round_trip) in [(100, 100), (400, 100), (30, 175)] {
@@ -152,8 +152,8 @@ fn after_an_outage_the_line_is_filled_again() {
     }
 }
 
-/// A gateway whose hosts only receive sends acknowledgements and credits. Those say nothing about the rate of the line
-/// from it: acknowledgements do not wait, and a later transfer begins with Startup.
+/// A gateway whose hosts only receive sends acknowledgements and credits. Those give no estimate of the rate of the
+/// link from it: acknowledgements do not wait, and a later transfer begins with Startup.
 #[test]
 fn acknowledgements_and_credits_say_nothing_about_the_rate() {
     // At 600 ms Startup lasts longer.
@@ -182,8 +182,8 @@ fn acknowledgements_and_credits_say_nothing_about_the_rate() {
     }
 }
 
-/// The acknowledgements of a download come on top of an upload that fills its direction. They count against no
-/// estimate, so the upload makes room for them once it has a queue.
+/// The acknowledgements of a download are in addition to an upload that fills its direction. They do not count against
+/// an estimate, so the upload makes room for them once it has a queue.
 #[test]
 fn acknowledgements_have_room_next_to_an_upload() {
     for (up, down, round_trip) in [(5, 100, 100), (5, 100, 600), (1, 10, 100), (20, 400, 40)] {

@@ -1,4 +1,4 @@
-//! Properties of two gateways over a bad line.
+//! Properties of two gateways over a lossy link.
 #![allow(clippy::unwrap_used)]
 
 #[allow(unreachable_pub, dead_code, reason = "shared with other tests")]
@@ -10,8 +10,7 @@ use common::host::Plan;
 use common::pair::{FlowPlan, Line, Pair};
 use proptest::prelude::*;
 
-/// Any configuration that a sane scenario could ask for; the delay of acknowledgements and what may be
-/// sent early are common.
+/// Generates any reasonable configuration; the delay of acknowledgements and the early bytes are common to both.
 fn config(ack_delay: Span, early: u64) -> impl Strategy<Value = GatewayConfig> {
     let wire = prop_oneof![Just(Wire::Packet), Just(Wire::Atm { llc: false }), Just(Wire::Atm { llc: true })];
     let transport =
@@ -27,7 +26,7 @@ fn config(ack_delay: Span, early: u64) -> impl Strategy<Value = GatewayConfig> {
                 transport,
                 payload: Bytes(payload),
                 mtu: Bytes(payload + u64::from(transport.overhead() + DATA_OVERHEAD) + spare),
-                // Three flows of each origin; more wait. Where the window is more than the floor they share little.
+                // Three flows of each origin; more wait. If the window exceeds the floor they share little.
                 total_buffer: Bytes(12 * floor),
                 early: Bytes(early),
                 slack: Span::from_ms(slack),
@@ -61,7 +60,7 @@ fn plan() -> impl Strategy<Value = Plan> {
 fn flow() -> impl Strategy<Value = FlowPlan> {
     (0usize..2, 0u64..2000, prop_oneof![9 => Just(false), 1 => Just(true)], any::<bool>(), [plan(), plan()]).prop_map(
         |(opener, start, refuse, early, mut hosts)| {
-            // Someone has to close first.
+            // One of them has to close first.
             hosts[1].waits_for_peer &= !hosts[0].waits_for_peer;
             FlowPlan { opener, start: Time::ZERO + Span::from_ms(start), refuse, early, hosts }
         },

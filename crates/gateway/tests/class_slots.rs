@@ -1,4 +1,4 @@
-//! Each class has part of the flows that memory holds, and of those that wait, for itself.
+//! Each class has a reserve of the flows that memory holds, and of those that wait.
 #![allow(clippy::unwrap_used)]
 
 #[allow(unreachable_pub, dead_code, reason = "shared with other tests")]
@@ -10,17 +10,17 @@ use cellway_gateway::{Action, Class, Classes, FlowId, Frame, GatewayConfig, Reas
 use cellway_units::{Bytes, Span};
 use common::script::{Script, WINDOW, config};
 
-/// Flows of one origin that memory holds, and that may wait.
+/// Flows of one origin that memory holds, and flows that may wait.
 const FLOWS: u64 = 32;
 const WAITING: u32 = 16;
-/// The slots that each of two classes has for itself, of both.
+/// The reserve of each of two classes, of both kinds.
 const OWN: u64 = FLOWS / 4 / 2;
 const OWN_WAITING: u64 = WAITING as u64 / 4 / 2;
 
 fn request(port: u16) -> Arc<Request> {
     Arc::new(Request { client: None, server: Server::Address(([192, 0, 2, 1], port).into()), early: false })
 }
-/// Classes with the ports 1 to `count`, and that of all others.
+/// Returns classes with the ports 1 to `count`, and that of all others.
 fn classes(count: u16) -> Classes {
     let class = |port: u16| Class { ports: vec![port..=port], ..Class::new(&port.to_string()) };
     Classes::new((1..=count).map(class).collect()).unwrap()
@@ -49,7 +49,7 @@ enum Fate {
     Waits,
     Refused,
 }
-/// The flows that are opened at the peer, as they have got memory.
+/// Returns the flows that are opened at the peer, as they have memory.
 fn opens(frames: &[Frame]) -> Vec<FlowId> {
     let open = |frame: &Frame| if let Frame::Open { flow, .. } = frame { Some(*flow) } else { None };
     frames.iter().filter_map(open).collect()
@@ -63,7 +63,7 @@ fn begin(s: &mut Script, flow: u64, port: u16) -> Fate {
         _ => Fate::Waits,
     }
 }
-/// The peer refuses a flow; returns those that get its memory.
+/// Makes the peer refuse a flow. Returns those that get its memory.
 fn end(s: &mut Script, flow: FlowId) -> Vec<FlowId> {
     opens(&s.peer(&[Frame::Refused { flow, reason: Reason::Refused }]).0)
 }
@@ -77,7 +77,7 @@ fn begin_many(s: &mut Script, flows: std::ops::Range<u64>, port: u16) -> [u64; 3
 fn a_class_leaves_the_slots_of_the_others() {
     let mut s = script(Some(classes(1)));
     assert_eq!(begin_many(&mut s, 0..100, 1), [FLOWS - OWN, u64::from(WAITING) - OWN_WAITING, 100 - 28 - 14]);
-    // The other class has its slots at once, and those to wait in.
+    // The other class has its slots at once, and its waiting slots.
     let first = (1_000..1_000 + 2 * OWN).map(|n| begin(&mut s, 2 * n, 9)).collect::<Vec<_>>();
     assert_eq!(first[..OWN as usize], [Fate::Admitted; OWN as usize]);
     assert_eq!(first[OWN as usize..][..2], [Fate::Waits; OWN_WAITING as usize]);
@@ -86,7 +86,7 @@ fn a_class_leaves_the_slots_of_the_others() {
     assert_eq!(end(&mut s, FlowId(0)), [FlowId(2 * (1_000 + OWN))]);
     assert_eq!(end(&mut s, FlowId(2)), [FlowId(2 * (1_001 + OWN))]);
     assert_eq!(end(&mut s, FlowId(4)), [FlowId(2 * (FLOWS - OWN))], "no other waits");
-    // Its own slots are not for the first class.
+    // Its reserve is not for the first class.
     let own = (1_000..1_002 + OWN).flat_map(|n| end(&mut s, FlowId(2 * n))).count() as u64;
     assert_eq!(own, 2, "beyond its own");
 }
@@ -119,13 +119,13 @@ fn flows_that_wait_enter_when_classes_change() {
     begin_many(&mut s, 0..100, 1);
     let (frames, _) = s.local(|g, now, out| g.set_classes(now, Classes::default(), out));
     assert_eq!(opens(&frames), (FLOWS - OWN..FLOWS).map(|n| FlowId(2 * n)).collect::<Vec<_>>(), "in their order");
-    // More flows of a class than it may have now: each that ends is one fewer.
+    // The class has more flows than it may have now: each that ends reduces the number.
     s.local(|g, now, out| g.set_classes(now, classes(1), out));
     assert_eq!(begin(&mut s, 2_000, 9), Fate::Waits);
     assert_eq!(end(&mut s, FlowId(0)), [FlowId(2_000)]);
 }
 
-/// Each class has its slots also while memory is short because windows are promised.
+/// Each class has its reserve also while memory is short because of granted windows.
 #[test]
 fn promised_windows_leave_the_slots_of_the_others() {
     let big = GatewayConfig {
@@ -138,7 +138,7 @@ fn promised_windows_leave_the_slots_of_the_others() {
     let mut s = Script::with(big);
     s.local(|g, now, out| g.set_classes(now, classes(1), out));
     let mut names = (0..).map(|n| FlowId(2 * n));
-    // The peer accepts each, and it sends what it may.
+    // The peer accepts each, and it sends up to its limit.
     for flow in names.by_ref().take(500) {
         let (frames, _) = s.local(|g, now, out| g.incoming(now, flow, request(1), out));
         if !opens(&frames).is_empty() {

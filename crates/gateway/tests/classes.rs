@@ -1,4 +1,4 @@
-//! Classes divide the rate: shares, ceilings, and the part that a class leaves to the others.
+//! Classes divide the rate: shares, ceilings, and the rest that a class leaves to the others.
 #![allow(clippy::unwrap_used)]
 
 #[allow(unreachable_pub, dead_code, reason = "shared with other tests")]
@@ -22,7 +22,7 @@ fn at(seconds: u64) -> Time {
 fn config(mbps: u64) -> GatewayConfig {
     bulk::config(Rate::from_bps(mbps * MBPS), false)
 }
-/// Classes with shares and ceilings (bit/s).
+/// Returns classes with shares and ceilings (bit/s).
 fn classes(shares: &[(u16, Option<u64>)]) -> Classes {
     let class = |(n, &(share, ceiling)): (usize, &(u16, Option<u64>))| Class {
         ports: vec![PORT + n as u16..=PORT + n as u16],
@@ -68,13 +68,13 @@ impl Bulk {
         [0, 1].into_iter().for_each(|side| pair.set_classes(side, classes(shares)));
         Bulk { pair, from, flows }
     }
-    /// Returns the bits that the sending gateway has put on the line, for each class and in all.
+    /// Returns the bits that the sending gateway has put on the link, for each class and in all.
     fn line(&self) -> (Vec<u64>, u64) {
         let gateway = &self.pair.gateways[self.from];
         let each = gateway.classes().take(self.flows.len()).map(|(_, stats)| stats.line.0).collect();
         (each, gateway.stats().line.0)
     }
-    /// The rate of each class from now up to `until` (bit/s), and that of the line.
+    /// Returns the rate of each class from now up to `until` (bit/s), and that of the link.
     fn rates(&mut self, until: Time) -> (Vec<f64>, f64) {
         let (begin, before) = (self.pair.now, self.line());
         self.pair.run(until);
@@ -96,8 +96,8 @@ fn is_near(shares: &[f64], expected: &[f64], tolerance: f64) {
     assert!(near, "{shares:.4?}, expected {expected:.4?}");
 }
 
-/// The line is full, and a class of one connection gets the part of its share beside one of 64: also where the windows of 64
-/// connections together are more than the line needs (5 Mbit/s: their least windows are ten times what it holds).
+/// The link is full, and a class of one connection gets its share next to one of 64: also if the windows of 64
+/// connections together are more than the link needs (5 Mbit/s: their least windows are ten bandwidth-delay products).
 #[test]
 fn a_class_of_one_connection_gets_its_share_next_to_one_of_64() {
     for (mbps, round_trip, loss_per_mille) in [(30, 175, 0), (5, 100, 0), (100, 600, 0), (30, 175, 10)] {
@@ -140,7 +140,8 @@ fn both_directions_are_shared_at_once() {
     is_near(&part, &[0.5, 9.0 / 30.0], 0.01);
 }
 
-/// A ceiling holds whether others send or not, and they get what it leaves; a class below one packet in a second, too.
+/// A ceiling holds whether others send or not, and they get the rest; so does the ceiling of a class below one packet
+/// per second.
 #[test]
 fn a_ceiling_holds_and_the_others_get_the_rest() {
     for (ceiling, tolerance) in [(3 * MBPS, 0.01), (14_900_000, 0.01), (20 * MBPS, 0.01), (8_000, 0.15)] {
@@ -168,7 +169,7 @@ fn a_ceiling_holds_and_the_others_get_the_rest() {
     }
 }
 
-/// A class that pauses leaves the line to the others, and has its share from its first packet on when it returns.
+/// A class that pauses leaves the link to the others, and has its share from its first packet on when it returns.
 #[test]
 fn a_class_is_added_and_removed() {
     let comes_and_goes = Plan { pause: (5 << 20, 3_000), ..sender() };
@@ -185,7 +186,7 @@ fn a_class_is_added_and_removed() {
     assert!(half >= all * 4 / 10 && none >= all * 4 / 10 && half + none >= all * 9 / 10, "{half} {none} of {all}");
 }
 
-/// The rate is estimated, or the guard has reduced it: the shares are of what is sent.
+/// The rate is estimated, or the guard has reduced it: the shares are those of the sending rate.
 #[test]
 fn shares_are_of_the_rate_that_is_sent() {
     let queue = Some((Rate::from_bps(20 * MBPS), Bits(20 * MBPS / 10)));
@@ -209,7 +210,7 @@ fn classes_change_while_connections_are_open() {
     is_near(&bulk.shares(4, 8), &[0.5, 0.5], 0.005);
     let (before, _) = bulk.line();
     bulk.pair.set_classes(0, classes(&[(1, None), (4, None)]));
-    // Counters continue: what was sent since then is a packet at most.
+    // Counters continue: the difference since then is a packet at most.
     let sent: Vec<u64> =
         bulk.line().0.iter().zip(&before).map(|(after, before)| after.checked_sub(*before).unwrap()).collect();
     assert!(sent.iter().sum::<u64>() <= 8 * 1_500, "{sent:?}");
@@ -248,8 +249,8 @@ fn a_class_far_below_one_packet_in_a_probe_timeout_makes_no_peer_unresponsive() 
     assert_eq!(stalls, 0);
 }
 
-/// A peer that does not answer is unresponsive although the class that has something under way is at its ceiling: what a
-/// probe sends again does not wait for that.
+/// A peer that does not answer is unresponsive although the class with packets in flight is at its ceiling:
+/// retransmissions of a probe do not wait for that.
 #[test]
 fn probes_do_not_wait_for_a_ceiling() {
     let config = GatewayConfig { patience: Some(Span::from_secs(1)), ..config(30) };
@@ -266,8 +267,8 @@ fn probes_do_not_wait_for_a_ceiling() {
     }
 }
 
-/// The peer's hosts reset connections whose data wait for the ceiling of their class. Connections that come after them do
-/// not wait for the places that these had.
+/// The peer's hosts reset connections whose data wait for the ceiling of their class. Later connections do not wait for
+/// the slots that these had.
 #[test]
 fn flows_that_end_at_a_ceiling_do_not_delay_others() {
     let config = GatewayConfig { window: Window::Fixed(Bytes(1 << 20)), ..config(100_000) };
@@ -292,8 +293,8 @@ fn flows_that_end_at_a_ceiling_do_not_delay_others() {
     assert!(pair.host(1, FlowId(1_000)).written > 0, "a packet takes 11 ms at the ceiling");
 }
 
-/// Weighted max-min fair shares of `all` with ceilings, by bisection of the rate of a share of one: independent of how the
-/// gateway schedules.
+/// Returns weighted max-min fair shares of `all` with ceilings, by bisection of the rate of a share of one: independent
+/// of how the gateway schedules.
 fn max_min(all: f64, shares: &[(u16, Option<u64>)]) -> Vec<f64> {
     let at_level = |level: f64| -> Vec<f64> {
         shares
@@ -322,7 +323,8 @@ proptest::proptest! {
         let mut bulk = Bulk::new([config(20); 2], Line::good(Span::from_ms(round_trip) / 2), &shares, &flows, from);
         bulk.pair.run(at(3));
         let (rates, _) = bulk.rates(at(9));
-        // Acknowledgements and control frames take some thousandths of the line, and an unfinished packet of each class.
+        // Acknowledgements and control frames take some thousandths of the link, and an unfinished packet of each
+        // class.
         for (rate, fair) in rates.iter().zip(max_min(20e6, &shares)) {
             proptest::prop_assert!((rate - fair).abs() <= 0.004 * 20e6, "{shares:?} {flows:?}: {rates:?}, fair {fair}");
         }

@@ -38,7 +38,7 @@ fn the_client_is_answered_and_read_at_once() {
         (vec![ahead(0, 1000, false), ahead(1000, 1000, false)], vec![Action::Consume { flow, bytes: EARLY }])
     );
     assert_eq!(s.gateway.stats().flows_opening, 1);
-    // Once the peer has the opening, bytes cannot be ahead of it.
+    // Once the peer has the `Open`, bytes cannot overtake it.
     assert_eq!(s.ack(0, 2).0, [data(2000, 500, false)]);
     assert_eq!(
         s.peer(&[Frame::Accepted { flow, limit: WINDOW }]),
@@ -94,7 +94,7 @@ fn of_a_client_that_resets_before_its_open_the_peer_receives_the_identifier_only
 fn early_bytes_are_held_until_the_server_answers() {
     let flow = FLOW;
     let mut s = script();
-    // Ahead of the opening it is as if lost: not acknowledged, not answered with a reset.
+    // Bytes that overtake the `Open` count as lost: not acknowledged, not answered with a reset.
     assert_eq!(s.peer(&[ahead(1000, 500, true)]), NOTHING);
     assert_eq!((s.gateway.stats().ahead, s.gateway.deadline()), (1, None));
     let connect = Action::Connect { flow, request: early() };
@@ -114,11 +114,11 @@ fn a_refusal_by_the_server_frees_the_bytes_held_for_it() {
     s.peer(&[open(), ahead(0, 1000, false)]);
     let (frames, _) = s.local(|g, now, out| g.refused(now, FLOW, Reason::TimedOut, out));
     assert_eq!(frames, [refused(FLOW, Reason::TimedOut)]);
-    // What is still under way means nothing.
+    // Packets that are still in flight have no effect.
     assert_eq!(s.peer(&[ahead(1000, 1000, false)]), NOTHING);
     let stats = s.gateway.stats();
     assert_eq!((stats.buffered, stats.violations, stats.refused(Reason::TimedOut)), (0, 0, 1));
-    // More than was agreed on is a violation.
+    // Bytes beyond the limit are a violation.
     let mut s = script();
     s.peer(&[open()]);
     assert_eq!(s.peer(&[ahead(2000, 501, false)]).0, [reset(FLOW, 0, Reason::Violation)]);
@@ -159,7 +159,7 @@ fn a_client_that_resets_after_its_open_waits_for_the_refusal() {
     let (frames, _) = s.local(|g, now, out| g.refused(now, FLOW, Reason::Refused, out));
     assert_eq!(frames, [refused(FLOW, Reason::Refused)]);
     let lost = s.sent() - 1;
-    // Its reset crosses the refusal, which is lost and so sent again.
+    // Its reset crosses the refusal, which is lost and so retransmitted.
     assert_eq!(s.peer(&[reset(FLOW, 3000, Reason::Reset)]), NOTHING);
     s.now += Span::from_secs(2);
     let (frames, _) = s.local(|g, now, out| g.wake(now, out));

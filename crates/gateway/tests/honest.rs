@@ -1,6 +1,6 @@
-//! Honest gateways on the worst of lines stay below the caps on the state that a gateway keeps for its peer.
+//! Gateways over the worst of links stay below the caps on the state that a gateway keeps for its peer.
 //!
-//! The line has a hundredth of the 10 Gbit/s that the caps are for: a hundred times the measured number must stay below
+//! The link has a hundredth of the 10 Gbit/s that the caps are for: a hundred times the measured number must stay below
 //! each.
 #![allow(clippy::unwrap_used)]
 
@@ -15,11 +15,11 @@ use common::pair::{FlowPlan, Line, Pair};
 
 const SCALE: u64 = 100;
 
-/// A round trip of 600 ms, packets that overtake others by up to 100 ms, and a quarter of them lost.
+/// Returns a link with a round trip of 600 ms, packets that overtake others by up to 100 ms, and a loss of a quarter.
 fn line() -> Line {
     Line { jitter: Span::from_ms(100), loss_per_mille: 250, losses: u32::MAX, ..Line::good(Span::from_ms(300)) }
 }
-/// A hundredth of the memory that the bytes under way take at 10 Gbit/s.
+/// Returns the configuration with a hundredth of the memory that the bytes in flight take at 10 Gbit/s.
 fn gateway() -> GatewayConfig {
     GatewayConfig { total_buffer: Bytes(64 << 20), ..config(Rate::from_bps(100_000_000), false) }
 }
@@ -65,7 +65,7 @@ fn transfers_in_both_directions() {
 fn short_connections() {
     let small = Plan { bytes: 3_000, ..Plan::sender(3_000) };
     let start = |n: usize| Time::ZERO + Span::from_us(3_000 * n as u64);
-    // One gateway opens all, so that it names them in sequence.
+    // One gateway opens all, so that their identifiers are in sequence.
     let plan = |n| FlowPlan { opener: 0, start: start(n), refuse: n % 5 == 0, early: n % 3 == 0, hosts: [small; 2] };
     let plans: Vec<FlowPlan> = (0..2_000).map(plan).collect();
     let many = most(&plans, 10);

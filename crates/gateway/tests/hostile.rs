@@ -1,4 +1,5 @@
-//! One authenticated peer that tries to exhaust a gateway: the memory that it can take is bounded, and it is cut off.
+//! One authenticated peer that tries to exhaust a gateway: the memory that it can take is bounded, and it is
+//! disconnected.
 #![allow(clippy::unwrap_used, unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -25,7 +26,7 @@ fn add(bytes: i64) {
     let _ = HELD.try_with(|held| held.set(held.get() + bytes));
 }
 
-// SAFETY: every call goes to the system's allocator as it is; counting needs no memory.
+// SAFETY: every call goes to the system's allocator unchanged; counting needs no memory.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         add(layout.size() as i64);
@@ -39,11 +40,11 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// Packets after which an attack counts as not cut off.
+/// Packets after which an attack counts as not stopped.
 const PATIENCE: u64 = 3_000_000;
 const MIB: i64 = 1 << 20;
 
-/// One gateway as the daemon configures it, with 64 MiB for connections, and its peer.
+/// A gateway configured by the daemon's settings, with 64 MiB for connections, and its peer.
 struct Victim {
     gateway: Gateway,
     now: Time,
@@ -72,7 +73,7 @@ impl Victim {
         let (gateway, out) = (Gateway::new(config).unwrap(), Output::default());
         Victim { gateway, now: Time::ZERO, number: 0, out, before }
     }
-    /// The peer sends `frames`, 10 us after its last packet. Returns the packets that left and the actions for the
+    /// Sends `frames` of the peer, 10 us after its last packet. Returns the packets that left and the actions for the
     /// local side.
     fn send(&mut self, frames: Vec<Frame>) -> (Vec<TpPacket>, Vec<Action>) {
         self.now += Span::from_us(10);
@@ -83,7 +84,7 @@ impl Victim {
         }
         (std::mem::take(&mut self.out.packets), std::mem::take(&mut self.out.actions))
     }
-    /// Repeats `attack` until the peer is cut off; returns the cap that it has exceeded.
+    /// Repeats `attack` until the peer is disconnected; returns the cap that it has exceeded.
     fn until_cut(&mut self, mut attack: impl FnMut(&mut Victim, u64)) -> Excess {
         for n in 0..PATIENCE {
             attack(self, n);
@@ -93,17 +94,17 @@ impl Victim {
         }
         panic!("not cut after {PATIENCE} packets, {} MiB: {:?}", self.memory() / MIB, self.gateway.stats());
     }
-    /// The memory that the attack has taken (bytes).
+    /// Returns the memory that the attack has taken (bytes).
     fn memory(&self) -> i64 {
         HELD.get() - self.before
     }
-    /// Opens a flow of the peer and connects it; its host takes nothing.
+    /// Opens a flow of the peer and connects it; its host accepts no bytes.
     fn connected(&mut self, flow: FlowId) {
         let open = Frame::Open { flow, limit: 1 << 20, lease: None, request: Request::UNNAMED.into() };
         self.send(vec![open]);
         self.gateway.connected(self.now, flow, &mut self.out);
     }
-    /// Checks that packets of the peer are ignored and nothing is due, and that all memory is released with the
+    /// Checks that packets of the peer are ignored and no timer is due, and that all memory is released with the
     /// connection to it.
     fn check_cut(mut self) {
         assert!(self.send(vec![Frame::Recall]).0.is_empty());
@@ -119,13 +120,13 @@ fn ack(first: u64, last: u64) -> Frame {
     Frame::Ack(Ack { ranges: vec![(first, last)], delay: Span::ZERO, sent: None })
 }
 fn early(n: u64) -> Frame {
-    // An early opening does not wait for memory: if there is none it is refused.
+    // An early flow does not wait for memory: without memory it is refused.
     Frame::Open { flow: FlowId(n), limit: 0, lease: None, request: Request { early: true, ..Request::UNNAMED }.into() }
 }
 fn data(flow: FlowId, offset: u64) -> Frame {
     Frame::Data { flow, offset, len: 1, fin: false, early: false, urgent: false }
 }
-/// Acknowledges all that leaves.
+/// Acknowledges all packets that leave.
 fn confirm(victim: &mut Victim, packets: &[TpPacket]) {
     if let Some(last) = packets.last().map(|packet| packet.number) {
         victim.send(vec![ack(0, last)]);
@@ -169,7 +170,7 @@ fn gaps_count_over_all_flows_and_go_with_them() {
 #[test]
 fn refused_opens_with_chosen_identifiers() {
     let mut victim = Victim::new(false);
-    // The memory for flows of the peer is full: further openings are refused.
+    // The memory for flows of the peer is full: more flows are refused.
     let full = victim.gateway.config().flows_per_origin();
     let frames: Vec<Frame> = (0..full).map(|n| early(2 * n + 1)).collect();
     frames.chunks(100).for_each(|frames| drop(victim.send(frames.to_vec())));
@@ -182,7 +183,7 @@ fn refused_opens_with_chosen_identifiers() {
     assert!(victim.memory() < 4 * MIB, "{} MiB", victim.memory() / MIB);
     let refused = victim.gateway.stats().declined_by[Reason::Busy.index()];
     let most = Excess::MOST_IDENTIFIERS as u64;
-    // Each refusal leaves a gap behind it; the flows that are open count beside the cap.
+    // Each refusal leaves a gap behind it; open flows count in addition to the cap.
     assert!((most..=most + full + 1).contains(&refused), "{refused} of {most} and {full}");
     victim.check_cut();
 }
@@ -203,7 +204,7 @@ fn names_that_the_peer_resets_before_it_opens_them() {
 fn refusals_that_are_never_acknowledged() {
     let mut victim = Victim::new(true);
     let excess = victim.until_cut(|victim, n| {
-        // Credits for flows that never existed, each answered with a reset; the names are in sequence.
+        // Credits for flows that never existed, each answered with a reset; the identifiers are in sequence.
         victim.send(vec![Frame::Credit { flow: FlowId(2 * n + 1), limit: 1 }]);
     });
     assert!(matches!(excess, Excess::Answers | Excess::Unacknowledged), "{excess:?}");
@@ -220,7 +221,7 @@ fn limits_that_are_never_acknowledged() {
         victim.gateway.writable(victim.now, flow, 1 << 40, &mut victim.out);
         let mut sent = 0;
         let excess = victim.until_cut(|victim, _| {
-            // A full packet; the host takes it at once, and more is granted.
+            // A full packet; the host accepts it at once, and more is granted.
             let len = 1_300;
             let data = Frame::Data { flow, offset: sent, len, fin: false, early: false, urgent: false };
             sent += u64::from(len);
@@ -233,7 +234,7 @@ fn limits_that_are_never_acknowledged() {
     }
 }
 
-/// Openings that are given up before their `Open` can leave: the queue does not grow with them.
+/// Flows that are reset before their `Open` can leave: the queue does not grow with them.
 #[test]
 fn short_connections_while_the_transport_accepts_nothing() {
     let mut victim = Victim::new(true);
@@ -248,7 +249,7 @@ fn short_connections_while_the_transport_accepts_nothing() {
         most = most.max(victim.memory());
     }
     assert!(most < 16 * MIB, "{} MiB", most / MIB);
-    // The names that the peer has met have no gap.
+    // The identifiers that the peer has received have no gap.
     victim.gateway.hold(victim.now, false, &mut victim.out);
     let after = FlowId(2 * 300_000);
     victim.gateway.incoming(victim.now, after, Request::UNNAMED.into(), &mut victim.out);

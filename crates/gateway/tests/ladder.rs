@@ -1,4 +1,4 @@
-//! Ladders: what one gateway says to its peer and to the local TCP, frame by frame.
+//! Ladders: the frames and actions of one gateway, one by one.
 #![allow(clippy::unwrap_used)]
 
 #[allow(unreachable_pub, dead_code, reason = "shared with other tests")]
@@ -17,18 +17,18 @@ fn near_side_opens_sends_receives_and_ends() {
     assert_eq!(s.ack(0, 0), NOTHING);
     assert_eq!(s.peer(&[Frame::Accepted { flow, limit: WINDOW }]), (vec![], vec![Action::Accept { flow }]));
     assert_eq!(s.local(|g, now, out| g.writable(now, flow, 600, out)), NOTHING);
-    // Bytes of the host are taken at once and leave in full packets; the last of them at once too.
+    // Bytes of the host are consumed at once and leave in full packets; the last of them at once too.
     let (frames, actions) = s.local(|g, now, out| g.received(now, flow, 2500, out));
     assert_eq!(actions, [Action::Consume { flow, bytes: 2500 }]);
     assert_eq!(frames, [data(0, 1000, false), data(1000, 1000, false), data(2000, 500, false)]);
-    // What comes back is written as far as there is room.
+    // Bytes of the peer are written as far as there is room.
     assert_eq!(s.peer(&[data(0, 1000, false)]).1, [Action::Write { flow, bytes: 600 }]);
     assert_eq!(s.local(|g, now, out| g.writable(now, flow, 5000, out)).1, [Action::Write { flow, bytes: 400 }]);
     // The host ends its direction; the other goes on.
     assert_eq!(s.local(|g, now, out| g.local_closed(now, flow, out)), (vec![data(2500, 0, true)], vec![]));
     let (frames, actions) = s.peer(&[data(1000, 1000, false)]);
     assert_eq!(actions, [Action::Write { flow, bytes: 1000 }]);
-    // Two payloads are written: the limit is told again.
+    // Two payloads are written: the limit is announced again.
     assert_eq!(frames, [Frame::Credit { flow, limit: WINDOW + 2000 }]);
     assert_eq!(s.ack(0, s.sent() - 1), NOTHING);
     let (_, actions) = s.peer(&[data(2000, 7, true)]);
@@ -46,7 +46,7 @@ fn far_side_connects_and_answers() {
     assert_eq!(s.peer(&[open(flow, 1500)]), NOTHING);
     let (frames, actions) = s.local(|g, now, out| g.connected(now, flow, out));
     assert_eq!((frames, actions), (vec![Frame::Accepted { flow, limit: WINDOW }], vec![]));
-    // The opener's limit holds: half a packet of credit is not used while more is under way.
+    // The opener's limit holds: half a packet of credit is not used while more is in flight.
     let (frames, actions) = s.local(|g, now, out| g.received(now, flow, 9000, out));
     assert_eq!((frames, actions), (vec![data(0, 1000, false)], vec![Action::Consume { flow, bytes: 1500 }]));
     assert_eq!(s.peer(&[Frame::Credit { flow, limit: 3000 }]).0, [data(1000, 1000, false), data(2000, 1000, false)]);
@@ -72,7 +72,7 @@ fn refusals_reach_the_client() {
         (vec![refused(flow, Reason::Refused)], vec![])
     );
     assert_eq!(far.ack(0, far.sent() - 1).1, [closed(flow, Some(Reason::Refused))]);
-    // A name is used once.
+    // An identifier is used once.
     assert_eq!(far.peer(&[open(flow, WINDOW)]), NOTHING);
     let (_, actions) = far.local(|g, now, out| g.incoming(now, flow, asked(), out));
     assert_eq!(actions, [Action::Refuse { flow, reason: Reason::Busy }, closed(flow, Some(Reason::Busy))]);
@@ -85,10 +85,10 @@ fn a_reset_leaves_after_the_consumed_bytes_and_ends_both_directions() {
         let first = s.sent();
         let (frames, _) = s.local(|g, now, out| g.received(now, flow, 5000, out));
         assert_eq!(frames.len(), 4);
-        // 1000 B were still in the receive buffer: they are gone, as they are without a gateway.
+        // 1000 B were still in the receive buffer: they are lost, as they are without a gateway.
         let (frames, actions) = s.local(|g, now, out| g.local_reset(now, flow, Reason::Reset, out));
         assert_eq!((frames, actions), (vec![reset(flow, 4000, Reason::Reset)], vec![]));
-        // Nobody is there to read what still arrives.
+        // No host is left to read bytes that still arrive.
         assert_eq!(s.peer(&[data(0, 1000, true)]), NOTHING);
         assert_eq!(s.ack(first, first + 2), NOTHING);
         assert_eq!(s.ack(first, s.sent() - 1).1, [closed(flow, Some(Reason::Reset))]);
@@ -102,7 +102,7 @@ fn a_reset_that_arrives_waits_for_the_bytes_before_it() {
         s.local(|g, now, out| g.writable(now, flow, 700, out));
         assert_eq!(s.peer(&[reset(flow, 1000, Reason::Reset)]).1, [Action::Ending { flow }]);
         assert_eq!(s.peer(&[reset(flow, 1000, Reason::Reset)]), NOTHING);
-        // What the local host sends has nowhere to go.
+        // Bytes of the local host are dropped.
         assert_eq!(s.local(|g, now, out| g.received(now, flow, 10, out)), NOTHING);
         assert_eq!(s.peer(&[data(0, 1000, false)]).1, [Action::Write { flow, bytes: 700 }]);
         let (_, actions) = s.local(|g, now, out| g.writable(now, flow, 1000, out));
@@ -124,7 +124,7 @@ fn a_host_that_accepts_nothing_is_reset_and_the_peer_notified() {
         let flow = FLOW;
         s.peer(&[data(0, 1000, false)]);
         assert_eq!(s.peer(&[reset(flow, 3000, Reason::Vanished)]).1, [Action::Ending { flow }]);
-        // The peer need not keep what it could not send.
+        // The peer need not keep the bytes that it could not send.
         let (frames, actions) = s.local(|g, now, out| g.local_reset(now, flow, Reason::Reset, out));
         assert_eq!(frames, [reset(flow, 0, Reason::Vanished)]);
         assert_eq!(actions, [closed(flow, Some(Reason::Vanished))]);
@@ -138,14 +138,14 @@ fn an_urgent_byte_leaves_and_arrives_with_its_mark() {
         let flow = FLOW;
         let urgent = |offset, len| Frame::Data { flow, offset, len, fin: false, early: false, urgent: true };
         s.gateway.urgent(flow, 3);
-        // It goes at once, though more follows; that waits for an acknowledgement no longer than it would.
+        // It leaves at once, though more bytes follow; these wait for an acknowledgement no longer than otherwise.
         let (frames, _) = s.local(|g, now, out| g.received(now, flow, 10, out));
         assert_eq!(frames, [urgent(0, 4), data(4, 6, false)]);
         s.local(|g, now, out| g.writable(now, flow, 5, out));
         assert_eq!(s.peer(&[urgent(0, 8)]).1, [Action::Write { flow, bytes: 5 }]);
         let (_, actions) = s.local(|g, now, out| g.writable(now, flow, 5, out));
         assert_eq!(actions, [Action::Write { flow, bytes: 3 }, Action::Urgent { flow, at: 7 }]);
-        // Nothing cannot be urgent.
+        // A frame without bytes cannot be urgent.
         let (frames, actions) = s.peer(&[urgent(8, 0)]);
         assert_eq!(frames, [reset(flow, 0, Reason::Violation)]);
         let reason = Reason::Violation;
@@ -160,7 +160,7 @@ fn resets_that_cross_end_the_flow_at_both_sides() {
     s.local(|g, now, out| g.local_reset(now, flow, Reason::Reset, out));
     assert_eq!(s.peer(&[reset(flow, 1000, Reason::Reset)]).1, [closed(flow, Some(Reason::Reset))]);
 
-    // Ours is sent even where the peer's is known already: the peer may have bytes that it cannot send.
+    // Our reset is sent even if the peer's was received: the peer may have bytes that it cannot send.
     let mut s = Script::opened();
     s.peer(&[reset(flow, 1000, Reason::Reset)]);
     let (frames, actions) = s.local(|g, now, out| g.local_reset(now, flow, Reason::Reset, out));
@@ -175,18 +175,18 @@ fn a_client_that_resets_while_opening() {
     s.local(|g, now, out| g.incoming(now, flow, asked(), out));
     assert_eq!(s.local(|g, now, out| g.local_reset(now, flow, Reason::Reset, out)), NOTHING);
     assert_eq!(s.ack(0, 0).0, [reset(flow, 0, Reason::Reset)]);
-    // The answer that crosses it is not for the client any more.
+    // The answer that crosses it is no longer for the client.
     assert_eq!(s.peer(&[Frame::Accepted { flow, limit: WINDOW }]), NOTHING);
     assert_eq!(s.ack(1, s.sent() - 1).1, [closed(flow, Some(Reason::Reset))]);
 
-    // One that crosses the server's reset is sent all the same, though nobody waits for it here.
+    // A reset that crosses the server's reset is sent all the same, though no host waits for it here.
     let mut s = Script::new();
     s.local(|g, now, out| g.incoming(now, flow, asked(), out));
     s.local(|g, now, out| g.local_reset(now, flow, Reason::Reset, out));
     let (frames, actions) = s.peer(&[reset(flow, 9, Reason::Reset)]);
     assert_eq!((frames, actions), (vec![reset(flow, 0, Reason::Reset)], vec![closed(flow, Some(Reason::Reset))]));
 
-    // At the far side the attempt is given up.
+    // At the far side the connection attempt is cancelled.
     let mut s = Script::new();
     s.peer(&[open(flow, WINDOW)]);
     assert_eq!(
@@ -214,7 +214,7 @@ fn bytes_beyond_the_limit_end_their_flow() {
     assert_eq!(actions, [Action::Reset { flow, reason: Reason::Violation }, closed(flow, Some(Reason::Violation))]);
     assert_eq!(frames, [reset(flow, 0, Reason::Violation)]);
     assert_eq!((s.gateway.stats().violations, s.gateway.stats().buffered), (1, 0));
-    // While opening the client is refused, and where nothing was asked for yet nobody is told.
+    // While opening the client is refused, and without an `Open` the peer is not notified.
     let mut s = Script::new();
     s.local(|g, now, out| g.incoming(now, flow, asked(), out));
     assert_eq!(
@@ -260,7 +260,7 @@ fn flows_wait_for_memory_in_order() {
         incoming(6).1,
         [Action::Refuse { flow: FlowId(6), reason: Reason::Busy }, closed(FlowId(6), Some(Reason::Busy))]
     );
-    // Those that the peer opens have the other half.
+    // Flows that the peer opens have the other half.
     assert_eq!(s.peer(&[open(1)]).1, [connect(FlowId(1))]);
     assert_eq!(s.peer(&[open(3)]).1, [connect(FlowId(3))]);
     assert_eq!(s.peer(&[open(5)]), NOTHING);
@@ -271,7 +271,8 @@ fn flows_wait_for_memory_in_order() {
         [Action::Reset { flow: FlowId(1), reason: Reason::Reset }, closed(FlowId(1), Some(Reason::Reset))];
     assert_eq!(actions, [gone, over, connect(FlowId(5))]);
     assert_eq!(s.peer(&[refused(FlowId(0), Reason::Refused)]).0, [open(4)]);
-    // Of a flow that is given up while it waits the peer gets only a reset: the names that it has met have no gap.
+    // For a flow that is reset while it waits the peer receives only a reset: the identifiers that it has received have
+    // no gap.
     assert_eq!(s.local(|g, now, out| g.incoming(now, FlowId(8), asked(), out)), NOTHING);
     let (frames, actions) = s.local(|g, now, out| g.local_reset(now, FlowId(8), Reason::Reset, out));
     let over = closed(FlowId(8), Some(Reason::Reset));

@@ -1,5 +1,5 @@
-//! A client that goes past the gateways never meets the connection that the far gateway opens in its name, however long
-//! packets take.
+//! A client that bypasses the gateways never collides with the connection that the far gateway opens in its name,
+//! however long packets take.
 #![allow(clippy::unwrap_used)]
 
 #[allow(unreachable_pub, dead_code, reason = "shared with other tests")]
@@ -16,7 +16,7 @@ use common::pair::Random;
 
 const NEAR: usize = 0;
 const FAR: usize = 1;
-/// By how much the clock of the far gateway is ahead.
+/// The clock of the far gateway is ahead by this time.
 const AHEAD: Span = Span::from_secs(1_000);
 
 fn config() -> GatewayConfig {
@@ -37,9 +37,9 @@ fn ms(ms: u64) -> Span {
 struct Fate {
     asked: Option<Time>,
     accepted: Option<Time>,
-    /// When its SYN went past the gateways.
+    /// The time at which its SYN bypassed the gateways.
     passed: Option<Time>,
-    /// When the far gateway began to connect.
+    /// The time at which the far gateway began to connect.
     connected: Option<Time>,
 }
 
@@ -48,7 +48,7 @@ struct Scene {
     gateways: [Gateway; 2],
     /// The delay of a packet that leaves now, towards the near and the far gateway.
     delays: [Span; 2],
-    /// The far gateway does nothing up to then: its packets wait.
+    /// The far gateway is suspended up to then: its packets wait.
     suspended: Time,
     arrivals: [VecDeque<(Time, TpPacket)>; 2],
     lost: fn(&Frame) -> bool,
@@ -147,7 +147,7 @@ impl Scene {
         }
         self.now = end;
     }
-    /// The far gateway has connected for no client after its SYN went directly.
+    /// Checks that the far gateway has connected for no client after its SYN bypassed the gateways.
     fn check(&self) {
         for (flow, fate) in &self.fates {
             if let (Some(passed), Some(connected)) = (fate.passed, fate.connected) {
@@ -171,7 +171,8 @@ fn where_the_delay_stays_all_are_carried() {
         });
         scene.run(ms(20_000));
         scene.check();
-        // Each packet is sent again before its acknowledgement can arrive: the first round trip that is measured ends at 7 s.
+        // Each packet is retransmitted before its acknowledgement can arrive: the first measured round trip ends at 7
+        // s.
         let late = if delay == 2_000 { 12 } else { 1 };
         assert!((late..20).all(|number| scene.fate(number).accepted.is_some()), "{delay} ms: {:#?}", scene.fates);
         scene.run(Span::from_secs(3_600));
@@ -225,7 +226,7 @@ fn an_open_that_is_lost_and_sent_again_has_a_new_lease() {
     assert!(scene.fate(1).accepted.is_some());
 }
 
-/// The patience falls with the round trip and its variation, but not for a lease that was granted before.
+/// The patience decreases with the round trip and its variation, but not for a lease that was granted before.
 #[test]
 fn round_trips_that_become_shorter_shorten_no_lease() {
     let mut scene = Scene::new(config(), ms(60));
@@ -242,7 +243,7 @@ fn round_trips_that_become_shorter_shorten_no_lease() {
     scene.run(ms(10_000));
     scene.delays = [ms(60); 2];
     scene.run(ms(2_000));
-    // Their answers come after the last of all opens has left.
+    // Their answers arrive after the last of all `Open` frames has left.
     ask(&mut scene, 100, 1);
     scene.delays[FAR] = ms(2_500);
     let last = scene.now;
@@ -260,7 +261,7 @@ fn round_trips_that_become_shorter_shorten_no_lease() {
     assert!(fate.accepted.or(fate.passed).is_some_and(|end| end > last + ms(2_500)), "{fate:?}");
 }
 
-/// Whatever delays do: no connection of the far gateway begins after its client has gone another way.
+/// Whatever the delays: no connection of the far gateway begins after its client has taken another route.
 #[test]
 fn random_delays_let_no_client_collide_with_itself() {
     let (mut passed, mut accepted) = (0, 0);

@@ -1,4 +1,4 @@
-//! Memory that idle flows were promised comes back to those that need it.
+//! Memory that was granted to idle flows returns to those that need it.
 #![allow(clippy::unwrap_used)]
 
 #[allow(unreachable_pub, dead_code, reason = "shared with other tests")]
@@ -12,7 +12,7 @@ use common::script::{FLOW, NOTHING, Script, WINDOW, asked, config, data, open};
 
 const DELAY: Span = Span::from_ms(50);
 
-/// Two gateways and a line of 1 Gbit/s; hosts that read everything at once.
+/// Two gateways and a link of 1 Gbit/s; hosts that read everything at once.
 struct Line {
     gateways: [Gateway; 2],
     packets: BTreeMap<(Time, u64), (usize, TpPacket)>,
@@ -64,7 +64,7 @@ impl Line {
             }
         }
     }
-    /// What the near host may send of a flow still, as far as the far gateway has said.
+    /// Returns the remaining credit of the near host for a flow, as the far gateway has announced it.
     fn credit(&self, flow: FlowId) -> u64 {
         let stats = self.gateways[0].flow_stats(flow).unwrap();
         stats.limit - (stats.consumed - stats.held_outbound)
@@ -90,14 +90,14 @@ fn ten_thousand_idle_flows_leave_a_busy_one_its_window() {
         line.call(0, |gateway, now, out| gateway.received(now, flow, 100, out));
     }
     line.run(Time::ZERO + Span::from_ms(900));
-    // The first ones were promised a window, the last ones what is certain; most of the memory is promised.
+    // The first ones were granted a window, the last ones the guaranteed bytes; most of the memory is granted.
     assert_eq!(line.credit(idle[0]), window - 100);
     assert!(line.credit(idle[9_999]) <= floor);
     let stats = line.gateways.each_ref().map(Gateway::stats);
     assert!(stats.iter().all(|s| s.committed > 850 << 20 && s.given_back == 0), "{stats:?}");
 
-    // One wants to send much. When the others have idled for a second they leave it its window, within these round
-    // trips: for the opening, to ask for memory, for the credit, and what is left of the second.
+    // One has much to send. When the others have idled for a second they return its window, within these round trips:
+    // for the `Open`, for the request of memory, for the credit, and the rest of the second.
     let busy = FlowId(20_000);
     line.call(0, |gateway, now, out| gateway.incoming(now, busy, asked(), out));
     line.call(0, |gateway, now, out| gateway.received(now, busy, 1 << 40, out));
@@ -111,7 +111,7 @@ fn ten_thousand_idle_flows_leave_a_busy_one_its_window() {
     let stats = line.gateways.each_ref().map(Gateway::stats);
     assert!(stats.iter().all(|s| s.given_back > 300 << 20 && s.committed < 1 << 29), "{stats:?}");
 
-    // One that idled has what is certain at once, and its window a round trip later.
+    // A flow that idled has the guaranteed bytes at once, and its window a round trip later.
     line.call(0, |gateway, now, out| gateway.received(now, idle[0], 1 << 40, out));
     line.run(line.now + DELAY * 6);
     assert!(line.gateways[0].flow_stats(busy).unwrap().held_outbound >= window * 15 / 16);
@@ -127,7 +127,7 @@ fn flows_that_wait_for_memory_get_it_without_traffic() {
         mtu: Bytes(1300),
         ..GatewayConfig::new(Rate::from_bps(1_000_000_000))
     };
-    // Memory for 65 flows of each origin, all of which come from one side, as far as promises let them.
+    // Memory for 65 flows of each origin, all opened by one side, as far as granted memory permits.
     let mut line = Line::new(config);
     let flows: Vec<FlowId> = (0..65).map(|n| FlowId(2 * n)).collect();
     for &flow in &flows {
@@ -142,7 +142,7 @@ fn flows_that_wait_for_memory_get_it_without_traffic() {
     assert!(stats.iter().all(|s| s.flows == 130 && s.flows_opening == 0), "{stats:?}");
 }
 
-/// A gateway with one flow that was told it may send a window, and what the peer sees of it.
+/// Creates a gateway with one flow that was granted a window, and the peer's view of it.
 fn relaying() -> Script {
     let floor = Bytes(1000);
     let window = Window::Fixed(Bytes(WINDOW));
@@ -164,17 +164,17 @@ fn a_flow_idle_for_a_second_returns_credit_on_request() {
     assert_eq!(s.peer(&[Frame::Recall]), NOTHING, "it has just sent");
     s.now += Span::from_ms(980);
     assert_eq!(s.peer(&[Frame::Recall]).0, []);
-    // Not within a second of the last look, but then.
+    // Not within a second of the last check, but then.
     assert_eq!(s.gateway.deadline().map(|(_, why)| why), Some("memory"));
     s.now += Span::from_secs(1);
     let back = |total, at| Frame::Return { flow: FLOW, total, at };
     assert_eq!(s.local(|g, now, out| g.wake(now, out)).0, [back(8500, 500)]);
     let sent = s.sent();
     assert_eq!(s.gateway.deadline().map(|(_, why)| why), Some("probe"));
-    // A limit that was told before the peer knew counts on top, an old one does not.
+    // A limit that was announced before the peer received the return counts on top, an old one does not.
     s.peer(&[credit(10_000), credit(10_500)]);
     assert_eq!(s.gateway.flow_stats(FLOW).unwrap().limit, 2000);
-    // Lost, it is sent again as long as it is the last one.
+    // If lost, it is retransmitted as long as it is the last one.
     s.peer(&[Frame::Recall]);
     s.local(|g, now, out| g.received(now, FLOW, 1, out));
     s.local(|g, now, out| g.received(now, FLOW, 1, out));
@@ -202,7 +202,8 @@ fn using_returned_credit_is_a_violation() {
     assert_eq!(far.gateway.stats().violations, 1);
 }
 
-/// A gateway with memory for four windows, and a host that has taken 100 of the 3,000 bytes that it was asked to write.
+/// Creates a gateway with memory for four windows, and a host that has accepted 100 of the 3,000 bytes that it was
+/// asked to write.
 fn slow_host() -> Script {
     let cost = Bytes(500);
     let mut s = Script::with(GatewayConfig { total_buffer: Bytes(20_000), confirmed_writes: true, cost, ..config() });
@@ -231,7 +232,7 @@ fn unwritten_bytes_count_as_memory_after_the_peer_is_lost() {
     }
     s.local(|g, now, out| g.incoming(now, FlowId(3), asked(), out));
     assert_eq!(s.peer(&[open(FLOW, WINDOW)]).1, []);
-    // The host takes more bytes, and the flow that waits is admitted.
+    // The host accepts more bytes, and the flow that waits is admitted.
     let (_, actions) = s.local(|g, now, out| g.set_leftover(now, Bytes(3000), out));
     assert!(matches!(actions[..], [Action::Connect { flow: FLOW, .. }]), "{actions:?}");
     s.local(|g, now, out| g.set_leftover(now, Bytes(0), out));

@@ -30,7 +30,7 @@ const CASES: u64 = 1_500;
 /// Most smaller cases that are tried for one that fails.
 const ATTEMPTS: usize = 400;
 
-/// The number of connections by the way in which they ended.
+/// The number of connections by outcome.
 type Outcomes = BTreeMap<String, u64>;
 
 /// Runs a case. If it fails, returns the message and the events before it.
@@ -83,7 +83,7 @@ fn hosts_observe_only_legal_behaviour() {
     std::panic::set_hook(Box::new(|_| {}));
     let mut outcomes = Outcomes::new();
     (0..CASES).for_each(|seed| check(seed, &mut outcomes));
-    // Every way to end has occurred.
+    // Every outcome has occurred.
     println!("{outcomes:?}");
     for how in ["gave up, timed-out", "has reset, reset", "refused, refused", "refused, busy", "refused, peer-lost"] {
         assert!(outcomes.contains_key(how), "no connection {how}: {outcomes:?}");

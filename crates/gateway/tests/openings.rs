@@ -12,7 +12,7 @@ use common::script::{FLOW, NOTHING, Script, WINDOW, asked, closed, config, open,
 
 const OVER: Reason = Reason::TimedOut;
 
-/// Over a transport that loses nothing, so that nothing is sent again, and nothing else is ever due.
+/// Creates a gateway over a transport without loss, so that nothing is retransmitted, and no other timer is ever due.
 fn script() -> Script {
     Script::with(GatewayConfig { reliable: true, opening: Span::from_secs(10), ..config() })
 }
@@ -68,7 +68,7 @@ fn a_flow_that_waits_for_memory_waits_no_longer_either() {
     for n in [4, 6, 8] {
         assert_eq!(s.local(|g, now, out| g.incoming(now, FlowId(n), asked(), out)), NOTHING);
     }
-    // One of them gives up. The others are refused in their order, 1 ms apart; the peer has met none of them.
+    // One of them is reset. The others are refused in their order, 1 ms apart; the peer has received none of them.
     s.local(|g, now, out| g.local_reset(now, FlowId(6), Reason::Reset, out));
     let end = s.now + Span::from_secs(11);
     let (frames, actions) = s.run_until(end);

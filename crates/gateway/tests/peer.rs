@@ -1,4 +1,4 @@
-//! Ladders of the way to the peer: reasons, its loss, other packets and rates, a way that loses nothing, memory.
+//! Ladders of the connection to the peer: reasons, its loss, other packets and rates, a transport without loss, memory.
 #![allow(clippy::unwrap_used)]
 
 #[allow(unreachable_pub, dead_code, reason = "shared with other tests")]
@@ -56,14 +56,14 @@ fn every_flow_ends_with_the_connection_to_the_peer() {
             closed(connecting, Some(reason)),
         ]
     );
-    // Late calls about them do nothing, and nothing of them is left to send.
+    // Late calls about them have no effect, and no frame of them is left to send.
     for flow in ids {
         assert_eq!(s.local(|g, now, out| g.local_reset(now, flow, Reason::Reset, out)), NOTHING);
     }
     let stats = s.gateway.stats();
     assert_eq!((stats.flows, stats.buffered, stats.packets_sent), (0, 0, before.packets_sent));
     assert_eq!((s.gateway.expected(), s.gateway.deadline(), stats.refused(reason)), (0, None, 1));
-    // As new: numbers begin at 0, and names can be used again.
+    // As new: numbers begin at 0, and identifiers can be used again.
     s.local(|g, now, out| {
         g.incoming(now, relaying, asked(), out);
         assert_eq!(out.packets[0].number, 0);
@@ -81,7 +81,7 @@ fn where_nothing_is_lost_nothing_is_sent_again() {
         s.peer(&[open(FLOW, WINDOW)]);
         s.local(|g, now, out| g.connected(now, FLOW, out));
         s.local(|g, now, out| g.received(now, FLOW, 4000, out));
-        // Only the newest is told of; then a minute passes.
+        // Only the newest is acknowledged; then a minute passes.
         s.ack(s.sent() - 1, s.sent() - 1);
         s.now += Span::from_secs(60);
         s.local(|g, now, out| g.wake(now, out));
@@ -104,12 +104,12 @@ fn bytes_are_released_in_order_once() {
     s.local(|g, now, out| g.received(now, FLOW, 4000, out));
     s.ack(first + 1, first + 1);
     assert_eq!(s.released, 0);
-    // The one before was sent again meanwhile.
+    // The one before was retransmitted meanwhile.
     s.ack(first + 1, s.sent() - 1);
     assert_eq!(s.released, 4000);
     s.peer(&[Frame::Credit { flow: FLOW, limit: 6000 }]);
     s.local(|g, now, out| g.received(now, FLOW, 2000, out));
-    // A reset of the peer frees the rest, though the flow goes on.
+    // A reset of the peer frees the rest, though the flow continues.
     assert_eq!(s.peer(&[reset(FLOW, 10, Reason::Reset)]), (vec![], vec![Action::Ending { flow: FLOW }]));
     assert_eq!(s.released, 6000);
 }
@@ -168,7 +168,7 @@ fn the_round_trip_of_the_handshake_counts_from_the_start() {
         let (_, actions) = s.local(|g, now, out| g.received(now, FLOW, 1 << 40, out));
         (s.gateway.rtt(), actions[0].clone())
     };
-    // 1 Gbit/s and 10 ms are 1.25 MB; what is not known is long.
+    // 1 Gbit/s and 10 ms are 1.25 MB; an unmeasured round trip is long.
     let ms = Span::from_ms;
     assert_eq!(line(None), (ms(333), Action::Consume { flow: FLOW, bytes: most.0 }));
     assert_eq!(line(Some(ms(10))), (ms(10), Action::Consume { flow: FLOW, bytes: 5_000_000 }));
@@ -181,7 +181,7 @@ fn nothing_leaves_while_the_transport_holds() {
     s.local(|g, now, out| g.hold(now, true, out));
     let (frames, actions) = s.local(|g, now, out| g.received(now, FLOW, 2000, out));
     assert_eq!((frames, actions), (vec![], vec![Action::Consume { flow: FLOW, bytes: 2000 }]));
-    // An acknowledgement becomes due, and nothing asks to be called.
+    // An acknowledgement becomes due, and there is no deadline.
     s.peer(&[data(0, 100, false)]);
     s.now += Span::from_ms(30);
     assert_eq!(s.local(|g, now, out| g.wake(now, out)), NOTHING);
@@ -202,7 +202,7 @@ fn memory_is_shared_by_the_flows_that_use_it() {
         ..config()
     };
     let mut s = Script::with(config);
-    // What is certain comes with the opening, the rest when the peer has memory as well.
+    // The guaranteed bytes are granted in the `Open`, the rest when the peer has memory as well.
     let limit = |s: &mut Script, id| {
         let flow = FlowId(id);
         let (frames, _) = s.local(|g, now, out| g.incoming(now, flow, asked(), out));
@@ -213,12 +213,12 @@ fn memory_is_shared_by_the_flows_that_use_it() {
             ref other => panic!("{other:?}"),
         }
     };
-    // A quarter of what is free but for 5000; each leaves a thousand less for its other direction.
+    // A quarter of the free memory except 5000; each leaves a thousand less for its other direction.
     assert_eq!([0, 2, 4, 6].map(|id| limit(&mut s, id)), [8250, 5937, 4203, 2902]);
-    // One that ends makes room; who was told much keeps it.
+    // A flow that ends makes room; one with a large grant keeps it.
     s.peer(&[refused(FlowId(0), Reason::Refused)]);
     assert_eq!(limit(&mut s, 8), (40_000 - 6937 - 5203 - 3902 - 2000 - 5000) / 4);
-    // The last come to the least (so little more is not worth telling); one more waits until somebody goes.
+    // The last ones get the minimum (a small increase is not announced); one more waits until another ends.
     assert_eq!([10, 12, 14, 16, 18, 20].map(|id| limit(&mut s, id)), [2929, 1000, 1000, 1000, 1000, 1000]);
     assert_eq!(s.local(|g, now, out| g.incoming(now, FlowId(22), asked(), out)), NOTHING);
     assert_eq!(s.peer(&[refused(FlowId(2), Reason::Refused)]).0, [open(FlowId(22), 1000)]);
@@ -251,13 +251,13 @@ fn a_flow_refused_for_lack_of_memory_takes_none() {
     let flows: Vec<FlowId> = (0..40).map(|n| FlowId(2 * n + 1)).collect();
     let opens: Vec<Frame> = flows.iter().map(|&flow| open(flow, WINDOW)).collect();
     let frames = far.peer(&opens).0;
-    // One connects, one waits; of the others nothing is kept but an answer.
+    // One connects, one waits; of the others only an answer is kept.
     assert_eq!((far.gateway.stats().flows, far.gateway.stats().refused(Reason::Busy)), (2, 38));
     let busy: Vec<Frame> = flows[2..].iter().map(|&flow| refused(flow, Reason::Busy)).collect();
     assert!(busy.iter().all(|frame| frames.contains(frame)), "{frames:?}");
 }
 
-/// The end of a flow without bytes needs room for its header: beside control frames that fill a packet it had none.
+/// The end of a flow without bytes needs room for its header: next to control frames that fill a packet it had none.
 #[test]
 fn no_packet_is_longer_than_the_transport_accepts() {
     for octets in 400..440 {

@@ -1,5 +1,5 @@
-//! What a pair of gateways achieves: rate, window, fairness, back pressure, recovery. The line is
-//! that of kdd: 30 Mbit/s of cells, a round trip of 175 ms (sections 3 and 4.2).
+//! The performance of a pair of gateways: rate, window, fairness, back pressure, recovery. The link is that of kdd: 30
+//! Mbit/s of cells, a round trip of 175 ms (sections 3 and 4.2).
 #![allow(clippy::unwrap_used)]
 
 #[allow(unreachable_pub, dead_code, reason = "shared with other tests")]
@@ -34,11 +34,11 @@ fn pair(window: u64, line: Line, flows: &[[Plan; 2]]) -> Pair {
 fn line() -> Line {
     Line::good(ROUND_TRIP / 2)
 }
-/// A sender without end and its reader.
+/// Returns a sender without end and its reader.
 fn endless() -> [Plan; 2] {
     [Plan::sender(1 << 40), Plan { waits_for_peer: true, ..Plan::sender(0) }]
 }
-/// Bytes read at the far side from 2 s to 12 s, in bit/s, of all flows.
+/// Returns the bytes read at the far side from 2 s to 12 s, in bit/s, of all flows.
 fn goodput(pair: &mut Pair, flows: u64) -> f64 {
     let read = |pair: &Pair| (0..flows).map(|n| pair.host(1, FlowId(2 * n)).read).sum::<u64>();
     pair.run(at(2_000));
@@ -67,7 +67,7 @@ fn a_gateway_that_is_called_late_fills_the_link_within_its_slack() {
         pair.late = Span::from_ms(1);
         goodput(&mut pair, 1) / (RATE as f64 * PAYLOAD_SHARE)
     });
-    // A packet takes 2.4 ms; without slack each comes a millisecond later.
+    // A packet takes 2.4 ms; without slack each leaves a millisecond later.
     assert!(shares[0] < 0.75 && (0.99..=MOST).contains(&shares[1]), "{shares:?}");
 }
 
@@ -88,8 +88,8 @@ fn a_small_window_gives_one_window_a_round_trip() {
     let window = 256 << 10;
     let rate = goodput(&mut pair(window, line(), &[endless()]), 1);
     let bits = (window * 8) as f64;
-    // A byte's credit is back after a round trip, at most one packet more (every second one brings
-    // credit) and a tick of the host at each end.
+    // A byte's credit returns after a round trip, at most one packet more (every second one has credit) and a tick of
+    // the host at each end.
     let packet = 172.0 * 424.0 / RATE as f64;
     let slowest = bits / (0.175 + 2.0 * packet + 0.002);
     assert!((slowest..=bits / 0.175).contains(&rate), "{rate}: {slowest} to {}", bits / 0.175);
@@ -111,7 +111,7 @@ fn rare_credits_do_not_halve_a_small_window() {
 fn backlogged_flows_differ_by_at_most_one_packet() {
     let flows = [endless(); 8];
     let mut pair = pair(1 << 20, line(), &flows);
-    // Enough for the round trips of opening and for all to have something to send.
+    // Enough for the round trips of connection setup and until all have data to send.
     pair.run(at(1_000));
     let first = pair.departures.len();
     pair.run(at(11_000));
@@ -137,15 +137,15 @@ fn a_slow_reader_stops_its_sender_and_no_other() {
     let window = 1 << 20;
     let mut pair = pair(window, line(), &[slow, endless()]);
     pair.run(at(10_000));
-    // 100 B each millisecond: what the reader has not read is in its own buffer, one window at
-    // the far gateway, one at the near one, and the near receive buffer.
+    // 100 B each millisecond: unread bytes are in its own buffer, one window at the far gateway, one at the near one,
+    // and the near receive buffer.
     let (sender, reader) = (pair.host(0, FlowId(0)), pair.host(1, FlowId(0)));
     assert_eq!(sender.sent - sender.consumed, sender.plan.buffer, "its window is shut");
     assert!(sender.consumed - reader.read <= 2 * window + reader.plan.buffer);
     let held = pair.gateways[1].flow_stats(FlowId(0)).unwrap().held_inbound;
-    // What it reads in a round trip, a step of credit and a part of a packet are under way.
+    // The bytes that it reads in a round trip, a step of credit and a part of a packet are in flight.
     assert!(held >= window - 17_500 - 2 * 8192 - 8192 && held <= window, "{held}");
-    // It is read at its pace all the same, and the other flow has the rest of the line.
+    // It is read at its pace all the same, and the other flow has the rest of the link.
     let before = (reader.read, pair.host(1, FlowId(2)).read);
     pair.run(at(20_000));
     assert_eq!(pair.host(1, FlowId(0)).read - before.0, 1_000_000);
@@ -168,7 +168,7 @@ fn an_outage_of_two_seconds_costs_little_more() {
         pair.run(pair.now + Span::from_secs(10));
         pair.check_ends();
         let stats = pair.gateways[0].stats();
-        // No more is sent again than one window, and that once, but for the probes.
+        // At most one window is retransmitted, once, except for the probes.
         assert!(stats.resent_bytes <= (1 << 20) + 2 * 8192 * stats.probes, "{stats:?}");
         assert_eq!(stats.probes > 0, outage.is_some());
     }

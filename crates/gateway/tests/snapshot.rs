@@ -1,4 +1,4 @@
-//! A gateway that is written to a snapshot and read again does the same as one that is not.
+//! A gateway that is restored from a snapshot behaves like the original.
 #![allow(clippy::unwrap_used)]
 
 #[allow(unreachable_pub, dead_code, reason = "shared with other tests")]
@@ -66,7 +66,7 @@ fn a_copy_continues_where_the_original_was() {
     }
 }
 
-/// A gateway with a flow to a peer that has acknowledged nothing of 3 packets with data, `reliable` or not.
+/// Creates a gateway with a flow to a peer that has acknowledged nothing of 3 packets with data, `reliable` or not.
 fn under_way(reliable: bool) -> Script {
     let transport = if reliable { Transport::Tls { v6: false } } else { Transport::Quic { v6: false } };
     let mut s = Script::with(GatewayConfig { transport, reliable, ..script::config() });
@@ -98,12 +98,12 @@ fn packets_in_flight_are_retransmitted_over_the_next_transport() {
     }
 }
 
-/// A packet with bytes of a flow that the peer does not know is dropped there, and over TLS no packet is sent again. The
-/// openings fill several packets, in which there is room for a few bytes that would overtake theirs.
+/// The peer drops bytes of a flow without its `Open`, and over TLS no packet is retransmitted. The `Open` frames fill
+/// several packets, which have room for a few bytes that would overtake their own.
 #[test]
 fn bytes_wait_for_a_retransmitted_open() {
     const FLOWS: u64 = 200;
-    // The last ones, so that their openings do not go first.
+    // The last ones, so that their `Open` frames do not leave first.
     const SENDING: u64 = 10;
     for reliable in [true, false] {
         let transport = if reliable { Transport::Tls { v6: false } } else { Transport::Quic { v6: false } };

@@ -1,4 +1,4 @@
-//! A peer that does not answer: what waits for it is released, what is carried is kept.
+//! An unresponsive peer: waiting connections are released, established ones are kept.
 #![allow(clippy::unwrap_used)]
 
 #[allow(unreachable_pub, dead_code, reason = "shared with other tests")]
@@ -13,7 +13,7 @@ const LOST: Reason = Reason::PeerLost;
 fn watchful() -> GatewayConfig {
     GatewayConfig { patience: Some(Span::from_secs(1)), ..config() }
 }
-/// A round trip of 100 ms has been measured on a flow of another name, which stays open.
+/// Creates a gateway that has measured a round trip of 100 ms on another flow, which stays open.
 fn met() -> Script {
     let mut s = Script::with(watchful());
     let other = FlowId(40);
@@ -39,13 +39,13 @@ fn a_held_syn_is_released_within_a_second_and_some_round_trips() {
     let (frames, actions) = s.run_until(asked_at + Span::from_ms(1_300));
     assert_eq!(actions, [Action::Refuse { flow: FLOW, reason: LOST }]);
     assert!(s.gateway.is_unresponsive());
-    // The peer may have the `Open`: it is sent the reset, and the `Open` never again.
+    // The peer may have the `Open`: it receives the reset, and the `Open` is never retransmitted.
     assert!(frames.contains(&reset(FLOW, 0, LOST)), "{frames:?}");
     let later = s.now + Span::from_secs(20);
     let (frames, actions) = s.run_until(later);
     assert!(frames.len() > 10 && frames.iter().all(|frame| *frame == reset(FLOW, 0, LOST)), "{frames:?}");
     assert_eq!(actions, []);
-    // It answers: all is as before.
+    // The peer answers: the state is as before.
     let sent = s.sent();
     assert_eq!(s.ack(sent - 1, sent - 1).1, [closed(FLOW, Some(LOST))]);
     assert!(!s.gateway.is_unresponsive());
@@ -53,8 +53,8 @@ fn a_held_syn_is_released_within_a_second_and_some_round_trips() {
     assert_eq!(frames, [open(FlowId(4), WINDOW)]);
 }
 
-/// The connection between idle gateways is gone, and nothing can be sent: an opening waits no longer than on a line that is
-/// silent.
+/// The connection between idle gateways is lost, and nothing can be sent: a connection attempt waits no longer than on
+/// a path without answers.
 #[test]
 fn a_syn_without_a_transport_is_released_as_well() {
     let mut s = met();
@@ -85,7 +85,7 @@ fn established_flows_are_kept_and_continue() {
     let (frames, actions) = s.run_until(silent);
     assert!(frames.iter().all(|frame| *frame == data(0, 1000, false)) && actions.is_empty());
     assert!(s.gateway.is_unresponsive());
-    // Any packet of the peer will do.
+    // Any packet of the peer is sufficient.
     assert_eq!(s.peer(&[data(0, 500, false)]).1, []);
     assert!(!s.gateway.is_unresponsive());
     assert_eq!(s.gateway.flow_stats(FLOW).unwrap().held_outbound, 1000);
@@ -143,7 +143,7 @@ fn an_outage_while_hosts_send_little_at_a_time_is_no_fault_of_the_peer() {
     }
     assert!(s.gateway.is_unresponsive() && s.gateway.excess().is_none());
     assert!(s.sent() - first > 1_000, "packets leave as long as the path may only be slow");
-    // The path comes back: everything reaches the peer.
+    // The path works again: everything reaches the peer.
     let mut acked = first;
     while s.gateway.flow_stats(FLOW).unwrap().held_outbound > 0 || s.sent() > acked {
         let last = s.sent() - 1;

@@ -1,5 +1,5 @@
-//! How far a pair of gateways reads ahead of the line, and whether that is enough to fill it: lines that differ by
-//! direction, many flows that begin at once, told rates and rates that are found out.
+//! Reading ahead of the link, and filling it: links with different directions, many flows that begin at once, announced
+//! rates and estimated ones.
 #![allow(clippy::unwrap_used)]
 
 #[allow(unreachable_pub, dead_code, reason = "shared with other tests")]
@@ -19,12 +19,13 @@ fn config(mbps: u64) -> GatewayConfig {
 fn at(seconds: u64) -> Time {
     Time::ZERO + Span::from_secs(seconds)
 }
-/// `flows` from the host behind `from` to the one behind the other gateway.
+/// Opens `flows` from the host behind `from` to the one behind the other gateway.
 fn pair(configs: [GatewayConfig; 2], line: Line, flows: usize, from: usize) -> Pair {
     let hosts = if from == 0 { [sender(), reader()] } else { [reader(), sender()] };
     transfers(configs, line, &vec![hosts; flows])
 }
-/// Bytes read behind `side` in each second up to `end`, as shares of `mbps`, and the most that either gateway held.
+/// Returns the bytes read behind `side` in each second up to `end`, as shares of `mbps`, and the most bytes that either
+/// gateway held.
 fn by_second(pair: &mut Pair, side: usize, flows: usize, mbps: u64, end: u64) -> (Vec<f64>, u64) {
     let (mut before, mut shares, mut most) = (0, Vec::new(), 0);
     for second in 1..=end {
@@ -64,11 +65,12 @@ fn eight_cold_flows_are_as_good_as_one_and_hold_no_more() {
                 "{mbps} Mbit/s {round_trip} ms, {loss_per_mille} per mille, {flows}: {shares:.3?}, {:.2} BDP",
                 most as f64 / bdp as f64
             );
-            // A byte that is lost holds back those behind it for a round trip.
+            // A lost byte blocks those behind it for a round trip.
             assert!(loss_per_mille > 0 || shares[2..].iter().all(|&share| share >= 0.9), "{shares:.3?}");
             let mean = shares[3..].iter().sum::<f64>() / 7.0;
             assert!(mean >= 0.93 - loss_per_mille as f64 / 500.0, "{mean}");
-            // And of each flow what is taken ahead. Up to 2.8 products were seen, with loss; the windows allow six.
+            // And the bytes read ahead of each flow. Up to 2.8 products were measured, with loss; the windows allow
+            // six.
             assert!(most <= 4 * bdp + flows as u64 * (32 << 10), "{most} of {bdp}");
         }
     }
@@ -85,14 +87,14 @@ fn an_estimated_rate_bounds_the_bytes_read_ahead() {
             let (shares, most) = by_second(&mut pair, 1, flows, mbps, 20);
             println!("{mbps} Mbit/s {round_trip} ms, {flows}: {shares:.2?}, {:.2} BDP", most as f64 / bdp as f64);
             assert!(shares[12..].iter().all(|&share| share >= 0.85), "{shares:.3?}");
-            // The start tries up to 2.8 times the rate, and the queue makes the round trip longer: up to 2.3 products were seen.
+            // The start tries up to 2.8 times the rate, and the queue makes the round trip longer: up to 2.3 products
+            // were measured.
             assert!(most <= 3 * bdp + flows as u64 * (32 << 10), "{most} of {bdp}");
         }
     }
 }
 
-/// Nothing sent for half a second arrives: what was under way comes again, and nothing more is read meanwhile than the
-/// bound allows.
+/// Half a second is lost: packets in flight are retransmitted, and no more is read meanwhile than the bound allows.
 #[test]
 fn a_stall_of_the_line_costs_itself_and_two_round_trips() {
     for (mbps, round_trip, flows) in [(30, 175, 8), (100, 600, 1), (100, 600, 64)] {
@@ -102,7 +104,7 @@ fn a_stall_of_the_line_costs_itself_and_two_round_trips() {
         let (shares, most) = by_second(&mut pair, 1, flows, mbps, 12);
         println!("{mbps} Mbit/s {round_trip} ms, {flows}: {shares:.2?}, {:.2} BDP", most as f64 / bdp as f64);
         assert!(shares[8..].iter().all(|&share| share >= 0.93), "{shares:.3?}");
-        // All but what would have left in the stall, and some of a round trip: 0.58 s were seen.
+        // All but the bytes of the stall, and some of a round trip: 0.58 s were measured.
         let lost = shares[2..].iter().map(|share| 0.954 - share).sum::<f64>();
         assert!(lost <= 0.6, "{lost}");
         assert!(most <= 3 * bdp + flows as u64 * (32 << 10), "{most} of {bdp}");
@@ -110,7 +112,7 @@ fn a_stall_of_the_line_costs_itself_and_two_round_trips() {
 }
 
 /// Hosts that do not read leave other flows their throughput, even many hosts on a short path: on the second path the
-/// bytes read ahead for 16 of them would be twice what all flows together may take from their hosts.
+/// bytes read ahead for 16 of them would be twice the bound of all flows together.
 #[test]
 fn stuck_hosts_leave_the_others_their_windows() {
     // Before the first sample the round-trip time counts as 333 ms: the windows of the stuck hosts take 22 s of each

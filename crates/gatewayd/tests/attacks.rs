@@ -1,4 +1,4 @@
-//! Attacks of neighbours on a pair of daemons, and their effect on a host that does no harm.
+//! Attacks of neighbours on a pair of daemons, and their effect on a well-behaved host.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![cfg(target_os = "linux")]
 

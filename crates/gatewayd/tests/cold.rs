@@ -1,6 +1,6 @@
-//! Cold bulk transfers over lines with a rate: the short form of `make bench-gateway`.
+//! Cold bulk transfers over rate-limited links: the short form of `make bench-gateway`.
 //!
-//! Bounds are shares and counts that a busy machine keeps. Each has room to the defect that it is for.
+//! Bounds are shares and counts that hold on a busy machine. Each has a margin to the defect that it detects.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![cfg(target_os = "linux")]
 
@@ -19,40 +19,40 @@ use common::world::{SERVERS, Version, World, address, start};
 use socket2::Socket;
 
 const MBIT: u64 = 1_000_000;
-/// How long a transfer is measured for, from its connections' first `connect`.
+/// The duration of the measurement, from the first `connect`.
 const SECONDS: u64 = 8;
 
-/// The longest that a packet waits for the line.
+/// The longest wait of a packet for the link.
 const QUEUE: Duration = Duration::from_millis(200);
 
-/// A line and what crosses it.
+/// A link and its traffic.
 struct Trial {
     /// Towards the far gateway and towards the near one (bit/s).
     rates: [u64; 2],
     /// One way.
     delay: Duration,
-    /// In the configuration of the near gateway and of the far one.
+    /// The rates configured at the near gateway and at the far one.
     configured: [&'static str; 2],
     streams: u64,
-    /// The server sends, else the client does.
+    /// True if the server sends, false if the client does.
     download: bool,
 }
 
-/// What came of a trial.
+/// The results of a trial.
 #[derive(Debug)]
 struct Seen {
-    /// Goodput as a share of the line.
+    /// Goodput as a share of the link's rate.
     share: f64,
     /// The peak of resident memory, near and far (bytes).
     memory: [u64; 2],
     /// Packets that the gateways themselves lost.
     own_drops: [u64; 2],
-    /// Packets that were dropped at the queue of the line, towards the receiver.
+    /// Packets that were dropped at the queue of the link, towards the receiver.
     dropped: u64,
 }
 
 impl Trial {
-    /// New daemons, a new line, and connections that carry as much as they can.
+    /// Starts new daemons, a new link, and connections that send without limit.
     fn run(&self) -> Seen {
         let world = World::routed(1_500);
         let relay = Relay::start(&world, Version::V4, 1);
@@ -106,8 +106,8 @@ fn carry(mut socket: Socket, sends: bool, received: &AtomicU64) {
     }
 }
 
-/// The window of each flow is that of the line in its own direction. Where it was that of the other direction, one
-/// stream had 0.44 of this line; of packets of 1500 octets with 1432 of data it can have 0.93.
+/// The window of each flow follows the link in its own direction. When it was that of the other direction, one stream
+/// had 0.44 of this link; of packets of 1500 octets with 1432 of data it can have 0.93.
 #[test]
 fn a_download_fills_the_fast_direction_of_an_asymmetric_line() {
     if !common::possible("a_download_fills_the_fast_direction_of_an_asymmetric_line") {
@@ -130,8 +130,8 @@ fn a_download_fills_the_fast_direction_of_an_asymmetric_line() {
 /// MB, and metadata of packets takes a third more. Measured: 10.0 to 12.0 MB, whatever the load of the host.
 const MEMORY: u64 = 16_000_000;
 
-/// What the line can hold bounds what is taken from hosts, whatever the rate is said to be. Where the ceiling of
-/// `rate = "auto"` was the measure, these eight streams took 570 MB.
+/// The bandwidth-delay product bounds the bytes read from hosts, whatever rate is configured. When the upper bound of
+/// `rate = "auto"` was used, these eight streams took 570 MB.
 #[test]
 fn eight_cold_streams_take_no_more_memory_than_the_line_needs() {
     if !common::possible("eight_cold_streams_take_no_more_memory_than_the_line_needs") {
@@ -147,7 +147,7 @@ fn eight_cold_streams_take_no_more_memory_than_the_line_needs() {
         assert!(seen.memory.iter().all(|&memory| memory <= MEMORY), "{configured}: {seen:?}");
         assert_eq!(seen.own_drops, [0, 0], "{configured}");
         assert!(seen.share >= 0.4, "{configured}: {seen:?}");
-        // At a given rate nothing queues before the line.
+        // With a configured rate no queue builds before the link.
         assert!(configured == "auto" || seen.dropped == 0, "{configured}: {seen:?}");
     }
 }

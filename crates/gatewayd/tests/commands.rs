@@ -1,4 +1,4 @@
-//! The commands as a user calls them: files, words and exit codes.
+//! The commands as a user calls them: files, arguments and exit codes.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -14,7 +14,7 @@ fn gateway(folder: &Path, words: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_cellway-gateway")).args(words).current_dir(folder).output().unwrap()
 }
 
-/// The exit code, standard output and standard error.
+/// Returns the exit code, standard output and standard error.
 fn told(folder: &Path, words: &[&str]) -> (i32, String, String) {
     let output = gateway(folder, words);
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
@@ -32,7 +32,7 @@ fn names_in(folder: &Path) -> Vec<String> {
     names
 }
 
-/// The certificate in a PEM file, handed to `look`.
+/// Passes the certificate in a PEM file to `look`.
 fn certificate<T>(path: &Path, look: impl FnOnce(&X509Certificate<'_>) -> T) -> T {
     let text = std::fs::read(path).unwrap();
     let (_, pem) = x509_parser::pem::parse_x509_pem(&text).unwrap();
@@ -100,7 +100,7 @@ fn keygen_adds_to_an_authority_and_overwrites_nothing() {
     assert_eq!(run(&["keygen", "--out", "other", "rome"]).0, 0);
     let (code, _, err) = run(&["keygen", "--authority", "keys", "--out", "other", "lima"]);
     assert!(code == 1 && err.contains("other/authority.pem is of another authority"), "{err}");
-    // Certificate and key of two authorities are none.
+    // Certificate and key of two authorities do not match.
     std::fs::copy(dir.path().join("other/authority.key"), dir.path().join("keys/authority.key")).unwrap();
     let (code, _, err) = run(&["keygen", "--authority", "keys", "--out", "x", "lima"]);
     assert!(code == 2 && err.contains("do not belong together"), "{err}");
@@ -163,7 +163,7 @@ fn check_tells_what_this_machine_lacks() {
         let (code, _, err) = told(dir.path(), &["check", "--config", "g.toml", "--file-only"]);
         assert!(code == 0 && err.is_empty(), "{err}");
     }
-    // The folder that the service makes when it starts is no reason to refuse.
+    // A folder that the service makes at its start is no reason to refuse.
     config(dir.path(), "paris", "[control]\nsocket = \"/run/no-such-gateway/c.sock\"\n");
     let (code, _, err) = told(dir.path(), &["check", "--config", "g.toml"]);
     assert!(code == 0 && err.contains("note: there is no folder /run/no-such-gateway"), "{code} {err}");
@@ -209,7 +209,7 @@ fn check_tells_what_is_wrong_with_keys() {
         "one/paris.pem",
         &["there is no certificate in it", "there is no private key in it"],
     );
-    // A key that everybody can read is worth a word.
+    // A key that everybody can read gets a warning.
     std::fs::set_permissions(dir.path().join("one/paris.key"), std::fs::Permissions::from_mode(0o644)).unwrap();
     config(
         dir.path(),
@@ -293,7 +293,7 @@ fn the_first_try_of_the_help_is_right() {
     }
 }
 
-/// Waits for something to happen; a test that waits in vain fails.
+/// Waits for a condition; panics on a timeout.
 fn until(what: impl Fn() -> bool) {
     let end = std::time::Instant::now() + std::time::Duration::from_secs(30);
     while !what() {
@@ -340,7 +340,7 @@ fn a_gateway_runs_is_asked_reads_its_file_again_and_ends() {
     assert!(!log.contains("PRIVATE"), "{log}");
 }
 
-/// A committed file that a command prints.
+/// Compares a committed file with the output of a command.
 fn committed(command: &str, path: &str, update: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path);
     let (code, printed, _) = told(Path::new("."), &[command]);

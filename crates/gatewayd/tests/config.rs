@@ -1,5 +1,5 @@
-//! Configuration files: what they become, and what is said about those that are wrong (every message in
-//! full in `refused.golden`; `UPDATE_GOLDEN=1 cargo test` writes it anew).
+//! Configuration files: their conversion, and the messages about invalid ones (every message in full in
+//! `refused.golden`; `UPDATE_GOLDEN=1 cargo test` writes it again).
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -361,7 +361,7 @@ fn value() -> impl Strategy<Value = String> {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
-    /// Whatever is put in place of a value: no panic, and places that exist.
+    /// Whatever replaces a value: no panic, and locations that exist.
     #[test]
     fn no_value_is_too_strange(line in 0_usize..16, value in value()) {
         let text: String = FILE.lines().enumerate().map(|(i, text)| match text.split_once('=') {
@@ -376,7 +376,7 @@ proptest! {
         }
     }
 
-    /// The same for a text that is cut anywhere.
+    /// The same for a text that is truncated anywhere.
     #[test]
     fn no_cut_is_too_strange(at in 0..FILE.len()) {
         let _ = Config::parse(&FILE[..at], Path::new("g.toml"));

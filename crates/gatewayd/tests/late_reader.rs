@@ -1,4 +1,4 @@
-//! A host that begins to read when nothing else happens any more: the gateway must go on by itself.
+//! A host that begins to read when no other event happens: the gateway must continue by itself.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![cfg(target_os = "linux")]
 
@@ -13,9 +13,9 @@ use common::tcp::{ALL, accept, listen, received, send, socket};
 use common::world::{SERVERS, Version, World, address, start};
 
 const SIZE: u64 = 16_000_000;
-/// By then all is at the near gateway, and both daemons are at rest.
+/// After this time all bytes are at the near gateway, and both daemons are idle.
 const PAUSE: Duration = Duration::from_secs(2);
-/// Only turns a hang into a failure: gateways that are at rest hear of each other every five seconds.
+/// Only turns a hang into a failure: idle gateways exchange keep-alives every five seconds.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 #[test]
@@ -24,7 +24,7 @@ fn what_waits_for_a_host_that_reads_late_reaches_it_without_other_news() {
         return;
     }
     let world = World::new();
-    // Room for more than the gateway writes at once: the socket is never full, and so never tells of room.
+    // Room for more than the gateway writes at once: the socket is never full, and so never becomes writable.
     world.near.set("net/ipv4/tcp_wmem", "4194304 4194304 4194304").unwrap();
     let pair = Pair::start(&world, &Wish { limits: "window = \"32 MiB\"".into(), ..Wish::default() });
     let to = (address(Version::V4, SERVERS, 2), 0).into();

@@ -1,5 +1,5 @@
-//! A pair of gateways over bad lines, and with hosts and clocks that misbehave: nothing of a connection is lost, and
-//! what cannot go on is reset at both ends.
+//! A pair of gateways over bad paths, and with hosts and clocks that misbehave: no byte of a connection is lost, and a
+//! connection that cannot continue is reset at both ends.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![cfg(target_os = "linux")]
 

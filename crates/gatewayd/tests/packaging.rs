@@ -1,4 +1,4 @@
-//! The unit of systemd and the Debian package: what they name is there.
+//! The unit of systemd and the Debian package: the files that they name exist.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![cfg(target_os = "linux")]
 
@@ -10,12 +10,12 @@ fn folder() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// A file of this crate.
+/// Reads a file of this crate.
 fn text(path: &str) -> String {
     std::fs::read_to_string(folder().join(path)).unwrap()
 }
 
-/// What a folder holds.
+/// Returns the names in a folder.
 fn names(folder: &Path) -> Vec<String> {
     std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
@@ -175,7 +175,7 @@ fn the_package_names_files_that_there_are() {
         let [source, target, mode] = [0, 1, 2].map(|place| asset[place].as_str().unwrap());
         installed.push(target);
         if let Some(name) = target.strip_prefix("usr/lib/sysusers.d/") {
-            // cargo-deb makes its users by the name that the file has here.
+            // cargo-deb creates its users by the name of the file here.
             assert!(source.ends_with(&format!("/{name}")), "{source}");
         }
         let program = source.strip_prefix("target/release/").filter(|name| !name.starts_with("packaging/"));
@@ -185,7 +185,7 @@ fn the_package_names_files_that_there_are() {
         } else if let Some(program) = program {
             assert_eq!(manifest["bin"][0]["name"].as_str(), Some(program));
         } else if let Some((whole, kind)) = source.split_once('*') {
-            // All of a kind in a folder.
+            // All files of a kind in a folder.
             assert!(target.ends_with('/') && names(&folder.join(whole)).iter().any(|n| n.ends_with(kind)), "{source}");
         } else {
             assert!(folder.join(source).is_file(), "{source}");
@@ -195,7 +195,7 @@ fn the_package_names_files_that_there_are() {
     let units = &deb["systemd-units"];
     let named = format!("{}/{}.service", units["unit-scripts"].as_str().unwrap(), units["unit-name"].as_str().unwrap());
     assert!(folder.join(&named).is_file(), "{named}");
-    // What the unit names is where the package puts it, its user the one that is made, its folder too.
+    // The paths in the unit are those of the package, its user is the created one, and so is its folder.
     let of = |key: &str| unit.lines().find_map(|line| line.strip_prefix(key)).unwrap();
     let page = Path::new(of("Documentation=file:///"));
     assert!(installed.contains(&&*format!("{}/", page.parent().unwrap().display())), "{}", page.display());

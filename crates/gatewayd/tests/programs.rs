@@ -1,5 +1,5 @@
-//! Real programs through the pair, and what happens to them when a gateway dies, is reloaded, or is asked for
-//! more than it gives. What is not installed is skipped in words.
+//! Real programs through the pair, while a gateway dies, reloads, or reaches its limits. Tests of missing programs are
+//! skipped with a message.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![cfg(target_os = "linux")]
 
@@ -36,12 +36,12 @@ fn server(version: Version) -> IpAddr {
     address(version, SERVERS, 2)
 }
 
-/// Whether the test `name` can go on in this process, and these programs are installed.
+/// Returns true if the test `name` can continue in this process, and these programs are installed.
 fn can(name: &str, programs: &[&str]) -> bool {
     common::possible(name) && programs.iter().all(|program| common::installed(program))
 }
 
-/// A connection of the client's.
+/// Connects from the client.
 fn connect(world: &World, to: SocketAddr) -> std::io::Result<Socket> {
     world.client.run(move || {
         let socket = socket(to.ip());

@@ -1,5 +1,5 @@
-//! Every host-visible event of TCP, direct and through the pair: what hosts see must be the same.
-//! The table is `docs/gateway/semantics.md`; `UPDATE_GOLDEN=1` writes it anew.
+//! Every host-visible event of TCP, directly and through the pair: hosts must observe the same. The table is
+//! `docs/gateway/semantics.md`; `UPDATE_GOLDEN=1` writes it again.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![cfg(target_os = "linux")]
 
@@ -26,15 +26,15 @@ use common::world::{Version, World};
 use scene::{DIES, Scene, Seen};
 use table::{Row, table};
 
-/// Something that can happen to a connection.
+/// An event of a connection.
 #[derive(Clone, Copy, Debug)]
 struct Event {
     name: &'static str,
-    /// Makes it happen and says what the hosts saw.
+    /// Causes it and returns the observations of the hosts.
     watch: fn(&Scene<'_>) -> Seen,
 }
 
-/// A difference that stays, and why.
+/// An accepted difference, and its reason.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     event: &'static str,
@@ -64,7 +64,7 @@ fn watch(event: &Event, scene: &Scene<'_>) -> Seen {
     seen
 }
 
-/// All events, both versions of IP at once.
+/// Observes all events, both versions of IP at once.
 fn observe(world: &World) -> Vec<[Seen; 2]> {
     let [v4, v6] = thread::scope(|scope| {
         [Version::V4, Version::V6]
@@ -115,13 +115,13 @@ fn a_proxy_that_answers_first_is_told_from_the_direct_way() {
         let [direct, proxied] = worlds.each_ref().map(|world| watch(&event, &Scene { world, version: Version::V4 }));
         assert_ne!(direct, proxied, "{name}");
     }
-    // It is not told by being broken.
+    // Keep-alive is not proved by an event that breaks.
     let event = *events().iter().find(|event| event.name == "idle with keep-alive").unwrap();
     let [direct, proxied] = worlds.each_ref().map(|world| watch(&event, &Scene { world, version: Version::V4 }));
     assert_eq!(direct, proxied);
 }
 
-/// Not a test of its own: the client of some events, started again as a process that can be killed.
+/// Not a test of its own: the client of some events, in a process that can be killed.
 #[test]
 fn a_host_that_is_killed() {
     let Some(task) = std::env::var(DIES).ok() else { return };
@@ -146,7 +146,7 @@ fn hosts_see_the_same_through_the_pair() {
     let worlds = [World::new(), World::new()];
     let pair =
         Pair::start(&worlds[1], &Wish { limits: "keepalive = \"1 s\"\nwindow = \"1 MiB\"".into(), ..Wish::default() });
-    // It would also be equal if the pair let everything pass: nothing does.
+    // It would also be equal if the pair relayed nothing, which this filter excludes.
     let _filter = worlds[1].carried_only();
     let [direct, through] =
         thread::scope(|scope| worlds.each_ref().map(|world| scope.spawn(|| observe(world))).map(|o| o.join().unwrap()));

@@ -9,7 +9,7 @@ use super::pair::{FlowPlan, Line, Pair};
 /// The highest rate of a gateway that estimates it, the daemon's default.
 pub const CEILING: Rate = Rate::from_bps(10_000_000_000);
 
-/// The configuration of the daemon (`cellway-gatewayd`, `daemon/peers/settings.rs`) for a line of `rate`.
+/// Returns the configuration of the daemon (`cellway-gatewayd`, `daemon/peers/settings.rs`) for a link of `rate`.
 pub fn config(rate: Rate, auto: bool) -> GatewayConfig {
     GatewayConfig {
         auto,
@@ -30,7 +30,7 @@ pub fn config(rate: Rate, auto: bool) -> GatewayConfig {
     }
 }
 
-/// A host with an endless transfer to send, and one that reads all of it.
+/// Returns a host with an endless transfer to send, and one that reads all of it.
 pub fn sender() -> Plan {
     Plan { buffer: 1 << 20, sends: 1 << 20, ..Plan::sender(1 << 40) }
 }
@@ -38,7 +38,7 @@ pub fn reader() -> Plan {
     Plan { waits_for_peer: true, buffer: 1 << 20, reads: 1 << 20, ..Plan::sender(0) }
 }
 
-/// Transfers that begin at once between the hosts behind the two gateways. The first gateway opens them. Each timer
+/// Begins transfers between the hosts behind the two gateways, all at once. The first gateway opens them. Each timer
 /// expires up to 0.5 ms late.
 pub fn transfers(configs: [GatewayConfig; 2], line: Line, hosts: &[[Plan; 2]]) -> Pair {
     let plan = |&hosts| FlowPlan { opener: 0, start: Time::ZERO, refuse: false, early: false, hosts };
@@ -48,7 +48,7 @@ pub fn transfers(configs: [GatewayConfig; 2], line: Line, hosts: &[[Plan; 2]]) -
     pair
 }
 
-/// Bytes that the hosts behind `side` have read, of all flows.
+/// Returns the bytes that the hosts behind `side` have read, of all flows.
 pub fn read(pair: &Pair, side: usize, flows: usize) -> u64 {
     (0..flows as u64).map(|n| pair.host(side, FlowId(2 * n)).read).sum()
 }

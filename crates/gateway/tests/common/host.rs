@@ -1,9 +1,9 @@
-//! The local TCP connection of one flow at one gateway, as far as the gateway can tell: two
-//! buffers, and a host behind them that writes and reads at its pace.
+//! The local TCP connection of one flow at one gateway, in the view of the gateway: two buffers, and a host behind them
+//! that writes and reads at its pace.
 
 use cellway_gateway::Reason;
 
-/// What the host does.
+/// The plan of the host.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
     /// Bytes to send; then it closes its direction.
@@ -14,16 +14,16 @@ pub struct Plan {
     pub reads: u64,
     /// Size of each of the two buffers (bytes).
     pub buffer: u64,
-    /// Whether it closes only after the other end has.
+    /// Set if it closes only after the other end has.
     pub waits_for_peer: bool,
-    /// After so many bytes it sends nothing for so many ticks.
+    /// After this many bytes it sends nothing for this many ticks.
     pub pause: (u64, u32),
-    /// Resets its connection once it has sent so many bytes.
+    /// Resets its connection once it has sent this many bytes.
     pub resets_after: Option<u64>,
 }
 
 impl Plan {
-    /// Sends `bytes` and reads as fast as it is fed.
+    /// Creates a host that sends `bytes` and reads at once.
     pub fn sender(bytes: u64) -> Plan {
         let buffer = 65_536;
         Plan {
@@ -38,7 +38,7 @@ impl Plan {
     }
 }
 
-/// What the host did since the last tick.
+/// The events of the host since the last tick.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Deeds {
     pub sent: u64,
@@ -53,16 +53,16 @@ pub struct Host {
     pub plan: Plan,
     /// Between the handshake and the end.
     pub connected: bool,
-    /// Bytes sent into the receive buffer of the gateway, and taken out of it.
+    /// Bytes sent into the receive buffer of the gateway, and consumed from it.
     pub sent: u64,
     pub consumed: u64,
-    /// What of it the gateway need not hold any more.
+    /// The part of them that the gateway need not hold any more.
     pub released: u64,
     /// Bytes that the gateway wrote, and the host read.
     pub written: u64,
     pub read: u64,
     told_room: Option<u64>,
-    /// Ticks since it fell silent.
+    /// Ticks since it stopped sending.
     silent: u32,
     pub closed: bool,
     pub peer_closed: bool,
@@ -70,7 +70,7 @@ pub struct Host {
     pub did_reset: bool,
     pub refused: bool,
     pub over: bool,
-    /// Why, if not cleanly.
+    /// The reason, if it did not end cleanly.
     pub ended_by: Option<Reason>,
 }
 

@@ -1,5 +1,5 @@
-//! Two gateways, hosts behind them, and a line between that delays, reorders, loses and duplicates.
-//! Every promise of a gateway is checked at every step.
+//! Two gateways, hosts behind them, and a link between that delays, reorders, loses and duplicates. Every guarantee of
+//! a gateway is checked at every step.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,7 +28,7 @@ impl Random {
     }
 }
 
-/// What the line does to packets, in both directions.
+/// The treatment of packets by the link, in both directions.
 #[derive(Clone, Copy, Debug)]
 pub struct Line {
     pub delay: Span,
@@ -36,11 +36,11 @@ pub struct Line {
     pub jitter: Span,
     pub loss_per_mille: u64,
     pub duplicate_per_mille: u64,
-    /// After so many losses there are no more, so that every run ends.
+    /// Most losses, so that every run ends.
     pub losses: u32,
-    /// Nothing sent from the first instant up to the second arrives.
+    /// Packets sent from the first instant up to the second are lost.
     pub outage: Option<(Time, Time)>,
-    /// A queue before it in each direction: the rate at which it is served, and what it holds.
+    /// A queue before it in each direction: its service rate and its size.
     pub queue: Option<(Rate, Bits)>,
     /// The same from the second gateway to the first, if it differs.
     pub queue_back: Option<(Rate, Bits)>,
@@ -61,13 +61,13 @@ impl Line {
     }
 }
 
-/// One flow: who opens it, when, and what the hosts do (the opener first).
+/// One flow: its opener, its start, and the plans of the hosts (the opener first).
 #[derive(Clone, Copy, Debug)]
 pub struct FlowPlan {
     pub opener: usize,
     pub start: Time,
     pub refuse: bool,
-    /// Whether the client is answered at once.
+    /// Set if the client is answered at once.
     pub early: bool,
     pub hosts: [Plan; 2],
 }
@@ -117,26 +117,27 @@ pub struct Pair {
     random: Random,
     lost: u32,
     pub departures: Vec<Departure>,
-    /// When the queues before the line are empty, and how long packets waited in them (side, sent at, wait).
+    /// The times at which the queues before the link are empty, and the waits of packets in them (side, sent at, wait).
     free: [Time; 2],
     pub waits: Vec<(usize, Time, Span)>,
-    /// What went through them (bits).
+    /// The bits that passed them.
     pub carried: [u64; 2],
     /// The least of (bits sent before) x 10^12 - rate x time over all departures so far.
     rate_floor: [i128; 2],
     bits_sent: [i128; 2],
     pub tick: Span,
-    /// How much later than they ask the gateways are woken.
+    /// The delay with which the gateways are woken.
     pub late: Span,
-    /// The clocks of the gateways are ahead by this.
+    /// The clocks of the gateways are ahead by this time.
     pub clocks: [Span; 2],
-    /// The gateways are woken and take packets at multiples of this time, as a daemon does that sleeps between its passes.
+    /// The gateways are woken and receive packets at multiples of this time, as a daemon that sleeps between its
+    /// passes.
     pub pass: Span,
-    /// Ports of servers; 0 for a flow that is not here.
+    /// Ports of servers; 0 for a flow that does not exist here.
     pub ports: BTreeMap<FlowId, u16>,
-    /// Whether hosts mark the last byte of each third burst as urgent.
+    /// Set if hosts mark the last byte of each third burst as urgent.
     pub marks: bool,
-    /// What each has marked, and the mark that it was told last.
+    /// The marks of each host, and the last one that was reported to it.
     marked: BTreeMap<(usize, FlowId), BTreeSet<u64>>,
     told: BTreeMap<(usize, FlowId), u64>,
 }
@@ -171,7 +172,7 @@ impl Pair {
             told: BTreeMap::new(),
         };
         for (n, plan) in plans.iter().enumerate() {
-            // Even names at side 0, odd ones at side 1.
+            // Even identifiers at side 0, odd ones at side 1.
             let flow = FlowId((2 * n + plan.opener) as u64);
             pair.flows.insert(flow, *plan);
             pair.hosts.insert((plan.opener, flow), Host::new(plan.hosts[0]));
@@ -185,12 +186,12 @@ impl Pair {
         self.events.insert((time, self.count), event);
     }
 
-    /// When the pass begins in which something of the time `at` is seen.
+    /// Returns the start of the pass that processes an event of the time `at`.
     fn next_pass(&self, at: Time) -> Time {
         if self.pass == Span::ZERO { at } else { Time::from_ps(at.as_ps().next_multiple_of(self.pass.as_ps())) }
     }
 
-    /// Runs up to and including `until`, or until nothing can happen any more.
+    /// Runs up to and including `until`, or until no event is left.
     pub fn run(&mut self, until: Time) {
         loop {
             let event = self.events.first_key_value().map(|(&(at, _), _)| at);
@@ -319,8 +320,8 @@ impl Pair {
         let config = &self.configs[side];
         let octets = config.transport.overhead() + packet.octets();
         assert!(u64::from(octets) <= config.mtu.0);
-        // Over any interval: what left before its last packet is at most rate x length. A picosecond
-        // of the rate is what the clock cannot show.
+        // Over any interval: the bits that left before its last packet are at most rate x length. A picosecond of the
+        // rate is the resolution of the clock.
         let bps = i128::from(config.rate.as_bps());
         let level = self.bits_sent[side] * 1_000_000_000_000 - bps * i128::from(self.now.as_ps());
         self.rate_floor[side] = self.rate_floor[side].min(level);
@@ -343,7 +344,7 @@ impl Pair {
         }
         self.departures.push(Departure { at: self.now, side, packet });
     }
-    /// How long a packet of `bits` takes through the queue; `None` if it finds it full.
+    /// Returns the time that a packet of `bits` takes through the queue; `None` if it is full.
     fn queue(&mut self, side: usize, bits: Bits) -> Option<Span> {
         let queue = if side == 1 { self.line.queue_back.or(self.line.queue) } else { self.line.queue };
         let Some((rate, room)) = queue else { return Some(Span::ZERO) };
@@ -377,7 +378,7 @@ impl Pair {
     pub fn host(&self, side: usize, flow: FlowId) -> &Host {
         &self.hosts[&(side, flow)]
     }
-    /// Each flow came to the end that its hosts wanted, and nothing is left at the gateways.
+    /// Checks that each flow ended as its hosts planned, and that the gateways hold nothing.
     pub fn check_ends(&self) {
         for (&flow, plan) in &self.flows {
             let [near, far] = [plan.opener, 1 - plan.opener].map(|side| self.host(side, flow));
@@ -388,14 +389,14 @@ impl Pair {
                 continue;
             }
             if plan.refuse {
-                // Who was answered early is reset.
+                // A client that was answered early is reset.
                 let told = near.refused != (near.was_reset || near.did_reset) && near.refused != near.connected;
                 assert!(told && near.over && near.connected <= plan.early, "{flow:?} {near:?} {far:?}");
                 assert!(near.did_reset || near.ended_by == Some(Reason::Refused), "{flow:?} {near:?}");
                 assert!(near.did_reset || far.over, "{flow:?} {near:?} {far:?}");
                 continue;
             }
-            // A client that was answered early and went away before the opening left.
+            // A client that was answered early and reset before the `Open` left.
             if near.did_reset && plan.early && !far.over && !far.connected {
                 assert!(near.over, "{flow:?} {near:?}");
                 continue;
@@ -415,7 +416,7 @@ impl Pair {
                     assert!(!own.was_reset, "{flow:?} was reset: {own:?}");
                     assert_eq!((own.read, own.peer_closed), (other.plan.bytes, true), "{flow:?} {own:?} {other:?}");
                 }
-                // A reset that arrived came after all that was taken before it.
+                // A reset arrived after all bytes that were consumed before it.
                 if own.was_reset && other.did_reset {
                     assert_eq!(own.written, other.consumed, "{flow:?} {own:?} {other:?}");
                 }

@@ -1,4 +1,4 @@
-//! One gateway and a script of what its peer and the local TCP do.
+//! One gateway, and a script of the events of its peer and the local TCP.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ pub const FLOW: FlowId = FlowId(2);
 /// Its window.
 pub const WINDOW: u64 = 4000;
 
-/// One gateway at 1 Gbit/s and a script of the peer: packets take no noticeable time on the line.
+/// One gateway at 1 Gbit/s and a script of the peer: packets take negligible time on the link.
 pub struct Script {
     pub gateway: Gateway,
     pub now: Time,
@@ -37,13 +37,13 @@ impl Script {
         let gateway = Gateway::new(config).unwrap();
         Script { gateway, now: Time::ZERO, next: 0, released: 0, out: Output::default() }
     }
-    /// The local side does something; the frames and actions that follow at once.
+    /// Calls for an event of the local side. Returns the frames and actions that follow at once.
     pub fn local(&mut self, call: impl FnOnce(&mut Gateway, Time, &mut Output)) -> (Vec<Frame>, Vec<Action>) {
         self.now += Span::from_ms(1);
         call(&mut self.gateway, self.now, &mut self.out);
         self.flush()
     }
-    /// The peer sends `frames` in one packet.
+    /// Delivers `frames` of the peer in one packet.
     pub fn peer(&mut self, frames: &[Frame]) -> (Vec<Frame>, Vec<Action>) {
         self.now += Span::from_ms(1);
         let packet = TpPacket { number: self.next, frames: frames.to_vec() };
@@ -69,7 +69,7 @@ impl Script {
         let frames = packets.into_iter().flat_map(|p| p.frames).filter(|f| !matches!(f, Frame::Ack(_)));
         (frames.collect(), actions)
     }
-    /// Wakes the gateway whenever it asks for it until `end`; returns all frames and actions.
+    /// Wakes the gateway at its deadlines until `end`; returns all frames and actions.
     pub fn run_until(&mut self, end: Time) -> (Vec<Frame>, Vec<Action>) {
         let mut all = NOTHING;
         while let Some((at, _)) = self.gateway.deadline().filter(|d| d.0 <= end) {
@@ -82,14 +82,14 @@ impl Script {
         self.now = self.now.max(end);
         all
     }
-    /// The peer acknowledges packets `first..=last`.
+    /// Acknowledges packets `first..=last`.
     pub fn ack(&mut self, first: u64, last: u64) -> (Vec<Frame>, Vec<Action>) {
         self.peer(&[Frame::Ack(Ack { ranges: vec![(first, last)], delay: Span::ZERO, sent: None })])
     }
     pub fn sent(&self) -> u64 {
         self.gateway.stats().packets_sent
     }
-    /// A flow that a local host opened and the peer accepted; one packet was sent and acknowledged.
+    /// Creates a flow that a local host opened and the peer accepted; one packet was sent and acknowledged.
     pub fn opened() -> Script {
         let mut script = Script::new();
         script.local(|g, now, out| g.incoming(now, FLOW, asked(), out));
@@ -98,7 +98,7 @@ impl Script {
         assert_eq!(actions, [Action::Accept { flow: FLOW }]);
         script
     }
-    /// A flow that the peer opened and the local host accepted.
+    /// Creates a flow that the peer opened and the local host accepted.
     pub fn accepted() -> Script {
         let mut script = Script::new();
         script.peer(&[open(FLOW, WINDOW)]);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cellway_gateway::{FlowId, Frame, Lease, Reason, Request, Server};
 use cellway_units::Span;
 
-/// The rest of the input; behind its end every octet is 0.
+/// The rest of the input; after its end every octet is 0.
 pub(crate) struct Input<'a>(pub(crate) &'a [u8]);
 
 impl Input<'_> {

@@ -1,9 +1,9 @@
-//! One gateway between a caller who keeps to the rules and a peer who does not.
+//! One gateway between a correct caller and a malicious peer.
 //!
-//! The input is a list of steps: what local connections do, what the peer sends (any octets that are a packet, or
-//! frames about flows that exist), which packets it acknowledges, and time. After each step all that the gateway
-//! wants done must be possible for a TCP connection in the state that it is in, all that it sends must fit its
-//! packets and the limits that it was told, and what it holds must stay within its memory.
+//! The input is a list of steps: events of local connections, frames of the peer (any octets that are a packet, or
+//! frames about flows that exist), its acknowledgements, and time. After each step all actions of the gateway must be
+//! possible for a TCP connection in its state, all frames that it sends must fit its packets and the limits that it
+//! received, and the bytes that it holds must stay within its memory.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -17,21 +17,21 @@ mod input;
 
 pub(crate) use input::Input;
 
-/// Steps of one input; more are not looked at.
+/// Steps of one input; more are ignored.
 pub(crate) const STEPS: usize = 4096;
 /// Most packets that are kept for the peer.
 const WAITING: usize = 64;
-/// Wakes at one instant that may be needed: for a packet, an acknowledgement, a loss and a probe.
+/// Most wakes that may be needed at one instant: for a packet, an acknowledgement, a loss and a probe.
 const WAKES: usize = 8;
 
-/// How a local connection stands.
+/// The state of a local connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     /// Its SYN is held.
     Held,
     Connecting,
     Open,
-    /// Refused or reset by either side: only its end is to come.
+    /// Refused or reset by either side: only its end is missing.
     Gone,
 }
 
@@ -44,11 +44,11 @@ struct Local {
     released: u64,
     room: u64,
     written: u64,
-    /// Behind the urgent byte that it was told last.
+    /// The offset after the last urgent byte that was reported.
     urgent: u64,
     closed: bool,
     shut: bool,
-    /// A reset is to come.
+    /// A reset will follow.
     ending: bool,
 }
 
@@ -66,13 +66,13 @@ pub(crate) struct World {
     /// The last packets that it has sent, encoded, the newest first: for a peer that reads them.
     pub(crate) sends: VecDeque<Vec<u8>>,
     locals: BTreeMap<FlowId, Local>,
-    /// Own packet numbers end here.
+    /// The next packet number of the gateway.
     sent: u64,
     /// The peer's next packet number.
     number: u64,
 }
 
-/// A gateway of three flows each way; two more may wait.
+/// Returns the configuration of a gateway of three flows in each direction; two more may wait.
 fn config(input: &mut Input<'_>) -> GatewayConfig {
     let choice = input.octet();
     let payload = 64 + u64::from(input.octet()) * 8;
@@ -118,7 +118,7 @@ impl World {
         let (out, sends, locals) = (Output::default(), VecDeque::new(), BTreeMap::new());
         World { gateway, now: Time::ZERO, out, sends, locals, sent: 0, number: 0 }
     }
-    /// A local host connects. The caller gives it a name that is not in use; one of the peer may collide with it.
+    /// Opens a flow for a local host. The caller uses an unused identifier; one of the peer may collide with it.
     pub(crate) fn incoming(&mut self, flow: FlowId, input: &mut Input<'_>) {
         let request = input.request();
         if self.gateway.flow_stats(flow).is_none() && !self.locals.contains_key(&flow) {
@@ -183,7 +183,7 @@ impl World {
         }
     }
 
-    /// A local connection does what one in its state can do.
+    /// Makes a local connection do something that is possible in its state.
     pub(crate) fn local(&mut self, kind: u8, input: &mut Input<'_>) {
         let (now, out, flow) = (self.now, &mut self.out, input.flow());
         let Some(local) = self.locals.get_mut(&flow) else { return };
@@ -231,9 +231,9 @@ impl World {
         panic!("{:?} is due for ever at {:?}", self.gateway.deadline(), self.now);
     }
 
-    /// Advances to `at`, where another gateway may be due instead. A wake before the deadline must then do nothing: a
-    /// caller wakes it at its deadline only, so what this wake did would have come too late. The first request for
-    /// memory is an exception: it leaves with the next call, whichever that is.
+    /// Advances to `at`, where another gateway may be due instead. A wake before the deadline must then have no effect:
+    /// a caller wakes it at its deadline only, so an effect of this wake would be late. The first request for memory is
+    /// an exception: it leaves with the next call, whichever that is.
     pub(crate) fn advance(&mut self, at: Time) {
         self.now = self.now.max(at);
         let deadline = self.gateway.deadline();
@@ -255,7 +255,7 @@ impl World {
         self.sends.clear();
     }
 
-    /// Does what the gateway wants done, and looks at what it sent and holds.
+    /// Executes the actions of the gateway, and checks the frames that it sent and the bytes that it holds.
     pub(crate) fn check(&mut self) {
         let out = std::mem::take(&mut self.out);
         for action in &out.actions {

@@ -1,8 +1,8 @@
-//! Octets as a packet: what is read can be written, and what was written is read as the same.
+//! Octets as a packet: a decoded packet can be encoded, and an encoded one is decoded as the same.
 
 use cellway_gateway::TpPacket;
 
-/// The first octet says which packet number is expected, about 2^0 to 2^61; the rest is the packet.
+/// The first octet selects the expected packet number, about 2^0 to 2^61; the rest is the packet.
 pub(crate) fn run(data: &[u8]) {
     let Some((&shift, input)) = data.split_first() else { return };
     let expected = 1u64 << (shift % 62);
@@ -17,7 +17,7 @@ pub(crate) fn run(data: &[u8]) {
         out.extend_from_slice(bytes);
     });
     assert_eq!(again.len(), packet.octets() as usize, "its length is known before it is written");
-    // Numbers may be longer than they need be: the octets may differ, the packet may not.
+    // The encoding of a number may be longer than necessary: the octets may differ, the packet must not.
     assert!(again.len() <= input.len(), "{packet:?} has grown");
     let second = TpPacket::decode(&again, expected).unwrap();
     assert_eq!(&second.packet, packet);

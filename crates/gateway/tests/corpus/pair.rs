@@ -1,8 +1,8 @@
-//! Two gateways, each with a caller that keeps to the rules. Packets between them are lost, duplicated, reordered,
-//! truncated or changed in some octets.
+//! Two gateways, each with a correct caller. Packets between them are lost, duplicated, reordered, truncated or changed
+//! in some octets.
 //!
-//! Each is checked as in `machine.rs`: no packet of the other, changed or not, makes it do what is impossible for a TCP
-//! connection, hold more than its memory, or send more than fits.
+//! Each is checked as in `machine.rs`: no packet of the other, changed or not, makes it request an action that is
+//! impossible for a TCP connection, hold more than its memory, or send more than fits.
 
 use cellway_gateway::{FlowId, Reason, Transport};
 use cellway_units::Span;

@@ -1,7 +1,7 @@
 //! The plan of one case: the two gateways, the line between them, its faults, and the hosts.
 //!
-//! A case is generated from its seed. Each part has random numbers of its own, so that the others do not change when
-//! one is left out: a case that fails is reduced by leaving out parts as long as it still fails.
+//! A case is generated from its seed. Each part has its own random numbers, so that the others do not change without
+//! it: a case that fails is reduced by leaving out parts as long as it still fails.
 
 use std::num::NonZeroU16;
 
@@ -85,8 +85,8 @@ pub(crate) enum Fault {
     Kill { at: Span, noticed: [Span; 2] },
     /// The transport of one side accepts no packets for a time.
     Full { from: Span, lasts: Span, side: usize },
-    /// Another program takes over one side from a snapshot, and both sides replace the transport after a time: packets under
-    /// way are lost.
+    /// Another program takes over one side from a snapshot, and both sides replace the transport after a time: packets
+    /// in flight are lost.
     Upgrade { at: Span, side: usize, lasts: Span },
     /// The size of the largest packet changes.
     Payload { at: Span, side: usize, octets: usize },

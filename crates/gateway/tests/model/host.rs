@@ -1,7 +1,7 @@
 //! One host of a connection and the socket of its gateway towards it. The methods check the calls of the gateway: they
 //! are the specification.
 //!
-//! The content of each byte follows from the connection, the direction and the position in it. A gateway must write the
+//! The content of each byte is a function of the connection, the direction and the offset. A gateway must write the
 //! bytes to a host from the first one on, in order, each once.
 
 use std::collections::VecDeque;
@@ -11,7 +11,7 @@ use cellway_units::{Span, Time};
 
 use super::case::HostPlan;
 
-/// Returns the octet at the position `at` of the stream that the host at `side` sends.
+/// Returns the octet at offset `at` of the stream that the host at `side` sends.
 pub(crate) fn content(flow: usize, side: usize, at: u64) -> u8 {
     let n = (flow as u64 * 2 + side as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
         ^ at.wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -25,7 +25,7 @@ pub(crate) enum Stage {
     /// The connection to the server is being set up.
     Connecting,
     Open,
-    /// Refused, or reset by either side: only its end is still to come.
+    /// Refused, or reset by either side: only its end is missing.
     Gone,
     /// The flow has ended in the gateway.
     Over,
@@ -64,7 +64,7 @@ pub(crate) struct Host {
     pub(crate) closed: bool,
     pub(crate) shut: bool,
     ending: bool,
-    /// The reason for which it has reset its connection, given up, or refused.
+    /// The reason for which it has reset its connection, timed out, or refused.
     pub(crate) gone_by: Option<Reason>,
     pub(crate) reset_by: Option<Reason>,
     pub(crate) connected_at: Option<Time>,
@@ -127,7 +127,7 @@ impl Host {
         self.released += bytes;
         assert!(bytes > 0 && self.released <= self.consumed, "released {bytes}: {self:?}");
     }
-    /// The gateway writes bytes: those of the other host, in order, and no more than there is room for.
+    /// Checks bytes that the gateway writes: those of the other host, in order, and no more than there is room for.
     pub(crate) fn write(&mut self, bytes: u64, other: &Host, confirmed: bool) {
         assert!(
             self.stage == Stage::Open && !self.shut && (1..=self.room).contains(&bytes),
@@ -143,13 +143,14 @@ impl Host {
             self.take(bytes);
         }
     }
-    /// The socket takes bytes that the gateway has written.
+    /// Makes the socket accept bytes that the gateway has written.
     pub(crate) fn take(&mut self, bytes: u64) {
         self.ring.0.drain(..(bytes as usize).min(self.ring.0.len()));
         self.taken += bytes;
         assert!(self.taken <= self.asked, "{self:?}");
     }
-    /// The gateway ends the direction to this host: the other host must have ended it, and all of its bytes be written.
+    /// Checks that the gateway may end the direction to this host: the other host must have ended it, and all of its
+    /// bytes be written.
     pub(crate) fn shutdown(&mut self, other: &Host) {
         assert!(self.stage == Stage::Open && !self.shut, "{self:?}");
         assert!(other.closed && self.asked == other.sent, "the end before the bytes: {self:?} of {other:?}");
@@ -167,8 +168,8 @@ impl Host {
         assert_eq!(self.stage, Stage::Held, "refused: {self:?}");
         (self.stage, self.reset_by) = (Stage::Gone, Some(reason));
     }
-    /// The flow ends: cleanly only if both directions have ended with all bytes; otherwise the connection must have
-    /// been refused or reset before.
+    /// Checks the end of the flow: cleanly only if both directions have ended with all bytes; otherwise the connection
+    /// must have been refused or reset before.
     pub(crate) fn end(&mut self, reason: Option<Reason>, other: Option<&Host>) {
         assert!(self.ended_by.is_none(), "ended twice: {self:?}");
         match reason {

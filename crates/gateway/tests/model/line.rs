@@ -1,4 +1,4 @@
-//! The line between the gateways.
+//! The link between the gateways.
 
 use cellway_units::{Span, Time};
 

@@ -38,15 +38,15 @@ pub(crate) fn check_reason(world: &World, side: usize, n: usize, action: &Action
         _ => {}
     }
 }
-/// Checks that a host that is reset because the other one is gone, and not for a reason from `elsewhere`, was given all
-/// bytes that were taken from the other one.
+/// Checks that a host that is reset because the other one has ended, and not for a reason from `elsewhere`, received
+/// all bytes that were consumed from the other one.
 fn check_reset(own: Option<&Host>, other: Option<&Host>, action: &Action, elsewhere: bool) {
     let (Some(own), Some(other), Action::Reset { .. }) = (own, other, action) else { return };
     if !elsewhere && own.stage == Stage::Open && other.stage == Stage::Gone && other.gone_by.is_some() {
         assert_eq!(own.asked, other.consumed, "reset before the bytes: {own:?} of {other:?}");
     }
 }
-/// Returns the way in which each connection ended for its client.
+/// Returns the outcome of each connection for its client.
 pub(crate) fn outcomes(world: &World) -> Vec<String> {
     let of = |hosts: &[Option<Host>; 2]| {
         let client = hosts[0].as_ref()?;
@@ -84,7 +84,7 @@ pub(crate) fn check_side(world: &World, side: usize) {
     }
 }
 
-/// Checks that every connection has ended as its hosts asked, and that nothing is left.
+/// Checks that every connection has ended as its hosts planned, and that nothing is left.
 pub(crate) fn check_over(world: &World) {
     for (n, hosts) in world.hosts.iter().enumerate() {
         if world.started[n].is_none() {

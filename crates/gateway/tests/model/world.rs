@@ -13,7 +13,8 @@ use super::spec;
 
 /// The interval between two ticks of a host.
 const TICK: Span = Span::from_ms(20);
-/// Most wakes that may be needed at one instant: for a packet, an acknowledgement, a loss, a probe, and openings.
+/// Most wakes that may be needed at one instant: for a packet, an acknowledgement, a loss, a probe, and timeouts of
+/// connection attempts.
 const WAKES: u32 = 64;
 /// The time for which a kernel tries to connect, longer than any client of a case waits.
 const PATIENCE: Span = Span::from_secs(40);
@@ -202,7 +203,7 @@ impl World {
             Fault::Outage { from, lasts, at } => self.line.breaks(Time::ZERO + from + lasts, at),
             Fault::Kill { .. } if self.line.is_dead => {}
             Fault::Kill { noticed, .. } => {
-                // All packets under way are lost.
+                // All packets in flight are lost.
                 self.events.retain(|_, event| !matches!(event, Event::Packet { .. }));
                 self.line.is_dead = true;
                 for side in [0, 1] {
@@ -308,11 +309,11 @@ impl World {
         let kept = self.keep(side, &decoded.packet, &octets[decoded.payload.clone()]);
         self.call(side, |gateway, now, out| gateway.receive(now, &decoded.packet, out));
         if !kept {
-            // An `Open` in the same packet may have made the gateway want the bytes.
+            // An `Open` in the same packet may have made the bytes acceptable.
             self.keep(side, &decoded.packet, &octets[decoded.payload]);
         }
     }
-    /// Stores the bytes that the gateway wants, before it writes them.
+    /// Stores the bytes that the gateway accepts, before it writes them.
     fn keep(&mut self, side: usize, packet: &TpPacket, bytes: &[u8]) -> bool {
         let Some(cellway_gateway::Frame::Data { flow, offset, .. }) = packet.frames.last() else { return true };
         let Some(wanted) = self.sides[side].gateway.wanted(*flow) else { return false };
@@ -414,7 +415,7 @@ impl World {
         match answer {
             Answer::Accept(after) => self.at(self.now + after, Event::Connect(n, None)),
             Answer::Refuse(after, reason) => self.at(self.now + after, Event::Connect(n, Some(reason))),
-            // The kernel gives up.
+            // The kernel times out.
             Answer::Never => self.at(self.now + PATIENCE, Event::Connect(n, Some(Reason::TimedOut))),
         }
     }

@@ -64,7 +64,7 @@ impl Client {
                 }
                 let (socket, _) = listener.accept().unwrap();
                 if peer(&socket).is_ok_and(|peer| peer.ip() == own) {
-                    // On a thread of its own: others wait to be accepted.
+                    // On its own thread: others wait to be accepted.
                     thread::spawn(move || {
                         received(&socket, 1, REQUEST);
                         sent(&socket, 2, REQUEST)

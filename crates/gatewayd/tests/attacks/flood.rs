@@ -1,4 +1,4 @@
-//! Forged openings from unused addresses of a client's network (RFC 4987, section 2).
+//! SYNs with forged addresses: unused ones of a client's network (RFC 4987, section 2).
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -13,14 +13,14 @@ use crate::common::world::{CLIENTS, Version, World, address, start};
 
 /// IPPROTO_RAW: packets with their IP header (raw(7), and RFC 3542, section 3).
 const RAW: i32 = 255;
-/// The openings of a flood, and those that it sends every [`TICK`]: 4,000 in a second.
+/// The SYNs of a flood; it sends 4,000 per second in steps of [`TICK`].
 const OPENINGS: u64 = 24_000;
 const TICK: Duration = Duration::from_millis(10);
 const EACH: u64 = 40;
 /// The unused hosts of the client's network.
 const HOSTS: std::ops::Range<u8> = 100..250;
 
-/// A source of forged openings to one server.
+/// A source of forged SYNs to one server.
 #[derive(Debug)]
 pub(crate) struct Flood {
     sent: Arc<AtomicU64>,
@@ -49,18 +49,18 @@ impl Flood {
         flood
     }
 
-    /// Returns true when the last opening has been sent.
+    /// Returns true when the last SYN has been sent.
     pub(crate) fn is_over(&self) -> bool {
         self.over.load(Ordering::Relaxed)
     }
 
-    /// Returns the number of openings that have left.
+    /// Returns the number of SYNs that have left.
     pub(crate) fn sent(&self) -> u64 {
         self.sent.load(Ordering::Relaxed)
     }
 }
 
-/// Returns an opening with an address and a port of its own.
+/// Returns a SYN with its own address and port.
 fn opening(version: Version, number: u64, server: SocketAddr) -> Vec<u8> {
     let hosts = u64::from(HOSTS.end - HOSTS.start);
     let host = HOSTS.start + (number % hosts) as u8;

@@ -41,13 +41,13 @@ fn rules_that_are_deleted_are_set_again() {
             let line = deletion.replace('T', "inet cellway_gateway_cellway0");
             world.near.run(move || shell(line));
             until(deletion, || pair.number(Side::Near, "/counters/rules_restored") > restored);
-            // New connections are carried.
+            // New connections are relayed.
             let opened = pair.number(Side::Near, "/counters/opened/intercepted");
             until(deletion, || pair.number(Side::Near, "/counters/opened/intercepted") > opened);
             assert!(pair.written(Side::Near).contains("deleted by somebody else"), "the log says so");
         }
         let seen = client.stop();
-        // Connections to guarded networks that are not taken are refused, as `down` says; nothing else fails.
+        // Connections to guarded networks that are not intercepted are refused, as `down` selects; nothing else fails.
         let other: Vec<&String> = seen.failed.iter().filter(|why| *why != "connect: ECONNREFUSED").collect();
         assert!(
             other.is_empty() && (seen.failed.len() as u64) < seen.requests,

@@ -1,5 +1,5 @@
-//! What all live tests of the gateway share: whether they can run here, one at a time, the network,
-//! the pair of daemons, programs in it.
+//! The shared part of all live tests of the gateway: requirements, one test at a time, the network, the pair of
+//! daemons, programs in it.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
 pub(crate) mod numbers;
@@ -17,17 +17,17 @@ use std::time::{Duration, Instant};
 
 use cellway_sys::{Reentry, Support, SysError, reenter, support};
 
-/// Set in a test that was started again alone.
+/// Set in a test that runs in a process of its own.
 const AGAIN: &str = "CELLWAY_TEST_AGAIN";
 
 static ONE: Mutex<()> = Mutex::new(());
 
-/// Waits for the other tests of this program: they all want both processors.
+/// Waits for the other tests of this program, which all need both processors.
 pub(crate) fn one_at_a_time() -> MutexGuard<'static, ()> {
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Waits until something is so. What it waits for only turns a hang into a failure.
+/// Waits for a condition. The timeout only turns a hang into a failure.
 pub(crate) fn until(what: &str, mut is: impl FnMut() -> bool) {
     let begin = Instant::now();
     while !is() {
@@ -36,13 +36,12 @@ pub(crate) fn until(what: &str, mut is: impl FnMut() -> bool) {
     }
 }
 
-/// Says on the terminal what was not tested. Not through the print macros, whose text the test harness
-/// keeps to itself.
+/// Prints to the terminal that a test was skipped. Not by the print macros, whose text the test harness captures.
 pub(crate) fn skip(why: &str) {
     std::io::stderr().write_all(format!("skipped: {why}\n").as_bytes()).unwrap();
 }
 
-/// Where `program` is, also if it is one for administrators.
+/// Returns the path of `program`, also in `sbin`.
 pub(crate) fn find(program: &str) -> Option<String> {
     let script = format!("PATH=\"$PATH:/usr/sbin:/sbin\" command -v {program}");
     let output = Command::new("sh").args(["-c", &script]).output().ok()?;
@@ -50,7 +49,7 @@ pub(crate) fn find(program: &str) -> Option<String> {
     (output.status.success() && !path.is_empty()).then_some(path)
 }
 
-/// Whether `program` is installed; says that it is not.
+/// Returns true if `program` is installed; otherwise prints a message.
 pub(crate) fn installed(program: &str) -> bool {
     let found = find(program).is_some();
     if !found {
@@ -59,7 +58,7 @@ pub(crate) fn installed(program: &str) -> bool {
     found
 }
 
-/// Whether a program can become another user here, as servers do for those who log in; says that none can.
+/// Returns true if a program can become another user here, as servers do at a login; otherwise prints a message.
 pub(crate) fn can_change_user() -> bool {
     // A user namespace made without privileges has one user (user_namespaces(7)).
     let groups = std::fs::read_to_string("/proc/self/setgroups").unwrap_or_default();
@@ -70,8 +69,8 @@ pub(crate) fn can_change_user() -> bool {
     can
 }
 
-/// Whether the test `name` can go on in this process. Where only a user namespace allows it, runs it
-/// there, in a process of its own.
+/// Returns true if the test `name` can continue in this process. If only a user namespace permits it, runs it there in
+/// another process.
 pub(crate) fn possible(name: &str) -> bool {
     if !installed("nft") {
         return false;

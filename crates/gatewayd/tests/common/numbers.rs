@@ -1,4 +1,4 @@
-//! Chance that is the same in every run.
+//! Random numbers that are the same in every run.
 
 /// Pseudo-random numbers, after splitmix64 (Steele, Lea and Flood 2014).
 #[derive(Clone, Debug)]

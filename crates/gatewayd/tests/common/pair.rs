@@ -21,15 +21,15 @@ use super::world::{CLIENTS, FAR, LINE, Version, World, address, prefix};
 /// The program under test.
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_cellway-gateway");
 
-/// How long a daemon has to come up; only turns a hang into a failure.
+/// The time until a daemon must be up; only turns a hang into a failure.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What a test asks of the pair.
+/// The options of the pair.
 #[derive(Clone, Debug)]
 pub(crate) struct Wish {
-    /// The rate of the line each way.
+    /// The rate of the link in each direction.
     pub(crate) rate: &'static str,
-    /// The rate towards the near gateway, if it is another.
+    /// The rate towards the near gateway, if it differs.
     pub(crate) back: Option<&'static str>,
     /// Lines of `[limits]`, of both.
     pub(crate) limits: String,
@@ -39,15 +39,15 @@ pub(crate) struct Wish {
     pub(crate) control: String,
     /// The value of `down` in `[[peer]]`, of both.
     pub(crate) down: &'static str,
-    /// The networks to which the far gateway lets its peer connect; the near one takes connections to [`FAR`].
+    /// The networks to which the far gateway lets its peer connect; the near one intercepts connections to [`FAR`].
     pub(crate) allowed: Vec<u8>,
-    /// Words before the command of each daemon, as `env` and its arguments.
+    /// The words before the command of each daemon, such as `env` and its arguments.
     pub(crate) before: Vec<String>,
-    /// The user to whom keys and configuration belong; none: ourselves. He may run the program.
+    /// The owner of keys and configuration; none: the current user. The owner may run the program.
     pub(crate) owner: Option<u32>,
-    /// What is between the gateways.
+    /// The version of IP between the gateways.
     pub(crate) line: Version,
-    /// Only the near one dials, this address, and it listens nowhere. Else both listen and dial.
+    /// Only the near one dials, this address, and it does not listen. Else both listen and dial.
     pub(crate) through: Option<SocketAddr>,
 }
 
@@ -70,13 +70,13 @@ impl Default for Wish {
 }
 
 impl Wish {
-    /// The defaults, with a value of `transport` in `[[peer]]`, of both.
+    /// Returns the defaults, with a value of `transport` in `[[peer]]`, of both.
     pub(crate) fn over(transport: &str) -> Wish {
         Wish { peer: format!("transport = \"{transport}\""), ..Wish::default() }
     }
 }
 
-/// Which of the two.
+/// One of the two gateways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Side {
     Near,
@@ -107,17 +107,17 @@ impl Side {
         }
     }
 
-    /// Where it listens.
+    /// Returns the address of its listener.
     pub(crate) fn address(self, line: Version) -> SocketAddr {
         (address(line, LINE, if self == Side::Near { 1 } else { 2 }), 4433).into()
     }
 
-    /// The networks behind it, for its peer.
+    /// Returns the networks behind it, for its peer.
     fn prefixes(self) -> String {
         Side::list(if self == Side::Near { &[CLIENTS] } else { &FAR })
     }
 
-    /// The networks behind it, to which it connects.
+    /// Returns the networks behind it, to which it connects.
     fn local(self, wish: &Wish) -> String {
         Side::list(if self == Side::Near { &[CLIENTS] } else { &wish.allowed })
     }
@@ -130,7 +130,7 @@ impl Side {
     }
 }
 
-/// The two daemons. Dropped while a test fails, it shows what they wrote.
+/// The two daemons. If it is dropped while a test fails, it prints their logs.
 #[derive(Debug)]
 pub(crate) struct Pair<'a> {
     world: &'a World,
@@ -141,7 +141,7 @@ pub(crate) struct Pair<'a> {
 }
 
 impl<'a> Pair<'a> {
-    /// Makes keys, applies the rules, starts both, and waits until each says the other is up.
+    /// Makes keys, applies the rules, starts both, and waits until each reports the other as up.
     pub(crate) fn start(world: &'a World, wish: &Wish) -> Pair<'a> {
         let folder = tempfile::tempdir().unwrap();
         let mut keygen = Command::new(PROGRAM);
@@ -163,7 +163,8 @@ impl<'a> Pair<'a> {
         pair
     }
 
-    /// Gives everything in the folder to another user, the program too: he may not look where that was built.
+    /// Changes the owner of everything in the folder, including the program: another user may have no access to the
+    /// build folder.
     fn give(&mut self, owner: u32) {
         let program = self.folder.path().join("cellway-gateway");
         fs::copy(PROGRAM, &program).unwrap();
@@ -184,7 +185,7 @@ impl<'a> Pair<'a> {
         self.daemons.push((side, child));
     }
 
-    /// Waits until each says that the other is up.
+    /// Waits until each reports the other as up.
     pub(crate) fn wait_until_up(&mut self) {
         let start = Instant::now();
         for side in Side::BOTH {
@@ -198,7 +199,7 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// What `status --json` says; none if it does not answer.
+    /// Returns the output of `status --json`; `None` if it does not answer.
     pub(crate) fn status(&self, side: Side) -> Option<Value> {
         let socket = self.socket(side);
         let output = side.namespace(self.world).run(move || {
@@ -219,7 +220,8 @@ impl<'a> Pair<'a> {
             .run(move || Command::new(PROGRAM).args([command, "--socket"]).arg(socket).output().unwrap())
     }
 
-    /// A number of `status`, by its path, as `/counters/opened/intercepted`. What was never counted is not there.
+    /// Returns a number of `status`, by its path, as `/counters/opened/intercepted`. Counters without a count are
+    /// absent.
     pub(crate) fn number(&self, side: Side, path: &str) -> u64 {
         let status = self.status(side).unwrap();
         match status.pointer(path).and_then(Value::as_u64) {
@@ -234,12 +236,12 @@ impl<'a> Pair<'a> {
         self.daemon(side).signal(signal).unwrap();
     }
 
-    /// The process of one daemon.
+    /// Returns the process of one daemon.
     pub(crate) fn daemon(&self, side: Side) -> &Child {
         &self.daemons.iter().find(|(which, _)| *which == side).unwrap().1
     }
 
-    /// Ends one daemon in order.
+    /// Ends one daemon cleanly.
     pub(crate) fn end(&mut self, side: Side) {
         let at = self.daemons.iter().position(|(which, _)| *which == side).unwrap();
         let (_, mut daemon) = self.daemons.remove(at);
@@ -247,7 +249,7 @@ impl<'a> Pair<'a> {
         assert!(status.success(), "the {} gateway ended with {status}", side.name());
     }
 
-    /// Waits until one daemon has ended by itself, in order.
+    /// Waits until one daemon has ended by itself, cleanly.
     pub(crate) fn wait(&mut self, side: Side) {
         let at = self.daemons.iter().position(|(which, _)| *which == side).unwrap();
         let (_, mut daemon) = self.daemons.remove(at);
@@ -260,7 +262,7 @@ impl<'a> Pair<'a> {
         assert!(status.success(), "the {} gateway ended with {status}", side.name());
     }
 
-    /// Takes one daemon away at once.
+    /// Kills one daemon.
     pub(crate) fn kill(&mut self, side: Side) {
         let at = self.daemons.iter().position(|(which, _)| *which == side).unwrap();
         let (_, mut daemon) = self.daemons.remove(at);
@@ -268,18 +270,18 @@ impl<'a> Pair<'a> {
         daemon.wait().unwrap();
     }
 
-    /// Resident memory of a daemon without the pages of its program (`RssAnon`), in bytes: those become resident when their code
-    /// first runs, whatever connections take.
+    /// Returns the resident memory of a daemon without the pages of its program (`RssAnon`), in bytes: those become
+    /// resident when their code first runs, independently of connections.
     pub(crate) fn memory(&self, side: Side) -> u64 {
         self.of_process(side, "RssAnon:")
     }
 
-    /// The peak of a daemon's resident memory (`VmHWM`), in bytes.
+    /// Returns the peak of a daemon's resident memory (`VmHWM`), in bytes.
     pub(crate) fn peak_memory(&self, side: Side) -> u64 {
         self.of_process(side, "VmHWM:")
     }
 
-    /// A field of `/proc/PID/status`, in bytes: proc_pid_status(5).
+    /// Returns a field of `/proc/PID/status`, in bytes: proc_pid_status(5).
     fn of_process(&self, side: Side, field: &str) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.daemon(side).id())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix(field)).unwrap();
@@ -293,7 +295,7 @@ impl<'a> Pair<'a> {
         fs::write(self.config(side), text.replace(from, to)).unwrap();
     }
 
-    /// What one daemon wrote so far.
+    /// Returns the log of one daemon so far.
     pub(crate) fn written(&self, side: Side) -> String {
         fs::read_to_string(self.log(side)).unwrap_or_default()
     }
@@ -336,7 +338,7 @@ impl<'a> Pair<'a> {
         text
     }
 
-    /// Ends both in order and takes the rules away: traffic goes direct again.
+    /// Ends both cleanly and removes the rules: traffic bypasses the gateways again.
     pub(crate) fn stop(mut self) {
         for (side, mut daemon) in self.daemons.drain(..) {
             let status = daemon.end(Duration::from_secs(10)).unwrap();

@@ -1,4 +1,4 @@
-//! Programs that people use, where they are installed, and a file server whose every octet is known.
+//! Real programs, if they are installed, and a file server whose every octet is known.
 
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read, Seek, Write};
@@ -14,13 +14,13 @@ use socket2::Socket;
 use super::tcp::{listen, octet, send, socket};
 use super::world::start;
 
-/// How long a program has until it serves; only turns a hang into a failure.
+/// The time until a program must serve; only turns a hang into a failure.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How long one may run that ends by itself; the same.
+/// The time until a program must end; the same.
 const END: Duration = Duration::from_secs(120);
 
 /// A file server (HTTP/1.0, RFC 1945) at `at` that ends with its namespace. `/SEED/SIZE` is the stream SEED of SIZE
-/// octets; `/SEED/SIZE/open` the same without a length, whose end is told by the end of the connection alone.
+/// octets; `/SEED/SIZE/open` the same without a length, whose end is that of the connection.
 pub(crate) fn serve_files(namespace: &Namespace, at: IpAddr) -> SocketAddr {
     let (listener, at) = namespace.run(move || listen((at, 0).into(), 1_024));
     start(namespace, move || {
@@ -32,7 +32,7 @@ pub(crate) fn serve_files(namespace: &Namespace, at: IpAddr) -> SocketAddr {
     at
 }
 
-/// Serves one request; none if it is not understood.
+/// Serves one request; `None` if it is malformed.
 fn serve_file(socket: &Socket) -> Option<()> {
     let mut lines = BufReader::new(socket).lines();
     let request = lines.next()?.ok()?;
@@ -46,17 +46,17 @@ fn serve_file(socket: &Socket) -> Option<()> {
     }
     let mut writer = socket;
     writer.write_all(format!("{head}\r\n").as_bytes()).ok()?;
-    // Who reads slowly may: a write waits as long as it takes.
+    // A slow reader is permitted: a write waits as long as it takes.
     socket.set_write_timeout(None).ok()?;
     send(socket, seed, size).1.ok()
 }
 
-/// The address of a file of [`serve_files`].
+/// Returns the URL of a file of [`serve_files`].
 pub(crate) fn file(at: SocketAddr, seed: u64, size: u64) -> String {
     format!("http://{at}/{seed}/{size}")
 }
 
-/// Whether a file on disk is the stream `seed` of `size` octets.
+/// Returns true if a file on disk is the stream `seed` of `size` octets.
 pub(crate) fn is_whole(path: &Path, seed: u64, size: u64) -> bool {
     let Ok(content) = std::fs::read(path) else { return false };
     content.len() as u64 == size && (0..).zip(content).all(|(index, value)| octet(seed, index) == value)
@@ -70,7 +70,7 @@ pub(crate) fn curl<'a>(namespace: &Namespace, arguments: impl IntoIterator<Item 
     namespace.spawn(command, Group::Own).unwrap()
 }
 
-/// Waits for a program and gives its exit code (none if a signal ended it) and what it complained of.
+/// Waits for a program. Returns its exit code (`None` if a signal ended it) and its error output.
 pub(crate) fn ended(mut child: Child) -> (Option<i32>, String) {
     let mut complaint = String::new();
     if let Some(mut stderr) = child.take_stderr() {
@@ -79,7 +79,7 @@ pub(crate) fn ended(mut child: Child) -> (Option<i32>, String) {
     (child.wait().unwrap().code(), complaint)
 }
 
-/// What a program left that ended by itself.
+/// The result of a program that ended by itself.
 #[derive(Debug)]
 pub(crate) struct Finished {
     /// None if a signal ended it.
@@ -91,7 +91,7 @@ pub(crate) struct Finished {
 /// Runs a program in `namespace` until it has ended, which it must.
 pub(crate) fn finish(namespace: &Namespace, mut command: Command) -> Finished {
     let name = command.get_program().to_string_lossy().into_owned();
-    // Files, not pipes: what a program has started may outlive it and hold a pipe open.
+    // Files, not pipes: children of the program may outlive it and hold a pipe open.
     let mut files = [(); 2].map(|()| tempfile::tempfile().unwrap());
     command.stdin(Stdio::null()).stdout(files[0].try_clone().unwrap()).stderr(files[1].try_clone().unwrap());
     let mut child = namespace.spawn(command, Group::Own).unwrap();
@@ -129,7 +129,7 @@ pub(crate) fn iperf3_server(namespace: &Namespace, at: SocketAddr) -> Child {
     serving(namespace, command, at)
 }
 
-/// What `iperf3 --client --json` reports; `arguments` such as `--reverse`.
+/// Returns the report of `iperf3 --client --json`; `arguments` such as `--reverse`.
 pub(crate) fn iperf3(namespace: &Namespace, to: SocketAddr, arguments: &[&str]) -> serde_json::Value {
     let mut command = Command::new("iperf3");
     command.args(["--client", &to.ip().to_string(), "--port", &to.port().to_string(), "--json"]).args(arguments);

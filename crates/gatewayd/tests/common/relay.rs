@@ -1,7 +1,7 @@
-//! A bad line: a relay for UDP datagrams in the middle of the line, as a NAT stands there.
+//! A bad path: a relay for UDP datagrams in the middle of the path, like a NAT.
 //!
-//! The near gateway dials the relay, which sends on to the far one from a socket of its own. What becomes of a
-//! datagram is drawn from a seed; only when it comes depends on the run.
+//! The near gateway dials the relay, which forwards to the far one from its own socket. The fate of a datagram is drawn
+//! from a seed; only its timing depends on the run.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -18,32 +18,32 @@ use super::numbers::Numbers;
 use super::pair::Side;
 use super::world::{LINE, LINE_BEYOND, Version, World, address, start};
 
-/// Octets that may wait in each socket: a bad line loses by lot, not because this thread is late.
+/// Octets that may wait in each socket: losses are random, and not because this thread is late.
 const BUFFER: usize = 8 << 20;
-/// How often it looks for what it was told.
+/// The interval of checks for new settings.
 const LOOK: Duration = Duration::from_millis(10);
-/// How long a datagram that is overtaken is late: this and up to twice as much.
+/// The delay of a datagram that is overtaken: this and up to twice as much.
 const LATE: Duration = Duration::from_millis(2);
 
-/// The addresses from which the far gateway sees the near one, at first the first.
+/// The addresses of the near gateway in the view of the far one, at first the first.
 pub(crate) const HOSTS: [u8; 2] = [3, 4];
 
-/// What befalls the datagrams towards one gateway.
+/// The impairments of the datagrams towards one gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ills {
-    /// Of a thousand, so many are lost.
+    /// Lost datagrams per thousand.
     pub(crate) lost: u64,
-    /// Of a thousand, so many are overtaken by those that come after.
+    /// Datagrams per thousand that later ones overtake.
     pub(crate) late: u64,
-    /// Of a thousand, so many arrive twice.
+    /// Duplicated datagrams per thousand.
     pub(crate) twice: u64,
-    /// Each takes so long.
+    /// The delay of each.
     pub(crate) delay: Duration,
     /// The rate in octets per second, and the longest that a packet waits for its turn.
     pub(crate) carries: Option<(u64, Duration)>,
-    /// IP packets of more octets vanish.
+    /// Larger IP packets (octets) are lost.
     pub(crate) most: usize,
-    /// All vanish.
+    /// All are lost.
     pub(crate) silent: bool,
 }
 
@@ -52,7 +52,7 @@ impl Ills {
         Ills { lost: 0, late: 0, twice: 0, delay: Duration::ZERO, carries: None, most: usize::MAX, silent: false };
 }
 
-/// What has become of datagrams.
+/// Counts of the fates of datagrams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) carried: u64,
@@ -61,7 +61,7 @@ pub(crate) struct Counts {
     pub(crate) twice: u64,
     pub(crate) too_large: u64,
     pub(crate) silenced: u64,
-    /// Those that found the queue full.
+    /// Datagrams that found the queue full.
     pub(crate) crowded: u64,
     /// The largest IP packet that was carried (octets).
     pub(crate) largest: usize,
@@ -72,9 +72,9 @@ struct State {
     /// Towards the near gateway, towards the far one.
     ills: [Ills; 2],
     counts: [Counts; 2],
-    /// What is sent to the far one from now on comes from a new port of this address.
+    /// The next datagrams to the far one leave from a new port of this address.
     rebind: Option<IpAddr>,
-    /// Where datagrams to the far gateway come from.
+    /// The source address of datagrams to the far gateway.
     from: SocketAddr,
     stop: bool,
 }
@@ -88,7 +88,7 @@ pub(crate) struct Relay {
 }
 
 impl Relay {
-    /// Between the gateways of a network that has a middle, over the version of IP, without ills.
+    /// Starts it between the gateways of a network with a middle, over this version of IP, without impairments.
     pub(crate) fn start(world: &World, version: Version, seed: u64) -> Relay {
         let middle = world.middle.as_ref().unwrap();
         let end = if version == Version::V4 { "/24 dev far" } else { "/64 dev far nodad" };
@@ -119,7 +119,7 @@ impl Relay {
         (address(version, LINE, 3), 4433).into()
     }
 
-    /// Where the near gateway dials.
+    /// Returns the address that the near gateway dials.
     pub(crate) fn door(&self) -> SocketAddr {
         Relay::door_of(self.version)
     }
@@ -128,23 +128,23 @@ impl Relay {
         self.state.lock().unwrap()
     }
 
-    /// From now on, for datagrams towards a gateway.
+    /// Sets the impairments of datagrams towards a gateway.
     pub(crate) fn set(&self, toward: Side, ills: Ills) {
         self.state().ills[toward as usize] = ills;
     }
 
-    /// From now on, both ways.
+    /// Sets the impairments of both directions.
     pub(crate) fn set_both(&self, ills: Ills) {
         self.state().ills = [ills; 2];
     }
 
-    /// What has become of datagrams towards a gateway.
+    /// Returns the counts of datagrams towards a gateway.
     pub(crate) fn counts(&self, toward: Side) -> Counts {
         self.state().counts[toward as usize]
     }
 
-    /// Forgets where the near gateway's datagrams came from: the far one sees them from another port, of host `host`
-    /// (of [`HOSTS`]), and what it sends to the old one vanishes. Returns where they come from now.
+    /// Changes the binding of the near gateway: the far one gets its datagrams from another port, of host `host` (of
+    /// [`HOSTS`]), and those that it sends to the old one are lost. Returns the new source address.
     pub(crate) fn rebind(&self, host: u8) -> SocketAddr {
         let ip = address(self.version, LINE_BEYOND, host);
         let before = self.state().from;
@@ -164,7 +164,7 @@ impl Drop for Relay {
             state.stop = true;
         }
         if let Some(thread) = self.thread.take() {
-            // What went wrong there has failed the test already: nothing came through.
+            // A failure there has failed the test already: nothing passed.
             let _ = thread.join();
         }
     }
@@ -177,22 +177,22 @@ fn socket(at: SocketAddr) -> UdpSocket {
     socket
 }
 
-/// A datagram that waits: when it goes on, its turn among those of one instant, towards whom, its octets.
+/// A datagram that waits: its time, its turn at that time, its direction, its octets.
 type Waiting = Reverse<(Instant, u64, Side, Vec<u8>)>;
 
-/// What the thread has.
+/// The state of the thread.
 struct Line {
     /// Octets of IP and UDP.
     headers: usize,
     /// The near gateway's end, and the far one's.
     door: UdpSocket,
     onward: UdpSocket,
-    /// Open, so that nobody is told that they are in use no more, and never read.
+    /// Kept open, so that no ICMP error reports them as closed, and never read.
     forgotten: Vec<UdpSocket>,
     near: Option<SocketAddr>,
     far: SocketAddr,
     waiting: BinaryHeap<Waiting>,
-    /// When the line has carried what waits for its turn, each way.
+    /// The time at which the link is free, in each direction.
     free: [Instant; 2],
     count: u64,
     numbers: Numbers,
@@ -220,12 +220,12 @@ impl Line {
         }
     }
 
-    /// Reads what is there towards `toward`, and decides what becomes of it.
+    /// Reads datagrams towards `toward`, and decides their fates.
     fn take(&mut self, toward: Side, state: &mut State, buffer: &mut [u8]) {
         let ills = state.ills[toward as usize];
         let counts = &mut state.counts[toward as usize];
         let now = Instant::now();
-        // No more at once than leaves the other direction its time.
+        // Bounded, so that the other direction is served in time.
         for _ in 0..64 {
             let socket = if toward == Side::Far { &self.door } else { &self.onward };
             let Ok((octets, from)) = socket.recv_from(buffer) else { return };
@@ -233,7 +233,7 @@ impl Line {
                 self.near = Some(from);
             }
             let length = octets + self.headers;
-            // Drawn for each, so that what befalls one does not hang on what befell others.
+            // Drawn for each, so that its fate does not depend on those of others.
             let [lost, late, twice] = [ills.lost, ills.late, ills.twice].map(|of| self.numbers.below(1_000) < of);
             let more = LATE + LATE.mul_f64(self.numbers.below(1_000) as f64 / 1_000.0);
             let turn = match ills.carries {
@@ -270,12 +270,12 @@ impl Line {
         }
     }
 
-    /// Sends what is due.
+    /// Sends datagrams that are due.
     fn give(&mut self) {
         let now = Instant::now();
         while self.waiting.peek().is_some_and(|Reverse(first)| first.0 <= now) {
             let Some(Reverse((_, _, toward, octets))) = self.waiting.pop() else { return };
-            // What a kernel does not take is lost, as on any line.
+            // A datagram that the kernel refuses is lost, as on any link.
             let _ = match (toward, self.near) {
                 (Side::Far, _) => self.onward.send_to(&octets, self.far),
                 (Side::Near, Some(near)) => self.door.send_to(&octets, near),

@@ -1,4 +1,4 @@
-//! What hosts do with TCP, and what they see, in words.
+//! Actions of hosts with TCP, and their results as text.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::mem::MaybeUninit;
@@ -10,10 +10,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use socket2::{Domain, Protocol, Socket, Type};
 
-/// How long a host waits for anything: only turns a hang into a difference.
+/// The timeout of a host; only turns a hang into a difference.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A TCP socket for the version of `address`; no call on it waits for ever.
+/// Opens a TCP socket for the version of `address`; all calls on it have a timeout.
 pub(crate) fn socket(address: IpAddr) -> Socket {
     let domain = if address.is_ipv4() { Domain::IPV4 } else { Domain::IPV6 };
     let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP)).unwrap();
@@ -22,7 +22,7 @@ pub(crate) fn socket(address: IpAddr) -> Socket {
     socket
 }
 
-/// A listener on `address`, and where it listens.
+/// Opens a listener on `address`. Returns it with its address.
 pub(crate) fn listen(address: SocketAddr, backlog: i32) -> (Socket, SocketAddr) {
     let socket = socket(address.ip());
     socket.set_reuse_address(true).unwrap();
@@ -32,7 +32,7 @@ pub(crate) fn listen(address: SocketAddr, backlog: i32) -> (Socket, SocketAddr) 
     (socket, at)
 }
 
-/// The next connection.
+/// Returns the next connection.
 pub(crate) fn accept(listener: &Socket) -> io::Result<Socket> {
     if !ready(listener, PollFlags::IN, PATIENCE) {
         return Err(ErrorKind::TimedOut.into());
@@ -53,13 +53,13 @@ pub(crate) fn peer(socket: &Socket) -> io::Result<SocketAddr> {
     socket.peer_addr().map(|address| address.as_socket().unwrap())
 }
 
-/// Whether one of `wanted` (or an error or an end) comes within `time`.
+/// Returns true if one of `wanted` (or an error or an end) occurs within `time`.
 pub(crate) fn ready(socket: &impl AsFd, wanted: PollFlags, time: Duration) -> bool {
     let time = Timespec::try_from(time).unwrap();
     poll(&mut [PollFd::from_borrowed_fd(socket.as_fd(), wanted)], Some(&time)).unwrap() > 0
 }
 
-/// Waits until the connection failed, and says how.
+/// Waits until the connection fails. Returns the error.
 pub(crate) fn failure(socket: &Socket) -> String {
     let time = Timespec::try_from(PATIENCE).unwrap();
     let mut poll_fd = [PollFd::from_borrowed_fd(socket.as_fd(), PollFlags::empty())];
@@ -72,9 +72,9 @@ pub(crate) fn failure(socket: &Socket) -> String {
     }
 }
 
-/// The name of an error.
+/// Returns the name of an error.
 pub(crate) fn errno(error: &io::Error) -> String {
-    // A call that gave up after PATIENCE; a kernel's time-out has a number.
+    // A call that timed out after PATIENCE; a kernel's timeout has a number.
     if error.raw_os_error().is_none() && error.kind() == ErrorKind::TimedOut {
         return "nothing".into();
     }
@@ -98,7 +98,7 @@ pub(crate) fn errno(error: &io::Error) -> String {
     name.into()
 }
 
-/// "ok" or the name of the error.
+/// Returns "ok" or the name of the error.
 pub(crate) fn outcome<T>(result: &io::Result<T>) -> String {
     match result {
         Ok(_) => "ok".into(),
@@ -106,13 +106,13 @@ pub(crate) fn outcome<T>(result: &io::Result<T>) -> String {
     }
 }
 
-/// Octet `index` of a stream that `seed` names. No power of two is a period of it.
+/// Returns octet `index` of the stream `seed`. No power of two is a period of it.
 pub(crate) fn octet(seed: u64, index: u64) -> u8 {
     let mixed = (index + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ seed.wrapping_mul(0xd6e8_feb8_6659_fd93);
     (mixed ^ (mixed >> 29)).to_le_bytes()[4]
 }
 
-/// Sends `count` octets of the stream `seed`; says how many were taken and what stopped it.
+/// Sends `count` octets of the stream `seed`. Returns the number that was accepted and the result.
 pub(crate) fn send(mut socket: &Socket, seed: u64, count: u64) -> (u64, io::Result<()>) {
     let (mut sent, mut buffer) = (0, vec![0; 65536]);
     while sent < count {
@@ -135,7 +135,7 @@ pub(crate) fn send(mut socket: &Socket, seed: u64, count: u64) -> (u64, io::Resu
     (sent, Ok(()))
 }
 
-/// As [`send`], in words.
+/// Sends like [`send`]. Returns the result as text.
 pub(crate) fn sent(socket: &Socket, seed: u64, count: u64) -> String {
     match send(socket, seed, count) {
         (_, Ok(())) => format!("send: {count} B"),
@@ -143,7 +143,8 @@ pub(crate) fn sent(socket: &Socket, seed: u64, count: u64) -> String {
     }
 }
 
-/// Sends octets of the stream `seed` until there has been no room for them for a second; says what stopped it.
+/// Sends octets of the stream `seed` until there has been no room for them for a second. Returns the reason for the
+/// end.
 pub(crate) fn filled(mut socket: &Socket, seed: u64) -> String {
     socket.set_nonblocking(true).unwrap();
     let mut sent = 0;
@@ -189,10 +190,10 @@ pub(crate) fn received(mut socket: &Socket, seed: u64, most: u64) -> String {
     }
 }
 
-/// All until the end.
+/// No limit: all octets until the end.
 pub(crate) const ALL: u64 = u64::MAX;
 
-/// Waits until `count` octets have come, without taking them; false if they do not.
+/// Waits until `count` octets have arrived, without reading them; false if they do not arrive.
 pub(crate) fn waiting(socket: &Socket, count: usize) -> bool {
     let mut buffer = vec![MaybeUninit::uninit(); count];
     for _ in 0..PATIENCE.as_millis() / 5 {

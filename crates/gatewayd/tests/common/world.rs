@@ -3,11 +3,11 @@
 //! ```text
 //! client .2 --- 10.9.1.0/24 --- .1 near .1 --- 10.9.0.0/24 --- .2 far .1 --- 10.9.2.0/24 --- .2 server
 //! ```
-//! IPv6 alike with `fd00:9:N::/64`. The gateways are plain routers until daemons run in them. Behind the
-//! far one are networks that cannot be reached, each for another reason, and behind the server, which
-//! routes as well, two more: there the complaint comes from a router that is no gateway.
+//! IPv6 alike with `fd00:9:N::/64`. The gateways are plain routers until daemons run in them. Behind the far one are
+//! networks that cannot be reached, each for another reason, and behind the server, which routes as well, two more:
+//! their ICMP errors are those of a router that is no gateway.
 //!
-//! The line can have a router in the middle ([`World::routed`]). The far gateway keeps its address.
+//! The path can have a router in the middle ([`World::routed`]). The far gateway keeps its address.
 //!
 //! ```text
 //! near .1 --- 10.9.0.0/24 --- .3 middle .3 --- 10.9.8.0/24 --- .2 (and 10.9.0.2) far
@@ -42,12 +42,12 @@ pub(crate) const PROHIBITED: u8 = 5;
 pub(crate) const NO_ROUTE_BEYOND: u8 = 6;
 /// The router behind the far gateway has a route of the type `prohibit` to it.
 pub(crate) const PROHIBITED_BEYOND: u8 = 7;
-/// The line from its middle on, if it has one.
+/// The part of the path after its middle, if it has one.
 pub(crate) const LINE_BEYOND: u8 = 8;
-/// All that are behind the far gateway.
+/// All networks behind the far gateway.
 pub(crate) const FAR: [u8; 6] = [SERVERS, NO_ROUTE, UNREACHABLE, PROHIBITED, NO_ROUTE_BEYOND, PROHIBITED_BEYOND];
 
-/// Host `host` of network `network`.
+/// Returns host `host` of network `network`.
 pub(crate) fn address(version: Version, network: u8, host: u8) -> IpAddr {
     match version {
         Version::V4 => Ipv4Addr::new(10, 9, network, host).into(),
@@ -55,7 +55,7 @@ pub(crate) fn address(version: Version, network: u8, host: u8) -> IpAddr {
     }
 }
 
-/// A network with its length.
+/// Returns a network with its length.
 pub(crate) fn prefix(version: Version, network: u8) -> String {
     let length = match version {
         Version::V4 => 24,
@@ -76,12 +76,12 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// The network, gateways being plain routers.
+    /// Creates the network, with plain routers in place of gateways.
     pub(crate) fn new() -> World {
         World::build(None)
     }
 
-    /// The same with a router in the middle of the line. What is behind that carries packets of at most `mtu` octets.
+    /// Creates it with a router in the middle of the path. The link after that carries packets of at most `mtu` octets.
     pub(crate) fn routed(mtu: u32) -> World {
         World::build(Some(mtu))
     }
@@ -90,12 +90,12 @@ impl World {
         let new = |name: &str| {
             let namespace = Namespace::new(name).unwrap();
             for (key, value) in [
-                // Every complaint is sent, none is saved up.
+                // Every ICMP error is sent, without a rate limit.
                 ("net/ipv4/icmp_ratelimit", "0"),
                 ("net/ipv6/icmp/ratelimit", "0"),
-                // A host does not remember how the last connection went.
+                // A host does not keep metrics of the last connection.
                 ("net/ipv4/tcp_no_metrics_save", "1"),
-                // As the guide asks of a gateway: a router looks for sockets after it has routed.
+                // As the guide recommends for a gateway: a router looks up sockets after it has routed.
                 ("net/ipv4/tcp_early_demux", "0"),
             ] {
                 namespace.set(key, value).unwrap();
@@ -105,7 +105,7 @@ impl World {
         let [client, near, far, server] = ["client", "near", "far", "server"].map(new);
         let world = World { client, near, middle: routed.map(|_| new("middle")), far, server };
         world.join(&world.near, "clients", 1, &world.client, "eth0", 2, CLIENTS);
-        // What leads to the clients, seen from the far gateway, and away from them, seen from the near one.
+        // The routes to the clients, from the far gateway, and away from them, from the near one.
         let (back, onward) = match (&world.middle, routed) {
             (Some(middle), Some(mtu)) => {
                 world.join(&world.near, "line", 1, middle, "near", 3, LINE);
@@ -140,7 +140,7 @@ impl World {
         world
     }
 
-    /// The ways through the middle, and the far gateway's address on the near side of it.
+    /// Adds the routes through the middle, and the far gateway's address on the near side of it.
     fn lengthen(&self, middle: &Namespace, mtu: u32) {
         middle.configure(&format!("link set dev far mtu {mtu}")).unwrap();
         self.far.configure(&format!("link set dev line mtu {mtu}")).unwrap();
@@ -158,7 +158,7 @@ impl World {
         }
     }
 
-    /// A cable between two namespaces, with addresses in `network`.
+    /// Connects two namespaces by a cable, with addresses in `network`.
     #[allow(clippy::too_many_arguments, reason = "two ends of three things each")]
     fn join(&self, a: &Namespace, device_a: &str, host_a: u8, b: &Namespace, device_b: &str, host_b: u8, network: u8) {
         let thread = b.run(|| rustix::thread::gettid().as_raw_nonzero());
@@ -167,10 +167,10 @@ impl World {
             let [v4, v6] = [Version::V4, Version::V6].map(|version| address(version, network, host));
             let mut lines = format!("link set dev {device} up\n");
             lines += &format!("address add {v4}/24 dev {device}\naddress add {v6}/64 dev {device} nodad\n");
-            // A router asks for a neighbour from its link-local address.
+            // A router resolves a neighbour from its link-local address.
             lines += &format!("address add fe80::{host}/64 dev {device} nodad\n");
             namespace.configure(&lines).unwrap();
-            // That nobody has an address is known after a third of a second.
+            // The resolution of an unused address fails after a third of a second.
             for version in ["ipv4", "ipv6"] {
                 let key = |key: &str| format!("net/{version}/neigh/{device}/{key}");
                 namespace.set(&key("mcast_solicit"), "1").unwrap();
@@ -179,13 +179,13 @@ impl World {
         }
     }
 
-    /// From now on no TCP passes the near gateway but what it carries. Held by what is returned.
+    /// Drops all TCP at the near gateway that is not relayed, as long as the result exists.
     pub(crate) fn carried_only(&self) -> Filter<'_> {
         let passes = "meta l4proto tcp iifname { clients, line } oifname { clients, line } drop";
         Filter::new(&self.near, "forward", passes)
     }
 
-    /// The network's word for an address: who has it.
+    /// Returns the name of the owner of an address.
     pub(crate) fn who(address: IpAddr) -> String {
         for version in [Version::V4, Version::V6] {
             for (network, host, name) in [
@@ -205,16 +205,16 @@ impl World {
     }
 }
 
-/// Starts `work` on a thread of its own in `namespace`.
+/// Starts `work` on a thread in `namespace`.
 pub(crate) fn start<T: Send + 'static>(
     namespace: &Namespace,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> JoinHandle<T> {
-    // A thread begins in the namespace of the one that makes it.
+    // A thread begins in the namespace of its creator.
     namespace.run(move || thread::spawn(work))
 }
 
-/// Rules of nftables in a namespace, gone when dropped.
+/// Rules of nftables in a namespace, removed when dropped.
 #[derive(Debug)]
 pub(crate) struct Filter<'a> {
     namespace: &'a Namespace,
@@ -222,7 +222,7 @@ pub(crate) struct Filter<'a> {
 }
 
 impl<'a> Filter<'a> {
-    /// `rule` in a chain at `hook` (`input`, `output` or `forward`), in a table of its own.
+    /// Adds `rule` to a chain at `hook` (`input`, `output` or `forward`), in its own table.
     pub(crate) fn new(namespace: &'a Namespace, hook: &str, rule: &str) -> Filter<'a> {
         static NUMBERS: AtomicU64 = AtomicU64::new(0);
         let table = format!("test_{}", NUMBERS.fetch_add(1, Ordering::Relaxed));
@@ -238,7 +238,7 @@ impl Drop for Filter<'_> {
     }
 }
 
-/// Gives `text` to `nft` in a namespace.
+/// Passes `text` to `nft` in a namespace.
 pub(crate) fn nft(namespace: &Namespace, text: &str) {
     let text = text.to_owned();
     namespace.run(move || {

@@ -1,4 +1,4 @@
-//! The near gateway's address changes while bytes are under way.
+//! The near gateway's address changes while bytes are in flight.
 
 use crate::common::pair::{Pair, Side, Wish};
 use crate::common::relay::{HOSTS, Relay};
@@ -6,7 +6,7 @@ use crate::common::world::{LINE, Version, World, address};
 use crate::common::{self, until};
 use crate::load::{Load, MEGA, meet, never_down, over_both, talk, until_crossed};
 
-/// Where the far gateway sees the near one.
+/// Returns the address of the near gateway in the view of the far one.
 fn seen(pair: &Pair<'_>) -> String {
     pair.status(Side::Far).unwrap()["peers"][0]["address"].as_str().unwrap_or_default().to_owned()
 }
@@ -30,7 +30,7 @@ fn a_nat_that_forgets_harms_nothing() {
             until("the far gateway follows", || seen(&pair) == now);
         }
         load.whole();
-        // Nothing is under way: the far gateway may not know yet when it has something to say.
+        // Nothing is in flight: the far gateway learns the new address only from the next packet.
         relay.rebind(HOSTS[1]);
         talk(&[idle[1].try_clone().unwrap(), idle[0].try_clone().unwrap()]);
         never_down(&pair);
@@ -45,7 +45,7 @@ fn another_address_of_the_machine_harms_nothing() {
     }
     over_both(|line| {
         let world = World::new();
-        // What stays when the first address of a network goes.
+        // The secondary address remains when the first address of a network is removed.
         world.near.set("net/ipv4/conf/line/promote_secondaries", "1").unwrap();
         let through = Some(Side::Far.address(line));
         let pair = Pair::start(&world, &Wish { rate: "30 Mbit/s", through, line, ..Wish::default() });

@@ -1,4 +1,4 @@
-//! Lines that carry nothing for a while.
+//! Paths that carry nothing for a while.
 
 use std::net::Shutdown;
 use std::thread::{self, sleep};
@@ -32,7 +32,7 @@ fn thirty_seconds_of_silence_lose_no_connection() {
     sleep(Duration::from_secs(1));
     let before = crossed(&pair);
     sleep(Duration::from_secs(24));
-    // Who connects now goes direct at once: nothing has answered for long.
+    // A client that connects now bypasses the gateways at once: there has been no answer for long.
     let late = meet(&world, Version::V6);
     sleep(Duration::from_secs(5));
     talk(&late);
@@ -47,8 +47,8 @@ fn thirty_seconds_of_silence_lose_no_connection() {
     pair.stop();
 }
 
-/// Whether TCP can be told how long it may wait before it tries again (Linux 6.15): else it waits for up to as long as the
-/// line was silent.
+/// Returns true if the retransmission timeout of TCP can be bounded (Linux 6.15): otherwise it waits for up to the
+/// duration of the outage.
 fn waits_are_bounded() -> bool {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
     let mut numbers = release.split('.').map_while(|number| number.parse::<u32>().ok());
@@ -111,14 +111,14 @@ fn a_silence_that_is_too_long_resets_both_hosts_and_is_told() {
         assert!(seen.ends_with(" B, then ECONNRESET"), "{seen}");
     }
     let [near_half, far_half] = half.each_ref().map(failure);
-    // A host that knows of the other's end is told of a broken pipe (Linux, `tcp_reset`).
+    // A host that has received the other's FIN gets a broken pipe (Linux, `tcp_reset`).
     assert_eq!([near_half.as_str(), far_half.as_str()], ["ECONNRESET", "EPIPE"]);
     assert_eq!(idle.each_ref().map(failure), ["ECONNRESET"; 2]);
     for side in Side::BOTH {
         let status = pair.status(side).unwrap();
         let told = "nothing arrived from it for 2 s";
         assert_eq!(status["peers"][0]["up"], false, "{side:?}");
-        // The near one dials, and may say by now what came of that.
+        // The near one dials, and its reason may include the result.
         let why = status["peers"][0]["why_down"].as_str().unwrap();
         assert!(side == Side::Near && !why.is_empty() || why.contains(told), "{side:?}: {why}");
         assert!(pair.written(side).lines().any(|line| line.contains("WARN") && line.contains(told)), "{side:?}");

@@ -1,4 +1,4 @@
-//! A line that loses, reorders and duplicates.
+//! A path that loses, reorders and duplicates.
 
 use std::thread;
 use std::time::Duration;
@@ -38,7 +38,7 @@ fn losses_reordering_and_duplicates_harm_nothing() {
             }
         }
     }
-    // All kinds of connections, ended in all ways.
+    // All kinds of connections, with all kinds of ends.
     let churn = Churn::start(&world);
     thread::sleep(Duration::from_secs(5));
     let done = churn.stop();

@@ -1,4 +1,4 @@
-//! Classes between two real daemons: shares of a line by counted bytes, and a ceiling.
+//! Classes between two real daemons: shares of a link by counted bytes, and a ceiling.
 
 use std::io::{Read, Write};
 use std::net::SocketAddr;
@@ -24,10 +24,10 @@ name = \"slow\"
 ports = [\"7003-7004\"]
 ceiling = \"1 Mbit/s\"
 ";
-/// The ceiling of the third (octets in a second).
+/// The ceiling of the third (octets per second).
 const CEILING: f64 = 125_000.0;
 
-/// Sends until the connection ends, or takes what arrives.
+/// Sends until the connection ends, or reads.
 fn carry(mut socket: Socket, sends: bool) {
     let mut buffer = vec![b'x'; 1 << 16];
     if sends {
@@ -37,7 +37,7 @@ fn carry(mut socket: Socket, sends: bool) {
     while let Ok(1..) = socket.read(&mut buffer) {}
 }
 
-/// Returns what one gateway has sent of each class (octets of the line), and its uptime (s).
+/// Returns the octets on the link that one gateway has sent of each class, and its uptime (s).
 fn sent(pair: &Pair<'_>, side: Side) -> ([f64; 3], f64) {
     let status = pair.status(side).unwrap();
     let classes = status.pointer("/peers/0/classes").unwrap().as_array().unwrap();

@@ -1,4 +1,4 @@
-//! Processes that stand still, and clocks that jump.
+//! Suspended processes, and clocks that jump.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,10 +33,10 @@ fn a_daemon_that_stood_still_goes_on() {
     pair.stop();
 }
 
-/// How far the clock jumps in the end (days): further than certificates last.
+/// The last jump of the clock (days): beyond the validity of certificates.
 const AHEAD: u64 = 9_000;
 
-/// Where libfaketime (<https://github.com/wolfcw/libfaketime>) is, as the variable says or where Debian puts it.
+/// Returns the path of libfaketime (<https://github.com/wolfcw/libfaketime>), from the variable or as in Debian.
 fn faketime() -> Option<PathBuf> {
     const VARIABLE: &str = "CELLWAY_TEST_FAKETIME";
     if let Some(path) = std::env::var_os(VARIABLE) {
@@ -50,9 +50,9 @@ fn faketime() -> Option<PathBuf> {
     found
 }
 
-/// Sets the wall clock of both daemons so far from the right time. Theirs only: the monotonic one stays.
+/// Sets the wall clock of both daemons to an offset. Only theirs: the monotonic clock does not change.
 fn jump(clock: &Path, by: &str) {
-    // In place at once: a daemon may look at any instant.
+    // Replaced atomically: a daemon may read it at any instant.
     let fresh = clock.with_extension("fresh");
     fs::write(&fresh, format!("{by}\n")).unwrap();
     fs::rename(fresh, clock).unwrap();
@@ -88,7 +88,7 @@ fn a_clock_that_jumps_harms_nothing_but_certificates() {
     talk(&idle);
     talk(&meet(&world, Version::V6));
     never_down(&pair);
-    // The log shows that they believed it: it has lines of that year.
+    // The log shows that they used it: it has lines of that year.
     let days = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs() / 86_400 + AHEAD;
     let year = 1_970 + (days as f64 / 365.2425) as u64;
     let at = |line: &str| [year - 1, year, year + 1].iter().any(|year| line.starts_with(&year.to_string()));
@@ -96,7 +96,7 @@ fn a_clock_that_jumps_harms_nothing_but_certificates() {
         assert!(pair.written(side).lines().any(at), "{side:?} never wrote in {year}");
     }
 
-    // With a clock at which certificates are over, what must begin anew does not, and says why.
+    // With a clock at which certificates have expired, new handshakes fail with that reason.
     pair.kill(Side::Far);
     pair.run(Side::Far);
     until("the certificate is over", || {

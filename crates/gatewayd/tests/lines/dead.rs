@@ -1,4 +1,4 @@
-//! A far gateway that dies or is suspended: openings go another way soon, connections wait for it.
+//! A far gateway that dies or is suspended: SYNs bypass the gateways soon, connections wait for it.
 
 use std::net::SocketAddr;
 use std::thread::{self, sleep};
@@ -14,10 +14,11 @@ use crate::common::world::{Filter, SERVERS, Version, World, address};
 use crate::common::{self, until};
 use crate::load::{Load, MEGA, meet, never_down, patient, talk, until_crossed};
 
-/// What a busy machine may need for a second and some round trips; a host that sends its SYN again instead needs 3 s.
+/// The time that a busy machine may need for a second and some round trips; a host that retransmits its SYN instead
+/// needs 3 s.
 const SOON: Duration = Duration::from_millis(2_500);
 
-/// A server, and a client that connects to it; how long that took.
+/// Connects a client to a server. Returns the time that it took.
 fn connect(world: &World, version: Version) -> (Result<[Socket; 2], String>, Duration) {
     let (listener, at) = world.server.run(move || listen((address(version, SERVERS, 2), 0).into(), 1));
     let begin = Instant::now();
@@ -46,7 +47,7 @@ fn a_dead_far_gateway_holds_no_opening_and_no_new_connection() {
     let world = World::new();
     let mut pair = Pair::start(&world, &Wish { rate: "30 Mbit/s", ..Wish::default() });
     let carried = meet(&world, Version::V4);
-    // Nothing is under way, so that nobody knows of it before the opening.
+    // Nothing is in flight, so that neither gateway detects it before the SYN.
     sleep(Duration::from_millis(500));
     pair.kill(Side::Far);
     thread::scope(|scope| {
@@ -74,7 +75,7 @@ fn a_dead_far_gateway_holds_no_opening_and_no_new_connection() {
     assert_eq!(answers(&pair), 1, "that of the one that is carried");
     never_down_here(&pair);
     assert!(pair.written(Side::Near).lines().any(|line| line.contains("WARN") && line.contains("unresponsive")));
-    // The one that is carried waits.
+    // The established one waits.
     assert!(!ready(&carried[0], PollFlags::IN, Duration::ZERO));
     pair.run(Side::Far);
     assert_eq!(failure(&carried[0]), "ECONNRESET");
@@ -91,8 +92,8 @@ fn a_dead_far_gateway_holds_no_opening_and_no_new_connection() {
     pair.stop();
 }
 
-/// TCP between the gateways repeats what is lost by itself, so that an answer may take longer; and it will deliver what
-/// the far gateway was asked for, from the same port.
+/// TCP between the gateways retransmits by itself, so that an answer may take longer; and it will deliver the request
+/// to the far gateway, which uses the same port.
 #[test]
 fn over_tls_an_opening_is_released_as_well() {
     if !common::possible("dead::over_tls_an_opening_is_released_as_well") {
@@ -146,7 +147,7 @@ fn where_the_policy_is_to_refuse_openings_are_refused_soon() {
     pair.stop();
 }
 
-/// The far gateway, when it goes on, reads what it was asked in the name of a client that has gone direct since.
+/// When the far gateway continues, it reads the requests of clients that have bypassed the gateways since.
 #[test]
 fn a_suspended_far_gateway_loses_no_connection_nor_breaks_one_that_went_direct() {
     if !common::possible("dead::a_suspended_far_gateway_loses_no_connection_nor_breaks_one_that_went_direct") {
@@ -169,7 +170,7 @@ fn a_suspended_far_gateway_loses_no_connection_nor_breaks_one_that_went_direct()
     pair.signal(Side::Far, Signal::CONT);
     load.whole();
     assert!(!unresponsive(&pair));
-    // Those that went direct and that which was carried are as they were.
+    // Connections that bypassed the gateways and established ones are unaffected.
     direct.iter().chain([&idle]).for_each(talk);
     never_down(&pair);
     assert!(pair.number(Side::Near, "/counters/passed") >= 1);

@@ -1,4 +1,4 @@
-//! Packets that a gateway loses itself are counted apart from those that the line loses.
+//! Packets that a gateway loses itself are counted apart from those that the path loses.
 
 use std::net::UdpSocket;
 
@@ -20,7 +20,7 @@ fn packets_that_nobody_reads_in_time_are_lost_here_and_not_on_the_line() {
     for side in Side::BOTH {
         assert_eq!(pair.number(side, "/receive_drops"), 0, "{side:?}");
     }
-    // While it does not read, more comes than its buffer of 4 MiB holds.
+    // While it does not read, more arrives than its buffer of 4 MiB holds.
     pair.signal(Side::Far, Signal::STOP);
     let at = Side::Far.address(Version::V4);
     world.near.run(move || {

@@ -1,4 +1,4 @@
-//! A rate that is above what the line carries.
+//! A rate above the bandwidth of the path.
 
 use std::net::Shutdown;
 use std::thread;
@@ -11,7 +11,7 @@ use crate::common::world::{Version, World};
 use crate::common::{self, until};
 use crate::load::{MEGA, meet, never_down};
 
-/// Octets per second of a line of 16 Mbit/s, with a queue of a tenth of a second.
+/// Octets per second of a link of 16 Mbit/s, with a queue of a tenth of a second.
 const LINE: u64 = 2_000_000;
 const QUEUE: Duration = Duration::from_millis(100);
 const DELAY: Duration = Duration::from_millis(20);
@@ -20,7 +20,7 @@ fn fits(pair: &Pair<'_>) -> Option<f64> {
     pair.status(Side::Near).unwrap()["peers"][0]["fits"].as_f64()
 }
 
-/// A client sends for as long as `test` takes, over a line of 16 Mbit/s where the gateways are told 20.
+/// Runs a client that sends for the duration of `test`, over a link of 16 Mbit/s with gateways configured for 20.
 fn uploading(peer: &str, test: impl FnOnce(&Pair<'_>, &dyn Fn() -> Counts)) {
     let world = World::routed(1_500);
     let relay = Relay::start(&world, Version::V4, 7);
@@ -38,7 +38,7 @@ fn uploading(peer: &str, test: impl FnOnce(&Pair<'_>, &dyn Fn() -> Counts)) {
     });
     test(&pair, &|| relay.counts(Side::Far));
     for (closes, sends, reads) in ends {
-        // What still comes finds nobody, and resets the sender: all that is under way need not arrive.
+        // Later segments find no socket and reset the sender: bytes in flight need not arrive.
         closes.shutdown(Shutdown::Both).unwrap();
         reads.join().unwrap();
         drop(closes);
@@ -61,7 +61,7 @@ fn a_rate_that_is_too_high_is_reported_and_what_fits_is_sent() {
         let status = pair.status(Side::Near).unwrap();
         let [sends, rate] = ["sending_rate", "rate"].map(|key| status["peers"][0][key].as_f64().unwrap());
         assert!(rate == 20e6 && sends <= 16e6, "{sends} of {rate}");
-        // After its queue is gone, and for the 10 s of the first pause, the line carries what is sent. Without the
+        // After its queue has drained, and for the 10 s of the first pause, the path carries all packets. Without the
         // guard a fifth is lost; a relay that is not scheduled in time loses some.
         thread::sleep(Duration::from_secs(3));
         let before = counts();

@@ -1,4 +1,4 @@
-//! Hosts that read slowly, and hosts that go away with bytes pending.
+//! Hosts that read slowly, and hosts that disconnect with bytes pending.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr};
@@ -16,7 +16,7 @@ use crate::common::world::{SERVERS, Version, World, address};
 use crate::common::{self, until};
 use crate::load::{MEGA, meet, never_down, patient, talk};
 
-/// Reads a little every now and then, so that `size` octets take `time`, after a rest; how that ended.
+/// Reads in small steps, so that `size` octets take `time`, after a rest. Returns the result.
 fn slowly(mut socket: &Socket, seed: u64, size: u64, rest: Duration, time: Duration) -> String {
     let (mut piece, mut at) = (vec![0; 32 << 10], 0);
     sleep(rest);
@@ -42,7 +42,7 @@ fn who_ends_its_half_and_reads_slowly_gets_all() {
     }
     let world = World::new();
     let pair = Pair::start(&world, &Wish::default());
-    // Rests longer than a gateway lets somebody take nothing who is to be reset, and more than buffers hold.
+    // Rests longer than the patience of a gateway with a host that is to be reset, with more bytes than buffers hold.
     let (size, rest, time) = (12 * MEGA, Duration::from_secs(7), Duration::from_secs(5));
     let (mut readers, mut writers) = (Vec::new(), Vec::new());
     for version in [Version::V4, Version::V6] {
@@ -53,7 +53,7 @@ fn who_ends_its_half_and_reads_slowly_gets_all() {
             let [client, server] = ends;
             let (reader, writer) = if slow == 0 { (client, server) } else { (server, client) };
             readers.push(thread::spawn(move || slowly(&reader, 1, size, rest, time)));
-            // It sends all, and goes away at once.
+            // It sends all, and closes at once.
             writers.push(thread::spawn(move || (received(&writer, 1, ALL), sent(&writer, 1, size))));
         }
     }
@@ -67,10 +67,10 @@ fn who_ends_its_half_and_reads_slowly_gets_all() {
     pair.stop();
 }
 
-/// So many clients at once, and as many are allowed.
+/// The number of clients, and the limit of connections.
 const CLIENTS: u64 = 200;
 
-/// Small buffers fill soon.
+/// Returns a world with small buffers, which fill soon.
 fn crowd(transport: &str, limits: &str) -> (World, Wish) {
     let world = World::new();
     for namespace in [&world.client, &world.near, &world.far, &world.server] {
@@ -110,11 +110,11 @@ fn memory(pair: &Pair<'_>) -> [u64; 2] {
     Side::BOTH.map(|side| pair.memory(side))
 }
 
-/// What a process may have more than it had `before` (octets): 4 MiB of blocks for the next connections, and the
+/// The growth of a process since `before` that is permitted (octets): 4 MiB of blocks for the next connections, and the
 /// allocator's own.
 const SLACK: u64 = 12 << 20;
 
-/// Waits until neither gateway has a connection or a byte of one, and each has given back the memory that it had for them.
+/// Waits until neither gateway has a connection or a byte of one, and each has returned its memory.
 fn until_free(pair: &Pair<'_>, before: [u64; 2]) {
     for (side, before) in Side::BOTH.into_iter().zip(before) {
         until(&format!("{side:?} has nothing left"), || {
@@ -155,7 +155,7 @@ fn answers_pending(transport: &str) {
     talk(&meet(&world, Version::V4));
     let before = memory(&pair);
     let at = [Version::V4, Version::V6].map(|version| serve_files(&world.server, address(version, SERVERS, 2)));
-    // Thrice: those before must have left their places.
+    // Three times: earlier ones must have freed their slots.
     for _ in 0..3 {
         let clients: Vec<Socket> = (0..CLIENTS)
             .map(|number| {
@@ -201,7 +201,7 @@ fn requests_pending(transport: &str) {
                 let client = connect(&world, at).unwrap_or_else(|error| panic!("client {number}: {error}"));
                 let server = accept(&listener).unwrap();
                 patient(&server);
-                // As much as goes in without anybody reading, or a megabyte.
+                // As many octets as fit without a reader, or a megabyte.
                 client.set_nonblocking(true).unwrap();
                 [client, server]
             })
@@ -247,7 +247,8 @@ fn the_process_takes_no_more_than_the_memory_that_it_may_over_tls() {
     }
 }
 
-/// What hosts that read nothing leave with the gateways: windows that together are ten times the memory.
+/// Measures the memory that hosts without a reader leave at the gateways: windows that together are ten times the
+/// memory.
 fn nobody_reads(transport: &str) {
     const MEMORY: u64 = 24 << 20;
     let (world, wish) = crowd(transport, "memory = \"24 MiB\"\nwindow = \"1 MiB\"");
@@ -271,14 +272,14 @@ fn nobody_reads(transport: &str) {
         println!("{side:?}: {} B more than before", full - before);
         assert!(full - before <= MEMORY, "{side:?}: {full} B, {before} B before");
     }
-    // And it is used: nobody goes short for what is not there.
+    // And it is used: no limit applies before the memory is short.
     let held: u64 = Side::BOTH.map(|side| pair.number(side, "/peers/0/buffered_bytes")).into_iter().max().unwrap();
     assert!(held >= MEMORY / 4, "{held} B are held");
     drop(clients);
     pair.stop();
 }
 
-/// Connects to a file server, asks for more than any buffer holds, and reads a kilobyte a second.
+/// Connects to a file server, requests more than any buffer holds, and reads a kilobyte a second.
 fn crawl(world: &World, to: SocketAddr, stop: &Arc<AtomicBool>) -> JoinHandle<()> {
     let mut client = connect(world, to).unwrap();
     let stop = Arc::clone(stop);
@@ -307,8 +308,8 @@ fn what_slow_hosts_are_still_to_get_counts_when_the_peer_is_lost_over_tls() {
     }
 }
 
-/// Hosts still take what is here for them when the peer is lost, at their own pace. What that is counts against the memory
-/// that connections over the next connection to the peer may take.
+/// Hosts still read their buffered bytes when the peer is lost, at their own pace. These count against the memory of
+/// connections over the next connection to the peer.
 fn slow_hosts(transport: &str) {
     const MEMORY: u64 = 24 << 20;
     const AT_ONCE: usize = 45;

@@ -1,4 +1,4 @@
-//! A path whose round trip becomes much longer at once: what is late is not lost.
+//! A path whose round trip becomes much longer at once: late packets are not lost.
 
 use std::collections::VecDeque;
 use std::io::{Read, Write};
@@ -19,12 +19,12 @@ use crate::common::tcp::{errno, listen, ready, socket};
 use crate::common::world::{SERVERS, Version, World, address, start};
 use crate::load::{meet, never_down, patient, talk};
 
-/// The delay of the path after the jump, each way together (round trip before it: about 1 ms).
+/// The delay of the path after the jump, both directions together (round trip before it: about 1 ms).
 const DELAY: Duration = Duration::from_secs(2);
 /// Connections that begin after the jump, one every `EVERY`.
 const CONNECTIONS: u32 = 16;
 const EVERY: Duration = Duration::from_millis(300);
-/// The longest that a client may wait: the second repetition of its SYN, and a round trip, on a busy machine.
+/// The longest wait of a client: the second retransmission of its SYN, and a round trip, on a busy machine.
 const LONGEST: Duration = Duration::from_secs(7);
 
 /// A server that answers each request of four octets with the same; ends with its namespace.
@@ -42,7 +42,7 @@ fn serve(world: &World, version: Version) -> SocketAddr {
     at
 }
 
-/// Connects, and asks the server twice; returns how that went, and how long the connection took to establish.
+/// Connects, and sends the server two requests. Returns the result, and the time of the connection setup.
 fn ask(at: SocketAddr) -> (String, Duration) {
     let mut socket = socket(at.ip());
     patient(&socket);
@@ -61,8 +61,8 @@ fn ask(at: SocketAddr) -> (String, Duration) {
     ("ok".into(), took)
 }
 
-/// Makes everything that passes the middle of the line, in both directions, wait for as long as is returned (ms), until
-/// the middle ends.
+/// Delays everything that passes the middle of the path, in both directions, by the value of the result (ms), until the
+/// middle ends.
 fn delayed(world: &World) -> Arc<AtomicU64> {
     let middle = world.middle.as_ref().unwrap();
     let tun = Tun::open(middle, &TunConfig::new("delay", 65_535)).unwrap();
@@ -96,11 +96,11 @@ fn delayed(world: &World) -> Arc<AtomicU64> {
     delay
 }
 
-/// Clients connect, one every [`EVERY`], after `jump`: each must be connected and answered.
+/// Connects clients, one every [`EVERY`], after `jump`: each must be connected and answered.
 fn connect_after(world: &World, pair: Pair<'_>, jump: impl FnOnce()) {
     let carried = meet(world, Version::V4);
     let servers = [Version::V4, Version::V6].map(|version| serve(world, version));
-    // Nothing is under way.
+    // Nothing is in flight.
     sleep(Duration::from_millis(500));
     jump();
     let asked: Vec<JoinHandle<(String, Duration)>> = (0..CONNECTIONS)
@@ -112,7 +112,7 @@ fn connect_after(world: &World, pair: Pair<'_>, jump: impl FnOnce()) {
         .collect();
     let seen: Vec<(String, Duration)> = asked.into_iter().map(|asked| asked.join().unwrap()).collect();
     assert!(seen.iter().all(|(how, _)| how == "ok"), "{seen:?}");
-    // A client whose SYN is not answered in time sends it again after 1 s and 3 s.
+    // A client whose SYN is not answered in time retransmits it after 1 s and 3 s.
     assert!(seen.iter().all(|(_, took)| *took < LONGEST), "{seen:?}");
     assert!(pair.number(Side::Near, "/counters/passed") > 0, "no SYN went past the gateways");
     talk(&carried);
@@ -120,7 +120,7 @@ fn connect_after(world: &World, pair: Pair<'_>, jump: impl FnOnce()) {
     pair.stop();
 }
 
-/// The gateways' packets alone are late.
+/// Delays the packets of the gateways alone.
 fn jump(toward: &[Side]) {
     let world = World::routed(1_500);
     let relay = Relay::start(&world, Version::V4, 6);

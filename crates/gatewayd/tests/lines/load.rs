@@ -14,10 +14,10 @@ use crate::common::world::{SERVERS, Version, World, address, start};
 
 pub(crate) const MEGA: u64 = 1_000_000;
 
-/// What a host waits for octets; only turns a hang into a failure.
+/// The timeout of a host; only turns a hang into a failure.
 const PATIENCE: Duration = Duration::from_secs(80);
 
-/// Runs a test over lines of both versions of IP, at once.
+/// Runs a test over both versions of IP, at once.
 pub(crate) fn over_both(test: impl Fn(Version) + Sync) {
     thread::scope(|scope| {
         for line in [Version::V4, Version::V6] {
@@ -27,7 +27,7 @@ pub(crate) fn over_both(test: impl Fn(Version) + Sync) {
     });
 }
 
-/// Connections under way: each side sends all it has, ends its half, and reads to the end.
+/// Active connections: each side sends all its bytes, ends its half, and reads to the end.
 #[derive(Debug)]
 pub(crate) struct Load {
     size: u64,
@@ -35,7 +35,7 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// `count` connections, every second one over IPv6, of `size` octets each way.
+    /// Starts `count` connections, every second one over IPv6, of `size` octets in each direction.
     pub(crate) fn start(world: &World, count: u64, size: u64) -> Load {
         let mut ends = Vec::new();
         for (turn, version) in (0..).zip([Version::V4, Version::V6]) {
@@ -53,7 +53,7 @@ impl Load {
         Load { size, ends }
     }
 
-    /// Waits for the end of all. Each host must have got all of its octets, and then the end.
+    /// Waits for the end of all. Each host must have received all of its octets, and then the end.
     pub(crate) fn whole(self) {
         let wanted = format!("send: {0} B; recv: {0} B, then end", self.size);
         let seen = self.ends.into_iter().map(|end| end.join().unwrap());
@@ -87,7 +87,7 @@ fn both_ways(socket: Socket, own: u64, other: u64, size: u64) -> String {
     let writer = socket.try_clone().unwrap();
     let sending = thread::spawn(move || {
         let said = sent(&writer, own, size);
-        // If the connection is gone the reader says so.
+        // If the connection has ended the reader reports it.
         let _ = writer.shutdown(Shutdown::Write);
         said
     });
@@ -95,13 +95,13 @@ fn both_ways(socket: Socket, own: u64, other: u64, size: u64) -> String {
     format!("{}; {got}", sending.join().unwrap())
 }
 
-/// Lets a socket wait for longer than an outage.
+/// Sets a timeout longer than an outage.
 pub(crate) fn patient(socket: &Socket) {
     socket.set_read_timeout(Some(PATIENCE)).unwrap();
     socket.set_write_timeout(Some(PATIENCE)).unwrap();
 }
 
-/// A connection: the client's end and the server's.
+/// Returns a connection: the client's end and the server's.
 pub(crate) fn meet(world: &World, version: Version) -> [Socket; 2] {
     let (listener, at) = world.server.run(move || listen((address(version, SERVERS, 2), 0).into(), 1));
     let client = world.client.run(move || {
@@ -114,7 +114,7 @@ pub(crate) fn meet(world: &World, version: Version) -> [Socket; 2] {
     [client, server]
 }
 
-/// Says something each way over a connection, and hears it.
+/// Sends bytes in each direction of a connection, and receives them.
 pub(crate) fn talk(ends: &[Socket; 2]) {
     for (from, to) in [(0, 1), (1, 0)] {
         assert_eq!(sent(&ends[from], 9, 1_000), "send: 1000 B");
@@ -122,18 +122,18 @@ pub(crate) fn talk(ends: &[Socket; 2]) {
     }
 }
 
-/// Bytes of connections that have crossed the line so far, both ways.
+/// Returns the bytes of connections that have been relayed so far, in both directions.
 pub(crate) fn crossed(pair: &Pair<'_>) -> u64 {
     Side::BOTH.into_iter().map(|side| pair.number(side, "/peers/0/received_bytes")).sum()
 }
 
-/// Waits until so many more bytes have crossed the line.
+/// Waits until this many more bytes have been relayed.
 pub(crate) fn until_crossed(pair: &Pair<'_>, more: u64) {
     let before = crossed(pair);
     until("bytes cross the line", || crossed(pair) >= before + more);
 }
 
-/// The way between the gateways was never given up.
+/// Checks that the connection between the gateways was never lost.
 pub(crate) fn never_down(pair: &Pair<'_>) {
     for side in Side::BOTH {
         assert_eq!(pair.number(side, "/peers/0/downs"), 0, "{side:?}: {}", pair.status(side).unwrap()["peers"][0]);

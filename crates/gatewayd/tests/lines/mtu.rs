@@ -1,5 +1,5 @@
-//! Lines that carry less than the hosts' networks: packets of 1280 octets (the least that IPv6 allows, RFC 8200,
-//! section 5), and hosts that know of 1500.
+//! Paths with a smaller MTU than the hosts' networks: packets of 1280 octets (the least that IPv6 allows, RFC 8200,
+//! section 5), and hosts with 1500.
 
 use crate::common::pair::{Pair, Side, Wish};
 use crate::common::relay::{HOSTS, Ills, Relay};
@@ -13,7 +13,7 @@ const SMALL: Ills = Ills { most: 1_280, ..Ills::NONE };
 /// QUIC adds an octet of flags, at least one of a packet number, one of a frame, and 16 of the authentication tag.
 const FIRST: u64 = 1_200 - 19;
 
-/// Octets of IP and UDP.
+/// Returns the octets of IP and UDP.
 fn headers(version: Version) -> u64 {
     if version == Version::V4 { 28 } else { 48 }
 }
@@ -111,7 +111,7 @@ fn another_way_that_carries_less_is_noticed() {
         }
         let load = Load::start(&world, 6, 2 * MEGA);
         until_crossed(&pair, 3 * MEGA);
-        // What the far gateway has not sent yet is too large for where it is to go now.
+        // The packets that the far gateway has not sent yet are too large for the new path.
         relay.set_both(SMALL);
         relay.rebind(HOSTS[1]);
         load.whole();

@@ -1,4 +1,4 @@
-//! Strangers that open connections to the port for peers and send nothing, beside hosts whose connections are carried.
+//! Clients that open connections to the port for peers and send nothing, next to hosts with relayed connections.
 
 use std::io::{ErrorKind, Read};
 use std::net::SocketAddr;
@@ -24,7 +24,7 @@ fn begin(to: SocketAddr) -> Socket {
     socket
 }
 
-/// Keeps [`COUNT`] connections open, and opens each again that ends.
+/// Keeps [`COUNT`] connections open, and opens each again after its end.
 fn idle(to: SocketAddr, stop: &AtomicBool, again: &AtomicU64) {
     let mut all: Vec<Socket> = (0..COUNT).map(|_| begin(to)).collect();
     while !stop.load(Ordering::SeqCst) {
@@ -46,7 +46,7 @@ fn idle_strangers_keep_no_peer_out_and_no_client_waiting() {
     }
 }
 
-/// Over TCP, like the strangers.
+/// Over TCP, like those clients.
 #[test]
 fn idle_strangers_keep_no_peer_out_and_no_client_waiting_over_tls() {
     if common::possible("strangers::idle_strangers_keep_no_peer_out_and_no_client_waiting_over_tls") {
@@ -67,7 +67,7 @@ fn beside_strangers(transport: &str) {
         start(&world.server, move || idle(to, &stop, &again))
     };
     until("no slot is free for them", || again.load(Ordering::SeqCst) > 200);
-    // Carried connections go on, and new ones are carried.
+    // Relayed connections continue, and new ones are accepted.
     talk(&carried);
     for version in [Version::V4, Version::V6] {
         talk(&meet(&world, version));

@@ -1,4 +1,4 @@
-//! What the gateway bounds: memory for those that read slowly, the number of connections, where it connects.
+//! The limits of the gateway: memory for slow readers, the number of connections, and the permitted destinations.
 
 use std::net::SocketAddr;
 use std::thread;
@@ -32,7 +32,7 @@ fn a_slow_reader_holds_back_nobody_else_and_little_memory() {
             socket
         })
         .collect();
-    // Until nothing moves any more.
+    // Until no byte moves any more.
     let held = |pair: &Pair<'_>| pair.number(Side::Near, "/peers/0/received_bytes");
     let mut before = u64::MAX;
     while before != held(&pair) {
@@ -44,7 +44,7 @@ fn a_slow_reader_holds_back_nobody_else_and_little_memory() {
         let grown = pair.memory(side).saturating_sub(idle);
         assert!(grown < 128 << 20, "{side:?}: {grown} B more than at the start, with 64 MiB allowed for bytes");
     }
-    // Slow is not broken: all of it is there when it is read.
+    // A slow connection is intact: all bytes are there when they are read.
     let first = slow.into_iter().next().unwrap();
     let mut head = [0; 19];
     std::io::Read::read_exact(&mut &first, &mut head).unwrap();
@@ -75,7 +75,7 @@ fn what_is_over_a_limit_is_refused_and_counted() {
         thread::sleep(Duration::from_millis(50));
     }
     drop(ten);
-    // The near gateway takes what the far one does not do for it.
+    // The near gateway accepts a connection that the far one refuses.
     let outside = SocketAddr::from((address(Version::V4, NO_ROUTE, 99), 80));
     let begin = Instant::now();
     let refused = loop {

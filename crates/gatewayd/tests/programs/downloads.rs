@@ -1,4 +1,4 @@
-//! Files fetched by curl, many at once, and servers of others.
+//! Files fetched by curl, many at once, and third-party servers.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -10,7 +10,7 @@ use crate::common::tcp::octet;
 use crate::common::world::{Version, World};
 use crate::{MEGA, VERSIONS, common, server};
 
-/// Asks `curl` for `count` files of `size` octets, many at once, and looks at each octet of each.
+/// Fetches `count` files of `size` octets with `curl`, many at once, and checks each octet of each.
 pub(crate) fn download(world: &World, at: SocketAddr, count: u64, size: u64) {
     let folder = tempfile::tempdir().unwrap();
     let place = |seed: u64| folder.path().join(seed.to_string());

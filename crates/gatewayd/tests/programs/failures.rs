@@ -1,4 +1,4 @@
-//! A gateway that is killed cuts transfers and is noticed; one that is reloaded drops nothing.
+//! A killed gateway cuts transfers visibly; a reload drops nothing.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -15,7 +15,7 @@ use crate::common::world::{CLIENTS, Version, World, address, start};
 use crate::downloads::download;
 use crate::{MEGA, VERSIONS, common, connect, server};
 
-/// A gateway is killed while a file is on its way whose end only the end of the connection tells.
+/// Kills a gateway during the transfer of a file whose end is that of the connection.
 fn killed_in_the_middle(victim: Side) {
     let world = World::new();
     let mut pair = Pair::start(&world, &Wish { rate: "50 Mbit/s", peer: "outage = \"2 s\"".into(), ..Wish::default() });
@@ -25,7 +25,7 @@ fn killed_in_the_middle(victim: Side) {
     let url = format!("{}/open", file(at, 1, 200 * MEGA));
     let down = curl(&world.client, ["--output", got.to_str().unwrap(), &url]);
 
-    // The other way: what a server is sent must not look whole, either.
+    // The other direction: an upload must not seem complete, either.
     let (listener, to) = world.server.run(|| listen((server(Version::V4), 0).into(), 1));
     let up = connect(&world, to).unwrap();
     let stored = start(&world.server, move || received(&accept(&listener).unwrap(), 2, ALL));
@@ -48,7 +48,7 @@ fn killed_in_the_middle(victim: Side) {
     let (_, error) = upload.join().unwrap();
     assert_eq!(error, "ECONNRESET");
 
-    // What is asked for now goes direct: at once if the near one is dead, else when it knows.
+    // A request now bypasses the gateways: at once if the near one is dead, else when it has detected the loss.
     let begin = Instant::now();
     let (listener, to) = world.server.run(|| listen((server(Version::V4), 0).into(), 1));
     let direct = loop {
@@ -62,7 +62,7 @@ fn killed_in_the_middle(victim: Side) {
     assert_eq!(sent(&direct, 3, 1_000), "send: 1000 B");
     assert_eq!(received(&taken, 3, 1_000), "recv: 1000 B");
 
-    // And through the pair again when the other is back.
+    // And over the pair again when the other is up.
     pair.run(victim);
     pair.wait_until_up();
     let before = pair.number(Side::Near, "/counters/opened/intercepted");
@@ -89,7 +89,7 @@ fn the_far_gateway_killed_cuts_transfers_and_lets_new_ones_pass() {
     }
 }
 
-/// The end of one connection and the opening of the next reach a busy gateway together, the opening first.
+/// The end of one connection and the SYN of the next reach a busy gateway together, the SYN first.
 #[test]
 fn a_port_used_again_while_the_gateway_was_busy_is_a_new_connection() {
     if !common::possible("failures::a_port_used_again_while_the_gateway_was_busy_is_a_new_connection") {
@@ -115,7 +115,7 @@ fn a_port_used_again_while_the_gateway_was_busy_is_a_new_connection() {
         let first = begun(from);
         drop(accept(&listener).unwrap());
         assert_eq!(received(&first, 1, ALL), "recv: end");
-        // The gateway has nothing left to do with it.
+        // The gateway has finished with it.
         thread::sleep(Duration::from_millis(50));
         pair.signal(Side::Near, Signal::STOP);
         let status = format!("/proc/{}/status", pair.daemon(Side::Near).id());
@@ -123,7 +123,7 @@ fn a_port_used_again_while_the_gateway_was_busy_is_a_new_connection() {
         while !fs::read_to_string(&status).unwrap().contains("State:\tT") {
             assert!(begin.elapsed() < Duration::from_secs(20), "the daemon does not stop");
         }
-        // The device has something to tell before the socket has.
+        // The device is ready before the socket is.
         let beside = begun(other);
         drop(first);
         let again = begun(from);
@@ -164,7 +164,7 @@ fn a_reload_under_load_drops_nothing() {
             thread::sleep(Duration::from_millis(250));
         }
     });
-    // A file with a mistake changes nothing but is told of.
+    // An invalid file changes nothing and is reported.
     pair.edit(Side::Near, "rate = ", "rait = ");
     pair.signal(Side::Near, Signal::HUP);
     let begin = Instant::now();

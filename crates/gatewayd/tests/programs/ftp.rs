@@ -1,4 +1,4 @@
-//! FTP, whose data connections go either way: passive, from the client, and active, from the server's port 20.
+//! FTP, with data connections in either direction: passive, from the client, and active, from the server's port 20.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
@@ -16,13 +16,13 @@ use crate::common::world::{Version, World};
 use crate::ftp_server::{CONTROL, DATA, serve};
 use crate::{MEGA, VERSIONS, can, common, server};
 
-/// Both ways (octets), each the stream of its number.
+/// Both directions (octets), each the stream of its number.
 const DOWN: (u64, u64) = (1, 3 * MEGA);
 const UP: (u64, u64) = (2, 2 * MEGA);
-/// Data connections of a session: two lists, a file each way.
+/// Data connections of a session: two lists, a file in each direction.
 const CONNECTIONS: u64 = 4;
 
-/// What is served, and what the client has.
+/// The files of the server, and those of the client.
 #[derive(Debug)]
 struct Files {
     served: TempDir,
@@ -45,8 +45,7 @@ impl Files {
         Files { served, client }
     }
 
-    /// A session of Python's client, in words: what came and went, and who was at the other end of the data
-    /// connections.
+    /// Runs a session of Python's client. Returns its log: the transfers, and the other end of the data connections.
     fn session(&self, world: &World, version: Version, mode: &str, name: &str) -> Vec<String> {
         let name = format!("{name}-{mode}-{version:?}");
         let mut python = Command::new("python3");
@@ -73,25 +72,25 @@ impl Files {
         ];
         for other in seen["others"].as_array().unwrap() {
             let who = World::who(other[0].as_str().unwrap().parse().unwrap());
-            // A passive server chooses a port as it likes.
+            // A passive server chooses any port.
             let port = if mode == "active" { other[1].to_string() } else { "any".into() };
             words.push(format!("data: {who} address, port {port}"));
         }
         words
     }
 
-    /// Sessions in both modes, for both versions of IP.
+    /// Runs sessions in both modes, for both versions of IP.
     fn sessions(&self, world: &World, name: &str) -> Vec<String> {
         cases().flat_map(|(version, mode)| self.session(world, version, mode, name)).collect()
     }
 }
 
-/// Both modes for both versions of IP.
+/// Returns both modes for both versions of IP.
 fn cases() -> impl Iterator<Item = (Version, &'static str)> {
     VERSIONS.into_iter().flat_map(|version| ["passive", "active"].map(|mode| (version, mode)))
 }
 
-/// What the sessions must look like; `active` is the server's port in active mode.
+/// Returns the expected log; `active` is the server's port in active mode.
 fn expected(active: &str) -> Vec<String> {
     let one = |(version, mode): (Version, &str)| {
         let port = if mode == "active" { active } else { "any" };
@@ -105,13 +104,13 @@ fn expected(active: &str) -> Vec<String> {
     cases().flat_map(one).collect()
 }
 
-/// What the client sees direct and through the pair; all of the latter was carried.
+/// Compares the client's results directly and through the pair; all of the latter was relayed.
 fn compared(world: &World, files: &Files) {
     assert_eq!(files.sessions(world, "direct"), expected(&DATA.to_string()), "direct");
     let pair = Pair::start(world, &Wish::default());
     let _filter = world.carried_only();
     assert_eq!(files.sessions(world, "carried"), expected(&DATA.to_string()), "through the pair");
-    // Control, and data in passive mode; data in active mode comes from the other side.
+    // Control, and data in passive mode; data in active mode are opened by the other side.
     let versions = VERSIONS.len() as u64;
     assert_eq!(pair.number(Side::Near, "/counters/opened/intercepted"), versions * (2 + CONNECTIONS));
     assert_eq!(pair.number(Side::Far, "/counters/opened/intercepted"), versions * CONNECTIONS);
@@ -131,14 +130,14 @@ fn both_modes_are_as_without_gateways() {
     compared(&world, &files);
 }
 
-/// vsftpd for anonymous users, without any of the files that its package has.
+/// Starts vsftpd for anonymous users, without any of the files of its package.
 fn vsftpd(world: &World, files: &Files, folder: &Path) -> Child {
     let empty = folder.join("empty");
     fs::create_dir(&empty).unwrap();
     let mut config =
         "listen=NO\nlisten_ipv6=YES\nbackground=NO\nanonymous_enable=YES\nno_anon_password=YES\n".to_owned();
     config += "local_enable=NO\nwrite_enable=YES\nanon_upload_enable=YES\nconnect_from_port_20=YES\n";
-    // Any user will do that is no person's and has a home.
+    // Any system user with a home directory.
     config += "xferlog_enable=NO\nftp_username=daemon\nnopriv_user=nobody\n";
     config += &format!("anon_root={}\nsecure_chroot_dir={}\n", files.served.path().display(), empty.display());
     let path = folder.join("config");

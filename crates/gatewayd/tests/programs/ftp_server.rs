@@ -1,5 +1,5 @@
 //! A small FTP server (RFC 959) for one folder: anonymous, binary, active and passive, IPv4 and IPv6 (RFC 2428). In
-//! active mode its data connections come from port 20, as RFC 959 has it (section 3.2).
+//! active mode its data connections come from port 20, as in RFC 959, section 3.2.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -30,7 +30,7 @@ pub(crate) fn serve(namespace: &Namespace, at: IpAddr, folder: PathBuf) {
     });
 }
 
-/// Where the next data connection comes from.
+/// The endpoint of the next data connection.
 #[derive(Debug)]
 enum Data {
     None,
@@ -49,7 +49,7 @@ struct Session<'a> {
 }
 
 impl Session<'_> {
-    /// Answers commands until the client goes.
+    /// Answers commands until the client closes.
     fn run(mut self) -> io::Result<()> {
         self.reply("220 ready")?;
         for line in BufReader::new(self.control).lines() {
@@ -92,7 +92,7 @@ impl Session<'_> {
         })
     }
 
-    /// Remembers where the client listens: `a,b,c,d,high,low`, or `|2|address|port|`.
+    /// Stores the address of the client's listener: `a,b,c,d,high,low`, or `|2|address|port`.
     fn active(&mut self, argument: &str) -> String {
         let numbers: Option<Vec<u8>> = argument.split(',').map(|number| number.parse().ok()).collect();
         let extended: Vec<&str> = argument.split('|').collect();
@@ -107,7 +107,7 @@ impl Session<'_> {
         if at.is_some() { "200 done".into() } else { format!("501 no address: {argument}") }
     }
 
-    /// Announces and opens a data connection, and moves what the command asks for.
+    /// Announces and opens a data connection, and transfers the data of the command.
     fn transfer(&mut self, command: &str, argument: &str) -> io::Result<()> {
         let path = self.folder.join(argument);
         self.reply("150 opening")?;
@@ -130,7 +130,7 @@ impl Session<'_> {
     }
 }
 
-/// The files of a folder, by name or with their sizes.
+/// Returns the files of a folder, by name or with their sizes.
 fn list(folder: &Path, long: bool) -> io::Result<String> {
     let mut text = String::new();
     for entry in fs::read_dir(folder)? {

@@ -1,4 +1,4 @@
-//! Many requests at once, as from a load generator: over a new connection each, and over connections that are kept.
+//! Many requests at once, as from a load generator: over a new connection each, and over persistent connections.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::Command;
@@ -18,12 +18,12 @@ const REQUESTS: u64 = 2_000;
 const AT_ONCE: u64 = 50;
 const SIZE: u64 = 2_000;
 
-/// The document number `number`.
+/// Returns the path of document `number`.
 fn path(number: u64) -> String {
     format!("/{number}")
 }
 
-/// One for each number, none like another.
+/// Returns one document for each number, all different.
 fn documents() -> Arc<Documents> {
     let document = |number| {
         let content = (0..SIZE + number).map(|index| octet(number, index)).collect();
@@ -32,7 +32,7 @@ fn documents() -> Arc<Documents> {
     Arc::new((0..AT_ONCE).map(document).collect())
 }
 
-/// Asks for a document and gives what is answered.
+/// Requests a document and returns the answer.
 fn get(connection: &mut BufReader<Socket>, path: &str, kept: bool) -> io::Result<Vec<u8>> {
     let wish = if kept { "keep-alive" } else { "close" };
     let request = format!("GET {path} HTTP/1.1\r\nHost: server\r\nConnection: {wish}\r\n\r\n");
@@ -55,7 +55,8 @@ fn get(connection: &mut BufReader<Socket>, path: &str, kept: bool) -> io::Result
     Ok(content)
 }
 
-/// [`REQUESTS`] requests, [`AT_ONCE`] at a time, each answer compared with the document; gives how long each took.
+/// Sends [`REQUESTS`] requests, [`AT_ONCE`] at a time, and compares each answer with the document. Returns the time of
+/// each.
 fn load(world: &World, site: &Site, documents: &Arc<Documents>, kept: bool) -> Vec<Duration> {
     let at = site.at;
     let clients: Vec<_> = (0..AT_ONCE)
@@ -112,7 +113,7 @@ fn two_thousand_requests_are_answered_right() {
     pair.stop();
 }
 
-/// The number after `name` in what `ab` reports; none if it is not there.
+/// Returns the number after `name` in the report of `ab`; `None` if it is missing.
 fn reported(report: &str, name: &str) -> Option<u64> {
     let line = report.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_whitespace().find_map(|word| word.parse().ok())

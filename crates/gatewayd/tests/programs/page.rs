@@ -1,4 +1,4 @@
-//! A page with 50 resources, loaded by a browser and by curl over a few connections that are kept.
+//! A page with 50 resources, loaded by a browser and by curl over a few persistent connections.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -12,11 +12,11 @@ use crate::common::world::World;
 use crate::site::{Document, Documents, Site};
 use crate::{VERSIONS, can, common, server};
 
-/// So many images, and as many scripts.
+/// The number of images, and of scripts.
 const EACH: u64 = 25;
 const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
-/// The stream `seed`, which the script in the page sums up as this does.
+/// Returns the stream `seed`, of which the script in the page computes the same sum.
 fn octets(seed: u64, count: u64) -> Vec<u8> {
     (0..count).map(|index| octet(seed, index)).collect()
 }
@@ -25,10 +25,10 @@ fn sum(octets: &[u8]) -> u64 {
     octets.iter().fold(0, |sum, &octet| (sum * 31 + u64::from(octet)) % 65_521)
 }
 
-/// A bitmap without compression: from 480 B to 156 kB, pixels by chance; and what the page is to say of it.
+/// Returns a bitmap without compression, from 480 B to 156 kB, with random pixels, and the text of the page about it.
 fn image(number: u64) -> (Document, String) {
     let (width, height) = (8 * number, 10 + 10 * number);
-    // Rows are multiples of four octets, as they must be.
+    // Rows must be multiples of four octets.
     let pixels = octets(number, width * height * 3);
     let said = format!("image {number}: {width}x{height}, {}", sum(&pixels));
     let [width, height] = [width, height].map(|length| i32::try_from(length).unwrap());
@@ -50,7 +50,7 @@ fn image(number: u64) -> (Document, String) {
     (Document { kind: "image/bmp", content }, said)
 }
 
-/// A script with a text of 300 B to 188 kB.
+/// Returns a script with a text of 300 B to 188 kB.
 fn script(number: u64) -> (Document, String) {
     let letters: Vec<u8> = octets(EACH + number, 300 * number * number).iter().map(|octet| b'a' + octet % 26).collect();
     let said = format!("script {number}: {} B, {}", letters.len(), sum(&letters));
@@ -58,7 +58,7 @@ fn script(number: u64) -> (Document, String) {
     (Document { kind: "text/javascript", content }, said)
 }
 
-/// The page and its resources, and what the page is to say of them.
+/// Returns the page and its resources, and the expected text of the page.
 fn page() -> (Arc<Documents>, String) {
     let (mut documents, mut resources, mut said) = (Documents::new(), String::new(), Vec::new());
     for number in 1..=EACH {
@@ -96,7 +96,7 @@ fn a_browser_gets_all_of_a_page_with_fifty_resources() {
         let before = pair.number(Side::Near, "/counters/opened/intercepted");
         let folder = tempfile::tempdir().unwrap();
         let mut command = Command::new(&browser);
-        // It speaks to nobody but the server; pixels stay as they are.
+        // It connects to the server only; pixels are not scaled.
         command.args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"]);
         command.args(["--disable-background-networking", "--disable-component-update", "--disable-sync"]);
         command.args(["--no-proxy-server", "--force-color-profile=srgb"]);

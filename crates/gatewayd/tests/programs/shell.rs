@@ -1,4 +1,4 @@
-//! ssh: characters that are typed one by one beside a transfer that fills the line.
+//! ssh: characters that are typed one by one next to a transfer that fills the link.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -19,12 +19,12 @@ use crate::{MEGA, VERSIONS, can, common, server};
 
 const PORT: u16 = 22;
 const LINES: u64 = 4;
-/// Characters to a line.
+/// Characters per line.
 const WIDTH: u64 = 20;
-/// Between one echo and the next character.
+/// The time between one echo and the next character.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// An `sshd` at the server that one key opens, with what its clients need in a folder.
+/// An `sshd` at the server that accepts one key, with the files of its clients in a folder.
 #[derive(Debug)]
 struct Sshd {
     folder: TempDir,
@@ -46,10 +46,10 @@ impl Sshd {
         let mut config = format!("Port {PORT}\nListenAddress 0.0.0.0\nListenAddress ::\nPidFile none\n");
         config += &format!("HostKey {}\n", at("host").display());
         config += &format!("AuthorizedKeysFile {}\n", at("user.pub").display());
-        // The folder is in one that all may write to.
+        // The folder is in one that is writable for all.
         config += "StrictModes no\nPermitRootLogin yes\nPasswordAuthentication no\nUsePAM no\n";
         fs::write(at("config"), config).unwrap();
-        // Debian's wants a folder that only its service makes.
+        // Debian's sshd needs a folder that only its service makes.
         let script = "mount -t tmpfs none /run && mkdir -m 755 /run/sshd && exec \"$0\" -D -e -f \"$1\" 2>\"$2\"";
         let mut command = Command::new("unshare");
         command.args(["--mount", "sh", "-c", script]).arg(common::find("sshd").unwrap());
@@ -58,7 +58,7 @@ impl Sshd {
         Sshd { folder, _daemon: daemon }
     }
 
-    /// A session in which a terminal and `cat` answer.
+    /// Starts a session in which a terminal and `cat` answer.
     fn session(&self, world: &World, version: Version) -> Child {
         let at = |name: &str| self.folder.path().join(name);
         let mut ssh = Command::new("ssh");
@@ -71,7 +71,7 @@ impl Sshd {
             "IdentitiesOnly=yes",
             "BatchMode=yes",
             "ConnectTimeout=20",
-            // Newer clients send keys every 20 ms only; then the time of an echo says nothing.
+            // Newer clients send keys every 20 ms only; then the time of an echo has no meaning.
             "IgnoreUnknown=ObscureKeystrokeTiming",
             "ObscureKeystrokeTiming=no",
         ] {
@@ -87,7 +87,7 @@ impl Sshd {
     }
 }
 
-/// What the screen shows next must be `text`; what it shows instead is told.
+/// Checks that the screen shows `text` next; the error has the text that it shows instead.
 fn shows(screen: &mut ChildStdout, text: &str) -> Result<(), String> {
     let mut got = Vec::new();
     while got.len() < text.len() && ready(screen, PollFlags::IN, PATIENCE) {
@@ -103,8 +103,8 @@ fn shows(screen: &mut ChildStdout, text: &str) -> Result<(), String> {
     Err(format!("the screen shows {:?} and not {text:?}", String::from_utf8_lossy(&got)))
 }
 
-/// Types [`LINES`] lines of chance, waits for each character's echo, and ends the session; gives how long each echo
-/// took. The far terminal shows each character as it comes, and each line again, from `cat`, when it is whole.
+/// Types [`LINES`] random lines, waits for each character's echo, and ends the session. Returns the time of each echo.
+/// The far terminal echoes each character, and `cat` each complete line.
 fn typing(ssh: &mut Child, seed: u64) -> Result<Vec<Duration>, String> {
     let mut keys = ssh.take_stdin().unwrap();
     let mut screen = ssh.take_stdout().unwrap();
@@ -123,7 +123,7 @@ fn typing(ssh: &mut Child, seed: u64) -> Result<Vec<Duration>, String> {
         press(b'\n')?;
         shows(&mut screen, &format!("\r\n{line}\r\n"))?;
     }
-    // The key for the end of a file ends `cat`, that the session.
+    // The end-of-file key ends `cat`, which ends the session.
     press(4)?;
     let mut rest = [0; 100];
     match ready(&screen, PollFlags::IN, PATIENCE).then(|| screen.read(&mut rest)) {
@@ -138,7 +138,7 @@ fn typing(ssh: &mut Child, seed: u64) -> Result<Vec<Duration>, String> {
     Ok(echoes.split_off(1))
 }
 
-/// A session for each version of IP, both at once; gives the times of all echoes, in order of length.
+/// Runs a session for each version of IP, both at once. Returns the times of all echoes, sorted.
 fn sessions(world: &World, sshd: &Sshd) -> Vec<Duration> {
     let typists = thread::scope(|scope| {
         VERSIONS

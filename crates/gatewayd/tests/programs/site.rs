@@ -1,4 +1,4 @@
-//! A web server (HTTP/1.1, RFC 9112) that keeps connections, with documents in memory.
+//! A web server (HTTP/1.1, RFC 9112) with persistent connections and documents in memory.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Write};
@@ -13,7 +13,7 @@ use socket2::Socket;
 use crate::common::tcp::listen;
 use crate::common::world::start;
 
-/// What stands at a path.
+/// The document of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Document {
     /// Its media type.
@@ -48,18 +48,18 @@ impl Site {
         Site { at, connections }
     }
 
-    /// How many connections it has accepted.
+    /// Returns the number of accepted connections.
     pub(crate) fn connections(&self) -> u64 {
         self.connections.load(Ordering::Relaxed)
     }
 
-    /// The address of a document.
+    /// Returns the URL of a document.
     pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.at)
     }
 }
 
-/// Answers what is asked for with GET on one connection, until it is to end.
+/// Answers GET requests on one connection, until it must be closed.
 fn serve(mut socket: &Socket, documents: &Documents) -> io::Result<()> {
     socket.set_tcp_nodelay(true)?;
     let mut lines = BufReader::new(socket).lines();
@@ -72,7 +72,7 @@ fn serve(mut socket: &Socket, documents: &Documents) -> io::Result<()> {
             if field.is_empty() {
                 break;
             }
-            // HTTP/1.0 has to ask for it (RFC 9112, section 9.3).
+            // HTTP/1.0 requires a header for it (RFC 9112, section 9.3).
             if let Some(wish) = field.to_ascii_lowercase().strip_prefix("connection:") {
                 kept = wish.trim() == "keep-alive";
             }

@@ -1,4 +1,4 @@
-//! What happens to bytes on the way.
+//! Events of the bytes in flight.
 
 use std::io::{ErrorKind, Write};
 use std::net::Shutdown;
@@ -68,7 +68,7 @@ fn parallel(scene: &Scene<'_>) -> Seen {
     both(client.join().unwrap(), server.join().unwrap())
 }
 
-/// More than any buffers on the way hold.
+/// More than all buffers on the path hold.
 const MUCH: u64 = 32 << 20;
 
 fn zero_window(scene: &Scene<'_>) -> Seen {
@@ -90,7 +90,7 @@ fn zero_window(scene: &Scene<'_>) -> Seen {
                 match (&socket).write(&piece) {
                     Ok(taken) => given += taken as u64,
                     Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                        // A second without room: nothing moves any more. Then the server may read.
+                        // A second without room: no byte moves any more. Then the server may read.
                         if !ready(&socket, PollFlags::OUT, Duration::from_secs(1)) && !blocked {
                             blocked = true;
                             waits.send(()).unwrap();
@@ -120,7 +120,7 @@ fn urgent(scene: &Scene<'_>, in_line: bool) -> Seen {
         Err(error) => return vec![format!("server: accept: {}", errno(&error))],
     };
     taken.set_out_of_band_inline(in_line).unwrap();
-    // Whoever asks for "abcU" as one urgent call gets three octets and an urgent one.
+    // A program that sends "abcU" as one urgent call sends three octets and an urgent one.
     let result = (&socket).write_all(b"abc").and_then(|()| socket.send_out_of_band(b"U").map(drop));
     seen.push(format!("client: send: {}", outcome(&result.and_then(|()| (&socket).write_all(b"def")))));
     socket.shutdown(Shutdown::Write).unwrap();

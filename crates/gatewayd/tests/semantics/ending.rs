@@ -1,4 +1,4 @@
-//! How connections end.
+//! Connection teardown.
 
 use std::io::Write;
 use std::net::Shutdown;
@@ -89,7 +89,7 @@ fn closes_unread(scene: &Scene<'_>) -> Seen {
 fn server_resets(scene: &Scene<'_>) -> Seen {
     scene.meet(
         |socket| {
-            // Says that it has come so far: a reset that is faster than its program is another event.
+            // Reports that it has arrived here: a reset that is faster than its program is another event.
             if waiting(&socket, 1_000) {
                 (&socket).write_all(b"!").unwrap();
             }
@@ -129,7 +129,7 @@ fn resets_a_sender(scene: &Scene<'_>) -> Seen {
     )
 }
 
-/// The client never reads, so that the server's octets fill all buffers on the way, and those behind wait.
+/// The client never reads, so that the server's octets fill all buffers on the path, and the rest wait.
 fn resets_unread(scene: &Scene<'_>) -> Seen {
     scene.meet(
         |socket| match send(&socket, 1, 1 << 32) {
@@ -166,7 +166,7 @@ fn client_unread(scene: &Scene<'_>) -> Seen {
     )
 }
 
-/// The client is a process of its own that is ended by SIGKILL after it sent 1000 B.
+/// The client is another process that is killed by SIGKILL after it has sent 1000 B.
 fn killed(scene: &Scene<'_>, unread: bool) -> Seen {
     let (listener, at) = scene.listen(0, 16);
     let server = start(&scene.world.server, move || match accept(&listener) {
@@ -187,7 +187,7 @@ fn killed(scene: &Scene<'_>, unread: bool) -> Seen {
     both(client, server.join().unwrap())
 }
 
-/// Probes after a second of silence, one each second, and gives up after two without an answer.
+/// Sets probes after a second without packets, one each second, and a timeout after two without an answer.
 fn keep_alive(socket: &Socket) {
     let second = Duration::from_secs(1);
     let probes = TcpKeepalive::new().with_time(second).with_interval(second).with_retries(2);
@@ -206,7 +206,7 @@ fn idle(scene: &Scene<'_>) -> Seen {
     scene.meet_with(keep_alive, exchange(1, 2), exchange(2, 1))
 }
 
-/// From some instant on, one of the hosts neither gets nor sends anything. Some octets came before that.
+/// From some instant on, one of the hosts neither receives nor sends anything. Some octets arrived before that.
 fn vanishes(scene: &Scene<'_>, server: bool) -> Seen {
     let (listener, at) = scene.listen(0, 16);
     let socket = scene.socket();
@@ -229,7 +229,7 @@ fn vanishes(scene: &Scene<'_>, server: bool) -> Seen {
     seen
 }
 
-/// Nothing of the server's `port` comes into a host or leaves it; where the port stands in what does is told.
+/// Drops all packets of the server's `port` at a host; the arguments name the side of the port in each direction.
 fn cut_off<'a>(host: &'a Namespace, port: u16, [comes_to, leaves_by]: [&str; 2]) -> [Filter<'a>; 2] {
     [("input", comes_to), ("output", leaves_by)]
         .map(|(hook, which)| Filter::new(host, hook, &format!("tcp {which} {port} drop")))

@@ -1,4 +1,4 @@
-//! How connections begin, or do not.
+//! Connection setup, and its failures.
 
 use std::io;
 use std::net::{Shutdown, SocketAddr};
@@ -37,7 +37,7 @@ pub(crate) const EVENTS: &[Event] = &[
     Event { name: "largest segment", watch: largest_segment },
 ];
 
-/// The addresses both ends see.
+/// Returns the addresses of both ends.
 fn ends(socket: &socket2::Socket) -> Seen {
     let [here, there] = [Ok(local(socket)), peer(socket)].map(|address: io::Result<SocketAddr>| match address {
         Ok(address) => World::who(address.ip()),
@@ -65,7 +65,7 @@ fn connected(scene: &Scene<'_>) -> Seen {
     seen
 }
 
-/// With the client's port chosen by it; `port` 0: an unused one, and any at the server.
+/// Binds the client to `port`; `port` 0: an unused one, and any at the server.
 fn bound(scene: &Scene<'_>, port: u16) -> Seen {
     let (listener, at) = scene.listen(port, 16);
     let from = scene.client(if port == 0 { 6_666 } else { port });
@@ -85,7 +85,7 @@ fn bound(scene: &Scene<'_>, port: u16) -> Seen {
     seen
 }
 
-/// Twice the same addresses and ports, one after the other.
+/// Connects twice with the same addresses and ports, one after the other.
 fn again(scene: &Scene<'_>, with_reset: bool) -> Seen {
     let (listener, at) = scene.listen(0, 16);
     let from = scene.client(if with_reset { 6_668 } else { 6_667 });
@@ -164,7 +164,7 @@ fn filtered(scene: &Scene<'_>, complaint: &str) -> Seen {
     scene.try_to(at)
 }
 
-/// To a host that is not there.
+/// Connects to a host that does not exist.
 fn to(scene: &Scene<'_>, network: u8) -> Seen {
     scene.try_to((address(scene.version, network, 99), 80).into())
 }
@@ -179,7 +179,7 @@ fn no_answer(scene: &Scene<'_>) -> Seen {
     vec![format!("client: connect (gives up after 3 s): {}", outcome(&socket.connect(&at.into())))]
 }
 
-/// Drops what the server answers to openings at `port`.
+/// Drops the server's answers to SYNs at `port`.
 fn hold<'a>(scene: &Scene<'a>, port: u16) -> Filter<'a> {
     let rule = format!("tcp sport {port} tcp flags & (syn | ack) == syn | ack drop");
     Filter::new(&scene.world.server, "output", &rule)
@@ -210,7 +210,7 @@ fn gives_up(scene: &Scene<'_>) -> Seen {
     ready(&socket, PollFlags::OUT, Duration::from_millis(500));
     drop(socket);
     drop(held);
-    // The server answers again after 1 s and 3 s.
+    // The server retransmits its answer after 1 s and 3 s.
     let accepted = ready(&listener, PollFlags::IN, Duration::from_secs(5));
     seen.push(match accepted.then(|| accept(&listener)) {
         None => "server: accept: nothing".into(),
@@ -221,7 +221,7 @@ fn gives_up(scene: &Scene<'_>) -> Seen {
 }
 
 fn queue_full(scene: &Scene<'_>) -> Seen {
-    // A queue of length 0 takes one (Linux: it is full when it is longer).
+    // A queue of length 0 accepts one (Linux: it is full when it is longer).
     let (listener, at) = scene.listen(0, 0);
     let [first, second] = [0, 1].map(|_| scene.socket());
     let mut seen = vec![format!("client: first connect: {}", outcome(&first.connect(&at.into())))];
@@ -237,7 +237,7 @@ fn queue_full(scene: &Scene<'_>) -> Seen {
 
 fn largest_segment(scene: &Scene<'_>) -> Seen {
     let segment = |socket: &socket2::Socket| format!("TCP_MAXSEG: {}", socket.tcp_mss().unwrap());
-    // After some exchange: what was agreed on, with the options that are in each segment.
+    // After some exchange: the negotiated options, with those in each segment.
     scene.meet(
         move |socket| vec![sent(&socket, 1, 1_000), received(&socket, 2, 1_000), segment(&socket)],
         move |socket| vec![received(&socket, 1, 1_000), sent(&socket, 2, 1_000), segment(&socket)],

@@ -1,5 +1,5 @@
-//! A proxy as there are many: it answers the client before it has asked the server, connects from its own
-//! address, and closes both sides when one ends. The table must tell it from the direct way.
+//! A typical proxy: it answers the client before it connects to the server, connects from its own address, and closes
+//! both sides when one ends. The table must distinguish it from a direct connection.
 
 use std::io::copy;
 use std::net::SocketAddr;
