@@ -19,15 +19,15 @@ use client::Client;
 use flood::Flood;
 
 #[test]
-fn forged_openings_do_not_become_connections() {
-    if possible("forged_openings_do_not_become_connections") {
+fn forged_syns_do_not_become_connections() {
+    if possible("forged_syns_do_not_become_connections") {
         flood("quic");
     }
 }
 
 #[test]
-fn forged_openings_do_not_become_connections_over_tls() {
-    if possible("forged_openings_do_not_become_connections_over_tls") {
+fn forged_syns_do_not_become_connections_over_tls() {
+    if possible("forged_syns_do_not_become_connections_over_tls") {
         flood("tls");
     }
 }

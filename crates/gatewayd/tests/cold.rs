@@ -133,8 +133,8 @@ const MEMORY: u64 = 16_000_000;
 /// The bandwidth-delay product bounds the bytes read from hosts, whatever rate is configured. When the upper bound of
 /// `rate = "auto"` was used, these eight streams took 570 MB.
 #[test]
-fn eight_cold_streams_take_no_more_memory_than_the_line_needs() {
-    if !common::possible("eight_cold_streams_take_no_more_memory_than_the_line_needs") {
+fn eight_cold_streams_take_no_more_memory_than_the_link_needs() {
+    if !common::possible("eight_cold_streams_take_no_more_memory_than_the_link_needs") {
         return;
     }
     let _one = common::one_at_a_time();

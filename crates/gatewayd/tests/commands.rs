@@ -141,7 +141,7 @@ fn check_shows_what_a_gateway_does() {
 
 /// Missing requirements of the machine are reported, with exit code 1; the file is still valid, for another machine.
 #[test]
-fn check_tells_what_this_machine_lacks() {
+fn check_reports_missing_requirements_of_the_machine() {
     let dir = TempDir::new().unwrap();
     assert_eq!(told(dir.path(), &["keygen", "--out", ".", "paris"]).0, 0);
     for (more, words) in [
@@ -170,7 +170,7 @@ fn check_tells_what_this_machine_lacks() {
 }
 
 #[test]
-fn check_tells_what_is_wrong_with_keys() {
+fn check_reports_problems_of_keys() {
     let dir = TempDir::new().unwrap();
     let keys = |words: &[&str]| assert_eq!(gateway(dir.path(), &[&["keygen"], words].concat()).status.code(), Some(0));
     keys(&["--out", "one", "paris", "tokyo"]);
@@ -221,7 +221,7 @@ fn check_tells_what_is_wrong_with_keys() {
 }
 
 #[test]
-fn a_wrong_file_is_told_with_its_place_by_every_command() {
+fn every_command_reports_the_location_of_a_problem() {
     let dir = TempDir::new().unwrap();
     std::fs::write(dir.path().join("g.toml"), "name = \"a\"\nlocl = []\n").unwrap();
     for words in

@@ -176,7 +176,7 @@ fn cases() -> Vec<(&'static str, String)> {
 }
 
 #[test]
-fn what_is_said_about_wrong_files() {
+fn messages_about_invalid_files() {
     let mut told = String::new();
     for (what, text) in cases() {
         let errors = Config::parse(&text, Path::new("g.toml")).expect_err(what);

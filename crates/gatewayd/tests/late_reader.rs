@@ -19,8 +19,8 @@ const PAUSE: Duration = Duration::from_secs(2);
 const PATIENCE: Duration = Duration::from_secs(20);
 
 #[test]
-fn what_waits_for_a_host_that_reads_late_reaches_it_without_other_news() {
-    if !common::possible("what_waits_for_a_host_that_reads_late_reaches_it_without_other_news") {
+fn bytes_reach_a_late_reader_without_other_events() {
+    if !common::possible("bytes_reach_a_late_reader_without_other_events") {
         return;
     }
     let world = World::new();

@@ -30,5 +30,5 @@ mod jump;
 mod load;
 #[path = "lines/mtu.rs"]
 mod mtu;
-#[path = "lines/strangers.rs"]
-mod strangers;
+#[path = "lines/unauthenticated.rs"]
+mod unauthenticated;

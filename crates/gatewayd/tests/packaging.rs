@@ -40,7 +40,7 @@ const MADE: [&str; 4] =
     ["man/*.1.gz", "completions/cellway-gateway", "completions/_cellway-gateway", "completions/cellway-gateway.fish"];
 
 #[test]
-fn the_makefile_makes_what_the_package_names() {
+fn the_makefile_makes_the_files_of_the_package() {
     let makefile = std::fs::read_to_string(folder().join("../../Makefile")).unwrap();
     let deb: Vec<&str> =
         makefile.lines().skip_while(|line| !line.starts_with("deb:")).take_while(|line| !line.is_empty()).collect();

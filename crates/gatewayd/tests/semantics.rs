@@ -6,16 +6,16 @@
 #[path = "semantics/bytes.rs"]
 mod bytes;
 mod common;
-#[path = "semantics/ending.rs"]
-mod ending;
-#[path = "semantics/opening.rs"]
-mod opening;
 #[path = "semantics/proxy.rs"]
 mod proxy;
 #[path = "semantics/scene.rs"]
 mod scene;
+#[path = "semantics/setup.rs"]
+mod setup;
 #[path = "semantics/table.rs"]
 mod table;
+#[path = "semantics/teardown.rs"]
+mod teardown;
 
 use std::path::Path;
 use std::thread;
@@ -50,7 +50,7 @@ const KNOWN: &[Known] = &[Known {
 
 fn events() -> Vec<Event> {
     let only = std::env::var("ONLY").unwrap_or_default();
-    let all = [opening::EVENTS, ending::EVENTS, bytes::EVENTS].concat();
+    let all = [setup::EVENTS, teardown::EVENTS, bytes::EVENTS].concat();
     all.into_iter().filter(|event| event.name.contains(&only)).collect()
 }
 
@@ -94,8 +94,8 @@ fn direct_tcp_gives_the_same_each_time() {
 }
 
 #[test]
-fn a_proxy_that_answers_first_is_told_from_the_direct_way() {
-    if !common::possible("a_proxy_that_answers_first_is_told_from_the_direct_way") {
+fn a_proxy_that_answers_first_differs_from_a_direct_connection() {
+    if !common::possible("a_proxy_that_answers_first_differs_from_a_direct_connection") {
         return;
     }
     let _one = common::one_at_a_time();

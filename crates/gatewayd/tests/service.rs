@@ -1,5 +1,4 @@
-//! The gateway as a service: with the privileges that its unit of systemd leaves it, told of by it, and beside an `nft`
-//! that takes its time.
+//! The gateway as a service: with the privileges of its unit of systemd, with notifications, and with a slow `nft`.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![cfg(target_os = "linux")]
 
@@ -27,10 +26,10 @@ use common::tcp::{PATIENCE, accept, listen, outcome, peer, ready, received, sent
 use common::world::{CLIENTS, PROHIBITED, SERVERS, UNREACHABLE, Version, World, address};
 use common::{installed, one_at_a_time, possible, skip, until};
 
-/// A user that no machine has.
+/// An unused user.
 const USER: u32 = 64_999;
 
-/// What the unit says of `key`.
+/// Returns the value of `key` in the unit.
 fn unit(key: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging/cellway-gateway.service");
     let text = fs::read_to_string(path).unwrap();
@@ -38,7 +37,7 @@ fn unit(key: &str) -> String {
     value.unwrap_or_else(|| panic!("the unit has no {key}")).to_owned()
 }
 
-/// The words that run a program as the unit does: `setpriv`, its options.
+/// Returns the words that run a program with the privileges of the unit: `setpriv`, its options.
 fn privileges() -> Vec<String> {
     let these = |key: &str| {
         let names = unit(key).to_lowercase().replace("cap_", "+");
@@ -54,7 +53,7 @@ fn privileges() -> Vec<String> {
         .collect()
 }
 
-/// Whether a program can be run as the unit does here; says why not.
+/// Returns true if a program can be run with these privileges here; otherwise prints the reason.
 fn can_be_less() -> bool {
     if !installed("setpriv") {
         return false;
@@ -64,7 +63,7 @@ fn can_be_less() -> bool {
     cat.args(&words[1..]).args(["cat", "/dev/net/tun"]).env("LC_ALL", "C");
     let tried = cat.output().unwrap();
     let said = String::from_utf8_lossy(&tried.stderr).into_owned();
-    // A device that was opened and belongs to nothing has nothing to read (EBADFD).
+    // A device that was opened and is attached to none has nothing to read (EBADFD).
     let opened = said.contains("File descriptor in bad state");
     if !opened {
         skip(&format!("an ordinary user cannot open /dev/net/tun here: {}", said.trim()));
@@ -76,7 +75,7 @@ fn at(version: Version, network: u8, port: u16) -> SocketAddr {
     SocketAddr::new(address(version, network, 2), port)
 }
 
-/// A connection of the client's host.
+/// Connects from the client's host.
 fn connect(world: &World, to: SocketAddr) -> io::Result<Socket> {
     world.client.run(move || {
         let socket = socket(to.ip());
@@ -85,7 +84,7 @@ fn connect(world: &World, to: SocketAddr) -> io::Result<Socket> {
     })
 }
 
-/// A server answers a client; the address from which it was connected to.
+/// Lets a server answer a client. Returns the source address of the connection at the server.
 fn exchange(world: &World, version: Version) -> SocketAddr {
     let (listener, server) = world.server.run(move || listen(at(version, SERVERS, 0), 8));
     let client = connect(world, server).unwrap();
@@ -97,7 +96,7 @@ fn exchange(world: &World, version: Version) -> SocketAddr {
     peer(&host).unwrap()
 }
 
-/// The networks that the kernel takes for a gateway.
+/// Returns the networks that the kernel intercepts for a gateway.
 fn taken(namespace: &Namespace) -> String {
     namespace.run(|| {
         let nft = Command::new("nft").args(["list", "set", "inet", "cellway_gateway_cellway0", "taken4"]).output();
@@ -119,7 +118,7 @@ fn the_privileges_of_the_unit_are_enough() {
     }
     let _one = one_at_a_time();
     let world = World::new();
-    // What the service manager is told.
+    // The notifications of the service manager.
     let folder = tempfile::tempdir().unwrap();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let path = folder.path().join("notify");
@@ -182,7 +181,7 @@ fn upgrades_in_a_row_do_not_let_the_watchdog_expire() {
     let path = folder.path().join("notify");
     let manager = UnixDatagram::bind(&path).unwrap();
     manager.set_read_timeout(Some(PATIENCE)).unwrap();
-    // The first message of the timer comes after 50 s, later than all upgrades.
+    // The first message of the timer is sent after 50 s, later than all upgrades.
     let before = vec!["env".into(), format!("NOTIFY_SOCKET={}", path.display()), "WATCHDOG_USEC=100000000".into()];
     let pair = Pair::start(&world, &Wish { before, ..Wish::default() });
     for _ in 0..2 {
@@ -200,7 +199,7 @@ fn upgrades_in_a_row_do_not_let_the_watchdog_expire() {
     pair.stop();
 }
 
-/// An `nft` that waits as long as the test wishes.
+/// An `nft` that waits as long as the test requires.
 struct Slow {
     folder: TempDir,
     path: String,
@@ -223,15 +222,15 @@ impl Slow {
     fn file(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
-    /// Words that run a daemon with it.
+    /// Returns the words that run a daemon with it.
     fn before(&self) -> Vec<String> {
         vec!["env".into(), format!("PATH={}:{}", self.folder.path().display(), self.path)]
     }
-    /// From now on it waits.
+    /// Makes it wait from now on.
     fn begin(&self) {
         fs::write(self.file("slow"), "").unwrap();
     }
-    /// Until it has been asked, and waits.
+    /// Waits until it was called and waits.
     fn wait(&self) {
         let start = Instant::now();
         while !self.file("begun").exists() {
@@ -239,15 +238,15 @@ impl Slow {
             std::thread::sleep(Duration::from_millis(5));
         }
     }
-    /// It goes on.
+    /// Lets it continue.
     fn end(&self) {
         fs::remove_file(self.file("slow")).unwrap();
     }
 }
 
 #[test]
-fn a_slow_nft_holds_nobody_up() {
-    if !possible("a_slow_nft_holds_nobody_up") {
+fn a_slow_nft_delays_no_connection() {
+    if !possible("a_slow_nft_delays_no_connection") {
         return;
     }
     let _one = one_at_a_time();
@@ -256,7 +255,7 @@ fn a_slow_nft_holds_nobody_up() {
     let mut pair = Pair::start(&world, &Wish { before: slow.before(), ..Wish::default() });
 
     slow.begin();
-    // A reload tells the kernel again which networks are taken.
+    // A reload sets the intercepted networks again.
     pair.edit(Side::Near, "fd00:9:2::/64", "fd00:9:2::/65");
     pair.signal(Side::Near, Signal::HUP);
     slow.wait();
@@ -267,7 +266,7 @@ fn a_slow_nft_holds_nobody_up() {
     assert_eq!(pair.status(Side::Near).unwrap()["peers"][0]["up"], true, "its networks are taken as before");
 
     slow.end();
-    // What was ordered before the end is done before it.
+    // Orders before the end are executed before it.
     pair.end(Side::Near);
     assert!(!taken(&world.near).contains("elements"), "{}", taken(&world.near));
     assert_eq!(pair.written(Side::Near).matches("the rules cannot follow").count(), 0);
@@ -275,8 +274,8 @@ fn a_slow_nft_holds_nobody_up() {
 }
 
 #[test]
-fn an_opening_that_comes_while_a_peer_goes_is_sent_again_and_passes() {
-    if !possible("an_opening_that_comes_while_a_peer_goes_is_sent_again_and_passes") {
+fn a_syn_that_arrives_while_a_peer_is_lost_is_retransmitted_and_passes() {
+    if !possible("a_syn_that_arrives_while_a_peer_is_lost_is_retransmitted_and_passes") {
         return;
     }
     let _one = one_at_a_time();
@@ -287,8 +286,8 @@ fn an_opening_that_comes_while_a_peer_goes_is_sent_again_and_passes() {
     let (listener, server) = world.server.run(|| listen(at(Version::V4, SERVERS, 0), 8));
     slow.begin();
     pair.kill(Side::Far);
-    // Nothing has arrived from it for a second, and the kernel still takes its networks. Before that, `nft` may have
-    // been started to check the rules.
+    // Nothing has arrived from it for a second, and the kernel still intercepts its networks. Before that, `nft` may
+    // have been started to check the rules.
     slow.wait();
     until("the far gateway is lost", || pair.number(Side::Near, "/peers/0/downs") == 1);
     let client = world.client.run(move || {

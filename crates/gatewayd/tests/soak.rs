@@ -1,8 +1,9 @@
-//! Two daemons under connections that come and go: neither may grow, in memory or in descriptors.
+//! Two daemons under short connections: neither may grow, in memory or in descriptors.
 //!
 //! `make soak` runs it, for 30 minutes or `SECONDS`. Each 10 s both daemons are measured; the level of a third of the
-//! run is the least of its measurements, as what the connections of an instant hold varies by tens of megabytes. The first
-//! third is for filling what is filled once. The last may be above the second by [`MEMORY`] and [`DESCRIPTORS`] at most.
+//! run is the least of its measurements, as the memory of the current connections varies by tens of megabytes. The
+//! first third is for memory that is allocated once. The last may be above the second by [`MEMORY`] and [`DESCRIPTORS`]
+//! at most.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![cfg(target_os = "linux")]
 
@@ -19,26 +20,26 @@ use common::pair::{Pair, Side, Wish};
 use common::world::World;
 use serde_json::json;
 
-/// How long it runs, in seconds, if the variable says nothing else.
+/// The default duration, in seconds.
 const TIME: u64 = 1_800;
 const VARIABLE: &str = "CELLWAY_SOAK_SECONDS";
 const BETWEEN: Duration = Duration::from_secs(10);
-/// Fewer measurements than this to a third show nothing.
+/// Fewer measurements per third than this prove nothing.
 const LEAST: usize = 3;
-/// What the last third may have more than the second (octets): 8 MiB. In 10 minutes of a hundred connections a second
-/// that is 140 octets for each.
+/// The growth from the second third to the last that is permitted (octets): 8 MiB. In 10 minutes of a hundred
+/// connections a second that is 140 octets for each.
 const MEMORY: u64 = 8 << 20;
-/// The same in descriptors: how many connections there are at once varies by chance.
+/// The same in descriptors: the number of simultaneous connections is random.
 const DESCRIPTORS: u64 = 16;
-/// How long the daemons have to be rid of the last connection.
+/// The time until the daemons must have closed the last connection.
 const DRAIN: Duration = Duration::from_secs(60);
 
-/// What a daemon has at one instant.
+/// The resources of a daemon at one instant.
 #[derive(Clone, Copy, Debug)]
 struct Level {
     /// Resident (octets).
     memory: u64,
-    /// Taken from the kernel for data, resident or not (`VmData`, octets): heap, and stacks of threads.
+    /// Allocated from the kernel for data, resident or not (`VmData`, octets): heap, and stacks of threads.
     allocated: u64,
     descriptors: u64,
 }
@@ -52,7 +53,7 @@ impl Level {
         let allocated = data.unwrap().parse::<u64>().unwrap() * 1024;
         Level { memory: pair.memory(side), allocated, descriptors: open.count() as u64 }
     }
-    /// The least of each.
+    /// Returns the least of each.
     fn least(levels: &[Level]) -> Level {
         let least = |of: fn(&Level) -> u64| levels.iter().map(of).min().unwrap();
         Level {
@@ -117,7 +118,7 @@ fn memory_and_descriptors_stay_level() {
     pair.stop();
 }
 
-/// Waits until both say that they have no connection any more.
+/// Waits until both report no connections.
 fn drained(pair: &Pair<'_>) {
     let begin = Instant::now();
     for side in Side::BOTH {

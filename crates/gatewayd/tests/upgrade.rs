@@ -1,4 +1,4 @@
-//! An upgrade of either gateway while connections carry bytes: none of them is reset, and every byte arrives.
+//! An upgrade of either gateway while connections are active: none of them is reset, and every byte arrives.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![cfg(target_os = "linux")]
 
@@ -16,13 +16,13 @@ use common::world::{SERVERS, Version, World, address, start};
 use common::{one_at_a_time, possible, until};
 use socket2::Socket;
 
-/// Transfers under way, half of them from the client, and the bytes of each before and after the upgrades.
+/// Active transfers, half of them from the client, and the bytes of each before and after the upgrades.
 const TRANSFERS: usize = 1_000;
 const BYTES: usize = 40_000;
 /// The stack of a thread (bytes), which does little.
 const STACK: usize = 128 << 10;
 
-/// The byte at `place` of what the transfer `n` carries in one direction.
+/// Returns the byte at offset `place` of transfer `n` in one direction.
 fn byte(n: usize, place: usize) -> u8 {
     (n.wrapping_mul(31) ^ place ^ (place >> 8)) as u8
 }
@@ -31,11 +31,11 @@ fn byte(n: usize, place: usize) -> u8 {
 #[derive(Debug, Default)]
 struct Progress {
     bytes: AtomicU64,
-    /// Set when the upgrades are done: the senders send the rest.
+    /// Set when the upgrades are complete: the senders send the rest.
     go_on: AtomicBool,
 }
 
-/// Sends the bytes of a transfer: half of them at once, the rest when the upgrades are done.
+/// Sends the bytes of a transfer: half of them at once, the rest when the upgrades are complete.
 fn send(mut socket: &Socket, n: usize, progress: &Progress) {
     let all: Vec<u8> = (0..2 * BYTES).map(|place| byte(n, place)).collect();
     socket.write_all(&all[..BYTES]).unwrap_or_else(|error| panic!("transfer {n}: {error}"));
@@ -60,13 +60,13 @@ fn receive(mut socket: &Socket, n: usize, progress: &Progress) {
         progress.bytes.fetch_add(octets as u64, Ordering::Relaxed);
     }
 }
-/// One end of a transfer; the client sends in every second one.
+/// Runs one end of a transfer; the client sends in every second one.
 fn end(socket: &Socket, n: usize, client: bool, progress: &Progress) {
     socket.set_read_timeout(Some(Duration::from_secs(90))).unwrap();
     socket.set_write_timeout(Some(Duration::from_secs(90))).unwrap();
     if client == n.is_multiple_of(2) {
         send(socket, n, progress);
-        // The other host ends its direction when it has everything.
+        // The other host ends its direction when it has all bytes.
         assert_eq!({ socket }.read(&mut [0]).unwrap(), 0, "transfer {n}");
     } else {
         receive(socket, n, progress);
@@ -112,7 +112,7 @@ fn upgrade(pair: &Pair, side: Side) {
     assert!(said.starts_with("upgraded: "), "{said}");
 }
 
-/// Limits the rate of the line in both directions. Returns false if the kernel cannot.
+/// Limits the rate of the link in both directions. Returns false if the kernel cannot.
 fn slow_down(world: &World, rate: &'static str) -> bool {
     [&world.near, &world.far].into_iter().all(|end| {
         end.run(move || {
@@ -125,7 +125,7 @@ fn slow_down(world: &World, rate: &'static str) -> bool {
     })
 }
 
-/// The lines of both logs about peers and upgrades.
+/// Returns the lines of both logs about peers and upgrades.
 fn states(pair: &Pair) -> String {
     let mut lines = Vec::new();
     for side in [Side::Near, Side::Far] {
@@ -147,7 +147,7 @@ fn a_thousand_transfers_survive_upgrades_of_either_gateway() {
     let world = World::new();
     for (transport, line) in [("quic", None), ("tls", None), ("tls", Some("40mbit"))] {
         if let Some(rate) = line {
-            // Slower than the gateways send: TCP is behind, and their last words wait behind bytes.
+            // Slower than the gateways send: TCP is behind, and the reasons of their ends wait behind bytes.
             if !slow_down(&world, rate) {
                 println!("left out over a slow line: the kernel has no token bucket filter (tbf)");
                 continue;
@@ -172,7 +172,7 @@ fn a_thousand_transfers_survive_upgrades_of_either_gateway() {
         assert_eq!(failed, 0, "ends of transfers failed over {transport} {line:?}:\n{}", states(&pair));
         assert_eq!(progress.bytes.load(Ordering::Relaxed), (2 * TRANSFERS * BYTES) as u64);
         until("all connections have ended", || pair.number(Side::Near, "/peers/0/connections") == 0);
-        // It is the same process, and carries new connections.
+        // It is the same process, and relays new connections.
         let again = Arc::new(Progress { go_on: AtomicBool::new(true), ..Progress::default() });
         transfers(&world, 4, &again).into_iter().for_each(|end| end.join().unwrap());
         pair.stop();

@@ -113,7 +113,7 @@ fn figures_of_a_connection() {
 }
 
 #[test]
-fn what_the_kernel_does_not_take_is_refused_with_what_it_takes() {
+fn options_that_the_kernel_refuses_are_reported_with_the_accepted_ones() {
     let refused = |options: TcpOptions| options.apply(&socket()).unwrap_err();
     let error = refused(TcpOptions { congestion: Some("vegas-2000".to_owned()), ..TcpOptions::default() });
     let Error::Congestion { name, available } = &error else { panic!("{error:?}") };

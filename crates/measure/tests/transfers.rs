@@ -143,7 +143,7 @@ fn a_sweep_has_all_combinations() {
 }
 
 #[test]
-fn what_is_above_the_limits_is_refused_in_words() {
+fn requests_above_the_limits_are_refused_with_a_message() {
     let limits = Limits { max_time: Span::from_secs(5), max_bytes: Bytes(1 << 20) };
     let server = Running::start("127.0.0.1", limits);
     for (test, words) in [
@@ -160,7 +160,7 @@ fn what_is_above_the_limits_is_refused_in_words() {
 }
 
 #[test]
-fn garbage_is_turned_away_and_the_server_goes_on() {
+fn garbage_is_rejected_and_the_server_continues() {
     let server = Running::start("127.0.0.1", Limits::default());
     let long = [&b"CELLWAY1C"[..], &u32::MAX.to_be_bytes(), &[b' '; 100]].concat();
     let nonsense = [&b"CELLWAY1C"[..], &3u32.to_be_bytes(), b"{]}"].concat();

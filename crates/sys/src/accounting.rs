@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_stolen_is_the_eighth_figure() {
+    fn steal_is_the_eighth_field() {
         let text = "cpu  180352 13833 29530 31383 995 0 350 812 0 0\ncpu0 1 2 3 4 5 6 7 8 9 10\n";
         let stolen = Stolen::parse(text).unwrap();
         assert_eq!(stolen, Stolen(Duration::from_millis(8120)));

@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_that_wraps_goes_on() {
+    fn a_counter_that_wraps_continues() {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         // As if the kernel had counted 2^32 - 5 before: its counter is now 0.
         let mut drops = Drops { total: 7, last: u32::MAX - 4 };

@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn an_arrival_is_told_once() {
+    fn an_arrival_is_reported_once() {
         let (mut a, b) = UnixStream::pair().unwrap();
         let mut set = Readiness::new().unwrap();
         let mut ready = Vec::new();

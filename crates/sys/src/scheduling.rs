@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_driver_gives_back_what_it_took() {
+    fn a_driver_restores_the_earlier_scheduling() {
         let slack = current_timer_slack().unwrap();
         let cpus = sched_getaffinity(None).unwrap();
         let cpu = (0..CpuSet::MAX_CPU).find(|&n| cpus.is_set(n)).unwrap();
@@ -201,14 +201,14 @@ mod tests {
     }
 
     #[test]
-    fn a_cpu_that_is_not_there_is_refused_in_words() {
+    fn a_missing_cpu_is_refused_with_a_message() {
         let driver = DriverThread::prepare(Scheduling { before_others: None, cpu: Some(1023) });
         assert!(driver.pinned().unwrap_err().contains("1023"));
         assert_eq!((driver.policy(), driver.refused()), (Policy::Ordinary, &[][..]));
     }
 
     #[test]
-    fn a_deadline_is_taken_where_it_is_given_and_what_is_refused_is_told() {
+    fn a_deadline_policy_is_used_if_granted_and_refusals_are_reported() {
         let driver = DriverThread::prepare(Scheduling { before_others: Some(Demand::Part), cpu: None });
         let (number, refused) = match driver.policy() {
             Policy::Deadline => (libc::SCHED_DEADLINE, 0),
@@ -233,7 +233,7 @@ mod tests {
 
     /// A thread that never sleeps leaves a tenth of its processor to others.
     #[test]
-    fn what_spins_leaves_a_tenth_to_others() {
+    fn a_spinning_thread_leaves_a_tenth_to_others() {
         use std::sync::atomic::{AtomicBool, Ordering};
 
         let (stop, started) = (AtomicBool::new(false), AtomicBool::new(false));

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signal_is_told_once_and_handlers_are_restored() {
+    fn a_signal_is_reported_once_and_handlers_are_restored() {
         let signals = StopSignals::catch_these(&[Signal::TERM, Signal::INT]).unwrap();
         assert!(StopSignals::catch().is_err(), "one at a time");
         let mut set = Readiness::new().unwrap();

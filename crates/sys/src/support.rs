@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_node_that_is_none_is_told() {
+    fn an_invalid_device_node_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(tun_obstacle(&folder.path().join("tun")), Some(Obstacle::NoTun));
         assert!(matches!(tun_obstacle(folder.path()), Some(Obstacle::TunNotOpenable(_))));

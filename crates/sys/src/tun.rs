@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lines_say_what_was_asked() {
+    fn the_lines_for_ip_are_those_of_the_configuration() {
         let config = TunConfig::new("cell0", 9180)
             .address("10.0.0.1/24".parse().unwrap())
             .address("fd00::1/64".parse().unwrap())
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_device_can_be_is_refused() {
+    fn impossible_devices_are_refused() {
         for name in ["", "a b", "a/b", "sixteen-letters-", "x\n", ".."] {
             assert!(matches!(TunConfig::new(name, 1500).check(), Err(SysError::DeviceName(n)) if n == name));
         }

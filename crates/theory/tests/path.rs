@@ -69,7 +69,7 @@ fn magic_without_pacing_is_held_by_its_bursts() {
 }
 
 #[test]
-fn spacing_figure_3_needs_what_theorem_3_says() {
+fn spacing_figure_3_agrees_with_theorem_3() {
     // δ such that Δ′ = δ + 2σ/c is 3.6 ms: the path's round trip has 31 cells at c, three cells at h
     // (source, line, acknowledgement) and the propagation.
     let (c, h) = (36_000.0, 80_000.0);
@@ -212,7 +212,7 @@ proptest! {
     }
 
     #[test]
-    fn a_longer_way_or_more_loss_is_never_better(path in any_path(), longer in 1u64..1_000_000, worse in 0.0f64..0.4) {
+    fn a_longer_path_or_more_loss_is_never_better(path in any_path(), longer in 1u64..1_000_000, worse in 0.0f64..0.4) {
         let now = predict_path(&path).unwrap().goodput;
         let far = predict_path(&PathInput { rtt: path.rtt + Span::from_us(longer), ..path }).unwrap().goodput;
         prop_assert!(far <= now * (1.0 + 1e-9));

@@ -86,7 +86,7 @@ fn the_final_oscillation_is_that_of_theorems_2_and_3() {
 }
 
 #[test]
-fn slow_start_goes_interval_by_interval_as_said() {
+fn slow_start_agrees_interval_by_interval() {
     let (mut maxima, mut cut, mut settled) = (0, 0, 0);
     for s in settings() {
         let theory = spacer(s);
@@ -147,7 +147,7 @@ fn slow_start_goes_interval_by_interval_as_said() {
 }
 
 #[test]
-fn congestion_avoidance_ends_when_said_and_the_buffer_is_what_is_needed() {
+fn congestion_avoidance_ends_as_computed_and_the_buffer_suffices() {
     for s in settings() {
         let theory = spacer(s);
         let trace = run(s);

@@ -104,7 +104,7 @@ mod tests {
 
     /// A suggestion is accepted, and has the amount that the exponent gives.
     #[test]
-    fn what_is_suggested_parses() {
+    fn suggestions_parse() {
         assert_eq!(meant("1e3 Mbit/s", RATES).unwrap().parse(), Ok(Rate::from_bps(1_000_000_000)));
         assert_eq!(meant("12.5e-4 s", TIMES).unwrap().parse(), Ok(Span::from_us(1250)));
         assert_eq!(meant("0.001e6 KiB", SIZES).unwrap().parse(), Ok(Bytes(1000 << 10)));

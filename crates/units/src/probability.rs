@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_chance_below_one_is_refused() {
+    fn probabilities_of_one_or_more_are_refused() {
         for (text, reason) in [
             ("100%", "\"100%\" is not below 100 %, which would be certain; write it like \"0.1%\""),
             (

@@ -18,7 +18,7 @@ fn quantities_parse_exactly() {
 }
 
 #[test]
-fn a_wrong_quantity_says_what_would_do() {
+fn an_invalid_quantity_reports_the_accepted_units() {
     let no_unit = "22.5".parse::<Span>().unwrap_err();
     assert_eq!(no_unit.to_string(), "\"22.5\" has no unit; add one of ps, ns, us, µs, ms, s, min, h, like \"22.5 ms\"");
     assert!(matches!("3 Mbit".parse::<Rate>(), Err(ParseError::WrongUnit { .. })));
@@ -35,7 +35,7 @@ fn a_wrong_quantity_says_what_would_do() {
 
 proptest! {
     #[test]
-    fn what_is_printed_parses_back(n in any::<u64>()) {
+    fn printed_quantities_parse_to_the_same_value(n in any::<u64>()) {
         prop_assert_eq!(Span::from_ps(n).to_string().parse(), Ok(Span::from_ps(n)));
         prop_assert_eq!(Rate::from_bps(n).to_string().parse(), Ok(Rate::from_bps(n)));
         prop_assert_eq!(CellRate(Rate::from_bps(n)).to_string().parse(), Ok(CellRate(Rate::from_bps(n))));

@@ -88,7 +88,7 @@ fn a_length_field_that_does_not_go_with_the_cells() {
 }
 
 #[test]
-fn an_end_that_never_comes_is_given_up_and_the_next_frame_is_good() {
+fn a_frame_without_an_end_is_dropped_and_the_next_is_valid() {
     let mut reassembler = Reassembler::new(100);
     for _ in 0..5000 {
         assert_eq!(reassembler.push(&[0; 48], false), None);

@@ -82,7 +82,7 @@ fn a_frame_past_the_record_length_is_cut_and_marked() {
 }
 
 #[test]
-fn a_capture_of_ip_packets_takes_no_cells() {
+fn a_capture_of_ip_packets_refuses_cells() {
     let mut writer = Writer::new(Vec::new(), LinkType::RawIp).unwrap();
     let record = AtmFrame { time: at(1), direction: Direction::Sent, channel: LLC, pdu: &[0; 48] };
     assert!(matches!(writer.frame(&record), Err(Error::WrongLink)));

@@ -153,7 +153,7 @@ fn lengths() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn oversized_input_is_refused() {
     let too_long = Ipv4Tcp { payload_len: 65_496, ..bare() };
     assert_eq!(too_long.octets(), Err(PacketError::TooLong { len: 65_536 }));
     assert_eq!(Ipv4Tcp { payload_len: 65_495, ..bare() }.octets().unwrap().len(), 65_535);

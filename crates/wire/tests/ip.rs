@@ -94,7 +94,7 @@ fn identification(packet: &[u8]) -> u16 {
 }
 
 #[test]
-fn flags_stand_where_they_would_have_been_sent() {
+fn flags_are_on_the_segments_that_would_have_had_them() {
     let mut header = TcpHeader::new(5000, 5001, u32::MAX - 1000, 1000);
     (header.ack, header.psh, header.fin, header.cwr, header.ece) = (true, true, true, true, true);
     for v6 in [false, true] {
@@ -131,7 +131,7 @@ fn a_packet_of_64_kib_is_cut() {
 }
 
 #[test]
-fn what_contradicts_itself_is_refused() {
+fn contradictory_headers_are_refused() {
     let (good, packet) = coalesced(false, TcpHeader::new(1, 2, 0, 9), &octets(3000, 0), 1000);
     let reason = |header: VirtioNetHeader, packet: &[u8]| cut(&header, packet).unwrap_err().name();
     assert_eq!(cut(&good, &packet).unwrap().len(), 3);
@@ -195,7 +195,7 @@ fn options_are_copied_by_their_flag() {
 }
 
 #[test]
-fn what_may_not_be_fragmented_is_too_big() {
+fn packets_that_must_not_be_fragmented_are_too_big() {
     let mut six = Vec::new();
     PacketBuilder::ipv6([1; 16], [2; 16], 64).udp(1, 2).write(&mut six, &octets(1400, 0)).unwrap();
     let mut df = Vec::new();

@@ -227,7 +227,7 @@ mod tests {
     use crate::status::ClassStatus;
 
     #[test]
-    fn a_table_shows_what_went_over_the_line_between_two_pictures() {
+    fn a_table_shows_the_rates_between_two_snapshots() {
         let up = PeerStatus {
             name: "tokyo".to_owned(),
             up: true,

@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_behind_one_that_is_no_text_are_read_and_those_of_the_body_are_not() {
+    fn header_fields_after_an_invalid_one_are_read_and_those_in_the_body_are_not() {
         let request = b"GET / HTTP/1.1\r\nX: \xff\r\nAccept: a/b\r\naccept: c/d\r\n\r\nAccept: e/f\r\n";
         assert_eq!(fields(request, "accept").map(str::trim).collect::<Vec<_>>(), ["a/b", "c/d"]);
     }

@@ -57,7 +57,7 @@ mod tests {
 
     /// Otherwise the next reload, or an upgrade, would compare with a value that was never used.
     #[test]
-    fn what_needs_a_restart_stays_as_it_is_used() {
+    fn keys_that_need_a_restart_keep_their_used_value() {
         let used = config("rate = \"5 Mbit/s\"", "[limits]\nmemory = \"64 MiB\"");
         let file = config(
             "rate = \"auto\"\ndown = \"refuse\"",

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_served_is_refused() {
+    fn unsupported_requests_are_refused() {
         assert_eq!(Dialogue::default().next(&[4, 1, 0, 80]), Step::Refuse(vec![5, 0xff]));
         assert_eq!(Dialogue::default().next(&[5, 1, 2]), Step::Refuse(vec![5, 0xff]));
         let mut dialogue = Dialogue { greeted: true };

@@ -268,7 +268,7 @@ fn a_connection_counts_as_opening_until_it_is_answered() {
 }
 
 #[test]
-fn a_server_is_connected_to_before_the_lease_of_the_opening_ends_or_not_at_all() {
+fn a_server_is_connected_to_before_the_lease_ends_or_not_at_all() {
     let (listener, at) = server();
     let mut scene = Scene::new();
     scene.daemon.cx.now = Moment::now();
@@ -298,7 +298,7 @@ fn a_server_is_connected_to_before_the_lease_of_the_opening_ends_or_not_at_all()
 
 /// The server may have answered the first, and meanwhile the peer may be responsive again.
 #[test]
-fn a_syn_that_went_past_the_gateways_goes_there_each_time() {
+fn a_syn_that_bypassed_the_gateways_does_so_each_time() {
     let [client, server] = ["192.0.2.7:5000", "192.0.2.9:80"].map(|at| at.parse::<SocketAddr>().unwrap());
     let mut scene = Scene::new();
     let syn = || Syn::between(client, server);

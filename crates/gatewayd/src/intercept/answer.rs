@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reset_acknowledges_the_opening_with_its_data() {
+    fn a_reset_acknowledges_the_syn_with_its_data() {
         for packet in answers(Reason::Refused) {
             let packet = packet.unwrap();
             let sliced = SlicedPacket::from_ip(&packet).unwrap();
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn an_icmp_error_quotes_the_opening() {
+    fn an_icmp_error_quotes_the_syn() {
         for (reason, v4, v6) in
             [(Reason::HostUnreachable, 1, 3), (Reason::NetUnreachable, 0, 0), (Reason::Prohibited, 13, 1)]
         {
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_opening_is_cut() {
+    fn a_large_syn_is_quoted_in_part() {
         let (client, server) = ("10.0.0.2:4000".parse().unwrap(), "10.0.1.2:80".parse().unwrap());
         let packet = syn(client, server, 0, &[0; 1400]);
         let about = About { client, server, acknowledgement: 1401, packet: &packet };
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_out_is_silent_and_the_rest_resets() {
+    fn a_timeout_has_no_answer_and_other_reasons_reset() {
         assert_eq!(answers(Reason::TimedOut), [None, None]);
         for reason in Reason::ALL {
             let silent = reason == Reason::TimedOut;

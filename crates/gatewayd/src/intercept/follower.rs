@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_the_kernel_and_the_last_of_several_changes_is_told() {
+    fn no_call_waits_for_the_kernel_and_the_last_of_several_changes_is_applied() {
         let rules = Rules::of(&config(&["10.0.0.0/8"], PeerDown::Direct, &[]));
         let [up, down] = [true, false].map(|up| {
             let mut rules = rules.clone();
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_lacking_is_set_again() {
+    fn missing_rules_are_set_again() {
         if !possible() {
             return;
         }

@@ -197,7 +197,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_comes_in_order_is_put_together(
+        fn fragments_in_order_are_reassembled(
             v6: bool,
             payload in prop::collection::vec(any::<u8>(), 40..3000),
             cuts in prop::collection::vec(1_usize..375, 1..6),
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_overlaps_or_misses_a_piece_is_dropped_and_nothing_grows() {
+    fn overlapping_and_incomplete_fragments_are_dropped() {
         let mut fragments = Fragments::default();
         let all = pieces(false, &[7; 100], &[2, 4], 1);
         for wrong in [vec![&all[0], &all[2]], vec![&all[0], &all[1], &all[1], &all[2]], vec![&all[1], &all[2]]] {

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn an_opening_is_a_syn_alone() {
+    fn only_a_bare_syn_is_intercepted() {
         for (client, server) in ends() {
             for (data, acknowledgement) in [(&b""[..], 0), (b"GET", 3)] {
                 let packet = syn(client, server, u32::MAX, data);

@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_program_said_is_told() {
+    fn the_output_of_a_failed_program_is_reported() {
         let error = run("cat", &["/no/such/file"], "").unwrap_err().to_string();
         assert!(error.starts_with("`cat /no/such/file`: ") && error.contains("No such file"), "{error}");
         run("cat", &[], "text").unwrap();

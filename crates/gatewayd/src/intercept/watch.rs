@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_deleted_is_heard_of_and_what_is_added_is_not() {
+    fn deletions_are_reported_and_additions_are_not() {
         if !possible() {
             return;
         }

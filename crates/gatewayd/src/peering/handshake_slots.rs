@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_closing_is_bounded() {
+    fn closing_connections_are_bounded() {
         let now = Instant::now();
         let crowd = at("192.0.2.1");
         let closing = held(0, 2 * PER_NETWORK as u64, crowd, State::Closing, now, Duration::ZERO);

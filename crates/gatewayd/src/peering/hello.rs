@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_is_none() {
+    fn a_hello_that_is_too_long_is_malformed() {
         let hello = Hello { epoch: EPOCH, name: "far".into(), shared: Shared::Detached(EPOCH) };
         let mut octets = hello.encode();
         octets.resize(MOST, 0);

@@ -44,7 +44,7 @@ fn rules_that_are_deleted_are_set_again() {
             // New connections are relayed.
             let opened = pair.number(Side::Near, "/counters/opened/intercepted");
             until(deletion, || pair.number(Side::Near, "/counters/opened/intercepted") > opened);
-            assert!(pair.written(Side::Near).contains("deleted by somebody else"), "the log says so");
+            assert!(pair.written(Side::Near).contains("deleted by another program"), "the log says so");
         }
         let seen = client.stop();
         // Connections to guarded networks that are not intercepted are refused, as `down` selects; nothing else fails.
@@ -60,8 +60,8 @@ fn rules_that_are_deleted_are_set_again() {
 }
 
 #[test]
-fn rules_that_cannot_be_set_again_are_told_and_tried_again() {
-    if !possible("rules_that_cannot_be_set_again_are_told_and_tried_again") {
+fn rules_that_cannot_be_set_again_are_reported_and_retried() {
+    if !possible("rules_that_cannot_be_set_again_are_reported_and_retried") {
         return;
     }
     let _one = one_at_a_time();

@@ -14,8 +14,8 @@ use crate::load::{Load, MEGA, crossed, meet, never_down, talk, until_crossed};
 const SILENT: Ills = Ills { silent: true, ..Ills::NONE };
 
 #[test]
-fn thirty_seconds_of_silence_lose_no_connection() {
-    if !common::possible("blackout::thirty_seconds_of_silence_lose_no_connection") {
+fn thirty_seconds_without_packets_lose_no_connection() {
+    if !common::possible("blackout::thirty_seconds_without_packets_lose_no_connection") {
         return;
     }
     let world = World::routed(1_500);
@@ -56,8 +56,8 @@ fn waits_are_bounded() -> bool {
 }
 
 #[test]
-fn a_silence_shorter_than_outage_loses_no_connection_over_tls() {
-    if !common::possible("blackout::a_silence_shorter_than_outage_loses_no_connection_over_tls") {
+fn an_interruption_shorter_than_outage_loses_no_connection_over_tls() {
+    if !common::possible("blackout::an_interruption_shorter_than_outage_loses_no_connection_over_tls") {
         return;
     }
     let world = World::routed(1_500);
@@ -79,8 +79,8 @@ fn a_silence_shorter_than_outage_loses_no_connection_over_tls() {
 }
 
 #[test]
-fn a_silence_that_is_too_long_resets_both_hosts_and_is_told() {
-    if !common::possible("blackout::a_silence_that_is_too_long_resets_both_hosts_and_is_told") {
+fn an_interruption_longer_than_outage_resets_both_hosts_and_is_reported() {
+    if !common::possible("blackout::an_interruption_longer_than_outage_resets_both_hosts_and_is_reported") {
         return;
     }
     let world = World::routed(1_500);

@@ -13,8 +13,8 @@ use crate::common::{self, until};
 use crate::load::{Load, MEGA, meet, never_down, talk, until_crossed};
 
 #[test]
-fn a_daemon_that_stood_still_goes_on() {
-    if !common::possible("clock::a_daemon_that_stood_still_goes_on") {
+fn a_suspended_daemon_continues() {
+    if !common::possible("clock::a_suspended_daemon_continues") {
         return;
     }
     let world = World::new();

@@ -40,8 +40,8 @@ fn unresponsive(pair: &Pair<'_>) -> bool {
 }
 
 #[test]
-fn a_dead_far_gateway_holds_no_opening_and_no_new_connection() {
-    if !common::possible("dead::a_dead_far_gateway_holds_no_opening_and_no_new_connection") {
+fn a_dead_far_gateway_delays_no_syn_and_no_new_connection() {
+    if !common::possible("dead::a_dead_far_gateway_delays_no_syn_and_no_new_connection") {
         return;
     }
     let world = World::new();
@@ -95,8 +95,8 @@ fn a_dead_far_gateway_holds_no_opening_and_no_new_connection() {
 /// TCP between the gateways retransmits by itself, so that an answer may take longer; and it will deliver the request
 /// to the far gateway, which uses the same port.
 #[test]
-fn over_tls_an_opening_is_released_as_well() {
-    if !common::possible("dead::over_tls_an_opening_is_released_as_well") {
+fn over_tls_a_syn_is_released_as_well() {
+    if !common::possible("dead::over_tls_a_syn_is_released_as_well") {
         return;
     }
     let world = World::routed(1_500);
@@ -123,8 +123,8 @@ fn never_down_here(pair: &Pair<'_>) {
 }
 
 #[test]
-fn where_the_policy_is_to_refuse_openings_are_refused_soon() {
-    if !common::possible("dead::where_the_policy_is_to_refuse_openings_are_refused_soon") {
+fn syns_are_refused_soon_if_the_policy_is_to_refuse() {
+    if !common::possible("dead::syns_are_refused_soon_if_the_policy_is_to_refuse") {
         return;
     }
     let world = World::new();
@@ -149,8 +149,8 @@ fn where_the_policy_is_to_refuse_openings_are_refused_soon() {
 
 /// When the far gateway continues, it reads the requests of clients that have bypassed the gateways since.
 #[test]
-fn a_suspended_far_gateway_loses_no_connection_nor_breaks_one_that_went_direct() {
-    if !common::possible("dead::a_suspended_far_gateway_loses_no_connection_nor_breaks_one_that_went_direct") {
+fn a_suspended_far_gateway_loses_no_connection_nor_breaks_a_direct_one() {
+    if !common::possible("dead::a_suspended_far_gateway_loses_no_connection_nor_breaks_a_direct_one") {
         return;
     }
     let world = World::new();

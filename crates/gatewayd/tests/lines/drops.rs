@@ -10,8 +10,8 @@ use crate::common::{self, until};
 use crate::load::{meet, never_down, talk};
 
 #[test]
-fn packets_that_nobody_reads_in_time_are_lost_here_and_not_on_the_line() {
-    if !common::possible("drops::packets_that_nobody_reads_in_time_are_lost_here_and_not_on_the_line") {
+fn packets_that_are_not_read_in_time_are_counted_as_local_drops() {
+    if !common::possible("drops::packets_that_are_not_read_in_time_are_counted_as_local_drops") {
         return;
     }
     let world = World::new();

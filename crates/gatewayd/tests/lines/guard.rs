@@ -49,8 +49,8 @@ fn uploading(peer: &str, test: impl FnOnce(&Pair<'_>, &dyn Fn() -> Counts)) {
 }
 
 #[test]
-fn a_rate_that_is_too_high_is_reported_and_what_fits_is_sent() {
-    if !common::possible("guard::a_rate_that_is_too_high_is_reported_and_what_fits_is_sent") {
+fn a_rate_that_is_too_high_is_reported_and_reduced() {
+    if !common::possible("guard::a_rate_that_is_too_high_is_reported_and_reduced") {
         return;
     }
     uploading("", |pair, counts| {

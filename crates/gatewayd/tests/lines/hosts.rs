@@ -36,8 +36,8 @@ fn slowly(mut socket: &Socket, seed: u64, size: u64, rest: Duration, time: Durat
 }
 
 #[test]
-fn who_ends_its_half_and_reads_slowly_gets_all() {
-    if !common::possible("hosts::who_ends_its_half_and_reads_slowly_gets_all") {
+fn a_host_that_ends_its_half_and_reads_slowly_gets_all() {
+    if !common::possible("hosts::a_host_that_ends_its_half_and_reads_slowly_gets_all") {
         return;
     }
     let world = World::new();
@@ -234,15 +234,15 @@ fn requests_pending(transport: &str) {
 }
 
 #[test]
-fn the_process_takes_no_more_than_the_memory_that_it_may() {
-    if common::possible("hosts::the_process_takes_no_more_than_the_memory_that_it_may") {
+fn the_process_takes_no_more_than_its_memory_limit() {
+    if common::possible("hosts::the_process_takes_no_more_than_its_memory_limit") {
         nobody_reads("quic");
     }
 }
 
 #[test]
-fn the_process_takes_no_more_than_the_memory_that_it_may_over_tls() {
-    if common::possible("hosts::the_process_takes_no_more_than_the_memory_that_it_may_over_tls") {
+fn the_process_takes_no_more_than_its_memory_limit_over_tls() {
+    if common::possible("hosts::the_process_takes_no_more_than_its_memory_limit_over_tls") {
         nobody_reads("tls");
     }
 }
@@ -295,15 +295,15 @@ fn crawl(world: &World, to: SocketAddr, stop: &Arc<AtomicBool>) -> JoinHandle<()
 }
 
 #[test]
-fn what_slow_hosts_are_still_to_get_counts_when_the_peer_is_lost() {
-    if common::possible("hosts::what_slow_hosts_are_still_to_get_counts_when_the_peer_is_lost") {
+fn bytes_for_slow_hosts_count_after_the_peer_is_lost() {
+    if common::possible("hosts::bytes_for_slow_hosts_count_after_the_peer_is_lost") {
         slow_hosts("quic");
     }
 }
 
 #[test]
-fn what_slow_hosts_are_still_to_get_counts_when_the_peer_is_lost_over_tls() {
-    if common::possible("hosts::what_slow_hosts_are_still_to_get_counts_when_the_peer_is_lost_over_tls") {
+fn bytes_for_slow_hosts_count_after_the_peer_is_lost_over_tls() {
+    if common::possible("hosts::bytes_for_slow_hosts_count_after_the_peer_is_lost_over_tls") {
         slow_hosts("tls");
     }
 }

@@ -97,8 +97,8 @@ fn an_interface_that_shrinks_in_the_middle_is_noticed() {
 }
 
 #[test]
-fn another_way_that_carries_less_is_noticed() {
-    if !common::possible("mtu::another_way_that_carries_less_is_noticed") {
+fn another_route_with_a_smaller_mtu_is_detected() {
+    if !common::possible("mtu::another_route_with_a_smaller_mtu_is_detected") {
         return;
     }
     over_both(|line| {

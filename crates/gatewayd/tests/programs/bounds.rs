@@ -14,8 +14,8 @@ use crate::downloads::download;
 use crate::{MEGA, common, connect, server};
 
 #[test]
-fn a_slow_reader_holds_back_nobody_else_and_little_memory() {
-    let possible = common::possible("bounds::a_slow_reader_holds_back_nobody_else_and_little_memory");
+fn a_slow_reader_delays_no_other_and_takes_little_memory() {
+    let possible = common::possible("bounds::a_slow_reader_delays_no_other_and_takes_little_memory");
     if !possible || !common::installed("curl") {
         return;
     }
@@ -54,8 +54,8 @@ fn a_slow_reader_holds_back_nobody_else_and_little_memory() {
 }
 
 #[test]
-fn what_is_over_a_limit_is_refused_and_counted() {
-    if !common::possible("bounds::what_is_over_a_limit_is_refused_and_counted") {
+fn connections_over_a_limit_are_refused_and_counted() {
+    if !common::possible("bounds::connections_over_a_limit_are_refused_and_counted") {
         return;
     }
     let _one = common::one_at_a_time();

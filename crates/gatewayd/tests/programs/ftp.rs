@@ -161,8 +161,8 @@ fn vsftpd_is_as_without_gateways() {
 
 /// The unit of the package gives no privilege for ports below 1024.
 #[test]
-fn with_least_privileges_active_data_comes_from_another_port() {
-    if !can("ftp::with_least_privileges_active_data_comes_from_another_port", &["python3", "setpriv"]) {
+fn with_least_privileges_active_data_has_another_port() {
+    if !can("ftp::with_least_privileges_active_data_has_another_port", &["python3", "setpriv"]) {
         return;
     }
     let _one = common::one_at_a_time();

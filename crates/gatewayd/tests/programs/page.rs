@@ -118,8 +118,8 @@ fn a_browser_gets_all_of_a_page_with_fifty_resources() {
 }
 
 #[test]
-fn curl_gets_fifty_resources_over_connections_that_are_kept() {
-    if !can("page::curl_gets_fifty_resources_over_connections_that_are_kept", &["curl"]) {
+fn curl_gets_fifty_resources_over_persistent_connections() {
+    if !can("page::curl_gets_fifty_resources_over_persistent_connections", &["curl"]) {
         return;
     }
     let _one = common::one_at_a_time();

@@ -168,9 +168,9 @@ fn sessions(world: &World, sshd: &Sshd) -> Vec<Duration> {
 }
 
 #[test]
-fn what_is_typed_is_echoed_in_order_beside_a_transfer() {
+fn typed_characters_are_echoed_in_order_during_a_transfer() {
     let programs = ["sshd", "ssh", "ssh-keygen", "unshare", "curl"];
-    let possible = can("shell::what_is_typed_is_echoed_in_order_beside_a_transfer", &programs);
+    let possible = can("shell::typed_characters_are_echoed_in_order_during_a_transfer", &programs);
     if !possible || !common::can_change_user() {
         return;
     }

@@ -12,7 +12,7 @@ use crate::common::world::{World, nft, start};
 
 const PORT: u16 = 5_000;
 
-/// Takes all IPv4 connections of the client from now on (TPROXY, Linux `Documentation/networking/tproxy.rst`).
+/// Redirects all IPv4 connections of the client from now on (TPROXY, Linux `Documentation/networking/tproxy.rst`).
 pub(crate) fn begin(world: &World) {
     let transparent = "meta l4proto tcp socket transparent 1 meta mark set 1 accept";
     let take =
@@ -33,7 +33,7 @@ pub(crate) fn begin(world: &World) {
     });
 }
 
-/// Both ways until one ends.
+/// Relays both directions until one ends.
 fn relay(client: &Socket) {
     let at = local(client);
     let server = socket(at.ip());

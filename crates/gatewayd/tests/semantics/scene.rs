@@ -1,4 +1,4 @@
-//! The two hosts of an event, and what they say they saw.
+//! The two hosts of an event, and their observations.
 
 use std::io::{self, BufRead, BufReader};
 use std::net::SocketAddr;
@@ -10,13 +10,13 @@ use socket2::Socket;
 use crate::common::tcp::{accept, listen, outcome, socket};
 use crate::common::world::{CLIENTS, SERVERS, Version, World, address, start};
 
-/// What a host saw, a line for each thing.
+/// The observations of a host, one per line.
 pub(crate) type Seen = Vec<String>;
 
 /// Set in the process of a host that is to be killed: the server's address.
 pub(crate) const DIES: &str = "CELLWAY_TEST_DIES";
 
-/// Where events happen: a network and a version of IP.
+/// The location of events: a network and a version of IP.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scene<'a> {
     pub(crate) world: &'a World,
@@ -24,29 +24,29 @@ pub(crate) struct Scene<'a> {
 }
 
 impl Scene<'_> {
-    /// The client's address, and a port.
+    /// Returns the client's address, with a port.
     pub(crate) fn client(&self, port: u16) -> SocketAddr {
         (address(self.version, CLIENTS, 2), port).into()
     }
 
-    /// The server's address, and a port.
+    /// Returns the server's address, with a port.
     pub(crate) fn server(&self, port: u16) -> SocketAddr {
         (address(self.version, SERVERS, 2), port).into()
     }
 
-    /// A listener at the server.
+    /// Opens a listener at the server.
     pub(crate) fn listen(&self, port: u16, backlog: i32) -> (Socket, SocketAddr) {
         let at = self.server(port);
         self.world.server.run(move || listen(at, backlog))
     }
 
-    /// A socket of the client's.
+    /// Opens a socket of the client.
     pub(crate) fn socket(&self) -> Socket {
         let at = self.client(0).ip();
         self.world.client.run(move || socket(at))
     }
 
-    /// Connects, runs `client` and `server` on the two ends at once, and tells what each saw.
+    /// Connects, runs `client` and `server` on the two ends at once, and returns the observations of both.
     pub(crate) fn meet(
         &self,
         client: impl FnOnce(Socket) -> Seen + Send + 'static,
@@ -55,7 +55,7 @@ impl Scene<'_> {
         self.meet_with(|_| {}, client, server)
     }
 
-    /// As [`Scene::meet`], with both sockets prepared before they connect or listen.
+    /// Connects like [`Scene::meet`], with both sockets prepared before they connect or listen.
     pub(crate) fn meet_with(
         &self,
         prepare: impl Fn(&Socket),
@@ -77,15 +77,16 @@ impl Scene<'_> {
         both(client.join().unwrap(), server.join().unwrap())
     }
 
-    /// Connects to `to` from the client's, and tells the outcome.
+    /// Connects to `to` from the client. Returns the result.
     pub(crate) fn try_to(&self, to: SocketAddr) -> Seen {
         let socket = self.socket();
         let tried = start(&self.world.client, move || outcome(&socket.connect(&to.into())));
         vec![format!("client: connect: {}", tried.join().unwrap())]
     }
 
-    /// Starts a client that is a process of its own, connects to `to`, sends 1000 B of the stream 1 and waits
-    /// for ever. With `unread`, until 1000 B have come, which it leaves. Returns when it says that it is so far.
+    /// Starts a client in another process, which connects to `to`, sends 1000 B of the stream 1 and waits for ever.
+    /// With `unread` it waits until 1000 B have arrived, which it does not read. Returns when it reports that it has
+    /// arrived there.
     pub(crate) fn mortal(&self, to: SocketAddr, unread: bool) -> io::Result<Child> {
         let mut command = Command::new(std::env::current_exe()?);
         command.args(["--exact", "a_host_that_is_killed", "--nocapture", "--test-threads=1"]);
@@ -101,7 +102,7 @@ impl Scene<'_> {
     }
 }
 
-/// What the two hosts saw, each line with its host.
+/// Returns the observations of both hosts, each line with its host.
 pub(crate) fn both(client: Seen, server: Seen) -> Seen {
     let client = client.into_iter().map(|line| format!("client: {line}"));
     client.chain(server.into_iter().map(|line| format!("server: {line}"))).collect()

@@ -5,23 +5,23 @@ use std::fmt::Write;
 use super::Known;
 use super::scene::Seen;
 
-/// What was observed of one event.
+/// The observations of one event.
 #[derive(Debug)]
 pub(crate) struct Row {
     pub(crate) event: &'static str,
-    /// Direct, by version of IP.
+    /// Directly, by version of IP.
     pub(crate) direct: [Seen; 2],
     /// Through the pair, by version of IP.
     pub(crate) pair: [Seen; 2],
 }
 
 impl Row {
-    /// Whether the pair cannot be told from the direct way.
+    /// Returns true if the results through the pair equal the direct ones.
     pub(crate) fn equal(&self) -> bool {
         self.direct == self.pair
     }
 
-    /// One line of the table, or one for each version of IP where they differ.
+    /// Writes one line of the table, or one for each version of IP if they differ.
     fn write(&self, known: &[Known], out: &mut String) {
         let together = self.direct[0] == self.direct[1] && self.pair[0] == self.pair[1];
         let names = if together { &[""][..] } else { &[", IPv4", ", IPv6"] };
@@ -54,7 +54,7 @@ Not in the table are times: the pair is there to change them.
 |---|---|---|---|
 ";
 
-/// The whole file.
+/// Returns the whole file.
 pub(crate) fn table(rows: &[Row], known: &[Known]) -> String {
     let mut out = HEAD.to_owned();
     for row in rows {

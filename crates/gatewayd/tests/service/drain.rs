@@ -1,4 +1,4 @@
-//! A gateway that takes no new connections and lets the others end.
+//! A gateway that accepts no new connections and lets the others end.
 
 use std::process::Command;
 use std::time::Duration;
@@ -13,13 +13,13 @@ use crate::common::tcp::{ALL, PATIENCE, accept, listen, ready, received, sent};
 use crate::common::world::{SERVERS, Version, World};
 use crate::common::{one_at_a_time, possible, until};
 
-/// A client and its server, connected.
+/// Connects a client to its server.
 fn meet(world: &World, listener: &Socket, server: std::net::SocketAddr) -> [Socket; 2] {
     let client = connect(world, server).unwrap();
     [client, accept(listener).unwrap()]
 }
 
-/// Bytes in both directions.
+/// Sends bytes in both directions.
 fn talk([client, server]: &[Socket; 2]) {
     for (from, to) in [(client, server), (server, client)] {
         assert_eq!(sent(from, 1, 1_000), "send: 1000 B");

@@ -1,4 +1,4 @@
-//! Connections of all kinds, without end: some threads each open one after the other and look at each octet.
+//! Connections of all kinds, without end: several threads each open one after the other and check each octet.
 
 use std::fmt;
 use std::io::{Read, Write};
@@ -14,10 +14,10 @@ use crate::common::numbers::Numbers;
 use crate::common::tcp::{ALL, errno, listen, received, reset, send, socket};
 use crate::common::world::{SERVERS, Version, World, address, start};
 
-/// Threads that open connections: this many are there at once.
+/// Threads that open connections, which is the number of simultaneous ones.
 const CLIENTS: u64 = 24;
 
-/// What becomes of a connection.
+/// The kind of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// A small answer.
@@ -26,15 +26,15 @@ enum Kind {
     Long,
     /// The client ends its direction, then the server answers.
     HalfClosed,
-    /// The client resets it in the middle of an answer.
+    /// The client resets it during an answer.
     ClientResets,
-    /// The server does.
+    /// The server resets it during an answer.
     ServerResets,
-    /// The client reads little by little, and goes away before the end.
+    /// The client reads in small steps, and closes before the end.
     SlowReader,
-    /// Nobody listens.
+    /// No socket listens.
     Refused,
-    /// Nothing is said for seconds.
+    /// No bytes for seconds.
     Idle,
 }
 
@@ -50,7 +50,7 @@ impl Kind {
         Kind::Idle,
     ];
 
-    /// The kind of a number: short ones most often.
+    /// Returns the kind of a number: most often a short one.
     fn of(number: u64) -> Kind {
         match number % 100 {
             0..52 => Kind::Short,
@@ -65,7 +65,7 @@ impl Kind {
     }
 }
 
-/// What has happened, by kind, and what should not have.
+/// The number of connections by kind, and the failures.
 #[derive(Debug, Default)]
 struct Counts {
     done: [AtomicU64; Kind::ALL.len()],
@@ -73,7 +73,7 @@ struct Counts {
     wrong: Mutex<Vec<String>>,
 }
 
-/// The end of it.
+/// The result.
 #[derive(Debug)]
 pub(crate) struct Done {
     text: String,
@@ -115,7 +115,7 @@ impl Churn {
         Churn { clients: (0..CLIENTS).map(client).collect(), counts }
     }
 
-    /// Lets the connections end, and no more begin.
+    /// Lets the connections end, and begins no more.
     pub(crate) fn stop(mut self) -> Done {
         self.counts.stop.store(true, Ordering::Relaxed);
         self.clients.drain(..).for_each(|client| client.join().unwrap());
@@ -137,7 +137,7 @@ fn run(mut numbers: Numbers, servers: [SocketAddr; 2], counts: &Counts) {
     }
 }
 
-/// One connection, and whether all was as it should be.
+/// Runs one connection. Returns an error for anything unexpected.
 fn connection(kind: Kind, to: SocketAddr, numbers: &mut Numbers) -> Result<(), String> {
     let client = socket(to.ip());
     if kind == Kind::SlowReader {
@@ -154,7 +154,7 @@ fn connection(kind: Kind, to: SocketAddr, numbers: &mut Numbers) -> Result<(), S
     talk(kind, client, numbers).map_err(|why| format!("from port {from}: {why}"))
 }
 
-/// What is said on it.
+/// Exchanges its bytes.
 fn talk(kind: Kind, client: Socket, numbers: &mut Numbers) -> Result<(), String> {
     let seed = numbers.next();
     let (up, down) = match kind {
@@ -180,7 +180,7 @@ fn talk(kind: Kind, client: Socket, numbers: &mut Numbers) -> Result<(), String>
             reset(client);
             Ok(())
         }
-        // What came before the reset may be lost with it, as the kernel pleases.
+        // Bytes before the reset may be lost with it.
         Kind::ServerResets => {
             let got = received(&client, seed, ALL);
             if got.ends_with("ECONNRESET") { Ok(()) } else { Err(got) }
@@ -201,7 +201,7 @@ fn talk(kind: Kind, client: Socket, numbers: &mut Numbers) -> Result<(), String>
     }
 }
 
-/// What a client asks of the server: octets that it will send, and that it wants.
+/// The request of a client: the octets that it will send, and those that it requests.
 #[derive(Clone, Copy, Debug)]
 struct Ask {
     resets: bool,
@@ -225,7 +225,7 @@ impl Ask {
     }
 }
 
-/// A server that ends with its namespace.
+/// Starts a server that ends with its namespace.
 fn serve(world: &World, version: Version) -> SocketAddr {
     let at = (address(version, SERVERS, 2), 0).into();
     let (listener, at) = world.server.run(move || listen(at, 1_024));
@@ -238,12 +238,12 @@ fn serve(world: &World, version: Version) -> SocketAddr {
     at
 }
 
-/// Answers one connection; none if the client went away.
+/// Answers one connection; `None` if the client has closed it.
 fn answer(socket: Socket) -> Option<()> {
     let ask = Ask::read(&socket)?;
     if ask.up > 0 {
         let got = received(&socket, ask.seed, ALL);
-        // The client sees a reset instead of its answer.
+        // The client gets a reset instead of its answer.
         if got != format!("recv: {} B, then end", ask.up) {
             reset(socket);
             return None;

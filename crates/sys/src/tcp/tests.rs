@@ -40,7 +40,7 @@ fn the_urgent_byte_is_found_before_it_is_read() {
 }
 
 #[test]
-fn what_was_sent_is_counted() {
+fn sent_bytes_are_counted() {
     let (mut client, mut server) = connection();
     client.write_all(&[7; 5000]).unwrap();
     server.read_exact(&mut [0; 5000]).unwrap();
@@ -52,7 +52,7 @@ fn what_was_sent_is_counted() {
 }
 
 #[test]
-fn what_the_other_end_has_not_acknowledged_is_counted() {
+fn unacknowledged_bytes_are_counted() {
     let (mut client, server) = connection();
     assert_eq!(unacknowledged(&client).unwrap(), 0);
     client.set_nonblocking(true).unwrap();

@@ -217,7 +217,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn joining_what_was_cut_and_cutting_it_gives_the_same(
+        fn joining_and_segmentation_are_inverse(
             v4 in any::<bool>(), payload in 1usize..20_000, size in 1usize..9000, psh in any::<bool>(),
         ) {
             let packet = if v4 { tcp_v4(payload) } else { tcp_v6(payload) };
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_is_not_joined() {
+    fn different_segments_are_not_joined() {
         let packet = with(tcp_v4(3000), |packet| packet[33] = ACK);
         let pieces = cut_up(&packet, 20, 1000);
         let joins = |next: Vec<u8>| Joined::begin(&pieces[0]).unwrap().join(&next);

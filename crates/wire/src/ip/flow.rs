@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn an_icmp_error_names_the_answer_to_what_it_is_about() {
+    fn an_icmp_error_has_the_key_of_an_answer_to_its_subject() {
         for (packet, router) in [(tcp_v4(600), "10.0.0.9"), (tcp_v6(2000), "fe80::9")] {
             let about = recognise(&packet).unwrap();
             let Flow::Packet(key) = about.flow else { panic!() };
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_says_what_it_ends() {
+    fn a_segment_shows_the_state_of_its_connection() {
         let packet = with(tcp_v4(9), |p| p[33] = 0x11);
         let segment = recognise(&packet).unwrap().segment.unwrap();
         assert_eq!((segment.seq, segment.ack, segment.payload), (1, 7, 9));

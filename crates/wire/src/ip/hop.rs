@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_packet_is_named() {
+    fn malformed_packets_are_named() {
         assert_eq!(hop(&mut []), Err(Malformed::Truncated { header: "IP header", needed: 1, found: 0 }));
         assert_eq!(hop(&mut [0x45; 19]).map_err(Malformed::name), Err("truncated"));
         assert_eq!(hop(&mut [0x50; 60]), Err(Malformed::Version { found: 5 }));

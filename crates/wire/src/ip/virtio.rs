@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unknown_is_refused() {
+    fn unknown_values_are_refused() {
         assert_eq!(VirtioNetHeader::parse(&[0; 9]).unwrap_err().name(), "truncated");
         // 3 is UDP fragmentation offload, which current kernels do not use.
         assert_eq!(VirtioNetHeader::parse(&[0, 3, 0, 0, 0, 0, 0, 0, 0, 0]), Err(Malformed::GsoType { found: 3 }));

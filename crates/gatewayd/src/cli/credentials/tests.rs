@@ -29,7 +29,7 @@ fn examined(from: i64, until: i64, now: i64) -> Examined {
 }
 
 #[test]
-fn times_are_told_in_words() {
+fn times_are_formatted_in_two_units() {
     let good = examined(-1, 100, 0);
     assert_eq!((good.problems.as_slice(), good.warnings.as_slice()), (&[][..], &[][..]));
     assert!(good.until.is_some());

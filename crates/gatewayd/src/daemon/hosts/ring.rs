@@ -230,7 +230,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_placed_in_any_order_comes_out_in_order(
+        fn bytes_written_in_any_order_are_read_in_order(
             data in prop::collection::vec(any::<u8>(), 1..400),
             cuts in prop::collection::vec((0usize..400, 1usize..80), 1..60),
             takes in prop::collection::vec(0u64..60, 1..60),
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_held_is_not_copied() {
+    fn bytes_that_are_not_held_are_not_copied() {
         let mut ring = Ring::default();
         fill(&mut ring, b"abcdef");
         ring.release(2);
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_come_out_as_they_went_in_across_blocks() {
+    fn bytes_are_unchanged_across_blocks() {
         let bytes: Vec<u8> = (0..5 * BLOCK as u32 + 77).map(|n| (n * 7 / 3) as u8).collect();
         let mut ring = Ring::default();
         let mut out = Vec::new();

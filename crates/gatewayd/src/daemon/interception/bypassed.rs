@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_syn_is_kept_for_its_lifetime_however_often_it_is_repeated() {
+    fn a_syn_is_remembered_for_its_lifetime_however_often_it_is_repeated() {
         let mut bypassed = Bypassed::default();
         bypassed.add(from(1), at(Span::ZERO));
         bypassed.add(from(2), at(NS * 10));

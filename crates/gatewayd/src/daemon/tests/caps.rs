@@ -12,7 +12,7 @@ fn refused(scene: &Scene, reason: Reason) -> u64 {
 }
 
 #[test]
-fn a_peer_over_a_cap_is_cut_and_counted_and_may_come_back() {
+fn a_peer_over_a_cap_is_disconnected_counted_and_may_return() {
     let (_listener, at) = server();
     let mut scene = Scene::new();
     scene.receive(vec![open(0, at)]);
@@ -62,7 +62,7 @@ fn a_connection_that_the_state_machine_refuses_at_once_leaves_no_gap_in_the_name
 }
 
 #[test]
-fn a_packet_longer_than_the_transport_takes_is_counted() {
+fn a_packet_longer_than_the_transport_accepts_is_counted() {
     let (_listener, at) = server();
     let mut scene = Scene::new();
     let rtt = None;

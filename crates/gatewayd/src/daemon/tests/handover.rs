@@ -46,7 +46,7 @@ fn data(offset: u64, len: u32) -> Frame {
 }
 
 #[test]
-fn a_program_that_cannot_be_executed_takes_nothing_over() {
+fn a_program_that_cannot_be_executed_takes_over_nothing() {
     let mut carried = Carried::new();
     // 10 bytes that the server has not read, and 5 behind a gap.
     carried.scene.receive(vec![data(0, 10)]);
@@ -91,7 +91,7 @@ fn a_drain_continues() {
 }
 
 #[test]
-fn what_changes_too_much_is_refused_and_nothing_is_handed_over() {
+fn a_configuration_that_changes_too_much_is_refused_without_a_handover() {
     let mut carried = Carried::new();
     let (to, answer) = std::sync::mpsc::channel();
     let mut config = carried.scene.daemon.cx.config.clone();
@@ -107,7 +107,7 @@ fn what_changes_too_much_is_refused_and_nothing_is_handed_over() {
 }
 
 #[test]
-fn commands_that_come_before_the_end_are_followed() {
+fn commands_before_the_end_are_executed() {
     let agrees = |carried: &mut Carried| {
         let prepared = Prepared::new(carried.scene.daemon.cx.config.clone()).unwrap();
         (carried.scene.daemon.running, carried.scene.daemon.next) = (false, Some(Box::new(prepared)));

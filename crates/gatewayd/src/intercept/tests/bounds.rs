@@ -69,7 +69,7 @@ fn without_the_daemon_connections_go_direct() {
 }
 
 #[test]
-fn guarded_networks_are_refused_when_the_peer_is_down_or_the_daemon_gone() {
+fn guarded_networks_are_refused_without_the_peer_or_the_daemon() {
     if !possible() {
         return;
     }
@@ -97,7 +97,7 @@ fn guarded_networks_are_refused_when_the_peer_is_down_or_the_daemon_gone() {
 }
 
 #[test]
-fn the_device_goes_with_the_hold() {
+fn the_device_is_removed_with_the_hold() {
     if !possible() {
         return;
     }

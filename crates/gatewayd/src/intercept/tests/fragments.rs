@@ -74,7 +74,7 @@ const SYN: u8 = 2;
 const SYN_ACK: u8 = 0x12;
 
 #[test]
-fn a_syn_in_fragments_is_an_opening_like_any_other() {
+fn a_syn_in_fragments_is_intercepted_like_any_other() {
     if !possible() {
         return;
     }

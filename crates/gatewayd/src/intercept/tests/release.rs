@@ -7,7 +7,7 @@ use super::{SERVER, errno};
 use crate::config::PeerDown;
 
 #[test]
-fn what_is_released_connects_and_bytes_flow() {
+fn a_released_syn_connects_and_bytes_flow() {
     if !possible() {
         return;
     }
@@ -38,7 +38,7 @@ fn what_is_released_connects_and_bytes_flow() {
 }
 
 #[test]
-fn nothing_is_sent_for_a_time_out_and_the_client_goes_on() {
+fn nothing_is_sent_for_a_timeout_and_the_client_continues() {
     if !possible() {
         return;
     }

@@ -68,7 +68,7 @@ fn either_family_reaches_a_gateway() {
 }
 
 #[test]
-fn a_crowd_of_strangers_is_kept_small_and_everyone_is_answered() {
+fn unauthenticated_connections_are_bounded_and_all_are_answered() {
     let keys = Keys::new();
     let mut far = start(&keys.gateway("far", "near"));
     let mut crowd: Vec<_> = (0..UNPROVEN + 8)
@@ -161,7 +161,7 @@ fn another_name() {
 }
 
 #[test]
-fn what_is_wrong_with_ones_own_is_said() {
+fn problems_of_the_own_certificate_are_reported() {
     let keys = Keys::new();
     let of = |made: &Made| Identity::read(&keys.write("own", made)).unwrap().problems("near");
     assert_eq!(of(&make_certificate(&keys.authority, "near", 30).unwrap()), Vec::<String>::new());

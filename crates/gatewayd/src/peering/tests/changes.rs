@@ -7,7 +7,7 @@ use super::*;
 use crate::peering::link::Stage;
 
 #[test]
-fn both_dial_and_one_connection_is_kept() {
+fn both_dial_and_one_connection_is_used() {
     let keys = Keys::new();
     for round in 0..5 {
         let (mut a, mut b) = (keys.gateway("a", "b"), keys.gateway("b", "a"));
@@ -83,7 +83,7 @@ fn an_abandoned_connection_is_followed_by_another() {
 }
 
 #[test]
-fn silence_ends_it_and_it_comes_back() {
+fn a_timeout_ends_the_connection_and_it_is_made_again() {
     for transport in [TransportChoice::Quic, TransportChoice::Tls] {
         let keys = Keys::new();
         let mut near = keys.gateway("near", "far");
@@ -243,7 +243,7 @@ fn new_keys_are_for_the_next_connection() {
 }
 
 #[test]
-fn what_needs_a_restart_is_said() {
+fn changes_that_need_a_restart_are_reported() {
     let keys = Keys::new();
     let config = keys.gateway("near", "far");
     let mut near = start(&config);

@@ -33,7 +33,7 @@ fn an_attempt_that_fails_at_once_is_repeated() {
 }
 
 #[test]
-fn tls_does_not_wait_for_what_is_not_sent_over_udp() {
+fn tls_does_not_wait_for_udp_that_cannot_be_sent() {
     let keys = Keys::new();
     let mut near = keys.gateway("near", "far");
     near.peers[0].transport = TransportChoice::Auto;
@@ -55,7 +55,7 @@ fn tls_does_not_wait_for_what_is_not_sent_over_udp() {
 }
 
 #[test]
-fn tls_does_not_wait_for_what_has_not_begun_over_quic() {
+fn tls_does_not_wait_for_quic_that_has_not_begun() {
     let keys = Keys::new();
     let mut near = keys.gateway("near", "far");
     near.peers[0].transport = TransportChoice::Auto;

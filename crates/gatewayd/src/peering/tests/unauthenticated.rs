@@ -105,7 +105,7 @@ fn idle_connections_keep_no_peer_out() {
 /// Many clients that begin the handshake of QUIC and do not complete it: of one network, next to a peer at an unknown
 /// address; and of more networks than there are slots, next to a peer at a known one.
 #[test]
-fn handshakes_that_stand_still_keep_no_peer_out() {
+fn stalled_handshakes_lock_out_no_peer() {
     for (spread, known) in [("one network", false), ("many networks", true)] {
         let keys = Keys::new();
         let mut far = keys.gateway("far", "near");
@@ -171,7 +171,7 @@ fn logged(work: impl FnOnce()) -> Vec<String> {
 }
 
 #[test]
-fn who_connects_and_leaves_is_logged_once() {
+fn clients_that_connect_and_close_are_logged_once() {
     let keys = Keys::new();
     let mut far = start(&keys.gateway("far", "near"));
     let lines = logged(|| {

@@ -32,7 +32,7 @@ fn exchange([near, far]: &mut [Peering; 2]) {
 }
 
 #[test]
-fn what_is_carried_continues_whoever_is_upgraded() {
+fn flows_continue_whichever_gateway_is_upgraded() {
     for transport in [TransportChoice::Quic, TransportChoice::Tls] {
         // The gateway whose name is first decides; either of them dials.
         for names in [["a", "b"], ["b", "a"]] {
@@ -64,7 +64,7 @@ fn what_is_carried_continues_whoever_is_upgraded() {
 
 /// The reason of the end waits behind packets for which TCP has no room, and is lost with the program.
 #[test]
-fn what_is_carried_continues_if_the_last_words_are_lost() {
+fn flows_continue_if_the_reason_of_the_end_is_lost() {
     for upgraded in [0, 1] {
         let keys = Keys::new();
         let (mut both, configs) = pair(&keys, ["a", "b"], TransportChoice::Tls);
@@ -89,7 +89,7 @@ fn what_is_carried_continues_if_the_last_words_are_lost() {
 
 /// The reason of a gateway that stops waits behind packets as well, and the gateway waits for its delivery.
 #[test]
-fn a_stop_is_told_behind_a_backlog() {
+fn a_stop_is_reported_behind_a_backlog() {
     let keys = Keys::new();
     let ([mut near, mut far], _) = pair(&keys, ["a", "b"], TransportChoice::Tls);
     let packet = Bytes::from(vec![0; 1_400]);
@@ -138,7 +138,7 @@ fn a_peer_that_has_started_anew_meanwhile_continues_nothing() {
 }
 
 #[test]
-fn a_peer_that_does_not_come_back_is_down_after_the_outage() {
+fn a_peer_that_does_not_return_is_down_after_the_outage() {
     const GONE: &str = "it says: another program takes over; nothing arrived from it for 1 s";
     let keys = Keys::new();
     let mut near = keys.gateway("near", "far");

@@ -40,21 +40,21 @@ fn idle(to: SocketAddr, stop: &AtomicBool, again: &AtomicU64) {
 }
 
 #[test]
-fn idle_strangers_keep_no_peer_out_and_no_client_waiting() {
-    if common::possible("strangers::idle_strangers_keep_no_peer_out_and_no_client_waiting") {
-        beside_strangers("quic");
+fn idle_clients_lock_out_no_peer_and_delay_no_client() {
+    if common::possible("unauthenticated::idle_clients_lock_out_no_peer_and_delay_no_client") {
+        with_idle_clients("quic");
     }
 }
 
 /// Over TCP, like those clients.
 #[test]
-fn idle_strangers_keep_no_peer_out_and_no_client_waiting_over_tls() {
-    if common::possible("strangers::idle_strangers_keep_no_peer_out_and_no_client_waiting_over_tls") {
-        beside_strangers("tls");
+fn idle_clients_lock_out_no_peer_and_delay_no_client_over_tls() {
+    if common::possible("unauthenticated::idle_clients_lock_out_no_peer_and_delay_no_client_over_tls") {
+        with_idle_clients("tls");
     }
 }
 
-fn beside_strangers(transport: &str) {
+fn with_idle_clients(transport: &str) {
     let (stop, again) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
     let world = World::new();
     // Only the near gateway dials; the far one has no address of it.
