@@ -13,7 +13,7 @@ use crate::status::states::{self, explained};
     name = "cellway-gateway",
     version,
     after_help = "\
-A first try on one machine: connections to port 8080 reach port 80, by way of two gateways.
+A first try on one machine: connections to port 8080 reach port 80, through two gateways.
 
   here.toml:
     name = \"here\"
@@ -86,8 +86,8 @@ Examples:
   cellway-gateway check --config here.toml --json | jq '.problems[]'
 
 All problems are reported at once, with line and column; certificates that have expired, are not valid yet, have
-another name or come from another authority are problems, too. What this machine lacks begins with \"here:\".
-Exit code: 0 right; 1 the file and the keys are right, and this machine lacks something; 2 they are not right.")]
+another name or come from another authority are also problems. Missing requirements of this machine begin with
+\"here:\". Exit code: 0 valid; 1 the file and the keys are valid, and this machine lacks something; 2 invalid.")]
     Check(Check),
     /// Make an authority and a certificate for each gateway.
     #[command(after_help = "\
@@ -96,18 +96,18 @@ Examples:
   cellway-gateway keygen --authority keys --out keys lima     one more gateway, later
   cellway-gateway keygen --authority keys --out new --days 90 paris     new keys for one
 
-Each gateway gets authority.pem and its own .pem and .key beside its configuration. Keep authority.key away
-from the gateways: who has it can make himself a gateway. Nothing is ever overwritten.")]
+Each gateway gets authority.pem and its own .pem and .key in the folder of its configuration. Keep authority.key
+away from the gateways: anybody who has it can make another gateway. No file is ever overwritten.")]
     Keygen(Keygen),
     /// Print, set or remove the rules of the kernel for interception: nftables and routing.
     #[command(after_help = "\
 Examples:
   cellway-gateway rules print --config gateway.toml       read them first, or keep them in your own scripts
-  cellway-gateway rules apply --config gateway.toml       set them; what is there already stays
+  cellway-gateway rules apply --config gateway.toml       set them; existing ones stay
   cellway-gateway rules remove --config gateway.toml      remove exactly these
 
-They are in a table of nftables, two routing tables and rules of routing of their own; nothing else is touched.
-Without a running gateway connections pass as if there were none, but for peers with down = \"refuse\".")]
+They are in their own table of nftables, routing rules and two routing tables; nothing else is changed.
+Without a running gateway connections pass as without rules, except for peers with down = \"refuse\".")]
     Rules {
         #[command(subcommand)]
         command: RulesCommand,
@@ -119,12 +119,12 @@ Without a running gateway connections pass as if there were none, but for peers 
     #[command(after_help = "\
 Examples:
   cellway-gateway drain
-  cellway-gateway drain --within \"5 min\"      what is left then is reset
+  cellway-gateway drain --within \"5 min\"      remaining connections are reset
   cellway-gateway drain --config here.toml --no-wait
 
 It prints the number of connections left, whenever that changes, until the gateway has ended. If it is interrupted
-the gateway still drains. New connections meanwhile go direct or are refused, as `down` in the file says; a peer
-that asks for one is refused, and sends it on as its own `down` says. For root and the gateway's own user.")]
+the gateway still drains. New connections bypass the gateways or are refused meanwhile, as `down` in the file
+selects; those of a peer are refused, upon which its own `down` applies. For root and the gateway's own user.")]
     Drain(Drain),
     /// Replace the gateway that runs here by the program that is installed now; connections continue.
     #[command(after_help = "\
@@ -132,8 +132,8 @@ Examples:
   cellway-gateway upgrade
   cellway-gateway upgrade --config here.toml
 
-The gateway executes the program at the path from which it was started, in the same process: sockets, devices and bytes
-under way are handed over, and hosts notice a pause only. The peer keeps its connections as well, for as long as `outage`;
+The gateway executes the program at the path from which it was started, in the same process: sockets, devices and buffered
+bytes are handed over, and hosts only see a pause. The peer keeps its connections as well, for up to `outage`;
 it must have the same version of the protocol. If the new program cannot take over, or the configuration needs a restart,
 nothing changes. For root and the gateway's own user.")]
     Upgrade(Upgrade),

@@ -191,7 +191,7 @@ fn key(identity: &Identity, chain: Vec<CertificateDer<'static>>, findings: &mut 
         let group = "its owner, and a group that may read it";
         findings
             .warnings
-            .push(format!("{path}: its mode is {mode:04o}; nobody should reach it but {group} (0600 or 0640)"));
+            .push(format!("{path}: its mode is {mode:04o}; only {group} should have access (0600 or 0640)"));
     }
     if chain.is_empty() {
         return;

@@ -29,7 +29,7 @@ pub(super) fn run(options: &Keygen) -> Result<(), Failure> {
     for (i, name) in options.names.iter().enumerate() {
         config::check_name(name).map_err(Failure::input)?;
         if name == AUTHORITY {
-            return Err(Failure::input("\"authority\" is the name of the authority's own files; take another"));
+            return Err(Failure::input("\"authority\" is the name of the authority's own files; use another name"));
         }
         if options.names[..i].contains(name) {
             return Err(Failure::input(format!("\"{name}\" is there twice")));
@@ -41,9 +41,9 @@ pub(super) fn run(options: &Keygen) -> Result<(), Failure> {
     let files = names.map(|name| Files::of(&options.out, name)).flat_map(|files| [files.certificate, files.key]);
     let there: Vec<String> = files.filter(|file| file.symlink_metadata().is_ok()).map(|f| output::shown(&f)).collect();
     if !there.is_empty() {
-        let mut hint = "nothing is overwritten: take another folder, or move them away";
+        let mut hint = "nothing is overwritten: use another folder, or move them away";
         if new.is_some() && there.iter().any(|file| Path::new(file) == Files::of(&options.out, AUTHORITY).key) {
-            hint = "nothing is overwritten: take another folder, or --authority to add to this authority";
+            hint = "nothing is overwritten: use another folder, or --authority to add to this authority";
         }
         return Err(Failure::failed(format!("{} there already; {hint}", are(&there))));
     }
@@ -58,7 +58,7 @@ pub(super) fn run(options: &Keygen) -> Result<(), Failure> {
     let copy = Files::of(&options.out, AUTHORITY).certificate;
     match std::fs::read_to_string(&copy) {
         Ok(other) if other != authority.made.certificate => {
-            let message = format!("{} is of another authority: take another folder", copy.display());
+            let message = format!("{} is of another authority: use another folder", copy.display());
             return Err(Failure::failed(message));
         }
         _ => folder(&options.out)?,

@@ -70,9 +70,7 @@ fn request(socket: &Path, options: &Status) -> Result<Snapshot, Failure> {
 fn text(before: &Snapshot, now: &Snapshot, connections: bool) -> String {
     let mut out = format!("{}, up {}\n", now.name, age(now.uptime));
     if let Some(left) = now.draining {
-        out.push_str(&format!(
-            "drains: it takes no new connections, and ends when the {left} that are left have ended\n"
-        ));
+        out.push_str(&format!("drains: it accepts no new connections, and ends after the {left} that are left\n"));
     }
     out.push('\n');
     let header = ["peer", "state", "address", "rtt", "rate", "use", "lost", "held", "connections"];

@@ -222,7 +222,7 @@ impl Kind for Devices {
     }
 }
 
-/// How the octets on a line are counted.
+/// The unit of the octets on a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Framing {
     #[default]
@@ -254,26 +254,26 @@ macro_rules! words {
 }
 words!(Framing {
     "packet" => Framing::Packet, "The octets of IP packets count.";
-    "atm" => Framing::Atm, "Whole cells of AAL5 frames count (53 octets for 48).";
+    "atm" => Framing::Atm, "Full cells of AAL5 frames count (53 octets for 48).";
 });
 words!(RateGuard {
-    "on" => RateGuard::On, "It is reported, and less is sent: until the queue is gone, and then as much as fits. The rate is tried again after 10 s, and ever more seldom.";
-    "off" => RateGuard::Off, "It is reported.";
+    "on" => RateGuard::On, "The gateway reports it and sends less until the queue has drained, then at the rate that fits. It tries the configured rate again after 10 s, then at growing intervals.";
+    "off" => RateGuard::Off, "The gateway reports it.";
 });
 words!(TransportChoice {
-    "auto" => TransportChoice::Auto, "QUIC, and TLS over TCP where UDP does not get through.";
+    "auto" => TransportChoice::Auto, "QUIC, and TLS over TCP if UDP does not pass.";
     "quic" => TransportChoice::Quic, "QUIC only.";
     "tls" => TransportChoice::Tls, "TLS over TCP only.";
 });
 words!(Connect {
-    "late" => Connect::Late, "When the server has answered: the client sees what it would see without gateways.";
+    "late" => Connect::Late, "After the server has answered: the client gets the answer that it would get without gateways.";
     "early" => Connect::Early, "At once: one round trip less, but a refused port is a reset after the connection.";
 });
 words!(PeerDown {
-    "direct" => PeerDown::Direct, "They pass this gateway untouched.";
+    "direct" => PeerDown::Direct, "They bypass the gateways.";
     "refuse" => PeerDown::Refuse, "They are refused, also when this gateway has died.";
 });
 words!(Source {
-    "client" => Source::Client, "The client's, and its port where that is free.";
+    "client" => Source::Client, "The client's, and its port if that is free.";
     "gateway" => Source::Gateway, "This gateway's own.";
 });

@@ -81,8 +81,7 @@ fn is_in_use(path: &Path) -> io::Result<bool> {
         Ok(()) | Err((io::ErrorKind::WouldBlock, _)) => Ok(true),
         Err((io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused, _)) => Ok(false),
         Err((kind, error)) => {
-            let what =
-                format!("whether another gateway listens there cannot be found out ({error}): remove the file if not");
+            let what = format!("it is unknown whether another gateway listens there ({error}): remove the file if not");
             Err(io::Error::new(kind, what))
         }
     }

@@ -76,7 +76,7 @@ impl KernelRules {
         match report {
             RulesReport::Applied { result: Ok(()), .. } | RulesReport::Checked(Ok(false)) => {}
             RulesReport::Applied { result: Err(e), .. } => {
-                tracing::error!("the rules of the kernel cannot be changed: {e}");
+                tracing::error!("the rules cannot follow: {e}");
                 cx.tally.error("rules");
             }
             RulesReport::Checked(Ok(true)) => {

@@ -99,7 +99,7 @@ impl Peering {
                     // Its next turn drops its remaining state.
                     self.turn_link(number, now);
                     self.reject("replaced");
-                    self.log_failure(address, "", "another one took its slot", now);
+                    self.log_failure(address, "", "another connection replaced it", now);
                 }
                 true
             }
@@ -160,7 +160,7 @@ impl Peering {
                 Err(error) if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::ConnectionAborted) => continue,
                 // Such as no free descriptor: the connection waits in the backlog, and the listener stays readable.
                 Err(error) => {
-                    warn!("connections of peers over TCP cannot be taken: {error}");
+                    warn!("connections of peers over TCP cannot be accepted: {error}");
                     let _ = self.ready.remove(listener);
                     self.accept_at = Some(now + PAUSE);
                     return;

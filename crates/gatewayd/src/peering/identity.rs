@@ -39,7 +39,7 @@ pub enum IdentityError {
         file: String,
         /// The error.
         why: String,
-        /// What is accepted.
+        /// The accepted content.
         accepted: &'static str,
     },
     /// The key does not belong to the certificate.

@@ -136,7 +136,7 @@ impl Peering {
         }
         if link.give_up_at().is_some_and(|at| at <= now) {
             let loss = match link.lacks_client_hello() {
-                true => Loss::other(&format!("it said nothing for {} s", CLIENT_HELLO_TIMEOUT.as_secs())),
+                true => Loss::other(&format!("it sent no ClientHello for {} s", CLIENT_HELLO_TIMEOUT.as_secs())),
                 false => Loss::no_answer(),
             };
             self.lost(number, &mut link, &loss, now);
@@ -199,7 +199,7 @@ impl Peering {
         };
         if link.trial {
             let of = &mut self.peers[peer];
-            of.tried = format!("QUIC to {} gets through; TLS is kept until it ends", link.address);
+            of.tried = format!("QUIC to {} works; TLS is used until it ends", link.address);
             of.dial.tried(now);
             link.close(&mut self.sockets, now, Ending::Trial, "");
             return;

@@ -149,7 +149,7 @@ impl TlsLink {
         self.outage = outage;
         // Older kernels lack the option: with them an outage of more than half of `outage` may be too long.
         if let Err(error) = set_longest_timeout(&self.socket, keep_alive(outage)) {
-            debug!("TCP may be slow to find that a line is back: {error}");
+            debug!("TCP may be slow to detect the end of an outage: {error}");
         }
     }
 

@@ -27,7 +27,7 @@ pub(crate) type Documents = BTreeMap<String, Document>;
 /// A server that ends with its namespace.
 #[derive(Debug)]
 pub(crate) struct Site {
-    /// Where it listens.
+    /// The address of its listener.
     pub(crate) at: SocketAddr,
     connections: Arc<AtomicU64>,
 }

@@ -183,7 +183,7 @@ impl Link {
                     peer = %self.name,
                     %rate,
                     %fits,
-                    "the rate is above the bandwidth of the path: the queue does not drain, and less arrives than is sent"
+                    "the rate is above what the line carries: the queue does not drain, and less arrives than is sent"
                 );
             }
             None if self.up => {

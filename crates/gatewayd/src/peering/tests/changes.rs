@@ -181,11 +181,7 @@ fn while_tls_is_used_quic_is_only_tried() {
         step(&mut far, &mut far_told);
         assert!(near_told.is_empty() && far_told.is_empty(), "a trial changes nothing: {near_told:?} {far_told:?}");
     }
-    assert!(
-        running.status(PEER).tried.contains("gets through; TLS is kept until it ends"),
-        "{:?}",
-        running.status(PEER)
-    );
+    assert!(running.status(PEER).tried.contains("works; TLS is used until it ends"), "{:?}", running.status(PEER));
     assert_eq!(running.status(PEER).transport, Some(Transport::Tls));
 }
 
