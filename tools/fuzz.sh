@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Fuzzes the gateway for SECONDS (3600): half of the time two gateways with random hosts against the model of what each may
-# see, the other half the fuzz targets. These run under cargo-fuzz where it, nightly Rust and ten minutes or more are there,
-# else with inputs made from the corpus, which needs neither. Prints the seed or the file of what fails.
+# Fuzzes the gateway for SECONDS (3600): half of the time two gateways with random hosts against the model of each host,
+# the other half the fuzz targets. These run under cargo-fuzz if it and nightly Rust are installed and there are ten
+# minutes or more, else with inputs made from the corpus. Prints the seed or the file of a failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-3600}
@@ -13,7 +13,7 @@ if [ "$seconds" -ge 600 ] && cargo +nightly fuzz --version >/dev/null 2>&1; then
 	each=$((seconds / 2 / $(wc -l <<<"$targets")))
 	for target in $targets; do
 		echo "$target: $each s"
-		# What is new goes to a folder that is not part of the repository.
+		# New inputs go to a folder that is not part of the repository.
 		mkdir -p "fuzz/target/found/$target"
 		cargo +nightly fuzz run "$target" "fuzz/target/found/$target" "fuzz/corpus/$target" -- -max_total_time="$each"
 	done

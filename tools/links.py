@@ -40,23 +40,23 @@ class Link:
 
 
 def blank(match: re.Match[str]) -> str:
-    """Spaces in place of the match, so that locations remain."""
+    """Return spaces in place of the match, so that locations remain."""
     return re.sub(r"[^\n]", " ", match.group())
 
 
 def prose(text: str) -> str:
-    """The page without blocks of code and comments."""
+    """Return the page without blocks of code and comments."""
     return COMMENT.sub(blank, FENCE.sub(blank, text))
 
 
 def slug(heading: str) -> str:
-    """The anchor that GitHub gives a heading, before duplicates are numbered."""
+    """Return the anchor of a heading on GitHub, before duplicates are numbered."""
     words = re.sub(r"[^\w\- ]", "", LABEL.sub(r"\1", heading).strip().lower())
     return words.replace(" ", "-")
 
 
 def anchors(text: str) -> set[str]:
-    """The anchors of a page."""
+    """Return the anchors of a page."""
     text = prose(text)
     found = set(ANCHOR.findall(text))
     for heading in HEADING.findall(text):
@@ -70,7 +70,7 @@ def anchors(text: str) -> set[str]:
 
 
 def links(text: str) -> Iterator[Link]:
-    """The links of a page to pages and headings of the repository."""
+    """Return the links of a page to pages and headings of the repository."""
     text = CODE.sub(blank, prose(text))
     for match in sorted([*INLINE.finditer(text), *DEFINITION.finditer(text)], key=lambda match: match.start()):
         group = 1 if match[1] is not None else 2
@@ -81,12 +81,12 @@ def links(text: str) -> Iterator[Link]:
 
 @cache
 def anchors_of(page: Path) -> set[str]:
-    """The anchors of the page in a file."""
+    """Return the anchors of the page in a file."""
     return anchors(page.read_text(encoding="utf-8"))
 
 
 def fault(root: Path, page: Path, target: str) -> str | None:
-    """What is wrong with a link of a page, if anything."""
+    """Return the problem of a link of a page, if there is one."""
     name, _, anchor = unquote(target).partition("#")
     start = root if name.startswith("/") else page.parent
     file = (start / name.lstrip("/")).resolve() if name else page.resolve()
@@ -105,7 +105,7 @@ def fault(root: Path, page: Path, target: str) -> str | None:
 
 
 def faults(root: Path) -> tuple[list[str], int]:
-    """A message for each broken link of the pages below a folder, and how many links there are."""
+    """Return a message for each broken link of the pages below a folder, and the number of links."""
     root = root.resolve()
     pages = sorted({page for pattern in PAGES for page in root.glob(pattern)})
     found, count = [], 0

@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # The Python bindings are a library that only an interpreter can load: pytest tests them, cargo cannot.
 TEST = ["cargo", "test", "--locked", "--no-fail-fast"]
 CARGO = [*TEST, "--workspace", "--exclude", "cellway-python"]
-# With real hosts: namespaces, devices, programs. What the emulator does without these is tested by its other tests.
+# With real hosts: namespaces, devices, programs. The other tests of the emulator need none.
 LIVE_TARGETS = ["live", "emulated", "gateways", "lifetime", "foreground", "guide"]
 LIVE = [*TEST, "--package", "cellway-emu", "--package", "cellway-cli"]
 LIVE += [word for target in LIVE_TARGETS for word in ("--test", target)]
@@ -68,7 +68,7 @@ NAMED = re.compile(r"the program `(?P<quoted>[^`]+)`|\b(?P<plain>[\w-]+) is (?:m
 
 @dataclass
 class Counts:
-    """Tests by how they ended."""
+    """Counts of tests by result."""
 
     passed: int = 0
     failed: int = 0
@@ -77,7 +77,7 @@ class Counts:
     missing: frozenset[str] = frozenset()
 
     def __add__(self, other: Counts) -> Counts:
-        """The counts of both."""
+        """Return the counts of both."""
         return Counts(
             self.passed + other.passed,
             self.failed + other.failed,
@@ -86,18 +86,18 @@ class Counts:
         )
 
     def __str__(self) -> str:
-        """The closing line."""
+        """Return the closing line."""
         return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
 
 
 def programs(reason: str) -> frozenset[str]:
-    """The missing programs that a reason for skipping names: those in quotes, and others that PACKAGES contains."""
+    """Return the missing programs in a reason for skipping: those in quotes, and others that PACKAGES contains."""
     found = [(match["quoted"], match["plain"]) for match in NAMED.finditer(reason)]
     return frozenset(quoted or plain for quoted, plain in found if quoted or plain in PACKAGES)
 
 
 def advice(missing: frozenset[str]) -> str:
-    """The line that names missing programs and how to install them."""
+    """Return the line that names missing programs and how to install them."""
     names = ", ".join(sorted(missing))
     packages = " ".join(sorted({PACKAGES[program] for program in missing if program in PACKAGES}))
     install = f" (Debian: apt install {packages})" if packages else ""
@@ -105,16 +105,16 @@ def advice(missing: frozenset[str]) -> str:
 
 
 def of_cargo_line(line: str) -> Counts:
-    """What one line of cargo's output adds; most add nothing."""
+    """Return the counts that one line of cargo's output adds; most add none."""
     if SKIPPED.match(line):
-        # The test says so past cargo, which knows no such thing and counts it as passed.
+        # The test prints it itself: cargo has no skipped tests and counts it as passed.
         return Counts(passed=-1, skipped=1, missing=programs(line))
     match = RESULT.match(COLOUR.sub("", line))
     return Counts(int(match[1]), int(match[2]), int(match[3])) if match else Counts()
 
 
 def of_junit(text: str) -> Counts:
-    """The counts in pytest's report."""
+    """Return the counts in pytest's report."""
     root = ElementTree.fromstring(text)
     reasons = (skipped.get("message", "") for skipped in root.iter("skipped"))
     total = Counts(missing=frozenset().union(*map(programs, reasons)))
@@ -125,7 +125,7 @@ def of_junit(text: str) -> Counts:
 
 
 def cargo(command: list[str]) -> tuple[int, Counts]:
-    """Run tests of cargo, passing on what they print."""
+    """Run tests of cargo, and pass on their output."""
     total = Counts()
     with subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
@@ -147,7 +147,7 @@ def pytest(arguments: list[str]) -> tuple[int, Counts]:
 
 
 def closing(parts: list[tuple[int, Counts]]) -> tuple[int, Counts]:
-    """Status and counts of all parts; one that failed without a failed test, as in a build error, counts as one."""
+    """Return status and counts of all parts; a part that failed without a failed test (a build error) counts as one."""
     total, status = Counts(), 0
     for code, counts in parts:
         total += counts if code == 0 or counts.failed else counts + Counts(failed=1)

@@ -21,14 +21,14 @@ from matplotlib.ticker import MaxNLocator
 
 ROOT = Path(__file__).resolve().parent.parent
 WIDTH = 5.2
-"""Inches: what a page of the documentation shows well."""
+"""The width of a figure on a page of the documentation, in inches."""
 MBIT = 1e6
 
 # `scenarios/abr-parking-lot.toml`
 LINES = [40e6, 30e6]
 """Rates in bit/s."""
 TARGET = 0.9
-"""The part of a line that ERICA gives away."""
+"""The share of a line's rate that ERICA allocates."""
 PATHS = {"long-1": [0, 1], "first-1": [0], "first-2": [0], "second-1": [1]}
 """The lines that each connection crosses."""
 LABELS = {"long-1": "both lines", "first-1": "first line (1)", "first-2": "first line (2)", "second-1": "second line"}
@@ -56,7 +56,7 @@ Bursts = dict[tuple[str, float], list[float]]
 
 
 def max_min(capacity: Sequence[float], paths: Sequence[Sequence[int]]) -> list[float]:
-    """Max-min fair shares by water filling; a path is the numbers of the lines that it crosses.
+    """Return max-min fair shares by water filling; a path is the numbers of the lines that it crosses.
 
     The line that leaves least to each of its users fixes their shares, and so on with what is left.
     """
@@ -77,26 +77,26 @@ def max_min(capacity: Sequence[float], paths: Sequence[Sequence[int]]) -> list[f
 
 
 def arrivals(queue: pl.DataFrame) -> list[float]:
-    """When cells joined a queue, in microseconds, from rows of each change of it."""
+    """Return the times at which cells joined a queue, in microseconds, from rows of each change of it."""
     steps = queue.with_columns(step=pl.col("value") - pl.col("value").shift(1, fill_value=0))
     return (steps.filter(pl.col("step") > 0)["t"] * 1e6).to_list()
 
 
 def longest_burst(times: Sequence[float], pause: float = 1000.0) -> list[float]:
-    """The most times that have no pause of that many microseconds between them, counted from the first of these."""
+    """Return the most times without a pause of that many microseconds between them, counted from the first of these."""
     ends = [i for i in range(1, len(times)) if times[i] - times[i - 1] > pause]
     start, end = max(pairwise([0, *ends, len(times)]), key=lambda burst: burst[1] - burst[0])
     return [t - times[start] for t in times[start:end]]
 
 
 def before_first_gap(times: Sequence[float], cell_time: float = CELL_TIME) -> int:
-    """How many of these follow each other back to back, from the first."""
+    """Return the number of these that follow each other back to back, from the first."""
     gaps = (i for i in range(1, len(times)) if times[i] - times[i - 1] > 1.5 * cell_time)
     return next(gaps, len(times))
 
 
 def parking_lot(results: Results) -> Figure:
-    """Allowed cell rates over time, with explicit rates and with marks, against the max-min shares."""
+    """Draw the allowed cell rates over time, with explicit rates and with marks, against the max-min shares."""
     acr = results.series("acr")
     panels = [("explicit rates", TARGET, "ERICA"), ("marks", 1.0, "EFCI")]
     with style.styled():
@@ -125,7 +125,7 @@ def parking_lot(results: Results) -> Figure:
 
 
 def bursts(results: Results) -> Bursts:
-    """The burst of each run of `scenarios/policed.toml` behind the policer: the microsecond of each cell."""
+    """Return the burst of each run of `scenarios/policed.toml` behind the policer: the microsecond of each cell."""
     sent = results.summary.filter((pl.col("subject") == PORT) & (pl.col("metric") == "cells"))
     found: Bursts = {}
     for (variant, cdvt), rows in results.series("queue", at=PORT).group_by("variant", CDVT, maintain_order=True):
@@ -138,23 +138,23 @@ def bursts(results: Results) -> Bursts:
 
 
 def counts(passed: Bursts, variant: str) -> list[tuple[float, int]]:
-    """Each tolerance in microseconds, with the cells that passed before the first discard."""
+    """Return each tolerance in microseconds, with the cells that passed before the first discard."""
     return [(tau, before_first_gap(times)) for (of, tau), times in passed.items() if of == variant]
 
 
 def most_back_to_back(tau: float, increment: float) -> int:
-    """N = 1 + floor(τ / (T − δ)), of times in microseconds (ITU-T I.371, annex A)."""
+    """Return N = 1 + floor(τ / (T − δ)), of times in microseconds (ITU-T I.371, annex A)."""
     return 1 + int(tau / (increment - CELL_TIME) + 1e-9)
 
 
 def discarded(results: Results, variant: str) -> float:
-    """The cells that the policer discarded, at all tolerances together."""
+    """Return the cells that the policer discarded, at all tolerances together."""
     rows = results.summary.filter((pl.col("metric") == "policed_discarded") & (pl.col("variant") == variant))
     return float(rows["value"].sum())
 
 
 def policed(results: Results) -> Figure:
-    """Cells until the first discard against the tolerance, and one burst over time."""
+    """Draw the cells until the first discard against the tolerance, and one burst over time."""
     passed = bursts(results)
     print(f"GCRA: paced cells discarded, all tolerances together: {discarded(results, PACED):.0f}")
     with style.styled():
@@ -204,7 +204,7 @@ def _burst(axes: Axes, passed: Bursts) -> None:
 
 
 def effective(results: Results) -> pl.DataFrame:
-    """The part of the congested line that carries packets of use: by discard, buffer (cells) and packet (octets).
+    """Return the share of the congested line for useful packets: by discard, buffer (cells) and packet (octets).
 
     Goodput counts each octet once, when TCP has received it in order. A packet of n octets with LLC/SNAP takes
     ceil((n + 16) / 48) cells of 424 bits.
@@ -230,7 +230,7 @@ def effective(results: Results) -> pl.DataFrame:
 
 
 def discards(results: Results) -> Figure:
-    """Effective throughput against the buffer for each size of packet, by discard."""
+    """Draw the effective throughput against the buffer for each size of packet, by discard."""
     points = effective(results)
     packets = points["packet"].unique().sort().to_list()
     with pl.Config(tbl_rows=-1):
@@ -256,7 +256,7 @@ def discards(results: Results) -> Figure:
 
 
 def microseconds(text: str) -> float:
-    """A time of the scenario file as a number."""
+    """Return a time of the scenario file as a number."""
     value, unit = text.split()
     if unit != "us":
         raise ValueError(f"{text}: not in us")
@@ -264,7 +264,7 @@ def microseconds(text: str) -> float:
 
 
 def main() -> int:
-    """Draw all; `docs/images/NAME.svg` are written anew."""
+    """Draw all; `docs/images/NAME.svg` are written again."""
     drawn = [
         ("abr", "scenarios/abr-parking-lot.toml", parking_lot),
         ("gcra", "scenarios/policed.toml", policed),

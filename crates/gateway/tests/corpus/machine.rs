@@ -32,7 +32,7 @@ enum Stage {
     Connecting,
     Open,
     /// Refused or reset by either side: only its end is missing.
-    Gone,
+    Closed,
 }
 
 /// The local TCP's view of a flow.
@@ -193,7 +193,7 @@ impl World {
                 self.gateway.connected(now, flow, out);
             }
             (2, Stage::Connecting) => {
-                local.stage = Stage::Gone;
+                local.stage = Stage::Closed;
                 self.gateway.refused(now, flow, input.reason(), out);
             }
             (3, Stage::Open) if !local.closed => {
@@ -213,7 +213,7 @@ impl World {
                 self.gateway.local_closed(now, flow, out);
             }
             (6, Stage::Held | Stage::Connecting | Stage::Open) => {
-                local.stage = Stage::Gone;
+                local.stage = Stage::Closed;
                 self.gateway.local_reset(now, flow, input.reason(), out);
             }
             _ => {}
@@ -291,7 +291,7 @@ impl World {
         let stage = local.stage;
         match *action {
             Action::Accept { .. } if stage == Stage::Held => local.stage = Stage::Open,
-            Action::Refuse { .. } if stage == Stage::Held => local.stage = Stage::Gone,
+            Action::Refuse { .. } if stage == Stage::Held => local.stage = Stage::Closed,
             Action::Consume { bytes, .. } if stage == Stage::Open && bytes > 0 => {
                 local.consumed += bytes;
                 assert!(local.consumed <= local.received, "{action:?}: {local:?}");
@@ -311,11 +311,11 @@ impl World {
                 local.ending = true;
             }
             Action::Shutdown { .. } if stage == Stage::Open && !local.shut => local.shut = true,
-            Action::Reset { .. } if matches!(stage, Stage::Connecting | Stage::Open) => local.stage = Stage::Gone,
+            Action::Reset { .. } if matches!(stage, Stage::Connecting | Stage::Open) => local.stage = Stage::Closed,
             Action::Closed { reason, .. } => {
                 let clean = stage == Stage::Open && local.closed && local.shut && local.released == local.received;
                 assert!(reason.is_some() || clean, "{action:?}: {local:?}");
-                assert!(clean || stage == Stage::Gone, "{action:?} without a word before: {local:?}");
+                assert!(clean || stage == Stage::Closed, "{action:?} without a word before: {local:?}");
                 self.locals.remove(&flow);
             }
             _ => panic!("{action:?}: {local:?}"),

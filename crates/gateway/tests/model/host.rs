@@ -26,7 +26,7 @@ pub(crate) enum Stage {
     Connecting,
     Open,
     /// Refused, or reset by either side: only its end is missing.
-    Gone,
+    Closed,
     /// The flow has ended in the gateway.
     Over,
 }
@@ -65,7 +65,7 @@ pub(crate) struct Host {
     pub(crate) shut: bool,
     ending: bool,
     /// The reason for which it has reset its connection, timed out, or refused.
-    pub(crate) gone_by: Option<Reason>,
+    pub(crate) closed_by: Option<Reason>,
     pub(crate) reset_by: Option<Reason>,
     pub(crate) connected_at: Option<Time>,
     pub(crate) ended_by: Option<Option<Reason>>,
@@ -74,7 +74,7 @@ pub(crate) struct Host {
 impl Host {
     pub(crate) fn new(plan: HostPlan, flow: usize, side: usize, stage: Stage) -> Host {
         let (sent, consumed, released, asked, taken, read, room) = (0, 0, 0, 0, 0, 0, 0);
-        let (closed, shut, ending, gone_by, reset_by) = (false, false, false, None, None);
+        let (closed, shut, ending, closed_by, reset_by) = (false, false, false, None, None);
         let (ring, connected_at, ended_by) = (Ring::default(), None, None);
         Host {
             plan,
@@ -92,7 +92,7 @@ impl Host {
             closed,
             shut,
             ending,
-            gone_by,
+            closed_by,
             reset_by,
             connected_at,
             ended_by,
@@ -162,11 +162,11 @@ impl Host {
     }
     pub(crate) fn reset(&mut self, reason: Reason) {
         assert!(matches!(self.stage, Stage::Connecting | Stage::Open), "reset: {self:?}");
-        (self.stage, self.reset_by) = (Stage::Gone, Some(reason));
+        (self.stage, self.reset_by) = (Stage::Closed, Some(reason));
     }
     pub(crate) fn refuse(&mut self, reason: Reason) {
         assert_eq!(self.stage, Stage::Held, "refused: {self:?}");
-        (self.stage, self.reset_by) = (Stage::Gone, Some(reason));
+        (self.stage, self.reset_by) = (Stage::Closed, Some(reason));
     }
     /// Checks the end of the flow: cleanly only if both directions have ended with all bytes; otherwise the connection
     /// must have been refused or reset before.
@@ -181,7 +181,7 @@ impl Host {
                     "bytes are missing: {self:?} of {other:?}"
                 );
             }
-            Some(_) => assert_eq!(self.stage, Stage::Gone, "ended without a word: {self:?}"),
+            Some(_) => assert_eq!(self.stage, Stage::Closed, "ended without a word: {self:?}"),
         }
         (self.stage, self.ended_by) = (Stage::Over, Some(reason));
     }
@@ -199,7 +199,7 @@ impl Host {
         let Some(since) = self.connected_at.map(|at| now.since(at)) else { return deeds };
         let stuck = self.ending && since > self.plan.rests.min(Span::from_secs(5));
         if self.stage == Stage::Open && (self.plan.resets.is_some_and(|after| since >= after) || stuck) {
-            (self.stage, self.gone_by, deeds.reset) = (Stage::Gone, Some(Reason::Reset), true);
+            (self.stage, self.closed_by, deeds.reset) = (Stage::Closed, Some(Reason::Reset), true);
             return deeds;
         }
         let reads = if since < self.plan.rests { 0 } else { self.plan.reads };

@@ -19,7 +19,7 @@ pub(crate) fn check_reason(world: &World, side: usize, n: usize, action: &Action
         }
         Action::Refuse { reason, .. } | Action::Reset { reason, .. } => {
             // The causes: the other host or its gateway, an observation of this gateway, or a lack of memory.
-            let by_other = other.is_some_and(|other| other.gone_by == Some(reason));
+            let by_other = other.is_some_and(|other| other.closed_by == Some(reason));
             let down = world.sides[side].epoch % 2 == 1 && reason == Reason::PeerLost;
             let waited =
                 world.started[n].map(|at| world.now.since(at)) >= Some(world.case.configs[plan.opener].opening);
@@ -32,7 +32,7 @@ pub(crate) fn check_reason(world: &World, side: usize, n: usize, action: &Action
             check_reset(own, other, action, down || late || lost || expired || full);
         }
         Action::Closed { reason: Some(reason), .. } => {
-            let told = own.and_then(|own| own.reset_by.or(own.gone_by));
+            let told = own.and_then(|own| own.reset_by.or(own.closed_by));
             assert!(told.is_some(), "{action:?} ({reason}) without a word before: {own:?}");
         }
         _ => {}
@@ -42,7 +42,7 @@ pub(crate) fn check_reason(world: &World, side: usize, n: usize, action: &Action
 /// all bytes that were consumed from the other one.
 fn check_reset(own: Option<&Host>, other: Option<&Host>, action: &Action, elsewhere: bool) {
     let (Some(own), Some(other), Action::Reset { .. }) = (own, other, action) else { return };
-    if !elsewhere && own.stage == Stage::Open && other.stage == Stage::Gone && other.gone_by.is_some() {
+    if !elsewhere && own.stage == Stage::Open && other.stage == Stage::Closed && other.closed_by.is_some() {
         assert_eq!(own.asked, other.consumed, "reset before the bytes: {own:?} of {other:?}");
     }
 }
@@ -50,7 +50,7 @@ fn check_reset(own: Option<&Host>, other: Option<&Host>, action: &Action, elsewh
 pub(crate) fn outcomes(world: &World) -> Vec<String> {
     let of = |hosts: &[Option<Host>; 2]| {
         let client = hosts[0].as_ref()?;
-        let how = match (client.gone_by, client.reset_by, client.connected_at) {
+        let how = match (client.closed_by, client.reset_by, client.connected_at) {
             (Some(reason), _, None) => format!("gave up, {reason}"),
             (Some(reason), ..) => format!("has reset, {reason}"),
             (None, Some(reason), None) => format!("refused, {reason}"),

@@ -160,7 +160,7 @@ impl World {
             Event::GivesUp(n) => {
                 let side = self.plan(n).opener;
                 let Some(host) = self.hosts[n][0].as_mut().filter(|host| host.stage == Stage::Held) else { return };
-                (host.stage, host.gone_by) = (Stage::Gone, Some(Reason::TimedOut));
+                (host.stage, host.closed_by) = (Stage::Closed, Some(Reason::TimedOut));
                 self.about(side, n, |gateway, now, flow, out| gateway.local_reset(now, flow, Reason::TimedOut, out));
             }
             Event::Connect(n, refusal) => self.connected(n, refusal),
@@ -260,7 +260,7 @@ impl World {
         let now = self.now;
         let Some(host) = self.hosts[n][1].as_mut().filter(|host| host.stage == Stage::Connecting) else { return };
         if let Some(reason) = refusal {
-            (host.stage, host.gone_by) = (Stage::Gone, Some(reason));
+            (host.stage, host.closed_by) = (Stage::Closed, Some(reason));
             return self.about(side, n, |gateway, now, flow, out| gateway.refused(now, flow, reason, out));
         }
         host.connect(now);
