@@ -328,7 +328,7 @@ fn a_gateway_runs_is_asked_reads_its_file_again_and_ends() {
     until(|| logged("read again"));
     std::fs::write(dir.path().join("g.toml"), "nonsense").unwrap();
     kill("-HUP");
-    until(|| logged("is not taken over"));
+    until(|| logged("is not applied"));
     kill("-TERM");
     assert!(child.wait().unwrap().success());
     assert!(!dir.path().join("c.sock").exists());

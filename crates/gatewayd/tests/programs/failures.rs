@@ -169,7 +169,7 @@ fn a_reload_under_load_drops_nothing() {
     pair.signal(Side::Near, Signal::HUP);
     let begin = Instant::now();
     while !pair.written(Side::Near).contains("rait") {
-        assert!(begin.elapsed() < Duration::from_secs(20), "the mistake is not told of");
+        assert!(begin.elapsed() < Duration::from_secs(20), "the mistake is not reported");
         thread::sleep(Duration::from_millis(50));
     }
     pair.edit(Side::Near, "rait = ", "rate = ");
