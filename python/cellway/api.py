@@ -12,6 +12,8 @@ from cellway import arguments
 from cellway.progress import reporter
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from cellway.comparison import Comparison
     from cellway.results import Reproduction, Results
 
@@ -258,6 +260,19 @@ def equations() -> list[dict[str, Any]]:
 
     listed: list[dict[str, Any]] = json.loads(_native.equations())
     return listed
+
+
+def metrics() -> pl.DataFrame:
+    """All metrics of the tables, one row per metric and definition.
+
+    Columns: `metric`, its `label` in figures, `unit`, and as lists `subjects` (`port`, `slot`, ...), `recorded` (`summary`,
+    `bins`, `changes`) and `sources` (`simulate`, `emulate`, ...); and its `meaning`, in Markdown.
+    """
+    import polars as pl
+
+    from cellway import _native
+
+    return pl.DataFrame(json.loads(_native.metrics()))
 
 
 @overload

@@ -144,12 +144,29 @@ counted from the first byte to the last; sent_rate is what the sender believes."
         /// The result folder.
         folder: PathBuf,
     },
+    /// List the metrics of the tables: name, unit, subject, and the sources that can observe each.
+    #[command(after_help = "\
+Examples:
+  cellway metrics                 all of them
+  cellway metrics queue_mean      the definition of one
+  cellway metrics --json | jq '.[] | select(.subjects[] == \"port\") | .metric'")]
+    Metrics(Metrics),
     /// Print the JSON schema of scenario files, from which editors complete.
     #[command(after_help = "Example:\n  cellway schema > scenario.schema.json")]
     Schema,
     /// Models of traffic.
     #[command(subcommand)]
     Workload(WorkloadCommand),
+}
+
+/// `metrics`.
+#[derive(Debug, Group)]
+pub(crate) struct Metrics {
+    /// The metric to define; all are listed without it.
+    pub(crate) name: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Subcommand)]

@@ -157,3 +157,19 @@ pub(crate) fn axis_text(value: &AxisValueRecord) -> String {
         AxisValueRecord::Number(number) => number.to_string(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_shown_metric_is_one_of_the_tables() {
+        for name in SHOWN.iter().copied().flatten() {
+            assert!(cellway_lab::metrics::metrics(Some(name)).is_ok(), "{name}");
+        }
+        #[cfg(target_os = "linux")]
+        for name in MEASURED.iter().copied().flatten() {
+            assert!(cellway_lab::metrics::metrics(Some(name)).is_ok(), "{name}");
+        }
+    }
+}

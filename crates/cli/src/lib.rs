@@ -10,6 +10,7 @@ mod figures;
 mod fit;
 #[cfg(target_os = "linux")]
 mod measure;
+mod metrics;
 mod output;
 mod predict;
 mod progress;
@@ -85,6 +86,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>, face: &mut Face<'_>) -> u8
         #[cfg(target_os = "linux")]
         Command::Measure(options) => measure::run(&options, face),
         Command::Report { folder } => reproduce::report(&folder, face),
+        Command::Metrics(options) => metrics::run(&options),
         Command::Schema => {
             output::line(cellway_lab::schema().trim_end());
             Ok(())

@@ -14,6 +14,7 @@ mod left_out;
 mod load;
 #[cfg(target_os = "linux")]
 pub mod measure;
+pub mod metrics;
 mod overview;
 pub mod predict;
 pub mod reproduce;

@@ -128,7 +128,10 @@ fn published_values_of_nothing_are_refused() {
     };
     let of = |line: &str| told(&format!("subject,metric,unit,value,tcp.window\n{line}\n"));
     assert!(of("bulk,goodput_total,bit/s,1,32 KiB").starts_with("p.csv:2: goodput_total of bulk is measured, but"));
-    assert!(of("bulk,goodput_totl,bit/s,1,").contains("nobody measures goodput_totl of bulk; its metrics: "));
+    assert!(
+        of("bulk,goodput_totl,bit/s,1,")
+            .contains("nobody measures goodput_totl of bulk; did you mean \"goodput_total\"?; its metrics: ")
+    );
     let subjects = of("blk,goodput_total,bit/s,1,");
     assert!(subjects.contains("; subjects: a>b, b>a, bulk, "), "{subjects}");
     let axis = told("subject,metric,unit,value,window\nbulk,goodput_total,bit/s,1,\n");

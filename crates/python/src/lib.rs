@@ -27,7 +27,7 @@ mod _native {
     #[pymodule_export]
     use super::{
         EmulationError, Error, Results, check, cli_main, compare, confidence_interval, emulate, emulates_here,
-        equations, evaluate, predict, predict_path, reproduce, schema, simulate,
+        equations, evaluate, metrics, predict, predict_path, reproduce, schema, simulate,
     };
 
     #[pymodule_init]
@@ -253,6 +253,13 @@ fn evaluate(equation: &str, arguments: BTreeMap<String, String>) -> PyResult<Str
 #[pyfunction]
 fn equations() -> String {
     cellway_lab::predict::equations_json().to_string()
+}
+
+/// All metrics of the tables, as JSON.
+#[pyfunction]
+fn metrics() -> PyResult<String> {
+    let all = cellway_lab::metrics::metrics(None).map_err(raise)?;
+    Ok(cellway_lab::metrics::metrics_json(&all).to_string())
 }
 
 /// Runs the studies of papers, all papers if none is named, and judges their claims; returns the rows as JSON.

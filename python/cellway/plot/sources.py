@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import polars as pl
@@ -12,27 +13,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 from matplotlib.transforms import ScaledTranslation, Transform
 
+from cellway.api import metrics
 from cellway.plot import select, style
-
-NAMES = {
-    "goodput_total": "Goodput",
-    "goodput": "Goodput",
-    "jain": "Jain's index",
-    "item_rate_mean": "Rate of an item",
-    "item_time_mean": "Time of an item",
-    "delay_mean": "Mean delay",
-    "delay_p95": "Delay, 95th percentile",
-    "timeouts_mean": "Timeouts",
-    "utilisation": "Utilisation",
-    "queue_mean": "Mean queue",
-    "queue_max": "Longest queue",
-    "dropped_packets": "Dropped packets",
-    "loss_ratio": "Loss ratio",
-    "dropped_frames": "Dropped frames",
-    "dropped_cells": "Dropped cells",
-    "lost_frames": "Lost frames",
-}
-"""Metrics in words; others are called by their own name."""
 
 KEYS = ("subject", "metric", "unit", "predicted", "bound", "simulated", "simulated_low", "simulated_high", "emulated",
         "emulated_low", "emulated_high", "published", "difference", "main")  # fmt: skip
@@ -100,8 +82,14 @@ def _scaled(rows: pl.DataFrame, scale: float) -> pl.DataFrame:
     return rows.with_columns(pl.col(name).cast(pl.Float64) / scale for name in values)
 
 
+@cache
+def _labels() -> dict[str, str]:
+    """Return the metrics of the tables in words; a program's own are called by their name."""
+    return dict(metrics().select("metric", "label").iter_rows())
+
+
 def _label(metric: str, unit: str) -> str:
-    name = NAMES.get(metric, metric.replace("_", " ").capitalize())
+    name = _labels().get(metric, metric.replace("_", " ").capitalize())
     return f"{name} ({unit})" if unit else name
 
 

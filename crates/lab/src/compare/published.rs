@@ -9,6 +9,7 @@ use cellway_units::{Bytes, Rate, Span};
 
 use super::ComparedRow;
 use crate::error::Error;
+use crate::metrics::did_you_mean;
 
 /// The columns that the file must have.
 const COLUMNS: [&str; 4] = ["subject", "metric", "unit", "value"];
@@ -137,13 +138,14 @@ impl Published {
             return self
                 .wrong(line, &format!("{metric} of {subject} is measured, but at no point of the sweep with {at}"));
         }
+        let meant = did_you_mean(metric, metrics.iter().copied());
         let (what, all) = match metrics.is_empty() {
             true => ("subjects", measured.iter().map(|(subject, _)| &subject[..]).collect()),
             false => ("its metrics", metrics),
         };
         let known: BTreeSet<&str> = all.into_iter().collect();
         let known = known.into_iter().collect::<Vec<_>>().join(", ");
-        self.wrong(line, &format!("nobody measures {metric} of {subject}; {what}: {known}"))
+        self.wrong(line, &format!("nobody measures {metric} of {subject}{meant}; {what}: {known}"))
     }
 
     fn at(&self, line: &Line) -> String {
