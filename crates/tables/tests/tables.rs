@@ -72,8 +72,8 @@ fn a_run_has_one_value_of_a_figure() {
         record(vec![row("a>b", 0, None, 0.5)], vec![row("a>b", 0, Some(1.0), 0.5), row("a>b", 0, Some(1.0), 0.6)]);
     let mut builder = ResultsBuilder::new(Source::Simulate);
     builder.push(key(0), &once).unwrap();
-    builder.add(Source::Theory, &once).unwrap();
-    assert!(matches!(builder.add(Source::Theory, &once), Err(Error::Twice { run: 0, .. })));
+    builder.add(Source::Published, &once).unwrap();
+    assert!(matches!(builder.add(Source::Published, &once), Err(Error::Twice { run: 0, .. })));
     builder.push(key(1), &once).unwrap();
     // Merging two studies does not hide the duplicate.
     let [first, second] = [0, 1].map(|run| Results::from_runs(Source::Simulate, [(key(run), once.clone())]).unwrap());
