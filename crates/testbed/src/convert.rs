@@ -168,7 +168,7 @@ const _: () = {
     const fn headers(transport: Transport) -> u64 {
         (transport.overhead() + DATA_OVERHEAD) as u64
     }
-    assert!(file::Transport::Kdd.header_octets() == headers(Transport::Ip));
+    assert!(file::Transport::Ip.header_octets() == headers(Transport::Ip));
     assert!(file::Transport::Quic.header_octets() == headers(Transport::Quic { v6: false }));
 };
 
@@ -185,7 +185,7 @@ pub(crate) fn gateway(scenario: &Scenario, spec: &file::GatewaySpec, on_atm: boo
         total_buffer: spec.total_buffer,
         payload: spec.packet,
         transport: match spec.transport {
-            file::Transport::Kdd => Transport::Ip,
+            file::Transport::Ip => Transport::Ip,
             file::Transport::Quic => Transport::Quic { v6: false },
         },
         mtu,

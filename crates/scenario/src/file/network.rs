@@ -42,7 +42,7 @@ pub(crate) struct GatewayFile {
     #[schemars(required)]
     pub(crate) rate: Option<Quantity<CellRate>>,
     /// What carries packets to its peer, the same at both: IP packets of the gateways' own, or QUIC.
-    #[schemars(extend("default" = "kdd"))]
+    #[schemars(extend("default" = "ip"))]
     pub(crate) transport: Option<Transport>,
     /// Most payload of one packet to the peer, at least 64 B; the packet has up to 43 bytes of headers more, with QUIC 75.
     #[schemars(extend("default" = "8 KiB"))]

@@ -59,10 +59,10 @@ impl Default for HostSpec {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Transport {
-    /// IP packets of their own, as between the gateways of the paper.
+    /// IPv4 packets of protocol 253 (RFC 3692).
     #[default]
-    Kdd,
-    /// DATAGRAM frames of QUIC over UDP, as between those of today.
+    Ip,
+    /// DATAGRAM frames of QUIC over UDP (RFC 9221).
     Quic,
 }
 
@@ -70,7 +70,7 @@ impl Transport {
     /// Most headers of a packet with data, in octets: 21 of the gateways' own, and what carries them over IPv4.
     pub const fn header_octets(self) -> u64 {
         match self {
-            Transport::Kdd => 22 + 21,
+            Transport::Ip => 22 + 21,
             Transport::Quic => 54 + 21,
         }
     }
