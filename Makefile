@@ -59,8 +59,8 @@ check: $(DEVELOP) ## Formatting, lints, types, spelling, links, dependencies and
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
-	$(BIN)/ruff format --check python tests/python tools
-	$(BIN)/ruff check python tests/python tools
+	$(BIN)/ruff format --check papers python tests/python tools
+	$(BIN)/ruff check papers python tests/python tools
 	$(BIN)/mypy
 	$(BIN)/typos
 	$(BIN)/python tools/links.py
@@ -91,8 +91,8 @@ msrv: ## Check that the oldest supported Rust builds everything, where rustup ha
 
 fmt: $(DEVELOP) ## Format the code
 	cargo fmt --all
-	$(BIN)/ruff format python tests/python tools
-	$(BIN)/ruff check --fix --quiet python tests/python tools
+	$(BIN)/ruff format papers python tests/python tools
+	$(BIN)/ruff check --fix --quiet papers python tests/python tools
 
 bench: ## Measure the speed of the simulator, and what an emulation holds on this machine
 	cargo bench --package cellway-net --locked

@@ -1,8 +1,11 @@
-//! Puts the papers into the program: each folder of `papers` with its TOML files. A paper is added by
-//! adding its folder.
+//! Puts the papers into the program: each folder of `papers` with its TOML files and its recipe of figures. A paper is
+//! added by adding its folder.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+
+/// The recipe of a paper's figures, as in `cellway_lab::reproduce::RECIPE`.
+const RECIPE: &str = "figures.py";
 
 fn main() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../papers");
@@ -10,8 +13,8 @@ fn main() {
     let mut code = String::from("static PAPERS: &[Paper] = &[\n");
     for folder in sorted(&root, |path| path.join("study.toml").is_file()) {
         println!("cargo::rerun-if-changed={}", folder.display());
-        code += &format!("    Paper {{ name: {:?}, files: &[\n", name(&folder));
-        for file in sorted(&folder, |path| path.extension().is_some_and(|e| e == "toml")) {
+        code += &format!("    Paper {{ name: {0:?}, folder: \"papers/{0}\", files: &[\n", name(&folder));
+        for file in sorted(&folder, |path| path.extension().is_some_and(|e| e == "toml") || path.ends_with(RECIPE)) {
             let path = file.canonicalize().expect("a file that was listed is there");
             code += &format!("        ({:?}, include_str!({:?})),\n", name(&file), path.display().to_string());
         }

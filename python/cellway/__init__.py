@@ -36,15 +36,21 @@ if TYPE_CHECKING:
     from cellway._native import EmulationError, Error, ScenarioError
     from cellway._native import version as __version__
     from cellway.comparison import Comparison
+    from cellway.predicted import Checked, Equation, Evaluation, PathPrediction, ScenarioPrediction
     from cellway.results import Reproduction, Results
 
 __all__ = [
+    "Checked",
     "Comparison",
     "EmulationError",
+    "Equation",
     "Error",
+    "Evaluation",
+    "PathPrediction",
     "Reproduction",
     "Results",
     "ScenarioError",
+    "ScenarioPrediction",
     "__version__",
     "check",
     "compare",
@@ -66,10 +72,15 @@ __all__ = [
 
 # What is fetched on first use: attribute -> (module, name in it, or None for the module itself).
 _LAZY: dict[str, tuple[str, str | None]] = {
+    "Checked": ("cellway.predicted", "Checked"),
     "Comparison": ("cellway.comparison", "Comparison"),
     "EmulationError": ("cellway._native", "EmulationError"),
+    "Equation": ("cellway.predicted", "Equation"),
     "Error": ("cellway._native", "Error"),
+    "Evaluation": ("cellway.predicted", "Evaluation"),
+    "PathPrediction": ("cellway.predicted", "PathPrediction"),
     "ScenarioError": ("cellway._native", "ScenarioError"),
+    "ScenarioPrediction": ("cellway.predicted", "ScenarioPrediction"),
     "__version__": ("cellway._native", "version"),
     "Reproduction": ("cellway.results", "Reproduction"),
     "Results": ("cellway.results", "Results"),

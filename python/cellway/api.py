@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from cellway.comparison import Comparison
+    from cellway.predicted import Checked, Equation, Evaluation, PathPrediction, ScenarioPrediction
     from cellway.results import Reproduction, Results
 
 Source = str | os.PathLike[str]
@@ -161,15 +162,32 @@ def compare(
     return Comparison(Results.from_native(native), about)
 
 
-def check(source: Source, *, set: Mapping[str, object] | None = None) -> dict[str, Any]:
+def check(source: Source, *, set: Mapping[str, object] | None = None) -> Checked:
     """Check a scenario without running it; returns what would be run. Raises `ScenarioError`."""
     from cellway import _native
+    from cellway.predicted import Checked
 
     text, is_text = _source(source)
-    checked: dict[str, Any] = json.loads(_native.check(text, is_text, _overrides(set)))
-    return checked
+    return Checked.read(json.loads(_native.check(text, is_text, _overrides(set))))
 
 
+@overload
+def predict(source: Source, *, set: Mapping[str, object] | None = None) -> ScenarioPrediction: ...
+@overload
+def predict(
+    *,
+    rate: str,
+    rtt: str,
+    window: str,
+    mss: str | None = None,
+    framing: str | None = None,
+    loss: float | None = None,
+    buffer: str | None = None,
+    delayed_ack: bool | None = None,
+    source_rate: str | None = None,
+    shaping: str | None = None,
+    connections: int | None = None,
+) -> PathPrediction: ...
 def predict(
     source: Source | None = None,
     *,
@@ -185,7 +203,7 @@ def predict(
     source_rate: str | None = None,
     shaping: str | None = None,
     connections: int | None = None,
-) -> dict[str, Any]:
+) -> ScenarioPrediction | PathPrediction:
     """Say what theory expects of TCP, without running anything.
 
     Of a scenario: `source` and `set` are those of `simulate`; each traffic group is predicted at each point of the
@@ -198,9 +216,10 @@ def predict(
     else `"packet"`; `loss` is a share of the packets; `source_rate` is the rate of the line of the source, `shaping`
     the rate to which the source paces its cells or frames.
 
-    The fields of what is returned are those of `cellway predict --json`. Raises `ScenarioError` and `Error`.
+    Returns a `ScenarioPrediction` of a scenario and a `PathPrediction` of a path. Raises `ScenarioError` and `Error`.
     """
     from cellway import _native
+    from cellway.predicted import PathPrediction, ScenarioPrediction
 
     if delayed_ack not in (None, True, False):
         raise TypeError(f"delayed_ack is {delayed_ack!r}; accepted: True, False or None")
@@ -229,37 +248,34 @@ def predict(
             if name != "source":
                 raise
             raise _native.Error(f"source_rate{colon}{rest}") from None
-    else:
-        if path:
-            raise ValueError(f"a scenario has its own {', '.join(path)}; use set to change its keys")
-        name, is_text = _source(source)
-        text = _native.predict(name, is_text, _overrides(set))
-    predicted: dict[str, Any] = json.loads(text)
-    return predicted
+        return PathPrediction.read(json.loads(text))
+    if path:
+        raise ValueError(f"a scenario has its own {', '.join(path)}; use set to change its keys")
+    name, is_text = _source(source)
+    return ScenarioPrediction.read(json.loads(_native.predict(name, is_text, _overrides(set))))
 
 
-def evaluate(equation: str, **given: str) -> dict[str, Any]:
+def evaluate(equation: str, **given: str) -> Evaluation:
     """Evaluate one equation: `evaluate("window-over-rtt", window="128 KiB", rtt="8.8 ms")`.
 
-    Arguments are texts with units; `_` in a name stands for `-`. Returns `value`, `unit`, `equation`, `source` and
-    `caveats`. `equations()` lists what there is. Raises `Error`.
+    Arguments are strings with units; `_` in a name stands for `-`. `equations()` lists what there is. Raises `Error`.
     """
     from cellway import _native
+    from cellway.predicted import Evaluation
 
     accepted = 'a text, with a unit if it is a quantity, like "64 KiB"'
     for name, value in given.items():
         arguments.text(name, value, accepted)
     texts = {name.replace("_", "-"): value for name, value in given.items()}
-    predicted: dict[str, Any] = json.loads(_native.evaluate(equation, texts))
-    return predicted
+    return Evaluation.read(json.loads(_native.evaluate(equation, texts)))
 
 
-def equations() -> list[dict[str, Any]]:
-    """All equations: `id`, `title`, `source`, `formula`, `domain` and `arguments`."""
+def equations() -> list[Equation]:
+    """Return all equations that `evaluate` computes."""
     from cellway import _native
+    from cellway.predicted import Equation
 
-    listed: list[dict[str, Any]] = json.loads(_native.equations())
-    return listed
+    return [Equation.read(record) for record in json.loads(_native.equations())]
 
 
 def metrics() -> pl.DataFrame:
@@ -310,11 +326,13 @@ def reproduce(
     threads: int | None = None,
     progress: bool = True,
 ) -> Reproduction | dict[str, Reproduction]:
-    """Run the studies of published papers and judge their claims.
+    """Run the studies of published papers, or of folders of your own, and judge their claims.
 
-    With the name of one paper, the result is its `Reproduction`, and the folder is `out/<paper>` unless `out` says
-    otherwise. With a list of names, or none for all papers, the result is a `Reproduction` by name, each in a folder of
-    that name in `out` (default: `out/papers`).
+    A paper is the name of one that ships, or the path of a folder, with a `/` in it, whose name is then that of the
+    folder. With one paper, the result is its `Reproduction`, and the folder is `out/<name>` unless `out` says
+    otherwise.
+    With a list, or none for all papers that ship, the result is a `Reproduction` by name, each in a folder of that name
+    in `out` (default: `out/papers`).
 
     `only` names the claims that are wanted, by id, the beginning of ids, or a pattern with `*`, each perhaps after
     `PAPER/`; only the studies that they need are run. `quick` runs few seeds, to look around; its confidence intervals
@@ -330,17 +348,18 @@ def reproduce(
     if not names and paper is not None:
         raise ValueError("no papers are named; leave the argument out for all of them")
     wanted = [only] if isinstance(only, str) else list(only or [])
-    default = Path("out", names[0]) if single else Path("out", "papers")
+    short = [Path(name).resolve().name if os.sep in name else name for name in names]
+    default = Path("out", short[0]) if single else Path("out", "papers")
     folder = default if out is None else Path(out)
     label = f"reproduce {' '.join(names)}".strip()
     # A list of one name gets folders in a folder, as any list does.
-    target = folder if single or len(names) != 1 else folder / names[0]
+    target = folder if single or len(names) != 1 else folder / short[0]
     with reporter(label, enabled=progress) as tick:
         _native.reproduce(names, wanted, quick, emulate, str(target), force, threads, tick)
     if single:
         return load_reproduction(folder)
     found = sorted(path.parent for path in folder.glob("*/study.json"))
-    return {path.name: load_reproduction(path) for path in found if not names or path.name in names}
+    return {path.name: load_reproduction(path) for path in found if not names or path.name in short}
 
 
 def load(folder: str | os.PathLike[str]) -> Results:

@@ -8,7 +8,9 @@ from __future__ import annotations
 import json
 import math
 import random
+import shutil
 import sys
+import tomllib
 from collections.abc import Callable, Iterable
 from itertools import product
 from pathlib import Path
@@ -214,7 +216,18 @@ def folder(at: Path, seeds: int = 20, only: Iterable[str] | None = None) -> Path
         encoding="utf-8",
     )
     (at / "claims.json").write_text(json.dumps(CLAIMS), encoding="utf-8")
+    add_recipe(at, "cellsim")
     return at
+
+
+def add_recipe(at: Path, paper: str) -> None:
+    """Add what `cellway reproduce` takes from the folder of a paper: its figures, its finding and its experiment."""
+    folder = Path(__file__).parents[2] / "papers" / paper
+    shutil.copy(folder / "figures.py", at)
+    study = tomllib.loads((folder / "study.toml").read_text(encoding="utf-8"))
+    about = json.loads((at / "study.json").read_text(encoding="utf-8"))
+    about |= {name: study[name] for name in ("finding", "experiment")}
+    (at / "study.json").write_text(json.dumps(about), encoding="utf-8")
 
 
 def manifest(name: str, runs: pl.DataFrame) -> dict[str, Any]:
@@ -260,6 +273,7 @@ def _claim(
         "section": section,
         "figure": figure,
         "claim": claim,
+        "origin": "control" if name.startswith("control-") else "reading" if name.endswith("-pool") else "paper",
         "form": "number" if verdict == "reproduced" else "trend",
         "expected": expected,
         "measured": value,

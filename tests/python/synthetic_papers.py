@@ -57,6 +57,7 @@ def folder(at: Path, paper: str, only: Iterable[str] | None = None) -> Path:
     }
     (at / "study.json").write_text(json.dumps(about), encoding="utf-8")
     (at / "claims.json").write_text(json.dumps(claims), encoding="utf-8")
+    synthetic.add_recipe(at, paper)
     return at
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -14,7 +16,7 @@ import cellway
 import polars as pl
 import pyarrow as pa
 import pytest
-from cellway import _native
+from cellway import Checked, Equation, Evaluation, PathPrediction, _native
 from polars.testing import assert_frame_equal
 
 TINY = """
@@ -189,7 +191,69 @@ def test_failures_name_what_failed_and_leave_nothing(tmp_path: Path) -> None:
 
 
 def test_a_check_says_what_would_run() -> None:
-    assert isinstance(cellway.check(TINY), dict)
+    checked = cellway.check(TINY)
+    assert (checked.name, checked.points, checked.seeds, checked.runs) == ("tiny", 4, 2, 8)
+    assert (checked.duration, checked.warmup, checked.rtt) == pytest.approx((13.5, 4.5, 0.045))
+    assert [axis.name for axis in checked.axes] == ["multiplexing.channel", "traffic.ftp.count"]
+    assert checked.axes[1].values == ("1", "3")
+    assert checked.warnings == ()
+    assert repr(checked) == "<cellway.Checked: tiny, 4 points x 2 seeds, axes: multiplexing.channel, traffic.ftp.count>"
+
+
+def test_a_key_without_effect_is_a_typed_warning() -> None:
+    (warning,) = cellway.check(TINY, set={"traffic.ftp.tcp.window": "8 KiB"}).warnings
+    assert (warning.key, warning.message) == ("tcp.window", "has no effect: every [[traffic]] has its own")
+    line = 1 + TINY.split("window = ")[0].count("\n")
+    assert (warning.line, warning.setting) == (line, None)
+    assert str(warning).endswith(": tcp.window: has no effect: every [[traffic]] has its own")
+
+
+def test_a_path_is_predicted_as_a_typed_object() -> None:
+    predicted = cellway.predict(rate="ds3", rtt="60 ms", window="64 KiB", buffer="256 cell")
+    assert predicted.goodput == min(bound.value for bound in predicted.bounds)
+    assert predicted.binding in {bound.limit for bound in predicted.bounds}
+    assert predicted.round_trip == pytest.approx(0.06, rel=0.02)
+    assert (predicted.buffer_needed.unit, predicted.spacer_buffer) == ("cell", None)
+    assert isinstance(predicted.window_needed, int)
+    assert all(bound.equation in {equation.id for equation in cellway.equations()} for bound in predicted.bounds)
+    assert re.fullmatch(
+        r"<cellway\.PathPrediction: [\d.]+ Mbit/s, set by the \w+, round trip 60\.\d+ ms>", repr(predicted)
+    )
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        predicted.goodput = 1.0  # type: ignore[misc]
+
+
+def test_a_scenario_is_predicted_point_by_point() -> None:
+    predicted = cellway.predict(TINY.replace('app = "ftp"', 'app = "bulk"'))
+    assert [point.axes["traffic.ftp.count"] for point in predicted.points] == [1, 3, 1, 3]
+    group = predicted.points[1].groups[0]
+    assert (group.group, group.connections, len(group.legs)) == ("ftp", 3, 1)
+    assert group.goodput == group.legs[group.binding].prediction.goodput
+    assert repr(predicted) == "<cellway.ScenarioPrediction: tiny, 4 points, groups: ftp>"
+    assert repr(group).startswith("<cellway.GroupPrediction: ftp, ")
+
+
+def test_an_equation_is_evaluated_and_listed() -> None:
+    given = cellway.evaluate("window-over-rtt", window="128 KiB", rtt="8.8 ms")
+    assert given.value == pytest.approx(131072 * 8 / 8.8e-3)
+    assert (given.equation, given.unit, given.caveats) == ("window-over-rtt", "bit/s", ())
+    assert "Table 1" in given.source
+    assert repr(given) == "<cellway.Evaluation: window-over-rtt = 1.19156e+08 bit/s>"
+    listed = {equation.id: equation for equation in cellway.equations()}
+    assert [argument.name for argument in listed["window-over-rtt"].arguments if argument.required] == ["window", "rtt"]
+    assert listed["window-over-rtt"].source == given.source
+
+
+def test_typed_objects_have_every_field_of_the_documents() -> None:
+    documents = [
+        (Checked, json.loads(_native.check(TINY, True, []))),
+        (PathPrediction, json.loads(_native.predict_path({"rate": "ds3", "rtt": "60 ms", "window": "64 KiB"}))),
+        (Evaluation, json.loads(_native.evaluate("window-over-rtt", {"window": "1 KiB", "rtt": "1 ms"}))),
+        (Equation, json.loads(_native.equations())[0]),
+    ]
+    for kind, document in documents:
+        fields = {field.name for field in dataclasses.fields(kind)}
+        assert {name.removesuffix("_s") for name in document} - {"valid"} == fields, kind
 
 
 def test_the_schema_describes_scenarios() -> None:

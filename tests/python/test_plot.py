@@ -12,7 +12,6 @@ from cellway import plot
 from cellway.plot import select
 from cellway.plot.buffers import buffers_table
 from cellway.plot.load import per_load_table
-from cellway.plot.traffic import offered_load_table
 from cellway.plot.window import thin
 from cellway.results import Results
 from matplotlib.figure import Figure
@@ -26,7 +25,7 @@ def study(reproduction: Path) -> Callable[[str], Results]:
 
 def test_a_line_goes_through_the_means(study: Callable[[str], Results]) -> None:
     summary = study("policies").summary
-    axes = plot.delay(summary).axes[0]
+    axes = plot.delay(summary, xlabel="Concurrent FTP conversations").axes[0]
     line = next(line for line in axes.lines if line.get_label() == "per destination")
     wanted = summary.filter((pl.col(synthetic.CHANNEL) == "per-destination") & (pl.col("metric") == "delay_mean_rtt"))
     for count, drawn in zip(line.get_xdata(), line.get_ydata(), strict=True):
@@ -37,7 +36,7 @@ def test_a_line_goes_through_the_means(study: Callable[[str], Results]) -> None:
 
 
 def test_policies_differ_in_colour_dashes_and_marker(study: Callable[[str], Results]) -> None:
-    lines = plot.throughput(study("policies").summary).axes[0].lines
+    lines = plot.throughput(study("policies").summary, subject="ftp").axes[0].lines
     assert len(lines) == 3
     for of in (lambda x: x.get_color(), lambda x: str(x._unscaled_dash_pattern), lambda x: x.get_marker()):
         assert len({of(line) for line in lines}) == 3
@@ -47,40 +46,45 @@ def test_fairness_leaves_out_single_conversations(study: Callable[[str], Results
     assert per_load_table(study("policies").summary, "jain", "ftp", start=2)[synthetic.COUNT].min() == 2
 
 
-@pytest.mark.parametrize(
-    "names",
-    [
-        ("variant", "traffic.source.count"),
-        ("variant", "count"),
-        ("traffic", "count"),
-        ("traffic.load.app", "traffic.load.count"),
-    ],
-)
-def test_the_axes_of_the_load_study_may_have_either_name(
+@pytest.mark.parametrize("names", [("variant", "traffic.source.count"), ("kind", "conversations")])
+def test_the_only_axes_are_taken_whatever_they_are_called(
     study: Callable[[str], Results], names: tuple[str, str]
 ) -> None:
     rows = study("load").summary.rename({"variant": names[0], "traffic.source.count": names[1]})
-    table = offered_load_table(rows)
-    assert table["traffic"].unique(maintain_order=True).to_list() == ["ftp", "nntp", "smtp", "telnet"]
+    table = plot.offered_load_table(rows)
+    assert table.columns[:2] == list(names)
+    assert table[names[0]].unique(maintain_order=True).to_list() == ["ftp", "nntp", "smtp", "telnet"]
     assert table.height == 40
 
 
-def test_an_ambiguous_axis_is_refused(study: Callable[[str], Results]) -> None:
-    rows = study("load").summary.with_columns(a=pl.lit(1)).rename({"a": "a.count"})
-    with pytest.raises(plot.MissingDataError, match=r"2 axes like count"):
-        offered_load_table(rows)
+def test_a_choice_that_the_table_leaves_is_refused_with_what_there_is(study: Callable[[str], Results]) -> None:
+    policies = study("policies")
+    ftp = select.values(policies.summary, "throughput_mean", "ftp")
+    both = pl.concat([ftp, ftp.with_columns(subject=pl.lit("www"))])
+    with pytest.raises(plot.ChoiceError, match=r"several subjects have throughput_mean: ftp, www; .* subject="):
+        plot.throughput(both)
+    more = policies.summary.with_columns(half=pl.col(synthetic.COUNT) % 2)
+    with pytest.raises(plot.ChoiceError, match=r"several axes have numbers: traffic\.ftp\.count, half; .* x="):
+        plot.delay(more)
+    with pytest.raises(plot.ChoiceError, match=r"vary .*: multiplexing\.channel, half; .* lines="):
+        plot.delay(more, x=synthetic.COUNT)
+    with pytest.raises(plot.ChoiceError, match=r"differ in multiplexing\.channel, traffic\.ftp\.count"):
+        plot.throughput_over_time(policies.series("throughput"), group="ftp")
 
 
 def test_what_is_missing_is_named(study: Callable[[str], Results]) -> None:
     with pytest.raises(plot.MissingDataError, match=r"no delay_mean_rtt of telnet-9"):
         plot.delay(study("policies").summary, subject="telnet-9")
-    with pytest.raises(plot.MissingDataError, match=r"no axis traffic\.ftp\.count"):
+    with pytest.raises(plot.MissingDataError, match=r"no axis of several numbers .*: variant, multiplexing\.channel"):
         plot.delay(study("choices").summary)
+    with pytest.raises(plot.MissingDataError, match=r"no axis buffer\.size"):
+        plot.delay(study("policies").summary, x="buffer.size")
 
 
 def test_conversations_are_drawn_after_the_warm_up_only(study: Callable[[str], Results]) -> None:
-    series = study("policies").series("throughput")
-    figure = plot.throughput_over_time(series, policy="per-type", rtt=synthetic.RTT, warmup=1000 * synthetic.RTT)
+    series = select.highest(study("policies").series("throughput"), synthetic.COUNT)
+    one = select.where(series, {synthetic.CHANNEL: "per-type"})
+    figure = plot.throughput_over_time(one, rtt=synthetic.RTT, warmup=1000 * synthetic.RTT)
     lines = [line for line in figure.axes[0].lines if len(line.get_xdata()) > 2]
     assert len(lines) == 5
     assert min(line.get_xdata()[0] for line in lines) == pytest.approx(1100)
@@ -120,10 +124,16 @@ def every_figure(study: Callable[[str], Results]) -> dict[str, Figure]:
     return {
         "load": plot.offered_load(study("load").summary),
         "deviation": plot.delay_deviation(policies),
-        "fairness": plot.fairness(policies),
-        "transient": plot.transient(series, rtt=synthetic.RTT, warmup=45.0),
+        "fairness": plot.fairness(policies, subject="ftp", start=2),
+        "transient": plot.transient(
+            {"Utilisation": select.values(select.highest(series, synthetic.COUNT), "utilisation", "r1>s1")},
+            rtt=synthetic.RTT,
+            warmup=45.0,
+        ),
         "window": plot.window(
-            study("windows").series("window"), policy="per-destination", rtt=synthetic.RTT, warmup=45.0
+            select.where(study("windows").series("window"), {synthetic.CHANNEL: "per-destination"}),
+            rtt=synthetic.RTT,
+            warmup=45.0,
         ),
         "contrast": plot.contrast(policies, study("corrected").summary, "jain", "ftp", "J", names=("a", "b")),
         "choices": plot.choices(select.values(study("choices").summary, "jain", "ftp"), "J"),

@@ -12,7 +12,7 @@ from cellway.plot import select, style
 from cellway.plot.compare import compare
 from cellway.plot.curve import curve
 from cellway.plot.network import changes, network, payload_rate
-from cellway.plot.spacer import content, deviations
+from cellway.plot.queue import content, deviations
 from cellway.plot.steps import Panel, over_time, standing
 from cellway.plot.topology import topology
 from matplotlib.figure import Figure
@@ -203,7 +203,7 @@ def test_points_inside_and_outside_the_condition_look_different() -> None:
     rows = pl.DataFrame({"strip": ["s", "s", "t"], "deviation": [0.5, 0.5, -1.0], "inside": [True, False, True]})
     axes = deviations(rows).axes[0]
     drawn = {line.get_label(): line for line in axes.lines}
-    inside, outside = drawn["inside C1"], drawn["outside C1"]
+    inside, outside = drawn["inside the domain"], drawn["outside the domain"]
     assert list(inside.get_xdata()) == [0.5, -1.0]
     assert inside.get_marker() != outside.get_marker()
     # Equal values do not hide each other.

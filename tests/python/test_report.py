@@ -49,7 +49,7 @@ def test_every_claim_is_in_the_overview_and_once_in_full(page: Page) -> None:
         # Once more in the caption of each of its figures, but without the policy it is tested on.
         captions = (
             0
-            if claim["claim"].endswith(").") or claim["id"].startswith("control-")
+            if claim["claim"].endswith(").") or claim["origin"] == "control"
             else len(re.findall(r"\d+", claim["figure"]))
         )
         assert page.text.count(claim["claim"]) == 2 + captions, claim["id"]
@@ -72,12 +72,18 @@ def test_numbers_can_be_downloaded_under_telling_names(page: Page, document: str
     assert "cellsim-figure-3.svg" in names
     assert len(names) == len(set(names))
     csv = next(t for _, key, t in page.references if key == "href" and t.startswith("data:text/csv"))
-    assert base64.b64decode(csv.split(",", 1)[1]).startswith(b"traffic,count,mean,sd,n,low,high\nftp,1.0,")
+    assert base64.b64decode(csv.split(",", 1)[1]).startswith(b"traffic,conversations,mean,sd,n,low,high\nftp,1.0,")
 
 
 def test_the_same_tables_give_the_same_page_and_nothing_else_is_left(document: str, reproduction: Path) -> None:
     assert build(reproduction).read_text(encoding="utf-8") == document
-    assert {p.name for p in reproduction.iterdir()} == {"claims.json", "report.html", "study.json", "tables"}
+    assert {p.name for p in reproduction.iterdir()} == {
+        "claims.json",
+        "figures.py",
+        "report.html",
+        "study.json",
+        "tables",
+    }
 
 
 def test_missing_studies_are_named_and_the_rest_is_drawn(tmp_path: Path) -> None:
@@ -170,7 +176,10 @@ def test_seeds_are_told_where_some_lack_the_figure(page: Page) -> None:
 
 def test_controls_and_other_readings_are_not_counted_as_claims_of_the_paper(page: Page) -> None:
     first = [claim(id="a"), claim(id="b", verdict="undecided")]
-    added = [claim(id="control-a"), claim(id="a-pool", verdict="not-measured"), claim(id="sec7-gap-a")]
+    added = [
+        claim(id="a", origin="control"), claim(id="b", origin="reading", verdict="not-measured"),
+        claim(id="c", origin="reading"),
+    ]  # fmt: skip
     assert tally([*first, *added]).startswith(tally(first))
     assert "added after a first run, 2:" in tally([*first, *added])
     assert page.text.count("A control, not a claim of the paper.") == 2

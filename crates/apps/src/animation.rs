@@ -1,5 +1,5 @@
 //! An animation that an X client at the originator draws on the display of the responder: one frame
-//! after the other over one connection (spacing, section 6).
+//! after the other over one connection (Guillemin et al., section 6).
 //!
 //! Frames are due at a constant pace. A client cannot draw while its last frame blocks in the socket:
 //! then the next frame is late and so are all that follow. None is dropped and none hurries to catch

@@ -1,4 +1,4 @@
-//! The originator logs in to the responder and gets one file (kdd, section 4.3.2).
+//! The originator logs in to the responder and gets one file (Kato et al. 1997, section 4.3.2).
 //!
 //! The control connection goes from the originator to the responder: greeting, round trips to log in
 //! and name a port, the request for the file. The responder then opens the data connection, from the

@@ -7,6 +7,8 @@ use cellway_lab::Override;
 use cellway_lab::measure::{Bytes, Rate, Span};
 use clap::{ArgGroup, Args as Group, Parser, Subcommand};
 
+use crate::help;
+
 /// What rate does TCP get over this long, fat, shared path, and what would fix it?
 #[derive(Debug, Parser)]
 #[command(
@@ -107,21 +109,7 @@ depends on. The emulation runs in real time after the simulation; where this mac
 is said and the others are compared. If the emulation is invalid the exit code is 1.")]
     Compare(Compare),
     /// Run the experiments of published papers and hold their claims against what comes out.
-    #[command(after_help = "\
-Examples:
-  cellway reproduce --out out/papers                all papers, all seeds: tables and reports
-  cellway reproduce cellsim --quick                 one paper, few seeds: a look around
-  cellway reproduce kdd --only eq1                  the claims whose names begin so, with the runs they need
-  cellway reproduce --only 'cellsim/fig2-*,magic/table1'
-  cellway reproduce --json                          one row per claim: id, published, predicted,
-                                                    simulated, confidence interval, verdict
-
-Papers:
-  cellsim   R. Caceres, Multiplexing TCP Traffic over Wide-Area ATM Networks
-  kdd       AT&T, KDD, NTT: high-speed TCP/IP between the US and Japan, with TCP gateways
-  magic     B. Ewy et al., Why TCP Is Broken in ATM WANs, and How Traffic Shaping Can Fix It
-  nasa      A. Sciuto, TCP over ATM Performance in NASA NREN and CTI
-  spacing   F. Guillemin et al., Analysis of Cell Spacing on a TCP Flow Mapped onto an ATM Connection")]
+    #[command(after_help = help::reproduce())]
     Reproduce(Reproduce),
     /// Measure TCP between two hosts: one waits with --serve, the other asks it for tests.
     #[cfg(target_os = "linux")]
@@ -139,7 +127,7 @@ A window is that of the receiver, a congestion control that of the sender. Goodp
 counted from the first byte to the last; sent_rate is what the sender believes.")]
     Measure(Box<Measure>),
     /// Draw the report of a folder that `cellway reproduce` or `cellway compare` wrote.
-    #[command(after_help = "Example:\n  cellway report out/cellsim    writes out/cellsim/report.html")]
+    #[command(after_help = "Example:\n  cellway report out/study    writes out/study/report.html")]
     Report {
         /// The result folder.
         folder: PathBuf,

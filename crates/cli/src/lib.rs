@@ -8,6 +8,7 @@ mod compare;
 mod emulate;
 mod figures;
 mod fit;
+mod help;
 #[cfg(target_os = "linux")]
 mod measure;
 mod metrics;

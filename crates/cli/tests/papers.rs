@@ -135,13 +135,13 @@ fn a_path_is_predicted_by_its_least_bound() {
 fn equations_are_listed_and_evaluated() {
     let place = Place::new(SMALL);
     let listed = place.run(&["predict", "--equations"]).done().out();
-    assert!(listed.contains("window-over-rtt: ") && listed.contains("  source: magic Table 1"), "{listed}");
+    assert!(listed.contains("window-over-rtt: ") && listed.contains("  source: Ewy et al. 1994, Table 1"), "{listed}");
     let all = place.run(&["predict", "--equations", "--json"]).done().json();
     let ids: Vec<&str> = all.as_array().unwrap().iter().map(|e| e["id"].as_str().unwrap()).collect();
     assert!(ids.len() > 10 && ids.iter().all(|id| listed.contains(&format!("{id}: "))), "{ids:?}");
     let evaluate = ["predict", "--equation", "window-over-rtt", "--arg", "window=128KiB", "--arg", "rtt=8.8ms"];
     let told = place.run(&evaluate).done().out();
-    assert!(told.starts_with("119.2 Mbit/s\n") && told.contains("magic Table 1"), "{told}");
+    assert!(told.starts_with("119.2 Mbit/s\n") && told.contains("Ewy et al. 1994, Table 1"), "{told}");
     let told = place.run(&[&evaluate[..], &["--json"]].concat()).done().json();
     assert!((told["value"].as_f64().unwrap() - 131072.0 * 8.0 / 0.0088).abs() < 1e-3, "{told}");
     assert_eq!(told["unit"], "bit/s");

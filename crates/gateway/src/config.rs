@@ -91,7 +91,7 @@ pub struct GatewayConfig {
     /// host. At least two payloads.
     pub ahead: Bytes,
     /// The rate of all packets to the peer together: data, acknowledgements and retransmissions, counted as `wire`
-    /// says. kdd, section 2.2 (5).
+    /// says. Kato et al. 1997, section 2.2 (5).
     pub rate: Rate,
     /// Set if the bandwidth of the bottleneck link is not known: the gateway estimates it, and `rate` is the upper
     /// bound.

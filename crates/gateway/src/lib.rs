@@ -1,6 +1,6 @@
 //! A TCP gateway as a state machine without I/O.
 //!
-//! A pair of gateways is placed at the two ends of a long link (Hasegawa et al., the paper `kdd`, section 2.2). Each
+//! A pair of gateways is placed at the two ends of a long link (Kato et al. 1997, section 2.2). Each
 //! ends the TCP connections of the hosts on its side and relays their bytes to the other over a transport with large
 //! windows, paced at a fixed rate. Connections open and end from host to host: a gateway answers a SYN when the far
 //! host has answered, and forwards FINs and resets. A [`Gateway`] is one of the pair. It reads no clock and does no

@@ -1,4 +1,4 @@
-//! Whether the warm-up was long enough. `cellsim` section 2.3 plotted output over time to find out.
+//! Whether the warm-up was long enough. Cáceres 1993, section 2.3, plotted output over time to find out.
 
 use cellway_record::metric::slot::THROUGHPUT;
 use cellway_record::stats::{Moments, mser};

@@ -48,7 +48,7 @@ fn several_papers_stand_in_a_folder_with_an_index() {
     let done = run(&[], &TWO, Some(&out), false).unwrap();
     assert_eq!(done.papers.iter().map(|p| p.paper).collect::<Vec<_>>(), ["kdd", "spacing"], "no other is wanted");
     assert_eq!(names(&out), ["index.json", "kdd", "manifest.json", "spacing"]);
-    assert_eq!(names(&out.join("kdd")), ["claims.json", "manifest.json", "study.json"]);
+    assert_eq!(names(&out.join("kdd")), ["claims.json", "figures.py", "manifest.json", "study.json"]);
     assert!(Manifest::read(&out).is_ok() && Manifest::read(&out.join("spacing")).is_ok());
     let index = json(&out.join("index.json"));
     let documented = include_str!("../../../docs/reference/json.md");
@@ -72,7 +72,11 @@ fn several_papers_stand_in_a_folder_with_an_index() {
     let Err(refused) = run(&["kdd"], &TWO[..1], Some(&out), false) else { panic!("replaced") };
     assert!(refused.is_input() && refused.to_string().contains("papers"), "{refused}");
     run(&["kdd"], &TWO[..1], Some(&out), true).unwrap();
-    assert_eq!(names(&out), ["claims.json", "manifest.json", "study.json"], "one paper stands in the folder itself");
+    assert_eq!(
+        names(&out),
+        ["claims.json", "figures.py", "manifest.json", "study.json"],
+        "one paper stands in the folder itself"
+    );
     assert_eq!(names(place.path()), ["papers"]);
 }
 

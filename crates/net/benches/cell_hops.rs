@@ -1,6 +1,6 @@
 //! Cell-hops per second through segmentation, cell-by-cell round robin and reassembly.
 //!
-//! A cell-hop is one cell leaving one output line. The network is that of `cellsim` section 2.4
+//! A cell-hop is one cell leaving one output line. The network is that of Cáceres 1993, section 2.4
 //! (router, 22.5 ms, switch, router) on OC-3c lines, kept saturated in one direction by
 //! conversations that send a new 552-octet packet for each one delivered.
 //!

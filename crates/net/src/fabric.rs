@@ -33,9 +33,9 @@ use crate::tap::Tap;
 pub enum NodeKind {
     /// An end system: packets start and end here. It does not forward.
     Host,
-    /// Forwards packets, cuts them into cells and puts them together again. `cellsim` section 2.2.
+    /// Forwards packets, cuts them into cells and puts them together again. Cáceres 1993, section 2.2.
     Router,
-    /// Moves cells from link to link by channel. `cellsim` section 2.2.
+    /// Moves cells from link to link by channel. Cáceres 1993, section 2.2.
     Switch,
 }
 

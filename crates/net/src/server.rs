@@ -3,7 +3,7 @@
 //! Each channel has a cell queue. Tokens name the queues that have a cell to send; the server takes the token at the
 //! front and sends the first cell of its queue, never scanning the queues. A [`Discipline`] says when tokens are given:
 //!
-//! - [`Discipline::RoundRobin`] (`cellsim`, section 8), one for each queue: a cell that finds its queue without a token
+//! - [`Discipline::RoundRobin`] (Cáceres 1993, section 8), one for each queue: a cell that finds its queue without a token
 //!   adds one at the back. The token of the queue in service goes to the back at the end of that cell's transmission,
 //!   after the arrivals of the same instant, if the queue then holds a cell, and is discarded otherwise. Two queues
 //!   that stay backlogged are served alternately: over any interval their counts of cells served differ by at most one.

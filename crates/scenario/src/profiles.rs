@@ -1,8 +1,9 @@
 //! TCP profiles: values for the keys that a file leaves out. `linux-6` is the default of a file that names none.
 //!
-//! None of the systems of the 1990s is at hand. Values marked "kdd" are stated by that paper; the rest are recalled from
-//! W. R. Stevens, TCP/IP Illustrated, volumes 1 and 2, and from the systems' own documentation, and not checked against
-//! code. What is not known is left to the file.
+//! None of the systems of the 1990s is at hand. Values marked "Kato et al." are from T. Kato et al., *High-speed TCP/IP
+//! experiment over an international ATM test bed*, 1997; the rest are recalled from W. R. Stevens, TCP/IP Illustrated,
+//! volumes 1 and 2, and from the systems' own documentation, and not checked against code. What is not known is left to
+//! the file.
 
 use cellway_units::{Bytes, Span};
 
@@ -127,7 +128,7 @@ pub(crate) const fn profile(of: TcpProfile) -> Profile {
             };
             (keys, false)
         }
-        // Windows of 8760 B on Ethernet: kdd section 4.4. Timers in tcp_rexmit_interval_initial, _min, _max of 500 ms,
+        // Windows of 8760 B on Ethernet: Kato et al. 1997, section 4.4. Timers in tcp_rexmit_interval_initial, _min, _max of 500 ms,
         // 200 ms, 60 s, run by a clock of 10 ms; tcp_deferred_ack_interval 50 ms; tcp_close_wait_interval 4 min.
         TcpProfile::Solaris25 => {
             let keys = TcpKeys {

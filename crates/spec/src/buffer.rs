@@ -13,7 +13,7 @@ choice! {
 }
 
 choice! {
-    /// Who may fill which part of a port's buffer. `cellsim` section 2.4 leaves open how it is divided.
+    /// Who may fill which part of a port's buffer. Cáceres 1993, section 2.4, leaves open how it is divided.
     pub enum Sharing {
         /// One pool per output port.
         Pool = "pool",

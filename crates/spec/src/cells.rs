@@ -4,7 +4,7 @@ use cellway_settings::choice;
 use cellway_units::{Bytes, Cells, LLC_SNAP_OCTETS, aal5_cells, bare_cells};
 
 choice! {
-    /// Which conversations between the same two routers share a channel, and so a cell queue. `cellsim` section 2.
+    /// Which conversations between the same two routers share a channel, and so a cell queue. Cáceres 1993, section 2.
     pub enum Multiplexing {
         /// Each conversation has its own.
         PerConversation = "per-conversation",

@@ -32,7 +32,7 @@ pub fn bandwidth_delay(rate: Rate, rtt: Span, framed: Option<(Framing, Bytes)>) 
 pub(crate) const EQUATIONS: &[Equation] = &[Equation {
     id: "bandwidth-delay",
     title: "window that fills a line",
-    source: "nasa, baseline tests; RFC 7323 section 1.1",
+    source: "Sciuto 1996, baseline tests; RFC 7323 section 1.1",
     formula: "W = rate × efficiency × RTT / 8",
     arguments: &[
         Argument::required("rate", Kind::Rate, "what the line leaves for cells or frames"),

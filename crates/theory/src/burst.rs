@@ -59,7 +59,7 @@ fn no_step(predicted: Predicted, none: bool) -> Predicted {
 const PEAK: Argument = Argument::required("peak", Kind::Rate, "h: the rate at which the burst comes");
 const RATE: Argument = Argument::required("rate", Kind::Rate, "c: the rate at which it leaves");
 const DOMAIN: &str = "c < h; the queue empty before the burst, nothing else on the line, cells equally spaced";
-const SOURCE: &str = "magic Table 2 (the effect); derived in docs/models/theory.md";
+const SOURCE: &str = "Ewy et al. 1994, Table 2 (the effect); derived in docs/models/theory.md";
 
 fn packets(a: &Arguments) -> Result<Cells, Error> {
     let product = a.count("packets").checked_mul(a.cells("packet").0);

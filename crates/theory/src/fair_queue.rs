@@ -26,7 +26,7 @@ pub fn fair_queue_delay(others: u64, rate: Rate, early: bool) -> Result<Predicte
 pub(crate) const EQUATIONS: &[Equation] = &[Equation {
     id: "fair-queue-delay",
     title: "longest wait of a single cell behind other queues",
-    source: "cellsim section 8 (the server); A. Demers et al., SIGCOMM 1989; derived in docs/models/theory.md",
+    source: "Cáceres 1993, section 8 (the server); A. Demers et al., SIGCOMM 1989; derived in docs/models/theory.md",
     formula: "m × 424 bit / rate; m + 1 if the token goes back before the cell is sent",
     arguments: &[
         Argument::required("others", Kind::Count, "m: other queues, never empty"),

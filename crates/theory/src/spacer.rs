@@ -1,7 +1,7 @@
 //! One TCP connection through a cell spacer: the content of the spacer over time.
 //!
-//! The model of `spacing` (F. Guillemin et al., *Analysis of Cell Spacing on a TCP Flow Mapped onto
-//! an ATM Connection*), sections 2 to 5, in fluid: segments of σ cells leave the source at peak
+//! The model of F. Guillemin et al., *Analysis of Cell Spacing on a TCP Flow Mapped onto
+//! an ATM Connection*, sections 2 to 5, in fluid: segments of σ cells leave the source at peak
 //! rate h, a queue passes them on at rate c < h, and an acknowledgement is back δ after the last
 //! cell that it acknowledges has left the queue. d is the number of segments that one
 //! acknowledgement covers (1, or 2), and Δ = δ + dσ/c the time from the first cell of d segments
@@ -28,9 +28,9 @@ use crate::error::{Error, undefined};
 /// The number of segments that one acknowledgement covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Acknowledgements {
-    /// Each segment is acknowledged (`spacing` sections 3 and 4).
+    /// Each segment is acknowledged (Guillemin et al., sections 3 and 4).
     EverySegment,
-    /// Every second segment is (`spacing` section 5).
+    /// Every second segment is (Guillemin et al., section 5).
     EverySecond,
 }
 

@@ -35,7 +35,7 @@ pub fn window_limited(window: Bytes, rtt: Span, segment: Bytes, rate: Rate) -> R
 pub(crate) const EQUATIONS: &[Equation] = &[Equation {
     id: "window-limited",
     title: "throughput of a window below the bandwidth-delay product",
-    source: "kdd section 2.1, equation (1)",
+    source: "Kato et al. 1997, section 2.1, equation (1)",
     formula: "Th = 8W / (RTT + 8M/C)",
     arguments: &[
         Argument::required("window", Kind::Bytes, "W: the window as it is used, in whole segments"),

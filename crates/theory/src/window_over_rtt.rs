@@ -23,7 +23,7 @@ pub fn window_over_rtt(window: Bytes, rtt: Span) -> Result<Predicted, Error> {
 pub(crate) const EQUATIONS: &[Equation] = &[Equation {
     id: "window-over-rtt",
     title: "largest throughput of a window",
-    source: "magic Table 1",
+    source: "Ewy et al. 1994, Table 1",
     formula: "8W / RTT",
     arguments: &[
         Argument::required("window", Kind::Bytes, "W"),

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from cellway import stats
 from cellway.plot import select, style
-from cellway.plot.load import policy_lines
+from cellway.plot.load import value_lines
 
 SIZE = "buffer.size"
 SHARING = "buffer.sharing"
@@ -23,14 +23,24 @@ SHARED = {
 UNITS = {"bdp": "bandwidth × delay", "cell": "cells"}
 
 
-def buffers(rows: pl.DataFrame, ylabel: str, *, limits: tuple[float | None, float | None] | None = None) -> Figure:
-    """A value against the buffer's size, one panel per way of sharing; `rows` holds one value per run."""
-    table, unit = buffers_table(rows)
+def buffers(
+    rows: pl.DataFrame,
+    ylabel: str,
+    *,
+    lines: str | None = None,
+    limits: tuple[float | None, float | None] | None = None,
+) -> Figure:
+    """Draw a value against `buffer.size`, one panel per value of `buffer.sharing`, one line per value of `lines`.
+
+    `rows` holds one value per run. `lines` may be left out where only one other axis varies.
+    """
+    table, unit = buffers_table(rows, lines)
+    lines = table.columns[1] if table.columns[1] != SIZE else None
     panels = select.in_order(table, SHARING)
     with style.styled():
         figure, grid = style.new(0.9 + 1.3 * len(panels), rows=len(panels), sharex=True, sharey=True)
         for axes, name in zip(grid, panels, strict=True):
-            policy_lines(axes, table.filter(pl.col(SHARING) == name), "x")
+            value_lines(axes, table.filter(pl.col(SHARING) == name), "x", lines)
             axes.set_title(SHARED.get(str(name), str(name)), loc="left", color=style.SOFT)
         if limits is not None:
             grid[0].autoscale_view()
@@ -50,13 +60,14 @@ def buffers(rows: pl.DataFrame, ylabel: str, *, limits: tuple[float | None, floa
         return figure
 
 
-def buffers_table(rows: pl.DataFrame) -> tuple[pl.DataFrame, str | None]:
-    """Mean and interval by size, sharing and policy, with a column `x` to plot against, and its unit.
+def buffers_table(rows: pl.DataFrame, lines: str | None = None) -> tuple[pl.DataFrame, str | None]:
+    """Mean and interval by sharing, `lines` and size, with a column `x` to plot against, and its unit.
 
     Sizes in one unit are placed by their numbers; sizes in several units by their order in the sweep, with no unit.
     """
-    select.need(rows, SIZE, SHARING, select.POLICY)
-    table = stats.summarise(rows, [SHARING, select.POLICY, SIZE])
+    select.need(rows, SIZE, SHARING)
+    lines = select.lines_of(rows, lines, (SIZE, SHARING))
+    table = stats.summarise(rows, [SHARING, SIZE] if lines is None else [SHARING, lines, SIZE])
     if table.is_empty():
         raise select.MissingDataError("no value for any buffer size")
     sizes: list[Any] = select.in_order(table, SIZE)

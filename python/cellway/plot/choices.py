@@ -1,4 +1,4 @@
-"""How far the conclusions move when a choice that the paper leaves open is made differently."""
+"""How far a result moves when one choice is made differently."""
 
 from __future__ import annotations
 
@@ -13,20 +13,28 @@ from cellway.plot import select, style
 VARIANT = "variant"
 
 
-def choices(rows: pl.DataFrame, xlabel: str, *, limits: tuple[float | None, float | None] | None = None) -> Figure:
-    """A dot with its confidence interval per variant and policy; `rows` holds one value per run.
+def choices(
+    rows: pl.DataFrame,
+    xlabel: str,
+    *,
+    lines: str | None = None,
+    limits: tuple[float | None, float | None] | None = None,
+) -> Figure:
+    """Draw a dot with its confidence interval per `variant` and value of `lines`; `rows` holds one value per run.
 
-    The first variant is the reference: a thin line continues its values downwards.
+    `lines` may be left out where only one other axis varies. The first variant is the reference: a thin line continues
+    its values downwards.
     """
-    table = choices_table(rows)
-    variants, policies = select.in_order(table, VARIANT), select.in_order(table, select.POLICY)
+    table = choices_table(rows, lines)
+    lines = table.columns[1] if table.columns[1] != "mean" else None
+    variants, names = select.in_order(table, VARIANT), [None] if lines is None else select.in_order(table, lines)
     with style.styled():
         figure, (axes,) = style.new(0.95 + 0.27 * len(variants))
         step = 0.22
-        for order, name in enumerate(policies):
-            mark = style.policy(name)
-            one = table.filter(pl.col(select.POLICY) == name)
-            places = [variants.index(v) + (order - (len(policies) - 1) / 2) * step for v in one[VARIANT]]
+        for order, name in enumerate(names):
+            mark = style.numbered(0) if lines is None else style.of_value(lines, name, order)
+            one = table if lines is None else table.filter(pl.col(lines) == name)
+            places = [variants.index(v) + (order - (len(names) - 1) / 2) * step for v in one[VARIANT]]
             half = (one["high"] - one["mean"]).fill_null(0.0)
             axes.errorbar(
                 one["mean"],
@@ -52,15 +60,17 @@ def choices(rows: pl.DataFrame, xlabel: str, *, limits: tuple[float | None, floa
         axes.set_xlabel(xlabel)
         if limits is not None:
             axes.set_xlim(*limits)
-        handles, labels = axes.get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper center", ncols=3, handlelength=1.2, borderaxespad=0.2)
+        if lines is not None:
+            handles, labels = axes.get_legend_handles_labels()
+            figure.legend(handles, labels, loc="outside upper center", ncols=3, handlelength=1.2, borderaxespad=0.2)
         return figure
 
 
-def choices_table(rows: pl.DataFrame) -> pl.DataFrame:
-    """Mean and confidence interval by variant and policy."""
-    select.need(rows, VARIANT, select.POLICY)
-    table = stats.summarise(rows, [VARIANT, select.POLICY])
+def choices_table(rows: pl.DataFrame, lines: str | None = None) -> pl.DataFrame:
+    """Return what `choices` draws: mean and confidence interval by `variant` and `lines`."""
+    select.need(rows, VARIANT)
+    lines = select.lines_of(rows, lines, (VARIANT,))
+    table = stats.summarise(rows, [VARIANT] if lines is None else [VARIANT, lines])
     if table.is_empty():
         raise select.MissingDataError("no value for any variant")
     return table

@@ -1,4 +1,4 @@
-"""Two settings of one thing, policy by policy."""
+"""One metric under two settings, one panel per value of an axis."""
 
 from __future__ import annotations
 
@@ -14,33 +14,40 @@ def contrast(
     before: pl.DataFrame,
     after: pl.DataFrame,
     metric: str,
-    subject: str,
-    ylabel: str,
+    subject: str | None = None,
+    ylabel: str | None = None,
     *,
     names: tuple[str, str],
+    x: str | None = None,
+    panels: str | None = None,
+    xlabel: str | None = None,
     limits: Limits = None,
-    start: int = 0,
+    start: float | None = None,
 ) -> Figure:
-    """A metric against load under two settings, one panel per policy: the first in grey and the second in colour."""
-    tables = [per_load_table(summary, metric, subject, start=start) for summary in (before, after)]
-    policies = [
-        name for name in select.in_order(tables[0], select.POLICY) if name in select.in_order(tables[1], select.POLICY)
-    ]
-    if not policies:
-        raise select.MissingDataError("the two tables have no policy in common")
+    """Draw a metric against `x` under two settings, one panel per value of the axis `panels`.
+
+    The first setting is grey, the second coloured; `names` are their labels. `subject`, `x` and `panels` may be left
+    out where the tables have only one, as with `per_load`.
+    """
+    tables = [per_load_table(summary, metric, subject, x=x, lines=panels, start=start) for summary in (before, after)]
+    panels, x = tables[0].columns[:2]
+    if x == "mean":
+        raise select.MissingDataError(f"the tables have no axis beside {panels} for the panels")
+    select.need(tables[1], panels, x)
+    shown = [name for name in select.in_order(tables[0], panels) if name in select.in_order(tables[1], panels)]
+    if not shown:
+        raise select.MissingDataError(f"the two tables have no value of {panels} in common")
     with style.styled():
-        figure, grid = style.new(0.9 + 1.25 * len(policies), rows=len(policies), sharex=True, sharey=True)
-        for axes, name in zip(grid, policies, strict=True):
-            mark = style.policy(name)
+        figure, grid = style.new(0.9 + 1.25 * len(shown), rows=len(shown), sharex=True, sharey=True)
+        for order, (axes, name) in enumerate(zip(grid, shown, strict=True)):
+            mark = style.of_value(panels, name, order)
             looks = ((style.SOFT, (0, (3, 1.6)), "white"), (mark.color, "-", mark.color))
             for table, label, (color, dashes, face) in zip(tables, names, looks, strict=True):
-                one = table.filter(pl.col(select.POLICY) == name).sort(select.COUNT)
+                one = table.filter(pl.col(panels) == name).sort(x)
                 banded = one.filter(pl.col("low").is_not_null())
-                axes.fill_between(
-                    banded[select.COUNT], banded["low"], banded["high"], color=color, alpha=0.16, linewidth=0
-                )
+                axes.fill_between(banded[x], banded["low"], banded["high"], color=color, alpha=0.16, linewidth=0)
                 axes.plot(
-                    one[select.COUNT],
+                    one[x],
                     one["mean"],
                     color=color,
                     linestyle=dashes,
@@ -54,9 +61,9 @@ def contrast(
         if limits is not None:
             grid[0].autoscale_view()
             grid[0].set_ylim(*limits)
-        grid[-1].set_xlabel("Concurrent FTP conversations")
+        grid[-1].set_xlabel(xlabel or x)
         grid[-1].xaxis.set_major_locator(MaxNLocator(integer=True))
-        figure.supylabel(ylabel, fontsize=8.5)
+        figure.supylabel(ylabel or metric, fontsize=8.5)
         # The colour differs from panel to panel, so the legend shows the dashes and says the rest in words.
         handles, labels = grid[0].get_legend_handles_labels()
         figure.legend(

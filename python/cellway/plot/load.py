@@ -1,4 +1,4 @@
-"""Performance against load, one line per multiplexing policy, with confidence bands over the seeds."""
+"""Performance against one axis, one line per value of another, with confidence bands over the seeds."""
 
 from __future__ import annotations
 
@@ -9,53 +9,117 @@ from matplotlib.ticker import MaxNLocator
 
 from cellway import stats
 from cellway.plot import select, style
-from cellway.plot.traffic import PORT
 
 Limits = tuple[float | None, float | None] | None
+"""Ends of a scale; None where the data decide."""
 
 
-def delay(summary: pl.DataFrame, *, subject: str = "telnet-1", limits: Limits = None) -> Figure:
-    """Mean delay of an interactive conversation, in round trips."""
-    return per_load(summary, "delay_mean_rtt", subject, "Delay (RTT)", limits=limits or (0, None))
+def delay(
+    summary: pl.DataFrame,
+    *,
+    subject: str | None = None,
+    x: str | None = None,
+    lines: str | None = None,
+    xlabel: str | None = None,
+    limits: Limits = None,
+) -> Figure:
+    """Draw the mean delay of an interactive conversation (`delay_mean_rtt`), in round trips; see `per_load`."""
+    ends = limits or (0, None)
+    return per_load(summary, "delay_mean_rtt", subject, "Delay (RTT)", x=x, lines=lines, xlabel=xlabel, limits=ends)
 
 
-def delay_deviation(summary: pl.DataFrame, *, subject: str = "telnet-1", limits: Limits = None) -> Figure:
-    """Standard deviation of that delay, in round trips."""
-    return per_load(summary, "delay_sd_rtt", subject, "Deviation of delay (RTT)", limits=limits or (0, None))
+def delay_deviation(
+    summary: pl.DataFrame,
+    *,
+    subject: str | None = None,
+    x: str | None = None,
+    lines: str | None = None,
+    xlabel: str | None = None,
+    limits: Limits = None,
+) -> Figure:
+    """Draw the standard deviation of that delay (`delay_sd_rtt`), in round trips; see `per_load`."""
+    ends = limits or (0, None)
+    return per_load(
+        summary, "delay_sd_rtt", subject, "Deviation of delay (RTT)", x=x, lines=lines, xlabel=xlabel, limits=ends
+    )
 
 
-def throughput(summary: pl.DataFrame, *, subject: str = "ftp", limits: Limits = None) -> Figure:
-    """Mean throughput of the bulk conversations, as a share of the bottleneck rate."""
-    return per_load(summary, "throughput_mean", subject, "Throughput (share of link)", limits=limits or (0, None))
+def throughput(
+    summary: pl.DataFrame,
+    *,
+    subject: str | None = None,
+    x: str | None = None,
+    lines: str | None = None,
+    xlabel: str | None = None,
+    limits: Limits = None,
+) -> Figure:
+    """Draw the mean throughput of a group (`throughput_mean`), as a share of the bottleneck rate; see `per_load`."""
+    ends = limits or (0, None)
+    return per_load(
+        summary, "throughput_mean", subject, "Throughput (share of link)", x=x, lines=lines, xlabel=xlabel, limits=ends
+    )
 
 
-def fairness(summary: pl.DataFrame, *, subject: str = "ftp", limits: Limits = None) -> Figure:
-    """Jain's index over the bulk conversations: 1 when all get the same."""
-    return per_load(summary, "jain", subject, "Jain's fairness index", limits=limits or (None, 1.0), start=2)
+def fairness(
+    summary: pl.DataFrame,
+    *,
+    subject: str | None = None,
+    x: str | None = None,
+    lines: str | None = None,
+    xlabel: str | None = None,
+    limits: Limits = None,
+    start: float | None = None,
+) -> Figure:
+    """Draw Jain's index of a group (`jain`): 1 when all its conversations get the same; see `per_load`.
+
+    One conversation alone always has an index of 1: `start=2` leaves it out where `x` is their number.
+    """
+    ends = limits or (None, 1.0)
+    return per_load(
+        summary, "jain", subject, "Jain's fairness index", x=x, lines=lines, xlabel=xlabel, limits=ends, start=start
+    )
 
 
-def utilisation(summary: pl.DataFrame, *, port: str = PORT, limits: Limits = None) -> Figure:
-    """Utilisation of the bottleneck."""
-    return per_load(summary, "utilisation", port, "Bottleneck utilisation", limits=limits or (0, 1.05))
+def utilisation(
+    summary: pl.DataFrame,
+    *,
+    port: str | None = None,
+    x: str | None = None,
+    lines: str | None = None,
+    xlabel: str | None = None,
+    limits: Limits = None,
+) -> Figure:
+    """Draw the utilisation of a port, from 0 to 1; see `per_load`."""
+    ends = limits or (0, 1.05)
+    return per_load(
+        summary, "utilisation", port, "Bottleneck utilisation", x=x, lines=lines, xlabel=xlabel, limits=ends
+    )
 
 
 def per_load(
     summary: pl.DataFrame,
     metric: str,
-    subject: str,
-    ylabel: str,
+    subject: str | None = None,
+    ylabel: str | None = None,
     *,
+    x: str | None = None,
+    lines: str | None = None,
+    xlabel: str | None = None,
     limits: Limits = None,
-    count: str = select.COUNT,
-    start: int = 0,
+    start: float | None = None,
 ) -> Figure:
-    """Any metric of one subject against the number of bulk conversations, from `start` of them on."""
-    table = per_load_table(summary, metric, subject, count=count, start=start)
+    """Draw a metric of one subject against the axis `x`, from `start` on, one line per value of the axis `lines`.
+
+    `subject`, `x` and `lines` may be left out where the table has only one: a subject with that metric, an axis of
+    several numbers, another axis that varies. Else `ChoiceError` lists what there is.
+    """
+    table = per_load_table(summary, metric, subject, x=x, lines=lines, start=start)
+    x, series = _columns(table)
     with style.styled():
         figure, (axes,) = style.new()
-        policy_lines(axes, table, count)
-        axes.set_xlabel("Concurrent FTP conversations" if count == select.COUNT else count)
-        axes.set_ylabel(ylabel)
+        value_lines(axes, table, x, series)
+        axes.set_xlabel(xlabel or x)
+        axes.set_ylabel(ylabel or metric)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         if limits is not None:
             # First the bands decide, then the fixed ends do: a limit set at once stops autoscaling at the other end.
@@ -66,22 +130,38 @@ def per_load(
 
 
 def per_load_table(
-    summary: pl.DataFrame, metric: str, subject: str, *, count: str = select.COUNT, start: int = 0
+    summary: pl.DataFrame,
+    metric: str,
+    subject: str | None = None,
+    *,
+    x: str | None = None,
+    lines: str | None = None,
+    start: float | None = None,
 ) -> pl.DataFrame:
-    """Mean and confidence interval by policy and load: what `per_load` draws."""
-    select.need(summary, select.POLICY, count)
-    rows = select.values(summary, metric, subject).filter(pl.col(count) >= start)
-    table = stats.summarise(rows, [select.POLICY, count])
+    """Return what `per_load` draws: mean and confidence interval by `lines`, if there is such an axis, and `x`."""
+    subject = select.subject_of(summary, metric, subject)
+    rows = select.values(summary, metric, subject)
+    x = select.axis_of(rows, x, () if lines is None else (lines,))
+    lines = select.lines_of(rows, lines, (x,))
+    if start is not None:
+        rows = rows.filter(pl.col(x) >= start)
+    table = stats.summarise(rows, [x] if lines is None else [lines, x])
     if table.is_empty():
-        raise select.MissingDataError(f"the table has no value of {metric} of {subject} from a load of {start} on")
+        raise select.MissingDataError(f"the table has no value of {metric} of {subject} where {x} is {start} or more")
     return table
 
 
-def policy_lines(axes: Axes, table: pl.DataFrame, x: str) -> None:
-    """One line with a band per policy, wide ones below, so that lines that coincide all show."""
-    for order, name in enumerate(select.in_order(table, select.POLICY)):
-        one = table.filter(pl.col(select.POLICY) == name).sort(x)
-        mark = style.policy(name)
+def _columns(table: pl.DataFrame) -> tuple[str, str | None]:
+    """The axes of a table made by `per_load_table`: `x`, which is the last, and `lines`."""
+    names = table.columns[: table.columns.index("mean")]
+    return names[-1], names[0] if len(names) > 1 else None
+
+
+def value_lines(axes: Axes, table: pl.DataFrame, x: str, lines: str | None) -> None:
+    """Draw one line with a band per value of `lines`, wide ones below, so that lines that coincide all show."""
+    for order, name in enumerate([None] if lines is None else select.in_order(table, lines)):
+        one = (table if lines is None else table.filter(pl.col(lines) == name)).sort(x)
+        mark = style.numbered(0) if lines is None else style.of_value(lines, name, order)
         banded = one.filter(pl.col("low").is_not_null())
         axes.fill_between(banded[x], banded["low"], banded["high"], color=mark.color, alpha=0.16, linewidth=0)
         axes.plot(

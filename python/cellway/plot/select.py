@@ -1,4 +1,8 @@
-"""Finding what a figure draws in a tidy table."""
+"""Finds what a figure draws in a tidy table: values of a metric, subjects and axes.
+
+A figure that needs one subject or one axis takes it as an argument. Without the argument it takes the only one that the
+table has, and raises `ChoiceError` where the table has several.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +12,99 @@ from typing import Any
 
 import polars as pl
 
-POLICY = "multiplexing.channel"
-COUNT = "traffic.ftp.count"
+KEYS = ("run", "point", "seed", "source", "subject", "metric", "unit", "t", "value")
+"""Columns of tables that are no axis of a sweep."""
+
+LISTED = 12
+"""Most names that an error lists."""
 
 
 class MissingDataError(ValueError):
     """The table does not hold what the figure needs; the message names it."""
+
+
+class ChoiceError(ValueError):
+    """The table leaves a choice that the caller must make; the message lists what there is."""
+
+
+def axes(table: pl.DataFrame) -> list[str]:
+    """Return the columns that are axes of the sweep."""
+    return [name for name in table.columns if name not in KEYS]
+
+
+def varying(table: pl.DataFrame) -> list[str]:
+    """Return the axes along which the rows of the table differ."""
+    return [name for name in axes(table) if table[name].n_unique() > 1]
+
+
+def subject_of(table: pl.DataFrame, metric: str, subject: str | None = None) -> str:
+    """Return `subject`, or else the only subject that has values of `metric`."""
+    if subject is not None:
+        return subject
+    found = in_order(values(table, metric), "subject")
+    if len(found) > 1:
+        raise ChoiceError(f"several subjects have {metric}: {listed(found)}; choose one with subject=")
+    return str(found[0])
+
+
+def group_of(table: pl.DataFrame, metric: str, group: str | None = None) -> str:
+    """Return `group`, or else the only group of traffic whose conversations have values of `metric`."""
+    if group is not None:
+        return group
+    names = (str(name) for name in in_order(values(table, metric), "subject"))
+    found = list(dict.fromkeys(name.rpartition("-")[0] for name in names if re.fullmatch(r".+-[0-9]+", name)))
+    if not found:
+        raise MissingDataError(f"the table has no {metric} of any conversation")
+    if len(found) > 1:
+        raise ChoiceError(f"conversations of several groups have {metric}: {listed(found)}; choose one with group=")
+    return found[0]
+
+
+def axis_of(table: pl.DataFrame, x: str | None = None, beside: Iterable[str] = ()) -> str:
+    """Return the axis `x`, or else the only axis of numbers that varies and is not in `beside`."""
+    if x is not None:
+        need(table, x)
+        return x
+    taken = set(beside)
+    found = [name for name in varying(table) if table.schema[name].is_numeric() and name not in taken]
+    if not found:
+        known = listed(axes(table)) or "none"
+        raise MissingDataError(f"the table has no axis of several numbers to draw against; its axes: {known}")
+    if len(found) > 1:
+        raise ChoiceError(f"several axes have numbers: {listed(found)}; choose one with x=")
+    return found[0]
+
+
+def lines_of(table: pl.DataFrame, lines: str | None = None, beside: Iterable[str] = ()) -> str | None:
+    """Return the axis `lines`, or else the only axis that varies and is not in `beside`; None without such an axis."""
+    if lines is not None:
+        need(table, lines)
+        return lines
+    taken = set(beside)
+    found = [name for name in varying(table) if name not in taken]
+    if len(found) > 1:
+        raise ChoiceError(
+            f"several axes vary beside those that are drawn: {listed(found)}; choose one with lines=, and one value of "
+            "each other axis"
+        )
+    if found:
+        return found[0]
+    left = [name for name in axes(table) if name not in taken]
+    return left[0] if len(left) == 1 else None
+
+
+def one_point(table: pl.DataFrame) -> None:
+    """Raise `ChoiceError` unless all rows are of one point of the sweep."""
+    found = varying(table)
+    if found:
+        raise ChoiceError(f"the rows are of several points, which differ in {listed(found)}: filter one of them")
+
+
+def listed(names: Iterable[object]) -> str:
+    """Join names for a message; the first `LISTED` of many."""
+    known = [str(name) for name in names]
+    more = f" and {len(known) - LISTED} more" if len(known) > LISTED else ""
+    return ", ".join(known[:LISTED]) + more
 
 
 def values(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import matplotlib as mpl
@@ -75,6 +75,9 @@ class Mark:
     marker: str
 
 
+CHANNEL = "multiplexing.channel"
+"""The key of scenario files whose values have marks of their own."""
+
 # Okabe and Ito's palette, which stays distinct for every common kind of colour blindness.
 POLICIES = {
     "per-conversation": Mark("per conversation", "#0072B2", "-", "o"),
@@ -106,13 +109,21 @@ their intervals."""
 
 
 def policy(name: str) -> Mark:
-    """The mark of a multiplexing policy; a policy that is not the paper's gets a neutral one."""
+    """The mark of a value of `multiplexing.channel`; a neutral one for any other name."""
     return POLICIES.get(name, Mark(name, SOFT, "-", "x"))
 
 
-def traffic(name: str) -> Mark:
-    """The mark of a traffic type."""
-    return TRAFFIC.get(name.lower(), Mark(name, SOFT, "-", "x"))
+def traffic(name: str, index: int = 0) -> Mark:
+    """The mark of a kind of traffic: that of its `app` where it has one, else of the `index`-th of several."""
+    return TRAFFIC.get(name.lower(), replace(numbered(index), label=name))
+
+
+def of_value(axis: str | None, value: object, index: int) -> Mark:
+    """The mark of the `index`-th value of an axis, labelled by the value."""
+    name = str(value)
+    if axis == CHANNEL and name in POLICIES:
+        return POLICIES[name]
+    return replace(numbered(index), label=name)
 
 
 def numbered(index: int) -> Mark:

@@ -2,34 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from cellway import stats
 from cellway.plot import select, style
-from cellway.plot.traffic import PORT
 
 
 def throughput_over_time(
     series: pl.DataFrame,
     *,
-    policy: str | None = None,
-    group: str = "ftp",
+    group: str | None = None,
     rtt: float | None = None,
     warmup: float = 0.0,
     limit: float | None = None,
 ) -> Figure:
-    """Throughput of each bulk conversation in each bin, for the lowest seed at the highest load.
+    """Draw the throughput of each conversation of a group in each bin after the warm-up, for the lowest seed.
 
-    `series` holds bins of the metric throughput; `rtt` and `warmup` are in seconds.
+    `series` holds bins of the metric `throughput` at one point of the sweep. `rtt` and `warmup` are in seconds; time is
+    drawn in round trips if `rtt` is given. `group` may be left out where only one has conversations.
     """
-    rows = select.highest(select.values(series, "throughput", slots_of=group), select.COUNT)
-    if policy is not None:
-        rows = rows.filter(pl.col(select.POLICY) == policy)
+    group = select.group_of(series, "throughput", group)
+    rows = select.values(series, "throughput", slots_of=group)
+    select.one_point(rows)
     rows = select.first_seed(rows).filter(pl.col("t") > warmup).sort("t")
     if rows.is_empty():
-        raise select.MissingDataError(f"no throughput over time under {policy}")
+        raise select.MissingDataError(f"no throughput of {group} after the warm-up of {warmup:g} s")
     names = select.slots(rows)
     with style.styled():
         figure, (axes,) = style.new(2.45)
@@ -61,26 +62,28 @@ def throughput_over_time(
 
 
 def transient(
-    series: pl.DataFrame, *, port: str = PORT, rtt: float | None = None, warmup: float | None = None
+    panels: Mapping[str, pl.DataFrame],
+    *,
+    lines: str | None = None,
+    rtt: float | None = None,
+    warmup: float | None = None,
 ) -> Figure:
-    """Utilisation, bulk throughput and interactive delay from the start: means over the seeds at the highest load."""
-    to_rtt = pl.col("value") / rtt if rtt else pl.col("value")
-    at_top = select.highest(series, select.COUNT)
-    panels = [
-        ("Utilisation", select.values(at_top, "utilisation", port)),
-        ("FTP throughput", _per_run_mean(select.values(at_top, "throughput", slots_of="ftp"))),
-        (
-            f"TELNET delay ({'RTT' if rtt else 's'})",
-            select.values(at_top, "delay_mean", "telnet-1").with_columns(value=to_rtt),
-        ),
-    ]
+    """Draw quantities from the start of the runs: means over the seeds, one panel each, a line per value of `lines`.
+
+    `panels` maps the label of a panel to rows with one value per run and bin, such as
+    `select.values(results.series(), "utilisation", "a>b")`. `rtt` and `warmup` are in seconds; a dashed line marks the
+    end of the warm-up. `lines` may be left out where only one axis varies.
+    """
+    if not panels:
+        raise select.MissingDataError("no panel to draw")
+    drawn = [(title, rows, select.lines_of(rows, lines)) for title, rows in panels.items()]
     with style.styled():
-        figure, grid = style.new(4.7, rows=len(panels), sharex=True)
-        for axes, (title, rows) in zip(grid, panels, strict=True):
-            table = stats.summarise(rows, [select.POLICY, "t"])
-            for name in select.in_order(table, select.POLICY):
-                one = table.filter(pl.col(select.POLICY) == name).sort("t")
-                mark = style.policy(name)
+        figure, grid = style.new(round(0.5 + 1.4 * len(drawn), 2), rows=len(drawn), sharex=True)
+        for axes, (title, rows, series) in zip(grid, drawn, strict=True):
+            table = stats.summarise(rows, ["t"] if series is None else [series, "t"])
+            for order, name in enumerate([None] if series is None else select.in_order(table, series)):
+                one = (table if series is None else table.filter(pl.col(series) == name)).sort("t")
+                mark = style.numbered(0) if series is None else style.of_value(series, name, order)
                 banded = one.filter(pl.col("low").is_not_null())
                 axes.fill_between(
                     _scaled(banded["t"], rtt), banded["low"], banded["high"], color=mark.color, alpha=0.15, linewidth=0
@@ -111,11 +114,6 @@ def transient(
         style.legend(figure, grid[0])
         figure.align_ylabels(grid)
         return figure
-
-
-def _per_run_mean(rows: pl.DataFrame) -> pl.DataFrame:
-    rest = [name for name in rows.columns if name not in ("subject", "value")]
-    return rows.group_by(*rest, maintain_order=True).agg(pl.col("value").mean())
 
 
 def _scaled(t: pl.Series, rtt: float | None) -> pl.Series:

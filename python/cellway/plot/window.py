@@ -16,31 +16,30 @@ SLICE = 200.0
 def window(
     series: pl.DataFrame,
     *,
-    policy: str | None = None,
-    subject: str = "ftp-1",
+    subject: str | None = None,
     rtt: float | None = None,
     warmup: float = 0.0,
     limit: float | None = None,
+    mark: style.Mark | None = None,
 ) -> Figure:
-    """The window of one conversation, changed step by step: the whole measured time, and a closer look at its start.
+    """Draw the window of one conversation step by step: the whole measured time, and a closer look at its start.
 
-    `rtt` and `warmup` are in seconds; `limit` is the top of the scale in KiB.
+    `series` holds the metric `window` at one point of the sweep; the lowest seed is drawn. `rtt` and `warmup` are in
+    seconds; `limit` is the top of the scale in KiB. `subject` may be left out where only one has a window.
     """
+    subject = select.subject_of(series, "window", subject)
     rows = select.values(series, "window", subject)
-    if policy is not None:
-        rows = rows.filter(pl.col(select.POLICY) == policy)
+    select.one_point(rows)
     rows = select.first_seed(rows).sort("t", maintain_order=True)
-    if rows.is_empty():
-        raise select.MissingDataError(f"no window over time under {policy}")
     unit = rtt or 1.0
     start = warmup / unit
     steps = standing_from(rows.select(x=pl.col("t") / unit, y=pl.col("value") / KIB), start)
     if steps.is_empty():
-        raise select.MissingDataError(f"no window after the warm-up under {policy}")
+        raise select.MissingDataError(f"no window of {subject} after the warm-up of {warmup:g} s")
     whole = thin(steps, 900)
     exact = steps.filter(pl.col("x") <= start + SLICE)
     exact = pl.concat([exact, exact.tail(1).with_columns(x=pl.lit(start + SLICE))])
-    mark = style.policy(policy) if policy else style.numbered(0)
+    mark = mark or style.numbered(0)
     with style.styled():
         figure, (above, below) = style.new(3.3, rows=2, sharey=True)
         for axes, table in ((above, whole), (below, exact)):

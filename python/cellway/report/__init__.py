@@ -1,7 +1,19 @@
 """The reports of reproductions: for each paper one HTML file that needs nothing beside it, and a page over all. And the
 page of a comparison.
 
-They are drawn from the tables alone, so they can be drawn again at any time, on any machine, without a simulation.
+They are drawn from the tables of a folder, and by the recipe of the study (`figures.py`) if the folder has one, so they
+can be drawn again at any time, on any machine, without a simulation. A recipe is a program: draw the report of folders
+only whose recipe may run on your machine.
+
+For recipes:
+
+- `Section`, `Plate` and `add` make the report; `Studies` has the results by the ids of `study.toml`, and the claims.
+- `Curve` and `Line` with `curve_table` put a metric along an axis beside published and predicted numbers;
+  `compare_table` does so for claims; `Sensitivity` with `sensitivity` draws a study of one parameter. `beside` adds the
+  numbers of claims to a table, `simulated` leaves out rows of theory.
+- `series` takes one metric over time, `busiest` the line with the largest mean, `contract` the rate that a scenario
+  changes. `plain_label` is the label of a claim. `MEGA` turns bit/s into Mbit/s; `THEORY` is the source of computed
+  rows.
 """
 
 from __future__ import annotations
@@ -12,10 +24,52 @@ from urllib.parse import quote
 
 from cellway.comparison import FILE_NAME as COMPARE_NAME
 from cellway.report import comparison
+from cellway.report.claims import Claim
 from cellway.report.index import Entry, entry, index
 from cellway.report.page import page
+from cellway.report.plates import Plate, Section, Studies, add
+from cellway.report.recipe import RecipeError
 from cellway.report.sections import sections
+from cellway.report.sensitivity import Sensitivity, sensitivity
+from cellway.report.sources import (
+    MEGA,
+    THEORY,
+    Curve,
+    Line,
+    beside,
+    busiest,
+    compare_table,
+    contract,
+    curve_table,
+    plain_label,
+    series,
+    simulated,
+)
 from cellway.results import Reproduction
+
+__all__ = [
+    "MEGA",
+    "THEORY",
+    "Claim",
+    "Curve",
+    "Line",
+    "Plate",
+    "RecipeError",
+    "Section",
+    "Sensitivity",
+    "Studies",
+    "add",
+    "beside",
+    "build",
+    "busiest",
+    "compare_table",
+    "contract",
+    "curve_table",
+    "plain_label",
+    "sensitivity",
+    "series",
+    "simulated",
+]
 
 FILE_NAME = "report.html"
 INDEX_NAME = "index.html"

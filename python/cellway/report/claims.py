@@ -45,7 +45,9 @@ class Claim:
     `published`, `predicted`, `simulated`, `low` and `high` are in `unit`. `given` stands in the paper, `inferred`
     follows from its other numbers, and `fitted` was tuned to a number of the paper, so that the row is no test of it.
     `simulated` is what the runs gave, whatever made them: `source` says whether they were simulated, emulated or
-    measured. `not_run` is why there were none.
+    measured. `not_run` is why there were none. `study`, `subject` and `metric` name the figure that is judged. `origin`
+    is `paper` for a claim as it was first read, `reading` for one judged once more in another way, and `control` for a
+    check that is no claim of the paper.
     """
 
     id: str
@@ -79,6 +81,10 @@ class Claim:
     fitted: tuple[str, ...] = ()
     tried: str = ""
     unexplained: str = ""
+    origin: str = PAPER
+    study: str = ""
+    subject: str = ""
+    metric: str = ""
 
     @classmethod
     def read(cls, record: dict[str, Any]) -> Claim:
@@ -118,14 +124,11 @@ class Claim:
             fitted=_parts(record.get("fitted")),
             tried=str(record.get("tried") or ""),
             unexplained=str(record.get("unexplained") or ""),
+            origin=str(record.get("origin") or PAPER),
+            study=str(record.get("study") or ""),
+            subject=str(record.get("subject") or ""),
+            metric=str(record.get("metric") or ""),
         )
-
-    @property
-    def origin(self) -> str:
-        """Whether this is a claim of the paper as first read, another reading of one, or a control; its id says so."""
-        if self.id.startswith("control-"):
-            return CONTROL
-        return READING if self.id.endswith("-pool") or self.id.startswith("sec7-gap-") else PAPER
 
     @property
     def emulated(self) -> bool:

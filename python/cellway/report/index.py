@@ -12,7 +12,6 @@ from cellway.report import claims as claim_parts
 from cellway.report import rows, shell
 from cellway.report.claims import PAPER, VERDICTS, Claim, chip
 from cellway.report.html import escape, tag, text_or_dash
-from cellway.report.papers import PAPERS, Paper, paper_of
 from cellway.results import Reproduction
 
 NUMBERS = {1: "One", 2: "Two", 3: "Three", 4: "Four", 5: "Five"}
@@ -23,9 +22,9 @@ AGREES = ("reproduced", "shape")
 
 @dataclass(frozen=True)
 class Entry:
-    """One paper on the page: what is known of it, its rows, and the address of its report."""
+    """One study on the page: its name, what `study.json` says of it, its rows, and the address of its report."""
 
-    paper: Paper
+    name: str
     about: dict[str, Any]
     claims: list[Claim]
     address: str
@@ -39,21 +38,18 @@ class Entry:
 def entry(reproduction: Reproduction, address: str) -> Entry:
     """The entry of a folder of one paper."""
     claims = [Claim.read(record) for record in reproduction.claim_records]
-    return Entry(paper_of(reproduction), reproduction.about, claims, address)
+    return Entry(str(reproduction.about.get("paper", "paper")), reproduction.about, claims, address)
 
 
 def in_order(entries: Sequence[Entry]) -> list[Entry]:
-    """The known papers in their order, then the others by name."""
-    names = [paper.name for paper in PAPERS]
-    return sorted(
-        entries, key=lambda e: (names.index(e.paper.name) if e.paper.name in names else len(names), e.paper.name)
-    )
+    """Return the studies by name."""
+    return sorted(entries, key=lambda entry: entry.name)
 
 
 def index(entries: Sequence[Entry]) -> str:
     """The whole document."""
     ordered = in_order(entries)
-    quick = [entry.paper.name for entry in ordered if entry.about.get("quick")]
+    quick = [entry.name for entry in ordered if entry.about.get("quick")]
     script = files("cellway.report").joinpath("index.js").read_text(encoding="utf-8")
     pairs = [(entry, claim) for entry in ordered for claim in entry.claims]
     counted = [claim for entry in ordered for claim in entry.counted]
@@ -114,28 +110,28 @@ def outcome(claims: Sequence[Claim]) -> str:
 
 
 def _card(entry: Entry) -> str:
-    title = str(entry.about.get("title") or entry.paper.title)
+    title = str(entry.about.get("title") or entry.name)
     chips = (chip(verdict, count) for verdict, count in claim_parts.counts(entry.counted))
     citation = entry.about.get("citation")
-    here = " ".join(part for part in (outcome(entry.counted), str(entry.about.get("finding") or "")) if part)
+    finding = str(entry.about.get("finding") or "")
     return tag(
         "article",
-        tag("p", escape(entry.paper.name), class_="kicker"),
+        tag("p", escape(entry.name), class_="kicker"),
         tag("h2", tag("a", escape(title), href=entry.address)),
         tag("p", escape(str(citation)), class_="authors") if citation else "",
-        tag("p", tag("b", "The paper: "), escape(entry.paper.finding)) if entry.paper.finding else "",
+        tag("p", tag("b", "The paper: "), escape(finding)) if finding else "",
         tag("p", *chips, class_="tally"),
-        tag("p", tag("b", "Here: "), escape(here)),
+        tag("p", tag("b", "Here: "), escape(outcome(entry.counted))),
         tag("p", tag("a", "The report", href=entry.address), class_="more"),
         class_="card",
-        id=f"paper-{entry.paper.name}",
+        id=f"paper-{entry.name}",
     )
 
 
 def _tools(entries: Sequence[Entry]) -> str:
     """Filters; hidden until the script is there to work them."""
     found = {claim.verdict for entry in entries for claim in entry.claims}
-    names = [(entry.paper.name, entry.paper.name) for entry in entries]
+    names = [(entry.name, entry.name) for entry in entries]
     verdicts = [(key, VERDICTS[key][2]) for key in VERDICTS if key in found]
     verdicts += [(key, key) for key in sorted(found - set(VERDICTS))]
     return (
@@ -170,7 +166,7 @@ def _table(pairs: Sequence[tuple[Entry, Claim]]) -> str:
         link = tag("a", escape(claim.claim), href=f"{entry.address}#{claim_parts.anchor(claim)}")
         off = "" if claim.deviation is None else repr(abs(claim.deviation))
         cells = (
-            (tag("span", escape(entry.paper.name)), "place", str(position)),
+            (tag("span", escape(entry.name)), "place", str(position)),
             (rows.place(claim), "place", claim.place),
             (tag("span", link, rows.origin(claim)), "claim", claim.claim),
             (rows.published(claim), "value", _plain(claim.published)),
@@ -184,7 +180,7 @@ def _table(pairs: Sequence[tuple[Entry, Claim]]) -> str:
             tag("td", html, class_=style, data_name=name, data_sort=key)
             for name, (html, style, key) in zip(names, cells, strict=True)
         )
-        body.append(tag("tr", *data, data_paper=entry.paper.name, data_verdict=claim.verdict))
+        body.append(tag("tr", *data, data_paper=entry.name, data_verdict=claim.verdict))
     head = (tag("th", name, scope="col", class_="num" if name == "Deviation" else "") for name in names)
     return tag("table", tag("thead", tag("tr", *head)), tag("tbody", *body), class_="claims")
 

@@ -22,13 +22,14 @@ COLUMNS = {
     "low": "95 % CI from",
     "high": "to",
     "multiplexing.channel": "policy",
-    "traffic.ftp.count": "FTP conversations",
-    "count": "conversations",
     "buffer.size": "buffer",
     "buffer.sharing": "sharing",
     "line": "setting",
     "label": "number",
 }
+
+CONVERSATIONS = re.compile(r"traffic\.(.+)\.count")
+"""The axis that is the number of conversations of a group."""
 
 ALIKE = ("mean", "sd", "low", "high", "published", "predicted", "simulated")
 """Columns of one table that hold one quantity."""
@@ -146,7 +147,7 @@ def _section(section: Section, claims: list[Claim], paper: str) -> str:
             tag(
                 "div",
                 tag("h3", escape(title)),
-                table(frame, COLUMNS, ("mean", "low", "high"), by_row=True),
+                table(frame, _heads(frame), ("mean", "low", "high"), by_row=True),
                 class_="paired",
             )
             for title, frame in section.tables
@@ -163,7 +164,7 @@ def _plate(plate: Plate, paper: str, claims: list[Claim]) -> str:
     numbers = ""
     if plate.data is not None:
         links += tag("a", "CSV", href=data_uri(_csv(plate.data), "text/csv"), download=f"{name}.csv")
-        numbers = details("Numbers", table(plate.data, COLUMNS, alike=ALIKE))
+        numbers = details("Numbers", table(plate.data, _heads(plate.data), alike=ALIKE))
     caption = tag(
         "figcaption",
         tag("b", escape(f"{plate.title}. ")),
@@ -203,6 +204,12 @@ def _chips(plate: Plate, claims: list[Claim]) -> str:
         tag("a", *chips, href=f"#{claim_parts.anchor(about[0])}", title="The claims about this figure"),
         class_="chips",
     )
+
+
+def _heads(frame: pl.DataFrame) -> dict[str, str]:
+    """The heads of the columns of a table."""
+    counts = ((name, CONVERSATIONS.fullmatch(name)) for name in frame.columns)
+    return COLUMNS | {name: f"{found[1]} conversations" for name, found in counts if found}
 
 
 def _csv(frame: pl.DataFrame) -> str:

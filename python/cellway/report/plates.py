@@ -1,4 +1,4 @@
-"""What a section of the report is made of, and how one is filled from the tables that are there."""
+"""The parts of a report: sections of figures, and the studies that they are drawn from."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from typing import Any
 import polars as pl
 from matplotlib.figure import Figure
 
-from cellway import stats
 from cellway.plot import select
-from cellway.plot.load import per_load_table
 from cellway.report.claims import Claim
 from cellway.results import Reproduction, Results
 
 
 @dataclass
 class Plate:
-    """One figure with its caption and, where it is small enough to read, its numbers."""
+    """One figure with its caption and, where it is small enough to read, its numbers.
+
+    `name` is its id on the page and the name of the files that a reader saves: letters, digits and `-`.
+    """
 
     name: str
     title: str
@@ -31,7 +32,12 @@ class Plate:
 
 @dataclass
 class Section:
-    """A part of the report. `ids` (beginnings), `figures` and `parts` say which of the paper's claims belong to it."""
+    """A part of the report: a title, an introduction, figures, and the claims that belong to them.
+
+    A claim belongs to the first section that has the beginning of its id in `ids`, else the number of its figure in
+    `figures`, else its section of the paper in `parts`. `tables` are pairs of a title and a table; `missing` says what
+    could not be drawn, and why.
+    """
 
     anchor: str
     title: str
@@ -45,18 +51,26 @@ class Section:
 
 
 class Studies:
-    """The studies of a folder, each read once, and what `study.json` says of it."""
+    """The studies of a result folder, each read when it is first used.
+
+    `studies["id"]` are the `Results` of one, or `MissingDataError` if it was not run; `present` the ids of those that
+    were; `claims` every claim with its verdict; `about` what `study.json` says.
+    """
 
     def __init__(self, reproduction: Reproduction) -> None:
         self._reproduction = reproduction
         self._read: dict[str, Results] = {}
+        self.about = reproduction.about
+        self.folder = reproduction.folder
         self.present = set(reproduction.studies)
         self.claims = [Claim.read(record) for record in reproduction.claim_records]
-        self._about: dict[str, dict[str, Any]] = {entry["id"]: entry for entry in reproduction.about.get("studies", [])}
+        self.entries: dict[str, dict[str, Any]] = {
+            entry["id"]: entry for entry in reproduction.about.get("studies", [])
+        }
 
     def __getitem__(self, name: str) -> Results:
         if name not in self.present:
-            title = self._about.get(name, {}).get("title")
+            title = self.entries.get(name, {}).get("title")
             raise select.MissingDataError(f"the study “{name}”{f' ({title})' if title else ''} is not in this folder")
         if name not in self._read:
             self._read[name] = self._reproduction.study(name)
@@ -66,69 +80,22 @@ class Studies:
         """The claim of this id, if it is there."""
         return next((claim for claim in self.claims if claim.id == name), None)
 
+    def title(self, name: str) -> str:
+        """Return the title of a study, or its id if it has none."""
+        return str(self.entries.get(name, {}).get("title") or name)
+
     def times(self, name: str) -> tuple[float | None, float | None]:
-        """Round trip and warm-up of a study, in seconds."""
+        """Return the propagation round trip and the warm-up of a study, in seconds; None for what it does not have."""
         results = self[name]
-        if results.rtt is None and "policies" in self.present:
-            # A study without a delay to tell it: all run on the same network.
-            results = self["policies"]
         return results.rtt, results.warmup
 
 
 def add(section: Section, *makers: Callable[[], Plate]) -> Section:
-    """Draw what can be drawn; say once what cannot."""
+    """Add the figures that can be drawn; each reason why one cannot is added once to `missing`."""
     for make in makers:
         try:
             section.plates.append(make())
-        except select.MissingDataError as error:
+        except (select.MissingDataError, select.ChoiceError) as error:
             if str(error) not in section.missing:
                 section.missing.append(str(error))
     return section
-
-
-def by_load(
-    studies: Studies,
-    study: str,
-    name: str,
-    title: str,
-    caption: str,
-    draw: Callable[..., Figure],
-    metric: str,
-    subject: str,
-    **options: Any,
-) -> Callable[[], Plate]:
-    """A plate of one metric against load, with `options` for the function that draws it."""
-
-    def make() -> Plate:
-        summary = studies[study].summary
-        start = 2 if metric == "jain" else 0
-        return Plate(
-            name, title, caption, draw(summary, **options), per_load_table(summary, metric, subject, start=start)
-        )
-
-    return make
-
-
-def add_paired(studies: Studies, section: Section, metrics: list[tuple[str, str, str]]) -> None:
-    """A table of differences from per-conversation channels, seed by seed, at the highest load."""
-    parts = []
-    for metric, subject, label in metrics:
-        try:
-            rows = select.highest(select.values(studies["policies"].summary, metric, subject), select.COUNT)
-            names = select.in_order(rows, select.POLICY)
-        except select.MissingDataError:
-            continue
-        for other in (name for name in names if name != "per-conversation" and "per-conversation" in names):
-            difference = stats.paired(rows, select.POLICY, "per-conversation", other)
-            parts.append(
-                difference.select(
-                    pl.lit(label).alias("measure"),
-                    pl.lit(f"{other} − per-conversation").alias("difference"),
-                    pl.col("mean"),
-                    pl.col("low"),
-                    pl.col("high"),
-                    pl.col("n"),
-                )
-            )
-    if parts:
-        section.tables.append(("Differences between policies at the highest load, paired by seed", pl.concat(parts)))

@@ -100,7 +100,7 @@ def _linked(claim: Claim) -> str:
 
 def origin(claim: Claim) -> str:
     """What is said beside a row that is no claim of the paper as first read."""
-    words = ORIGINS[claim.origin]
+    words = ORIGINS.get(claim.origin, "")
     return tag("span", f"{escape(words)}.", class_="note origin") if words else ""
 
 

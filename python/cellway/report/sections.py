@@ -1,15 +1,16 @@
-"""What the report of one paper shows, in its order."""
+"""The sections of the report of one folder: the experiment, and the figures of its recipe or the general ones."""
 
 from __future__ import annotations
 
+from cellway.report import recipe
 from cellway.report.experiment import experiment
-from cellway.report.papers import paper_of
+from cellway.report.general import general
 from cellway.report.plates import Section, Studies
 from cellway.results import Reproduction
 
 
 def sections(reproduction: Reproduction) -> list[Section]:
-    """Every section, with the figures that the folder has data for."""
+    """Return every section, with the figures that the folder has data for."""
     studies = Studies(reproduction)
-    paper = paper_of(reproduction)
-    return [experiment(studies, reproduction, paper), *(make(studies) for make in paper.order)]
+    make = recipe.find(reproduction.folder) or general
+    return [experiment(studies), *make(studies)]

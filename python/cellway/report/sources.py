@@ -1,7 +1,4 @@
-"""Where the numbers of a figure come from: a study, its axes and its metric, and the published values beside them.
-
-Each paper's module names its studies, axes, metrics and claims in one table at its top, made of these.
-"""
+"""The numbers of a figure: a study, its axes and its metric, and the published values beside them."""
 
 from __future__ import annotations
 
@@ -12,8 +9,10 @@ import polars as pl
 
 from cellway import stats
 from cellway.plot import select
+from cellway.plot.network import changes
 from cellway.report.claims import Claim, with_prefix
 from cellway.report.plates import Studies
+from cellway.results import Results
 
 MEGA = 1e-6
 
@@ -153,3 +152,11 @@ def busiest(rows: pl.DataFrame) -> pl.DataFrame:
         return rows
     mean = rows.group_by("line", maintain_order=True).agg(pl.col("value").mean())
     return rows.filter(pl.col("line") == mean.sort("value", descending=True, maintain_order=True)["line"][0])
+
+
+def contract(results: Results) -> pl.DataFrame | None:
+    """Return the first rate that the scenario changes, as `t` and `value` in Mbit/s; None if it changes none."""
+    rows = changes(results.scenario)
+    if rows.is_empty():
+        return None
+    return rows.filter(pl.col("what") == rows["what"][0]).select("t", value=pl.col("rate") * MEGA)

@@ -30,7 +30,7 @@ pub(crate) struct Path {
     pub(crate) download: Option<[f64; 2]>,
 }
 
-/// The largest page of the paper `kdd`, section 4.3.1 (bytes).
+/// The largest page of Kato et al. 1997, section 4.3.1 (bytes).
 pub(crate) const DOWNLOAD: u64 = 572_101;
 
 const fn path(name: &'static str, mbps: [u64; 2], rtt: u64, loss: f64, target: f64) -> Path {

@@ -4,7 +4,7 @@ use cellway_apps::AppKind;
 use cellway_testbed::OTHER_KIND;
 use cellway_wire::ip::{Flow, Recognised, protocol};
 
-/// What an application is, as far as its port tells. Channels can be shared by type: `cellsim` section 2.
+/// What an application is, as far as its port tells. Channels can be shared by type: Cáceres 1993, section 2.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs, reason = "they are the names of the protocols")]
 pub enum Kind {

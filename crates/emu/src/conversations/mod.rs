@@ -1,4 +1,4 @@
-//! The conversations that are going on, found from the packets of the hosts (`cellsim` section 8).
+//! The conversations that are going on, found from the packets of the hosts (Cáceres 1993, section 8).
 //!
 //! The first packet of a conversation gets it a channel; both of its directions are one conversation. It loses the
 //! channel when nothing was sent for long, or shortly after its TCP connection ended. Fragments go with the first

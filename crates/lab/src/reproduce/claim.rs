@@ -25,6 +25,9 @@ pub struct Claim {
     pub(super) label: String,
     /// Whether the paper gives a number or describes a trend.
     pub form: Form,
+    /// Whether the row is a claim of the paper as it was first read.
+    #[serde(default)]
+    pub(super) origin: Origin,
 
     /// The number of the paper, in `unit`.
     pub(super) published: Option<f64>,
@@ -102,6 +105,19 @@ pub enum Form {
     Number,
     /// An order or a trend.
     Trend,
+}
+
+/// What a row is to its paper.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Origin {
+    /// A claim of the paper as it was first read.
+    #[default]
+    Paper,
+    /// The same words judged under another reading, added after a first run.
+    Reading,
+    /// No claim of the paper: a check that the experiment shows what it should.
+    Control,
 }
 
 /// Where a value comes from.

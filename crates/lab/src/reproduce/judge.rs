@@ -44,6 +44,7 @@ impl Claim {
             claim: self.claim.clone(),
             label: self.label.clone(),
             form: self.form,
+            origin: self.origin,
             published: self.published,
             published_text: self.published_text(),
             expected: self.expected_text(),
@@ -65,6 +66,9 @@ impl Claim {
             of_seeds: study.map_or(0, StudyValues::seeds),
             deviation,
             source: self.source(),
+            study: self.study.clone(),
+            subject: self.subject.clone(),
+            metric: self.metric.clone(),
             verdict: match self.verdict(judged) {
                 _ if not_run.is_some() && self.source() != Source::Predict => Verdict::NotRun,
                 Verdict::Reproduced | Verdict::Fitted | Verdict::Shape if in_doubt => Verdict::Undecided,

@@ -19,10 +19,10 @@ mod theory;
 mod values;
 mod write;
 
-pub use claim::{Claim, Form, Source};
+pub use claim::{Claim, Form, Origin, Source};
 pub use live::Live;
 pub use live::wants_namespaces;
 pub use markdown::{PAGE, markdown};
-pub use paper::{Paper, papers};
+pub use paper::{Paper, RECIPE, papers};
 pub use row::{ClaimRow, Tally, Verdict, short, tally, tally_text};
 pub use run::{PaperResult, ReproduceOptions, Reproduced, reproduce};

@@ -14,6 +14,8 @@ use crate::error::Error;
 pub struct Paper {
     /// Its short name, which is that of the folder.
     pub name: &'static str,
+    /// Its folder, for error messages.
+    folder: &'static str,
     files: &'static [(&'static str, &'static str)],
 }
 
@@ -24,12 +26,23 @@ pub fn papers() -> &'static [Paper] {
     PAPERS
 }
 
+/// The file of a study that draws its figures, in Python. A study without it gets general figures.
+pub const RECIPE: &str = "figures.py";
+
 /// `study.toml`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Studies {
     pub(crate) title: String,
     pub(crate) citation: String,
+    /// One line for lists of studies; the title if it is absent.
+    description: Option<String>,
+    /// What the paper found, in one sentence.
+    #[serde(default)]
+    pub(crate) finding: String,
+    /// What the paper set up and measured, in one paragraph.
+    #[serde(default)]
+    pub(crate) experiment: String,
     /// What a reader must know before reading the verdicts.
     #[serde(default)]
     pub(crate) remarks: Vec<String>,
@@ -238,6 +251,9 @@ impl Paper {
             }
         }
         let mut files = vec![("study.toml".to_owned(), study), ("expected.toml".to_owned(), expected)];
+        if folder.join(RECIPE).exists() {
+            files.push((RECIPE.to_owned(), read(RECIPE)?));
+        }
         for Study { scenario, .. } in &studies.study {
             if !files.iter().any(|(name, _)| name == scenario) {
                 files.push((scenario.clone(), read(scenario)?));
@@ -247,7 +263,11 @@ impl Paper {
         let files: Vec<_> = files.into_iter().map(|(name, text)| (keep(name), keep(text))).collect();
         let name = folder.canonicalize().ok().and_then(|path| Some(path.file_name()?.to_str()?.to_owned()));
         let name = keep(name.unwrap_or_else(|| folder.display().to_string()));
-        Ok(Box::leak(Box::new(Paper { name, files: Box::leak(files.into_boxed_slice()) })))
+        Ok(Box::leak(Box::new(Paper {
+            name,
+            folder: keep(folder.display().to_string()),
+            files: Box::leak(files.into_boxed_slice()),
+        })))
     }
 
     /// The papers of these names, in this order, each once; all papers for none. Two papers of one name, such as one
@@ -272,12 +292,23 @@ impl Paper {
 
     fn file(&self, name: &str) -> &'static str {
         let file = self.files.iter().find(|(n, _)| *n == name);
-        file.unwrap_or_else(|| panic!("papers/{} has no file {name}", self.name)).1
+        file.unwrap_or_else(|| panic!("{} has no file {name}", self.folder)).1
     }
 
     pub(crate) fn studies(&self) -> Studies {
         toml::from_str(self.studies_text())
-            .unwrap_or_else(|e| panic!("papers/{}/study.toml is not well formed: {e}", self.name))
+            .unwrap_or_else(|e| panic!("{}/study.toml is not well formed: {e}", self.folder))
+    }
+
+    /// One line that says what it is, for lists.
+    pub fn description(&self) -> String {
+        let Studies { title, description, .. } = self.studies();
+        description.unwrap_or(title)
+    }
+
+    /// The Python program that draws its figures, if it has one.
+    pub fn recipe(&self) -> Option<&'static str> {
+        self.files.iter().find(|(name, _)| *name == RECIPE).map(|&(_, text)| text)
     }
 
     /// The file that says what is run.
@@ -288,7 +319,7 @@ impl Paper {
     /// The claims, in the order of the paper.
     pub fn claims(&self) -> Vec<Claim> {
         let mut expected: Expected = toml::from_str(self.file("expected.toml"))
-            .unwrap_or_else(|e| panic!("papers/{}/expected.toml is not well formed: {e}", self.name));
+            .unwrap_or_else(|e| panic!("{}/expected.toml is not well formed: {e}", self.folder));
         expected.resolve(&self.studies());
         expected.claim
     }
@@ -307,7 +338,7 @@ impl Paper {
                 .map(|v| VariantSpec { name: v.name.clone(), set: overrides(&v.set) })
                 .collect(),
         };
-        let file = format!("papers/{}/{}", self.name, study.scenario);
+        let file = std::path::Path::new(self.folder).join(&study.scenario).display().to_string();
         Ok(Plan::parse_with(self.file(&study.scenario), &file, &overrides(&study.set), Some(sweep))?)
     }
 }

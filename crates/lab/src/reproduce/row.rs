@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::claim::{Form, Source};
+use super::claim::{Form, Origin, Source};
 
 /// How a claim came out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -72,6 +72,8 @@ pub struct ClaimRow {
     pub label: String,
     /// Number or trend.
     pub form: Form,
+    /// Claim of the paper, another reading of one, or control.
+    pub origin: Origin,
     /// The number of the paper.
     pub published: Option<f64>,
     /// The number as it is printed, with its unit; empty if the paper gives none.
@@ -108,6 +110,12 @@ pub struct ClaimRow {
     pub deviation: Option<f64>,
     /// Which value is judged.
     pub source: Source,
+    /// The set of runs behind the measured value; absent if an equation alone judges the claim.
+    pub study: Option<String>,
+    /// Subject of the judged figure in the tables of the study; empty without one.
+    pub subject: String,
+    /// Metric of the judged figure; empty without a study.
+    pub metric: String,
     /// The verdict.
     pub verdict: Verdict,
     /// Why it was not run, in words; empty if it was.

@@ -66,6 +66,10 @@ pub struct PaperResult {
     pub title: String,
     /// How to cite it.
     pub citation: String,
+    /// What the paper found, in one sentence; may be empty.
+    pub finding: String,
+    /// What the paper set up and measured; may be empty.
+    pub experiment: String,
     /// What a reader must know before reading the verdicts.
     pub remarks: Vec<String>,
     /// One row per claim, in the order of the paper.
@@ -258,12 +262,14 @@ impl Job {
 impl Work {
     /// The paper with the studies that it needs.
     fn new(selected: Selected, folder: Option<ResultFolder>) -> Result<(Work, Vec<Study>), Error> {
-        let Studies { title, citation, remarks, study } = selected.paper.studies();
+        let Studies { title, citation, finding, experiment, remarks, study, .. } = selected.paper.studies();
         let predictions = selected.claims.iter().map(Claim::predicted).collect::<Result<_, _>>()?;
         let about = PaperResult {
             paper: selected.paper.name,
             title,
             citation,
+            finding,
+            experiment,
             remarks,
             claims: Vec::new(),
             warnings: Vec::new(),
@@ -341,7 +347,7 @@ impl Work {
             let mut about: Provenance = clock.provenance(text, self.run.as_ref(), seeds, points, threads);
             about.wall_seconds = self.about.wall_seconds;
             about.warnings.clone_from(&self.about.warnings);
-            write_paper(folder, &self.about, self.studies, quick, &about)?;
+            write_paper(folder, &self.about, self.selected.paper.recipe(), self.studies, quick, &about)?;
         }
         Ok(self.about)
     }

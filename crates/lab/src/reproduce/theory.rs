@@ -11,7 +11,7 @@ use crate::error::Error;
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Theory {
-    /// The contents of a cell spacer, `spacing` Theorems 1 to 3.
+    /// The contents of a cell spacer, Guillemin et al., Theorems 1 to 3.
     Spacer,
 }
 

@@ -3,7 +3,7 @@
 use cellway_tables::{Provenance, ResultFolder};
 use serde::Serialize;
 
-use super::paper::{Driver, Paper};
+use super::paper::{Driver, Paper, RECIPE};
 use super::row::{ClaimRow, Tally, tally};
 use super::run::{PaperResult, Reproduced};
 use crate::error::Error;
@@ -29,6 +29,8 @@ struct PaperFile<'a> {
     paper: &'a str,
     title: &'a str,
     citation: &'a str,
+    finding: &'a str,
+    experiment: &'a str,
     version: &'a str,
     quick: bool,
     started: &'a str,
@@ -82,10 +84,12 @@ fn per_second(hops: u64, seconds: f64) -> f64 {
     if seconds > 0.0 { hops as f64 / seconds } else { 0.0 }
 }
 
-/// Writes what is known of a paper beside its tables; from then on its folder exists, whole.
+/// Writes what is known of a paper beside its tables, and the recipe of its figures, so that the report can be drawn from
+/// the folder alone; from then on the folder exists, whole.
 pub(super) fn write_paper(
     mut folder: ResultFolder,
     paper: &PaperResult,
+    recipe: Option<&str>,
     studies: Vec<Entry>,
     quick: bool,
     about: &Provenance,
@@ -94,6 +98,8 @@ pub(super) fn write_paper(
         paper: paper.paper,
         title: &paper.title,
         citation: &paper.citation,
+        finding: &paper.finding,
+        experiment: &paper.experiment,
         version: VERSION,
         quick,
         started: &about.started,
@@ -112,6 +118,9 @@ pub(super) fn write_paper(
     };
     write_json(&mut folder, "study.json", &content)?;
     write_json(&mut folder, "claims.json", &paper.claims)?;
+    if let Some(recipe) = recipe {
+        folder.write_text(RECIPE, recipe)?;
+    }
     folder.commit(about, paper.runs, paper.counts)?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Congestion avoidance: Theorems 2 and 3, equations (12) to (16), (22) and (23) of `spacing`.
+//! Congestion avoidance: Theorems 2 and 3, equations (12) to (16), (22) and (23) of Guillemin et al.
 
 use super::{SlowStart, Spacer};
 

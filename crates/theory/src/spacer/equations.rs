@@ -130,7 +130,7 @@ pub(crate) const EQUATIONS: &[Equation] = &[
     Equation {
         id: "spacer-theorem-1",
         title: "content of a spacer at the end of slow start",
-        source: "spacing Theorem 1, equation (3); Theorem 3, equation (22)",
+        source: "Guillemin et al., Theorem 1, equation (3); Theorem 3, equation (22)",
         formula: "(bσ − cΔ)⁺, and dσ(1 − c/h) more",
         arguments: THEOREM_1,
         domain: CONDITION,
@@ -143,7 +143,7 @@ pub(crate) const EQUATIONS: &[Equation] = &[
     Equation {
         id: "spacer-theorem-2",
         title: "content of a spacer at the largest window",
-        source: "spacing Theorem 2, equation (13)",
+        source: "Guillemin et al., Theorem 2, equation (13)",
         formula: "(wσ − cΔ)⁺, and dσ(1 − c/h) more",
         arguments: THEOREM_2,
         domain: DOMAIN,
@@ -152,7 +152,7 @@ pub(crate) const EQUATIONS: &[Equation] = &[
     Equation {
         id: "spacer-theorem-3",
         title: "content of a spacer at the largest window, every second segment acknowledged",
-        source: "spacing Theorem 3, equations (23) and (24), with Δ′ = δ + 2σ/c throughout",
+        source: "Guillemin et al., Theorem 3, equations (23) and (24), with Δ′ = δ + 2σ/c throughout",
         formula: "(wσ − cΔ′)⁺, and 2σ(1 − c/h) more",
         arguments: THEOREM_3,
         domain: DOMAIN,
@@ -161,7 +161,7 @@ pub(crate) const EQUATIONS: &[Equation] = &[
     Equation {
         id: "spacer-interval",
         title: "largest content of a spacer in one interval of slow start",
-        source: "spacing equations (7), (8), (18) and (19), recursion (17)",
+        source: "Guillemin et al., equations (7), (8), (18) and (19), recursion (17)",
         formula: "σ min(g − 1 + (d+1)(1 − c/h), (d+1)g(1 − c/h)) for g acknowledgements, at most L(h − c)",
         arguments: INTERVAL,
         domain: DOMAIN,
@@ -179,7 +179,7 @@ pub(crate) const EQUATIONS: &[Equation] = &[
     Equation {
         id: "spacer-oscillation-time",
         title: "when the content begins to oscillate at the threshold",
-        source: "spacing Theorem 1, equations (4) to (6), corrected in docs/models/spacing.md",
+        source: "Guillemin et al., Theorem 1, equations (4) to (6), corrected in docs/models/spacing.md",
         formula: "t_b = start of interval ν + 1, and max(b − W_ν, ⌈c/(d(h − c)) (b − W_ν + (p_ν − hL_ν/σ)⁺)⌉) dσ/c",
         arguments: TIMES,
         domain: CONDITION,
@@ -192,7 +192,7 @@ pub(crate) const EQUATIONS: &[Equation] = &[
     Equation {
         id: "spacer-window-time",
         title: "when the window is at its maximum",
-        source: "spacing section 4, derived in docs/models/spacing.md",
+        source: "Guillemin et al., section 4, derived in docs/models/spacing.md",
         formula: "⌈b/d⌉ + … + ⌈(w − 1)/d⌉ acknowledgements after τ_b, dσ/c apart while the spacer is busy",
         arguments: TIMES,
         domain: "as Theorem 2; the window grows by one segment for each window acknowledged",
@@ -204,7 +204,7 @@ pub(crate) const EQUATIONS: &[Equation] = &[
     Equation {
         id: "spacer-buffer",
         title: "buffer of a spacer for a transfer without loss",
-        source: "spacing sections 3 to 6; derived in docs/models/spacing.md",
+        source: "Guillemin et al., sections 3 to 6; derived in docs/models/spacing.md",
         formula: "the largest content of slow start, congestion avoidance and the final oscillation",
         arguments: BUFFER,
         domain: DOMAIN,

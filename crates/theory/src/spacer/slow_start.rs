@@ -1,4 +1,4 @@
-//! Slow start: Theorem 1, equations (1) to (11) and (17) to (21) of `spacing`.
+//! Slow start: Theorem 1, equations (1) to (11) and (17) to (21) of Guillemin et al.
 
 use super::Spacer;
 

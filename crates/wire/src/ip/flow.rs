@@ -1,4 +1,4 @@
-//! The flow to which a packet belongs. `cellsim` section 8: from the IP addresses and the ports.
+//! The flow to which a packet belongs. Cáceres 1993, section 8: from the IP addresses and the ports.
 
 use std::net::IpAddr;
 

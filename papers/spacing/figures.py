@@ -1,25 +1,23 @@
-"""The report on `spacing`: a TCP connection behind a cell spacer, beside the theorems on its buffer."""
+"""Figures of the study `spacing`: a TCP connection behind a cell spacer, beside the theorems on its buffer."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import polars as pl
-
-from cellway.plot import select, style
-from cellway.plot.compare import compare
-from cellway.plot.curve import curve
-from cellway.plot.spacer import content, deviations
-from cellway.plot.steps import Panel, over_time
-from cellway.report.nasa import contract
-from cellway.report.plates import Plate, Section, Studies, add
-from cellway.report.sources import (
+from cellway.plot import Panel, compare, content, curve, deviations, over_time, select, style
+from cellway.report import (
     MEGA,
     THEORY,
     Curve,
     Line,
+    Plate,
+    Section,
+    Studies,
+    add,
     busiest,
     compare_table,
+    contract,
     curve_table,
     series,
     simulated,
@@ -41,6 +39,8 @@ THRESHOLD = ("Theorem 1", "theorem1")
 THRESHOLD_ENDS = (("threshold_queue_min", "low"), ("threshold_queue_max", "high"), ("oscillation_start", "begins"))
 """The same at the slow start threshold, with the time from which on it is so."""
 PORT = "spacer>sink"
+DOMAIN = ("inside C1", "outside C1")
+"""Names of points for which condition C1 holds and does not hold."""
 SWEPT = (
     ("by-rate", "By the spacing rate", "shaper.spacer.rate", "Spacing rate (Mbit/s)", 1e-6),
     ("by-round-trip", "By the round trip", "link.spacer-sink.delay", "Delay from the spacer on (ms)", 1e3),
@@ -98,7 +98,7 @@ def theorems(studies: Studies) -> Section:
     def errors() -> Plate:
         rows = deviation_table(studies)
         caption = "Simulated content of the buffer minus the theorem's, over a grid of parameters. Dotted: one cell."
-        return Plate("theorem-errors", "Error of the theorems", caption, deviations(rows), rows)
+        return Plate("theorem-errors", "Error of the theorems", caption, deviations(rows, names=DOMAIN), rows)
 
     text = (
         "At the maximum window the content of the buffer swings between two values that the theorems give. Theorem 2 "
@@ -109,7 +109,7 @@ def theorems(studies: Studies) -> Section:
         rows = _deviations(studies, *THRESHOLD, THRESHOLD_ENDS).sort("strip", maintain_order=True)
         caption = "The same at the slow start threshold: the two levels, and when they begin (in cells at the spacing "
         caption += "rate). Outside condition C1 the window grows on before the content has settled."
-        return Plate("theorem-1-errors", "Error of Theorem 1", caption, deviations(rows), rows)
+        return Plate("theorem-1-errors", "Error of Theorem 1", caption, deviations(rows, names=DOMAIN), rows)
 
     ids = ("theorem1", "theorem2", "theorem3")
     return add(Section("theorems", "Theorems", text, (), ("3", "5"), ids), errors, start)
@@ -233,5 +233,7 @@ def _theory(studies: Studies) -> pl.DataFrame | None:
     return None if rows.is_empty() else rows.select("t", "value")
 
 
-ORDER = (modulation, buffer, slow_start, theorems, swept)
-"""The sections on this paper."""
+def sections(studies: Studies) -> list[Section]:
+    """Return the sections of the report, in the order of the paper."""
+    order = (modulation, buffer, slow_start, theorems, swept)
+    return [make(studies) for make in order]

@@ -1,18 +1,27 @@
-"""The report on `kdd`: WWW, ftp and ttcp across the Pacific, with and without TCP gateways."""
+"""Figures of the study `kdd`: WWW, ftp and ttcp across the Pacific, with and without TCP gateways."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import polars as pl
-
 from cellway import stats
-from cellway.plot import select
-from cellway.plot.compare import compare
-from cellway.plot.curve import curve
-from cellway.report.plates import Plate, Section, Studies, add
-from cellway.report.sensitivity import Sensitivity, sensitivity
-from cellway.report.sources import MEGA, Curve, Line, beside, compare_table, curve_table, simulated
+from cellway.plot import compare, curve, select
+from cellway.report import (
+    MEGA,
+    Curve,
+    Line,
+    Plate,
+    Section,
+    Sensitivity,
+    Studies,
+    add,
+    beside,
+    compare_table,
+    curve_table,
+    sensitivity,
+    simulated,
+)
 
 COUNT = "traffic.ttcp.count"
 RATE = "goodput"
@@ -242,5 +251,7 @@ def _shares(studies: Studies) -> Plate:
     return Plate("table-2", "Table 2", "What each of the connections gets, with gateways, on ATM LANs.", figure, table)
 
 
-ORDER = (limit, www, ftp, ttcp, domestic, fitted)
-"""The sections on this paper."""
+def sections(studies: Studies) -> list[Section]:
+    """Return the sections of the report, in the order of the paper."""
+    order = (limit, www, ftp, ttcp, domestic, fitted)
+    return [make(studies) for make in order]

@@ -1,16 +1,23 @@
-"""The report on `magic`: windows, rate mismatches, and pacing by the host's card."""
+"""Figures of the study `magic`: windows, rate mismatches, and pacing by the host's card."""
 
 from __future__ import annotations
 
 import polars as pl
-
-from cellway.plot import select
-from cellway.plot.compare import compare
-from cellway.plot.curve import curve
-from cellway.report.claims import Claim
-from cellway.report.plates import Plate, Section, Studies, add
-from cellway.report.sensitivity import Sensitivity, sensitivity
-from cellway.report.sources import MEGA, Curve, Line, compare_table, curve_table
+from cellway.plot import compare, curve, select
+from cellway.report import (
+    MEGA,
+    Claim,
+    Curve,
+    Line,
+    Plate,
+    Section,
+    Sensitivity,
+    Studies,
+    add,
+    compare_table,
+    curve_table,
+    sensitivity,
+)
 
 RATE = "goodput"
 
@@ -154,5 +161,7 @@ def _words(claim: Claim) -> str:
     return claim.id.removeprefix(PACING).replace("-", " ")
 
 
-ORDER = (windows, bursts, pacing, edges)
-"""The sections on this paper."""
+def sections(studies: Studies) -> list[Section]:
+    """Return the sections of the report, in the order of the paper."""
+    order = (windows, bursts, pacing, edges)
+    return [make(studies) for make in order]

@@ -1,4 +1,4 @@
-"""The buffer of a cell spacer: its content over time, and how far the theorems are from it."""
+"""The content of a queue over time, and how far theory is from a simulation."""
 
 from __future__ import annotations
 
@@ -65,10 +65,16 @@ def content(
         return figure
 
 
-def deviations(rows: pl.DataFrame, *, width: float = style.COLUMN) -> Figure:
-    """Simulation minus theory in cells, a dot per point of the grid, in strips; hollow dots lie outside condition C1.
+def deviations(
+    rows: pl.DataFrame,
+    *,
+    names: tuple[str, str] = ("inside the domain", "outside the domain"),
+    width: float = style.COLUMN,
+) -> Figure:
+    """Draw simulation minus theory in cells, a dot per point, in strips; hollow dots lie outside the theory's domain.
 
-    Columns: `strip` (what is compared), `deviation` in cells, `inside` (bool).
+    Columns: `strip` (what is compared), `deviation` in cells, `inside` (bool: the point lies in the domain). `names`
+    are the words for dots inside and outside.
     """
     if rows.is_empty():
         raise select.MissingDataError("no deviation from theory")
@@ -78,7 +84,7 @@ def deviations(rows: pl.DataFrame, *, width: float = style.COLUMN) -> Figure:
         for index in range(0, len(strips), 2):
             axes.axhspan(index - 0.5, index + 0.5, color="#f3f5f7", zorder=0, linewidth=0)
         axes.axvline(0, color=style.INK, linewidth=0.8, zorder=1)
-        for inside, label, color in ((True, "inside C1", "#0072B2"), (False, "outside C1", "#C8401A")):
+        for inside, label, color in ((True, names[0], "#0072B2"), (False, names[1], "#C8401A")):
             some = rows.filter(pl.col("inside") == inside)
             if some.is_empty():
                 continue

@@ -1,4 +1,4 @@
-"""The report on `nasa`: windows over long round trips, one and three streams, and contracts that change."""
+"""Figures of the study `nasa`: windows over long round trips, one and three streams, and contracts that change."""
 
 from __future__ import annotations
 
@@ -7,28 +7,27 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
-
 from cellway import stats
-from cellway.plot import select, style
-from cellway.plot.compare import compare
-from cellway.plot.curve import curve
-from cellway.plot.network import changes, payload_rate
-from cellway.plot.steps import Panel, over_time
-from cellway.report.claims import Claim
-from cellway.report.plates import Plate, Section, Studies, add
-from cellway.report.sensitivity import Sensitivity, sensitivity
-from cellway.report.sources import (
+from cellway.plot import Panel, compare, curve, over_time, payload_rate, select, style
+from cellway.report import (
     MEGA,
+    Claim,
     Curve,
     Line,
+    Plate,
+    Section,
+    Sensitivity,
+    Studies,
+    add,
     busiest,
     compare_table,
+    contract,
     curve_table,
     plain_label,
+    sensitivity,
     series,
     simulated,
 )
-from cellway.results import Results
 
 KIB = 1024.0
 
@@ -248,13 +247,7 @@ def _contract(studies: Studies, service: str, study: str, chosen: Mapping[str, o
     return make
 
 
-def contract(results: Results) -> pl.DataFrame | None:
-    """The rate that the scenario changes, as `t` and `value` in Mbit/s; of several the first."""
-    rows = changes(results.scenario)
-    if rows.is_empty():
-        return None
-    return rows.filter(pl.col("what") == rows["what"][0]).select("t", value=pl.col("rate") * MEGA)
-
-
-ORDER = (summary, windows, three, contracts, single, fitted)
-"""The sections on this paper."""
+def sections(studies: Studies) -> list[Section]:
+    """Return the sections of the report, in the order of the paper."""
+    order = (summary, windows, three, contracts, single, fitted)
+    return [make(studies) for make in order]

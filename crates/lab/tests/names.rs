@@ -1,0 +1,173 @@
+//! The program and the Python package hold no study: whatever is special to a paper stands in its folder.
+//!
+//! Looked for in `crates/*/src` and `python/cellway`, comments included:
+//! - the name of a folder of `papers` as a whole word; where it is an ordinary word, too, in the forms in which a paper
+//!   is cited or asked for (`` `name` ``, `"name"`, `name/claim`, `name section 2`, `papers/name`);
+//! - in code, a port (`"a>b"`), a conversation (`"group-1"`) or an axis (`traffic.group.`) of a scenario of a paper.
+//!
+//! Tests and examples in documentation may name papers, and pages in `docs/models` are called after them.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use common::repository;
+use regex::Regex;
+
+/// Names of papers that are words of the field or of the language.
+const ORDINARY: [&str; 2] = ["magic", "spacing"];
+
+/// What the papers are called, and what their scenarios call things.
+#[derive(Default)]
+struct Names {
+    papers: BTreeSet<String>,
+    nodes: BTreeSet<String>,
+    groups: BTreeSet<String>,
+}
+
+impl Names {
+    fn read() -> Names {
+        let mut names = Names::default();
+        for folder in entries(&repository("papers")) {
+            if !folder.join("study.toml").is_file() {
+                continue;
+            }
+            names.papers.insert(folder.file_name().unwrap().to_str().unwrap().to_owned());
+            for file in entries(&folder).iter().filter(|path| path.extension().is_some_and(|e| e == "toml")) {
+                let scenario: toml::Table = std::fs::read_to_string(file).unwrap().parse().unwrap();
+                names.nodes.extend(called(&scenario, "node"));
+                names.groups.extend(called(&scenario, "traffic"));
+            }
+        }
+        names
+    }
+
+    /// Forms of a name in text, comments included.
+    fn cited(&self) -> Regex {
+        let forms = self.papers.iter().map(|name| match ORDINARY.contains(&&name[..]) {
+            false => format!(r"(?i:\b{name}\b)"),
+            true => [
+                format!("`{name}`"),
+                format!("[\"']{name}[\"']"),
+                format!(r"\b{name}/[a-z]"),
+                format!(r"\bpapers?[/ ]{name}\b"),
+                format!(r"\b{name},? (sections?|[Tt]ables?|[Ff]igures?|[Tt]heorems?|equations?|§)"),
+            ]
+            .join("|"),
+        });
+        Regex::new(&forms.collect::<Vec<_>>().join("|")).unwrap()
+    }
+
+    /// Ports, conversations and axes of their scenarios, as strings in code.
+    fn used(&self) -> Regex {
+        let any = |names: &BTreeSet<String>| names.iter().map(|n| regex::escape(n)).collect::<Vec<_>>().join("|");
+        let (nodes, groups) = (any(&self.nodes), any(&self.groups));
+        Regex::new(&format!(r#""(?:(?:{nodes})>(?:{nodes})|(?:{groups})-[0-9]+|traffic\.(?:{groups})\.[a-z.-]+)""#))
+            .unwrap()
+    }
+}
+
+fn called(scenario: &toml::Table, list: &str) -> Vec<String> {
+    let found = scenario.get(list).and_then(toml::Value::as_array).into_iter().flatten();
+    found.filter_map(|item| item.get("name")?.as_str().map(str::to_owned)).collect()
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    found.sort();
+    found
+}
+
+fn files(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
+    for path in entries(folder) {
+        if path.is_dir() {
+            files(&path, extension, found);
+        } else if path.extension().is_some_and(|e| e == extension) {
+            found.push(path);
+        }
+    }
+}
+
+/// A Rust file without the module of tests at its end.
+fn without_tests(text: &str) -> &str {
+    text.find("#[cfg(test)]\nmod tests {").map_or(text, |end| &text[..end])
+}
+
+/// Files that are compiled for tests only: `#[cfg(test)] mod name;` in a file beside them, or `tests.rs`.
+fn is_test(path: &Path) -> bool {
+    let stem = path.file_stem().unwrap().to_str().unwrap();
+    let declared = Regex::new(&format!(r"#\[cfg\(test\)\]\s*mod {stem};")).unwrap();
+    let folder = path.parent().unwrap();
+    let parent = folder.with_extension("rs");
+    let beside = entries(folder).into_iter().chain([parent]).filter(|p| p.extension().is_some_and(|e| e == "rs"));
+    let mut beside = beside.filter(|p| p.is_file());
+    let inside = path.components().any(|part| part.as_os_str() == "tests");
+    inside || beside.any(|p| declared.is_match(&std::fs::read_to_string(p).unwrap()))
+}
+
+/// The code of a file: no comments; no strings in triple quotes, which are the documentation of Python.
+fn code(text: &str, is_python: bool) -> String {
+    let text = if is_python {
+        Regex::new(r#"(?s)""".*?""""#).unwrap().replace_all(text, "").into_owned()
+    } else {
+        text.to_owned()
+    };
+    let comment = if is_python { "#" } else { "//" };
+    text.lines().map(|line| line.split(comment).next().unwrap_or_default().to_owned() + "\n").collect()
+}
+
+fn faults(names: &Names, text: &str, is_python: bool) -> Vec<String> {
+    // Pages about a model may be called after the paper that it is from.
+    let text = text.replace("docs/models/", "docs/models/the-page-");
+    let page = Regex::new(r"the-page-[a-z]+\.md").unwrap();
+    let text = page.replace_all(&text, "page");
+    let cited = names.cited().find_iter(&text).map(|found| found.as_str().to_owned()).collect::<Vec<_>>();
+    let code = code(&text, is_python);
+    let used = names.used().find_iter(&code).map(|found| found.as_str().to_owned()).collect::<Vec<_>>();
+    [cited, used].concat()
+}
+
+#[test]
+fn no_name_of_a_paper_of_its_nodes_or_of_its_traffic_stands_outside_its_folder() {
+    let names = Names::read();
+    assert!(names.papers.len() >= 5 && names.nodes.len() >= 10 && names.groups.len() >= 5);
+    let mut found = Vec::new();
+    let mut rust = Vec::new();
+    for folder in entries(&repository("crates")) {
+        files(&folder.join("src"), "rs", &mut rust);
+    }
+    let mut python = Vec::new();
+    files(&repository("python/cellway"), "py", &mut python);
+    assert!(rust.len() > 100 && python.len() > 30);
+    for path in rust.iter().filter(|path| !is_test(path)).chain(&python) {
+        let text = std::fs::read_to_string(path).unwrap();
+        let is_python = path.extension().is_some_and(|e| e == "py");
+        let text = if is_python { &text } else { without_tests(&text) };
+        let told = faults(&names, text, is_python);
+        if !told.is_empty() {
+            found.push(format!("{}: {}", path.display(), told.join(", ")));
+        }
+    }
+    assert!(found.is_empty(), "cite a paper by its authors, and leave choices to its folder:\n{}", found.join("\n"));
+}
+
+/// The check of the check.
+#[test]
+fn the_scan_finds_what_it_looks_for() {
+    let names = Names::read();
+    let rust = |text: &str| faults(&names, text, false);
+    assert_eq!(rust("/// As the paper `kdd` says."), ["kdd"]);
+    assert_eq!(rust("source: \"magic Table 1\","), ["magic Table"]);
+    assert_eq!(rust("/// (`spacing` sections 3 and 4)"), ["`spacing`"]);
+    assert_eq!(rust("/// The spacing rate; a magic number; see docs/models/spacing.md."), Vec::<String>::new());
+    assert_eq!(rust("const PORT: &str = \"r1>s1\"; // \"ftp-1\""), ["\"r1>s1\""]);
+    let python = |text: &str| faults(&names, text, true);
+    assert_eq!(python("def f(subject=\"telnet-1\", x='y'): ..."), ["\"telnet-1\""]);
+    assert_eq!(python("COUNT = \"traffic.ftp.count\""), ["\"traffic.ftp.count\""]);
+    assert_eq!(python("\"\"\"As in `series(at=\"ftp-1\")`.\"\"\""), Vec::<String>::new());
+    assert_eq!(without_tests("a\n#[cfg(test)]\nmod tests {\n"), "a\n");
+    assert!(is_test(&repository("crates/lab/src/reproduce/judging.rs")));
+    assert!(!is_test(&repository("crates/lab/src/reproduce/judge.rs")));
+}
