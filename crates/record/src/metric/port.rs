@@ -12,7 +12,7 @@ metrics! {
     /// Fewest that wait at once.
     QUEUE_MIN as "Shortest queue": CellOrPacket of [Port] in [Summary] by [Simulate, Emulate, Theory];
     /// Number of those that wait from this instant on; of ports in `observe.queue`.
-    QUEUE: CellOrPacket of [Port] in [Changes] by [Simulate, Emulate];
+    QUEUE: CellOrPacket of [Port] in [Changes] by [Simulate, Emulate, Theory];
     /// Length of the intervals of which the [series](#series) has only some changes of the queue; no row if it has all.
     QUEUE_INTERVAL: Second of [Port] in [Summary] by [Simulate, Emulate];
     /// Cells sent, RM cells included; ATM lines only.
