@@ -81,8 +81,8 @@ pub enum RateGuard {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GatewayConfig {
     /// Most bytes of one flow and direction that a gateway holds: those consumed from the local TCP and not
-    /// acknowledged by the peer, and as many that the peer may have sent and the local TCP has not accepted. kdd,
-    /// section 4.2 (3): 1 MB and 256 KB.
+    /// acknowledged by the peer, and as many that the peer may have sent and the local TCP has not accepted.
+    /// Kato et al. 1997, section 4.2 (3): 1 MB and 256 KB.
     pub window: Window,
     /// The bytes that each flow and direction may hold whatever the others do; a value above the window means the
     /// window.

@@ -1,5 +1,5 @@
-//! The performance of a pair of gateways: rate, window, fairness, back pressure, recovery. The link is that of kdd: 30
-//! Mbit/s of cells, a round trip of 175 ms (sections 3 and 4.2).
+//! The performance of a pair of gateways: rate, window, fairness, back pressure, recovery. The link is that of Kato et
+//! al. 1997: 30 Mbit/s of cells, a round trip of 175 ms (sections 3 and 4.2).
 #![allow(clippy::unwrap_used)]
 
 #[allow(unreachable_pub, dead_code, reason = "shared with other tests")]
