@@ -1,5 +1,7 @@
 //! Who talks: tcplib conversations and other applications, as state machines without I/O.
 //!
+//! A slot of a traffic group has conversations over TCP or a source of datagrams ([`GroupWorkload`]).
+//!
 //! A [`Workload`] says how a kind of application behaves, a [`Conversation`] is one run of it
 //! between two hosts. The driver tells the conversation what happens to its connections and does
 //! what the returned [`Action`]s ask; bytes are counted, never held. Sizes and pauses come from
@@ -11,6 +13,7 @@ mod action;
 mod animation;
 mod bulk;
 mod conversation;
+mod datagrams;
 mod dialogue;
 mod error;
 mod fit;
@@ -31,8 +34,9 @@ mod writer;
 mod www;
 
 pub use action::{Action, ConnId, Side};
-pub use cellway_spec::{AppKind, DataConnection, Draw, Spike};
+pub use cellway_spec::{AppKind, Arrivals, DataConnection, Draw, Spike, UDP_HEADER_OCTETS, UdpSource};
 pub use conversation::{Conversation, Outcome};
+pub use datagrams::{DatagramMark, DatagramSource};
 pub use error::TableError;
 pub use fit::{Fit, FitError, FitOptions, fit, models_file};
 pub use model::{Knot, QuantileModel, Sampler};
@@ -40,6 +44,6 @@ pub use table::FullTable;
 pub use tables::{Tables, Variable};
 pub use validate::WorkloadError;
 pub use workload::{
-    AnimationWorkload, BulkWorkload, FtpGetWorkload, FtpWorkload, Handshakes, NntpWorkload, SmtpWorkload,
-    TelnetWorkload, TtcpWorkload, Workload, WwwWorkload,
+    AnimationWorkload, BulkWorkload, FtpGetWorkload, FtpWorkload, GroupWorkload, Handshakes, NntpWorkload,
+    SmtpWorkload, TelnetWorkload, TtcpWorkload, Workload, WwwWorkload,
 };

@@ -1,6 +1,6 @@
 //! What a kind of application does: plain settings, with the tables inside.
 
-use cellway_spec::{AppKind, DataConnection, Draw, Spike};
+use cellway_spec::{AppKind, DataConnection, Draw, Spike, UdpSource};
 use cellway_units::{Bytes, Rate, Span};
 
 use crate::tables::Tables;
@@ -118,6 +118,15 @@ pub struct AnimationWorkload {
     pub rate: f64,
     /// For how long frames are written; without end if absent.
     pub duration: Option<Span>,
+}
+
+/// What each slot of a traffic group does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum GroupWorkload {
+    /// Conversations of an application over TCP, one after the other.
+    Conversations(Workload),
+    /// Datagrams of a source, in one direction.
+    Datagrams(UdpSource),
 }
 
 /// A kind of application with its settings.

@@ -1,4 +1,5 @@
-//! Plays the applications of a scenario over the TCP of real hosts.
+//! Plays the applications of a scenario over the TCP of real hosts, and its datagrams over their UDP
+//! ([`DatagramPlayer`]).
 //!
 //! The conversations are those of a simulation: the same state machines, seeds and random streams, so the
 //! same sizes and pauses. Both ends of every connection are nonblocking sockets of one thread; a socket belongs
@@ -14,7 +15,9 @@
 //! - A timer of an application has its nominal time for the application, so that a pace does not drift; what
 //!   it causes happens later by the lateness of the timer ([`Played::latest`]).
 
+mod alarm;
 mod connection;
+mod datagrams;
 mod end;
 mod error;
 mod observe;
@@ -31,6 +34,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use cellway_units::Span;
 
+pub use datagrams::{DatagramPlan, DatagramPlayer, DatagramSlot, DatagramsPlayed};
 pub use error::PlayerError;
 pub use observe::{Observation, Seen, TcpReport};
 pub use options::{HostTcp, host_settings};

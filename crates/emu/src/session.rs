@@ -12,7 +12,7 @@ use std::sync::mpsc;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use cellway_apps::Workload;
+use cellway_apps::GroupWorkload;
 use cellway_record::{Rows, RunRecord, Source};
 use cellway_scenario::Scenario;
 use cellway_testbed::Capture;
@@ -22,11 +22,13 @@ use crate::addresses::Block;
 use crate::clock::Clock;
 use crate::error::Error;
 use crate::lateness::Lateness;
+use crate::player::{DatagramPlayer, Player, Stopper};
 use crate::programs::{Lines, Program, ProgramEnd, make_ready};
 use crate::pump::{Pump, Watch};
 use crate::snapshot::Snapshot;
 use crate::sys::{Leftover, Namespace, NamespaceHandle, StopSignals, clear_leftovers};
 
+use applications::Players;
 use gateways::Gateways;
 pub use gateways::check_gateways;
 pub(crate) use network::Names;
@@ -155,7 +157,7 @@ impl Emulated {
 /// No right to make namespaces or devices, gateways that do not reach each other, a program that cannot be started.
 pub fn emulate(
     scenario: &Scenario,
-    workloads: &[Workload],
+    workloads: &[GroupWorkload],
     seed: u64,
     mut control: Control<'_>,
 ) -> Result<Emulated, Error> {
@@ -176,11 +178,14 @@ pub fn emulate(
     notes.append(&mut network.notes);
     let (tell, told) = mpsc::channel();
     let observed = Arc::new(Mutex::new(Vec::new()));
-    let player = match scenario.emulate.play && control.foreground.is_none() {
-        true => applications::player(scenario, workloads, &network, seed, tell, &mut notes)?,
-        false => None,
+    let players = match scenario.emulate.play && control.foreground.is_none() {
+        true => Players::new(scenario, workloads, &mut network, seed, tell, &mut notes)?,
+        false => Players::NONE,
     };
-    let stopper = player.as_ref().map(crate::player::Player::stopper);
+    let is_played = players.any();
+    let Players { conversations: player, datagrams } = players;
+    let stoppers = player.iter().map(Player::stopper).chain(datagrams.iter().map(DatagramPlayer::stopper));
+    let stoppers: Vec<Stopper> = stoppers.collect();
     let mut programs = match &control.foreground {
         Some(wanted) => {
             let mut beside = Program::all(scenario, &network.names, control.lines.as_ref());
@@ -213,7 +218,7 @@ pub fn emulate(
     let hosts = Hosts { names: names.clone(), handles: namespaces.iter().map(Namespace::handle).collect() };
 
     let remaining = observed.clone();
-    let (ended, played, signalled) = std::thread::scope(|scope| {
+    let (ended, played, sent, signalled) = std::thread::scope(|scope| {
         let watch = Watch {
             stop: stop.clone(),
             end,
@@ -223,20 +228,31 @@ pub fn emulate(
         };
         let driver = std::thread::Builder::new().name("emulation".to_owned());
         let driver = driver.spawn_scoped(scope, || pump.run(watch)).map_err(Error::Thread)?;
-        if player.is_some() {
-            // Ends with the player, which tells.
+        if is_played {
+            // Ends with the players, which tell.
             scope.spawn(move || {
                 told.into_iter().for_each(|seen| observed.lock().unwrap_or_else(PoisonError::into_inner).push(seen));
             });
         }
+        // With an error nothing is played any more: the run is over.
+        let end_if = |failed: bool, stop: &AtomicBool| {
+            if failed {
+                stop.store(true, Ordering::Relaxed);
+            }
+        };
         let playing = player.map(|player| {
             let stop = stop.clone();
             scope.spawn(move || {
                 let played = player.run(clock);
-                if played.is_err() {
-                    // Nothing is played any more: the run is over.
-                    stop.store(true, Ordering::Relaxed);
-                }
+                end_if(played.is_err(), &stop);
+                played
+            })
+        });
+        let sending = datagrams.map(|datagrams| {
+            let stop = stop.clone();
+            scope.spawn(move || {
+                let played = datagrams.run(clock);
+                end_if(played.is_err(), &stop);
                 played
             })
         });
@@ -282,21 +298,17 @@ pub fn emulate(
                 stop.store(true, Ordering::Relaxed);
             }
         }
-        if let Some(stopper) = stopper {
-            stopper.stop();
-        }
+        stoppers.iter().for_each(Stopper::stop);
         let ended = driver.join().unwrap_or(Err(Error::Driver));
-        let played = playing.map(|playing| playing.join());
+        let played = playing.map(|playing| playing.join().map_or(Err(Error::Driver), |played| Ok(played?)));
+        let sent = sending.map(|sending| sending.join().map_or(Err(Error::Driver), |sent| Ok(sent?)));
         match failure {
             Some(error) => Err(error),
-            None => Ok((ended?, played, signalled)),
+            None => Ok((ended?, played, sent, signalled)),
         }
     })?;
-    match played {
-        Some(Ok(Err(error))) => return Err(error.into()),
-        Some(Err(_)) => return Err(Error::Driver),
-        Some(Ok(Ok(_))) | None => {}
-    }
+    played.transpose()?;
+    notes.extend(sent.transpose()?.as_ref().and_then(applications::note));
     // What the player told at its very end.
     let last = std::mem::take(&mut *remaining.lock().unwrap_or_else(PoisonError::into_inner));
     last.into_iter().for_each(|observation| pump.engine.observe(observation));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cellway_apps::{Tables, Variable, Workload};
+use cellway_apps::{GroupWorkload, Tables, Variable};
 use cellway_scenario::{App, Override, Plan, Point, Problem};
 
 use crate::error::Error;
@@ -52,14 +52,14 @@ impl TableFolders {
     }
 
     /// The workload of each traffic group at a point of `plan`.
-    pub(crate) fn workloads(&mut self, plan: &Plan, point: &Point) -> Result<Vec<Workload>, Error> {
+    pub(crate) fn workloads(&mut self, plan: &Plan, point: &Point) -> Result<Vec<GroupWorkload>, Error> {
         point
             .scenario
             .traffic
             .iter()
             .enumerate()
             .map(|(group, traffic)| {
-                let tables = match table_folder(&traffic.app) {
+                let tables = match traffic.app().and_then(table_folder) {
                     Some(folder) => Some(self.folder(folder).map_err(|error| match error {
                         // The error names the key of the scenario file that the user can correct.
                         Error::Read { path, source } => {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use cellway_apps::Workload;
+use cellway_apps::GroupWorkload;
 use cellway_record as record;
 use cellway_record::{RunKey, RunRecord};
 use cellway_scenario::{AxisValue, Plan, Point};
@@ -53,7 +53,7 @@ pub struct Settings<'a> {
 
 /// A plan made ready: its points, each with its workloads.
 pub(crate) struct Prepared {
-    points: Vec<(Point, Vec<Workload>)>,
+    points: Vec<(Point, Vec<GroupWorkload>)>,
     seed: u64,
     seeds: u64,
     /// Keys and axes of the plan without effect, each with its location.
@@ -94,7 +94,7 @@ impl Prepared {
     }
 
     /// The point of run `index`, and its workloads.
-    pub(crate) fn of_run(&self, index: u64) -> &(Point, Vec<Workload>) {
+    pub(crate) fn of_run(&self, index: u64) -> &(Point, Vec<GroupWorkload>) {
         &self.points[(index / self.seeds) as usize]
     }
 
@@ -110,7 +110,7 @@ impl Prepared {
         self.points.iter().map(|(point, _)| point)
     }
 
-    pub(crate) fn first(&self) -> &(Point, Vec<Workload>) {
+    pub(crate) fn first(&self) -> &(Point, Vec<GroupWorkload>) {
         &self.points[0]
     }
 

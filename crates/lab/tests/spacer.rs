@@ -3,7 +3,7 @@
 
 use cellway_lab::Settings;
 use cellway_lab::reproduce::{Paper, ReproduceOptions, reproduce};
-use cellway_scenario::Plan;
+use cellway_scenario::{Plan, Protocol};
 use cellway_theory::{Acknowledgements, Spacer, spacer_of};
 use cellway_units::Bytes;
 
@@ -39,7 +39,8 @@ fn the_scenario_of_figure_3_has_the_round_trip_of_the_paper() {
     assert_eq!((input.segment, input.initial, input.threshold, input.window), (32, 2, 41, 41));
     assert_eq!(input.acknowledgements, Acknowledgements::EverySecond);
     assert!((Spacer::new(input).unwrap().round_trip() - 3.6e-3).abs() < 1e-9);
-    scenario.traffic[0].tcp.initial_ssthresh = Some(Bytes(10 * 1476 - 1));
+    let Protocol::Tcp(tcp) = &mut scenario.traffic[0].protocol else { panic!("the group uses TCP") };
+    tcp.tcp.initial_ssthresh = Some(Bytes(10 * 1476 - 1));
     assert_eq!(spacer_of(&scenario).unwrap().threshold, 10, "the first whole segment at or above it");
     scenario.shapers.clear();
     assert!(spacer_of(&scenario).is_err());

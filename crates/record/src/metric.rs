@@ -8,6 +8,7 @@ mod subject;
 mod unit;
 
 pub mod command;
+pub mod datagram;
 pub mod emulation;
 pub mod gateway;
 pub mod group;
@@ -158,6 +159,7 @@ pub fn all() -> impl Iterator<Item = &'static Definition> {
     let files = [
         port::ALL,
         slot::ALL,
+        datagram::ALL,
         group::ALL,
         network::ALL,
         gateway::ALL,

@@ -15,6 +15,7 @@ mod service;
 mod tcp;
 mod timeline;
 mod traffic;
+mod udp;
 
 use cellway_units::{Bytes, Span};
 

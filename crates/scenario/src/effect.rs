@@ -4,7 +4,7 @@
 //! effect at any point of the plan.
 
 use crate::found::Found;
-use crate::model::{CongestionControl, Framing, LossRecovery, NodeKind, Scenario, Service, TcpSpec, Traffic};
+use crate::model::{CongestionControl, Framing, LossRecovery, NodeKind, Scenario, Service, TcpSpec, TcpTraffic};
 use crate::plan::Point;
 use crate::sweep::Axis;
 use crate::tree::{Node, Step, at};
@@ -65,7 +65,8 @@ fn is_same(place: usize, axes: &[Axis], points: &[Point]) -> bool {
 
 /// Returns the keys of `[tcp]` that every group sets itself.
 fn shadowed(tree: &Node) -> Vec<Inert> {
-    let groups = tree.find(&at!["traffic"]).and_then(Node::array).unwrap_or_default();
+    let groups = tree.find(&at!["traffic"]).and_then(Node::array).unwrap_or_default().iter();
+    let groups: Vec<&Node> = groups.filter(|group| group.find(&at!["udp"]).is_none()).collect();
     let keys = tree.find(&at!["tcp"]).and_then(Node::table).map(|table| table.entries().iter()).into_iter().flatten();
     let has = |group: &Node, key: &str| group.find(&at!["tcp", key]).is_some();
     keys.filter(|entry| !groups.is_empty() && groups.iter().all(|group| has(group, &entry.key)))
@@ -97,15 +98,18 @@ fn inert_keys(scenario: &Scenario) -> Vec<Inert> {
         if group.count <= 1 {
             add(&at!["traffic", i, "stagger"], "the group has one conversation, which begins at start");
         }
-        if !has_gateways {
+        if !has_gateways && group.tcp().is_some() {
             add(&at!["traffic", i, "gateway"], "no node is a gateway");
         }
     }
     for (i, class) in scenario.classes.iter().enumerate() {
         let groups = class.traffic.clone().unwrap_or_else(|| (0..scenario.traffic.len()).collect());
-        if groups.iter().all(|&group| scenario.traffic[group].gateways.is_none()) {
+        if groups.iter().all(|&group| scenario.traffic[group].gateways().is_none()) {
             add(&at!["class", i], "no gateways split the connections of its groups");
         }
+    }
+    if !scenario.traffic.is_empty() && scenario.traffic.iter().all(|group| group.tcp().is_none()) {
+        add(&at!["tcp"], "all groups send UDP datagrams");
     }
     type Rule = (&'static str, fn(&TcpSpec) -> bool, &'static str);
     let rules: [Rule; 4] = [
@@ -123,11 +127,12 @@ fn inert_keys(scenario: &Scenario) -> Vec<Inert> {
         ("fast-retransmit", |tcp| tcp.recovery() != LossRecovery::Tahoe, "it is for variant = \"tahoe\""),
     ];
     for (key, is_inert, reason) in rules {
-        let all_ends = |group: &Traffic| is_inert(&group.tcp) && group.gateway_tcp.iter().all(is_inert);
-        for (i, _) in scenario.traffic.iter().enumerate().filter(|(_, group)| all_ends(group)) {
+        let all_ends = |group: &TcpTraffic| is_inert(&group.tcp) && group.gateway_tcp.iter().all(is_inert);
+        let groups = scenario.traffic.iter().enumerate().filter_map(|(i, group)| Some((i, group.tcp()?)));
+        for (i, _) in groups.clone().filter(|(_, group)| all_ends(group)) {
             add(&at!["traffic", i, "tcp", key], reason);
         }
-        if !scenario.traffic.is_empty() && scenario.traffic.iter().all(all_ends) {
+        if groups.clone().next().is_some() && groups.clone().all(|(_, group)| all_ends(group)) {
             add(&at!["tcp", key], reason);
         }
     }

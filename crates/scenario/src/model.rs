@@ -16,11 +16,13 @@ pub use network::*;
 pub use service::*;
 pub use sharing::*;
 pub use tcp::*;
+pub(crate) use traffic::TCP_HEADERS;
 pub use traffic::*;
 
 pub use cellway_spec::{
-    AppKind, BufferPer, Charge, CongestionControl, DataConnection, Discard, Discipline, Draw, Encapsulation,
-    FastRetransmit, Fraction, Framing, LossRecovery, Multiplexing, PolicerAction, Sharing, Spike, Variant,
+    AppKind, Arrivals, BufferPer, Charge, CongestionControl, DataConnection, Discard, Discipline, Draw, Encapsulation,
+    FastRetransmit, Fraction, Framing, LossRecovery, Multiplexing, PolicerAction, Sharing, SourceKind, Spike,
+    UDP_HEADER_OCTETS, UdpSource, Variant,
 };
 use cellway_units::Span;
 

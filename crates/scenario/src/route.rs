@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use cellway_units::{Rate, Span};
 
-use crate::model::{Access, App, Attachment, Framing, Link, LinkIndex, Node, NodeIndex, NodeKind, Scenario, Traffic};
+use crate::model::{Access, Attachment, Framing, Link, LinkIndex, Node, NodeIndex, NodeKind, Scenario, Traffic};
 
 impl Scenario {
     /// The links from one node to another: the fewest links; among those the least propagation
@@ -212,7 +212,7 @@ pub(crate) fn bottleneck(links: &[Link], route: &[LinkIndex], access: Option<Acc
 /// Returns the indices in the route of a group of the links between the gateways that split its connections; empty
 /// without gateways.
 pub(crate) fn between_gateways(links: &[Link], traffic: &Traffic) -> Range<usize> {
-    let Some(gateways) = traffic.gateways else { return 0..0 };
+    let Some(gateways) = traffic.gateways() else { return 0..0 };
     let nodes = visited(links, traffic.from.node(), &traffic.route);
     match gateways.map(|gateway| nodes.iter().position(|node| *node == gateway)) {
         [Some(first), Some(last)] => first..last,
@@ -250,7 +250,7 @@ fn source(links: &[Link], traffic: &Traffic) -> Option<Source> {
     let route = traffic.route.iter().enumerate().filter(|(place, _)| !between.contains(place));
     let route = route.map(|(_, link)| Source::Link(*link));
     let mut lines: Vec<Source> = own(traffic.from).into_iter().chain(route).chain(own(traffic.to)).collect();
-    if matches!(traffic.app, App::FtpGet { .. } | App::Www { .. }) {
+    if traffic.responder_sends() {
         lines.reverse();
     }
     let framing = |line: &Source| match line {

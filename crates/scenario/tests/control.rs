@@ -128,7 +128,9 @@ fn a_queue_is_meant_by_neighbour_or_by_link() {
 
 #[test]
 fn new_applications_have_their_options() {
-    let app = |text: &str| scenario(&edited(&[("app = \"ftp\"", &format!("app = {text}"))])).traffic[0].app.clone();
+    let app = |text: &str| {
+        scenario(&edited(&[("app = \"ftp\"", &format!("app = {text}"))])).traffic[0].tcp().unwrap().app.clone()
+    };
     let ttcp = App::Ttcp { write: Bytes(8192), buffers: 2048, write_cost: Span::ZERO };
     assert_eq!(app("\"ttcp\""), ttcp);
     let bulk = App::Bulk { size: None, write: Some(Bytes(4096)), write_cost: Span::from_us(50) };

@@ -22,7 +22,7 @@ fn with_tcp(tcp: &str) -> String {
 }
 
 fn tcp(keys: &str) -> TcpSpec {
-    scenario(&with_tcp(keys)).traffic[0].tcp
+    scenario(&with_tcp(keys)).traffic[0].tcp().unwrap().tcp
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn a_switch_has_cells_on_every_link() {
 #[test]
 fn tcp_is_that_of_linux_6() {
     let said = tcp("profile = \"linux-6\"");
-    assert_eq!(scenario(BARE).traffic[0].tcp, said);
+    assert_eq!(scenario(BARE).traffic[0].tcp().unwrap().tcp, said);
     assert_eq!((said.variant, said.mss, said.window), (Variant::Cubic, Bytes(1460), Bytes(3 << 20)));
     assert_eq!((said.profile, said.initial_window), (TcpProfile::Linux6, 10));
     // A key of the file replaces that of the profile; the others remain.
@@ -81,7 +81,7 @@ fn a_window_of_the_file_is_not_held_back_by_the_send_buffer_of_the_profile() {
 fn the_nearest_profile_fills_in_what_no_table_says() {
     let of_group = |all: &str, group: &str| {
         let text = with_tcp(all).replacen("app = \"bulk\"", &format!("app = \"bulk\", tcp = {{ {group} }}"), 1);
-        scenario(&text).traffic[0].tcp
+        scenario(&text).traffic[0].tcp().unwrap().tcp
     };
     let both = of_group("profile = \"classic\", window = \"32 KiB\"", "profile = \"windows-95\"");
     assert_eq!((both.profile, both.max_retransmissions, both.window), (TcpProfile::Windows95, 5, Bytes(32 << 10)));
@@ -93,7 +93,7 @@ fn the_nearest_profile_fills_in_what_no_table_says() {
 #[test]
 fn a_gateway_without_a_profile_has_that_of_the_group() {
     let s = scenario(&enriched(&[("tcp = { window = \"64 kB\" }", "tcp = { initial-window = 7 }")]));
-    let [near, far] = s.traffic[0].gateway_tcp;
+    let [near, far] = s.traffic[0].tcp().unwrap().gateway_tcp;
     assert_eq!((near.profile, near.initial_window), (TcpProfile::Classic, 7));
     assert_eq!((far.profile, far.initial_window), (TcpProfile::Classic, 1));
 }

@@ -158,7 +158,7 @@ fn links_lose_with_the_chance_that_is_given() {
     ]));
     assert_eq!(s.traffic[0].access.unwrap().loss, chance("1%"));
     assert_eq!(s.links[0].loss.as_f64(), 1e-15);
-    assert_eq!(s.traffic[0].tcp.mss, Bytes(512));
+    assert_eq!(s.traffic[0].tcp().unwrap().tcp.mss, Bytes(512));
 }
 
 #[test]

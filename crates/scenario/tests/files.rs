@@ -27,10 +27,10 @@ fn the_network_of_the_paper_takes_under_fifty_lines() {
     assert_eq!(s.bottleneck(), Some(Rate::from_bps(1_500_000)));
     assert_eq!(s.conversations(), 6);
     let ftp = &s.traffic[1];
-    assert_eq!(ftp.tcp.variant, Variant::Tahoe);
-    assert_eq!(ftp.tcp.window, Bytes(8192));
-    assert_eq!(ftp.tcp.timer_granularity, Span::from_ms(500));
-    let App::Ftp { spike: Some(spike), .. } = &ftp.app else { panic!("{:?}", ftp.app) };
+    assert_eq!(ftp.tcp().unwrap().tcp.variant, Variant::Tahoe);
+    assert_eq!(ftp.tcp().unwrap().tcp.window, Bytes(8192));
+    assert_eq!(ftp.tcp().unwrap().tcp.timer_granularity, Span::from_ms(500));
+    let App::Ftp { spike: Some(spike), .. } = &ftp.tcp().unwrap().app else { panic!("{:?}", ftp.tcp().unwrap().app) };
     assert_eq!(*spike, Spike { size: Bytes(74), weight: 0.33 });
 }
 
@@ -53,12 +53,12 @@ fn the_shipped_example_is_right_at_every_point() {
     assert_eq!(traced, ["backup-1", "fetch-1", "fetch-2", "fetch-3"]);
     assert_eq!(s.traffic[1].slot_start(3), Span::from_secs(20) + Span::from_ms(2 * 5200));
     // A group overrides single keys and keeps the rest.
-    assert_eq!(s.traffic[1].tcp.variant, Variant::NewReno);
-    assert_eq!(s.traffic[1].tcp.mss, Bytes(1460));
-    assert_eq!(s.traffic[1].tcp.delayed_ack.0, Some(Span::from_ms(200)));
+    assert_eq!(s.traffic[1].tcp().unwrap().tcp.variant, Variant::NewReno);
+    assert_eq!(s.traffic[1].tcp().unwrap().tcp.mss, Bytes(1460));
+    assert_eq!(s.traffic[1].tcp().unwrap().tcp.delayed_ack.0, Some(Span::from_ms(200)));
     let deep = &points[1].scenario;
     assert_eq!(deep.buffer.size, BufferSize::Cells(Cells(19_622)));
-    assert!(deep.traffic.iter().all(|t| t.tcp.delayed_ack.0.is_none()));
+    assert!(deep.traffic.iter().all(|t| t.tcp().unwrap().tcp.delayed_ack.0.is_none()));
 }
 
 /// The keys of the table that `path` leads to in the schema.
@@ -190,13 +190,18 @@ fn upper_limits_themselves_are_accepted() {
         ("[[node]]", "[observe]\nfairness-window = \"50 s\"\n\n[[node]]"),
     ]));
     assert_eq!(s.buffer.size, BufferSize::Bytes(Bytes(1 << 40)));
-    assert_eq!(s.traffic[0].tcp.send_buffer, Bytes(1 << 40));
-    assert_eq!(s.traffic[0].app, App::Bulk { size: Some(Bytes(1 << 50)), write: None, write_cost: Span::ZERO });
+    assert_eq!(s.traffic[0].tcp().unwrap().tcp.send_buffer, Bytes(1 << 40));
+    assert_eq!(
+        s.traffic[0].tcp().unwrap().app,
+        App::Bulk { size: Some(Bytes(1 << 50)), write: None, write_cost: Span::ZERO }
+    );
     assert_eq!(s.observe.fairness_window, Span::from_secs(50));
     let s = scenario(&edited(&[("\"1 bdp\"", "\"20745502410 cell\"")]));
     assert_eq!(s.buffer.size, BufferSize::Cells(Cells(20_745_502_410)));
     let spike = with("workload = { spike = { size = \"1048576 GiB\", weight = 0.5 } }\n");
-    assert!(matches!(scenario(&spike).traffic[0].app, App::Ftp { spike: Some(s), .. } if s.size == Bytes(1 << 50)));
+    assert!(
+        matches!(scenario(&spike).traffic[0].tcp().unwrap().app, App::Ftp { spike: Some(s), .. } if s.size == Bytes(1 << 50))
+    );
 }
 
 #[test]

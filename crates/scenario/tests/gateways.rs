@@ -22,32 +22,35 @@ fn a_pair_on_the_path_splits_the_connections() {
     assert_eq!((g2.peer, g2.window, g2.packet, g2.host), (G1, Bytes(1 << 20), Bytes(8192), HostSpec::default()));
     assert_eq!(s.nodes[H.0].host.send, Span::from_us(200));
     let split = &s.traffic[0];
-    assert_eq!(split.gateways, Some([G1, G2]));
+    assert_eq!(split.tcp().unwrap().gateways, Some([G1, G2]));
     // The node's own keys go before the group's, and bring a send buffer as large as its window.
-    let [near, far] = split.gateway_tcp;
+    let [near, far] = split.tcp().unwrap().gateway_tcp;
     assert_eq!((near.window, near.send_buffer, near.mss), (Bytes(64_000), Bytes(64_000), Bytes(1460)));
-    assert_eq!(far, split.tcp);
+    assert_eq!(far, split.tcp().unwrap().tcp);
     // Only the Ethernet and the FDDI link carry TCP segments: the ATM links between the gateways do not count.
     assert_eq!(split.mtu, Bytes(1500));
     let cells = &s.traffic[1];
-    assert_eq!((cells.gateways, cells.gateway_tcp), (None, [cells.tcp; 2]));
+    assert_eq!(
+        (cells.tcp().unwrap().gateways, cells.tcp().unwrap().gateway_tcp),
+        (None, [cells.tcp().unwrap().tcp; 2])
+    );
 }
 
 #[test]
 fn the_pair_is_told_in_the_direction_of_the_group() {
     let s = scenario(&enriched(&[("from = \"h\"\nto = \"g2\"", "from = \"g2\"\nto = \"h\"")]));
-    assert_eq!(s.traffic[0].gateways, Some([G2, G1]));
-    assert_eq!(s.traffic[0].gateway_tcp.map(|tcp| tcp.window.0), [32 << 10, 64_000]);
+    assert_eq!(s.traffic[0].tcp().unwrap().gateways, Some([G2, G1]));
+    assert_eq!(s.traffic[0].tcp().unwrap().gateway_tcp.map(|tcp| tcp.window.0), [32 << 10, 64_000]);
 }
 
 #[test]
 fn a_gateway_whose_peer_is_elsewhere_or_not_wanted_is_a_router() {
     let s =
         scenario(&enriched(&[("to = \"g2\"\naccess = { rate = \"fddi\"", "to = \"s2\"\naccess = { rate = \"oc3c\"")]));
-    assert_eq!(s.traffic[0].gateways, None);
+    assert_eq!(s.traffic[0].tcp().unwrap().gateways, None);
     let s = scenario(&enriched(&[("to = \"g2\"", "to = \"g2\"\ngateway = false")]));
-    assert_eq!(s.traffic[0].gateways, None);
-    assert_eq!(s.traffic[0].gateway_tcp, [s.traffic[0].tcp; 2]);
+    assert_eq!(s.traffic[0].tcp().unwrap().gateways, None);
+    assert_eq!(s.traffic[0].tcp().unwrap().gateway_tcp, [s.traffic[0].tcp().unwrap().tcp; 2]);
 }
 
 /// The links between gateways need not take the segments of the hosts.
@@ -88,7 +91,7 @@ fn a_gateway_may_be_of_another_system_than_the_hosts() {
         "tcp = { window = \"64 kB\" }",
         "tcp = { profile = \"solaris-2.5\", window = \"64 kB\" }",
     )]));
-    let [near, far] = s.traffic[0].gateway_tcp;
+    let [near, far] = s.traffic[0].tcp().unwrap().gateway_tcp;
     assert_eq!((near.window, near.rto_min, near.profile), (Bytes(64_000), Span::from_ms(200), TcpProfile::Solaris25));
     assert_eq!(near.mss, Bytes(1460), "as large as the Ethernet before it takes");
     assert_eq!((far.rto_min, far.profile), (Span::from_secs(1), TcpProfile::Classic));

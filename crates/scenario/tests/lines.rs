@@ -67,9 +67,9 @@ fn routers_join_lans_and_the_access_links_count_where_there_are_no_cells() {
 
 #[test]
 fn slow_start_has_a_threshold_where_the_file_gives_one() {
-    assert_eq!(scenario(&edited(&[])).traffic[0].tcp.initial_ssthresh, None);
+    assert_eq!(scenario(&edited(&[])).traffic[0].tcp().unwrap().tcp.initial_ssthresh, None);
     let given = edited(&[("window = \"8 KiB\"", "window = \"8 KiB\"\ninitial-ssthresh = \"4 KiB\"")]);
-    assert_eq!(scenario(&given).traffic[0].tcp.initial_ssthresh, Some(Bytes(4096)));
+    assert_eq!(scenario(&given).traffic[0].tcp().unwrap().tcp.initial_ssthresh, Some(Bytes(4096)));
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn profiles_say_what_the_file_leaves_out() {
     let tcp = |text: &str| {
         let own = "profile = \"classic\"\nvariant = \"reno\"\nmss = \"512 B\"\nwindow = \"8 KiB\"";
         let access = ("delay = \"0 s\" }", "delay = \"0 s\", mtu = \"9180 B\" }");
-        scenario(&edited(&[(own, text), ("1 bdp", "2 bdp"), access])).traffic[0].tcp
+        scenario(&edited(&[(own, text), ("1 bdp", "2 bdp"), access])).traffic[0].tcp().unwrap().tcp
     };
     let bsd = tcp("profile = \"bsd-4.4\"");
     assert_eq!((bsd.variant, bsd.mss, bsd.window), (Variant::Reno, Bytes(512), Bytes(8192)));
@@ -96,7 +96,7 @@ fn profiles_say_what_the_file_leaves_out() {
     assert_eq!((linux.window, linux.send_buffer, linux.mss), (Bytes(3 << 20), Bytes(4 << 20), Bytes(9140)));
     assert_eq!((linux.rto_initial, linux.rto_margin), (Span::from_secs(1), Some(Span::from_ms(200))));
     // Those of the 1990s have none of it, nor has a file that says nothing.
-    for old in [bsd, solaris, scenario(&edited(&[])).traffic[0].tcp] {
+    for old in [bsd, solaris, scenario(&edited(&[])).traffic[0].tcp().unwrap().tcp] {
         assert_eq!((old.timestamps, old.pacing, old.pacing_rate, old.rto_margin), (false, false, None, None));
     }
     let keys =
@@ -113,7 +113,7 @@ fn profiles_say_what_the_file_leaves_out() {
 #[test]
 fn a_group_s_profile_yields_to_what_all_traffic_says() {
     let s = scenario(&edited(&[("access = {", "tcp = { profile = \"windows-95\" }\naccess = {")]));
-    let tcp = s.traffic[0].tcp;
+    let tcp = s.traffic[0].tcp().unwrap().tcp;
     assert_eq!((tcp.mss, tcp.window), (Bytes(512), Bytes(8192)), "[tcp] gives these");
     assert_eq!((tcp.max_retransmissions, tcp.limited_transmit), (5, false), "the profile gives these");
 }

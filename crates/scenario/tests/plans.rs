@@ -22,9 +22,9 @@ fn told(overrides: &[&str]) -> String {
 
 #[test]
 fn an_override_sets_a_key_with_or_without_quotes() {
-    assert_eq!(base(&["tcp.mss=1460B"]).traffic[0].tcp.mss, Bytes(1460));
-    assert_eq!(base(&["tcp.mss = \"1460 B\""]).traffic[0].tcp.mss, Bytes(1460));
-    assert_eq!(base(&["tcp.mss=1460 B"]).traffic[0].tcp.mss, Bytes(1460));
+    assert_eq!(base(&["tcp.mss=1460B"]).traffic[0].tcp().unwrap().tcp.mss, Bytes(1460));
+    assert_eq!(base(&["tcp.mss = \"1460 B\""]).traffic[0].tcp().unwrap().tcp.mss, Bytes(1460));
+    assert_eq!(base(&["tcp.mss=1460 B"]).traffic[0].tcp().unwrap().tcp.mss, Bytes(1460));
     assert_eq!(base(&["multiplexing.channel=per-type"]).multiplexing.channel, Multiplexing::PerType);
     assert_eq!(base(&["traffic.ftp.count=7"]).traffic[0].count, 7);
     assert_eq!(base(&["run.seeds=3"]).run.seeds, 3);
@@ -36,15 +36,15 @@ fn an_override_sets_a_key_with_or_without_quotes() {
 
 #[test]
 fn an_override_may_add_an_optional_key_or_table() {
-    assert!(base(&["tcp.nagle=true"]).traffic[0].tcp.nagle);
-    assert!(base(&["traffic.ftp.tcp.nagle=true"]).traffic[0].tcp.nagle);
+    assert!(base(&["tcp.nagle=true"]).traffic[0].tcp().unwrap().tcp.nagle);
+    assert!(base(&["traffic.ftp.tcp.nagle=true"]).traffic[0].tcp().unwrap().tcp.nagle);
     assert_eq!(base(&["run.rtt=90ms"]).run.rtt, Span::from_ms(90));
     let spike = "traffic.ftp.workload.spike={ size = \"74 B\", weight = 0.33 }";
-    let App::Ftp { spike, .. } = &base(&[spike]).traffic[0].app else { panic!() };
+    let App::Ftp { spike, .. } = base(&[spike]).traffic[0].tcp().unwrap().app.clone() else { panic!() };
     assert_eq!(spike.map(|s| s.size), Some(Bytes(74)));
     // Later ones see what earlier ones made.
     let both = ["traffic.ftp.workload.spike={ size = \"74 B\", weight = 0 }", "traffic.ftp.workload.spike.weight=0.5"];
-    let App::Ftp { spike, .. } = &base(&both).traffic[0].app else { panic!() };
+    let App::Ftp { spike, .. } = base(&both).traffic[0].tcp().unwrap().app.clone() else { panic!() };
     assert_eq!(spike.map(|s| s.weight), Some(0.5));
 }
 
@@ -81,7 +81,7 @@ to = "g"
     let plan = Plan::parse_with(&text, "t.toml", &overrides, None).unwrap_or_else(|e| panic!("{e}"));
     let [ftp, bulk] = plan.base().traffic.as_slice() else { panic!() };
     assert_eq!((ftp.access.map(|a| a.rate.as_bps()), bulk.access), (Some(5_000_000), None));
-    assert!(ftp.tcp.nagle && bulk.tcp.nagle);
+    assert!(ftp.tcp().unwrap().tcp.nagle && bulk.tcp().unwrap().tcp.nagle);
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn points_are_crossed_in_file_order_the_first_axis_slowest() {
     for point in &points {
         let large = point.axes[2].1 == AxisValue::Text("large".to_owned());
         let traffic = &point.scenario.traffic[0];
-        assert_eq!(traffic.tcp.mss, Bytes(if large { 1460 } else { 512 }));
+        assert_eq!(traffic.tcp().unwrap().tcp.mss, Bytes(if large { 1460 } else { 512 }));
         assert_eq!(traffic.start, if large { Span::from_ms(45) } else { Span::ZERO });
     }
 }
@@ -189,8 +189,8 @@ fn a_program_may_replace_or_remove_the_sweep() {
     assert_eq!(points[3].axes[0], ("link.*.rate".to_owned(), AxisValue::Text("3 Mbit/s".to_owned())));
     assert_eq!(points[3].axes[1], ("variant".to_owned(), AxisValue::Text("b".to_owned())));
     assert_eq!(points[3].scenario.bottleneck(), Some(Rate::from_bps(3_000_000)));
-    assert_eq!(points[3].scenario.traffic[0].tcp.variant, Variant::Tahoe);
-    assert_eq!(points[2].scenario.traffic[0].tcp.variant, Variant::Reno);
+    assert_eq!(points[3].scenario.traffic[0].tcp().unwrap().tcp.variant, Variant::Tahoe);
+    assert_eq!(points[2].scenario.traffic[0].tcp().unwrap().tcp.variant, Variant::Reno);
     assert!(points.iter().all(|p| p.scenario.run.seeds == 5));
 }
 

@@ -1,5 +1,6 @@
 //! What the packets of a run carry.
 
+use cellway_apps::DatagramMark;
 use cellway_gateway::TpPacket;
 
 /// What a packet carries.
@@ -13,6 +14,12 @@ pub(crate) enum Body {
         /// The packet's number in the run.
         number: u64,
         segment: cellway_tcp::Segment,
+    },
+    /// A datagram of its slot.
+    Datagram {
+        /// The packet's number in the run.
+        number: u64,
+        mark: DatagramMark,
     },
     /// What one gateway of a pair tells the other.
     Transport { pair: u32, packet: Box<TpPacket> },

@@ -5,14 +5,14 @@ mod talk;
 use std::collections::VecDeque;
 
 use cellway_apps::random::Streams;
-use cellway_apps::{Action, Side, Workload};
+use cellway_apps::{Action, DatagramMark, GroupWorkload, Side, UDP_HEADER_OCTETS};
 use cellway_gateway as gateway;
 use cellway_net::{Delivery, Encapsulation, Packet};
 use cellway_record::{Counts, RunRecord, Source};
 use cellway_scenario::Scenario;
 use cellway_tcp::{Endpoint, Event, Output, Segment, State};
 use cellway_testbed::{Capture, Leg, Testbed};
-use cellway_units::{Bytes, Time};
+use cellway_units::{Bytes, Ecn, Time};
 
 use crate::body::Body;
 use crate::connection::{End, Place};
@@ -38,7 +38,7 @@ pub type Outcome = Result<RunRecord, Error>;
 
 /// Runs `scenario` once with `seed`. `workloads` are those of its traffic groups, in order (see
 /// [`crate::workload`]).
-pub fn run(scenario: &Scenario, workloads: &[Workload], seed: u64, mut control: Control<'_>) -> Outcome {
+pub fn run(scenario: &Scenario, workloads: &[GroupWorkload], seed: u64, mut control: Control<'_>) -> Outcome {
     if scenario.traffic.is_empty() {
         return Err(Error::NoTraffic);
     }
@@ -49,12 +49,16 @@ pub fn run(scenario: &Scenario, workloads: &[Workload], seed: u64, mut control: 
     if let Some(capture) = &mut control.capture {
         capture.begin(&mut bed)?;
     }
-    let slots: Vec<Slot> = bed.slots().iter().map(|plan| Slot::new(plan.clone())).collect();
+    let slots: Vec<Slot> = bed.slots().iter().map(|plan| Slot::new(plan.clone(), &streams)).collect();
     let pairs: Result<Vec<GatewayPair>, Error> =
         bed.pairs().iter().map(|plan| GatewayPair::new(plan, scenario.traffic.len())).collect();
     let mut timers = Timers::default();
     for (index, slot) in slots.iter().enumerate() {
-        timers.add(slot.plan.start, TimerKey { slot: index as u32, what: What::Begin });
+        let (at, what) = match slot {
+            Slot::Tcp(slot) => (Some(slot.plan.start), What::Begin),
+            Slot::Udp(slot) => (slot.source.next(), What::Datagram),
+        };
+        timers.add_if(at, TimerKey { slot: index as u32, what });
     }
     for (index, at) in bed.changes().enumerate() {
         timers.add(at, TimerKey { slot: index as u32, what: What::Change });
@@ -93,7 +97,7 @@ pub(crate) enum Todo {
 }
 
 pub(crate) struct Run<'a> {
-    workloads: &'a [Workload],
+    workloads: &'a [GroupWorkload],
     streams: Streams,
     encapsulation: Encapsulation,
     pub(crate) bed: Testbed<Body>,
@@ -176,7 +180,7 @@ impl Run<'_> {
         // The tables take half as much memory as the data that they are made from, so data that is no longer needed is
         // dropped first.
         (self.slots, self.legs, self.timers) = (Vec::new(), Vec::new(), Timers::default());
-        let (mut summary, series) = self.bed.meter.finish(end, &self.bed.fabric);
+        let (mut summary, series) = self.bed.finish(end);
         self.pairs.iter().for_each(|pair| pair.report(&mut summary));
         Ok(RunRecord { summary: summary.finish(), series: series.finish(), counts })
     }
@@ -196,7 +200,7 @@ impl Run<'_> {
                     marked = Segment { ecn: packet.ecn, ..*segment };
                     &marked
                 };
-                let place = self.slots[index].place_at(packet.to, far);
+                let place = self.slots[index].tcp().place_at(packet.to, far);
                 if place == Place::Responder {
                     let cells = self.encapsulation.cells(Bytes(packet.octets.into())).0 as u32;
                     self.bed.meter.arrived(index, packet.octets, cells);
@@ -207,7 +211,16 @@ impl Run<'_> {
                     None => self.segment_at_gateway(now, index, serial, place, segment),
                 }
             }
-            (Body::Segment { .. }, Leg::Gateways { .. }) => unreachable!("gateways speak their own transport"),
+            (&Body::Datagram { mark, .. }, Leg::Slot { slot, .. }) => {
+                let index = slot as usize;
+                let cells = self.encapsulation.cells(Bytes(packet.octets.into())).0 as u32;
+                self.bed.meter.arrived(index, packet.octets, cells);
+                let payload = Bytes(u64::from(packet.octets) - UDP_HEADER_OCTETS);
+                self.bed.meter.datagram_received(index, now, mark.sequence, mark.sent, payload);
+            }
+            (Body::Segment { .. } | Body::Datagram { .. }, Leg::Gateways { .. }) => {
+                unreachable!("gateways speak their own transport")
+            }
         }
         self.settle(now);
     }
@@ -216,8 +229,9 @@ impl Run<'_> {
         let index = slot as usize;
         match what {
             What::Begin => self.begin(now, index),
+            What::Datagram => self.send_datagram(now, index),
             What::Tcp { serial, place } => {
-                let Some(connection) = self.slots[index].connection(serial) else { return };
+                let Some(connection) = self.slots[index].tcp().connection(serial) else { return };
                 let Some(end) = connection.end(place) else { return };
                 if end.armed == Some(now) {
                     end.armed = None;
@@ -239,10 +253,23 @@ impl Run<'_> {
 
     /// Begins the next conversation of a slot.
     fn begin(&mut self, now: Time, index: usize) {
-        let slot = &mut self.slots[index];
-        slot.next_conversation(&self.workloads[slot.plan.group], &self.streams);
+        let slot = self.slots[index].tcp();
+        let GroupWorkload::Conversations(workload) = &self.workloads[slot.plan.group] else { return };
+        slot.next_conversation(workload, &self.streams);
         let number = slot.current();
         self.app(index, number, |app, out| app.start(now, out));
+    }
+
+    /// Sends the datagram of a slot that is due.
+    fn send_datagram(&mut self, now: Time, index: usize) {
+        let Slot::Udp(slot) = &mut self.slots[index] else { return };
+        let mark = DatagramMark { sequence: slot.source.send(), sent: now };
+        let body = Body::Datagram { number: self.packets, mark };
+        let ([from, to], conversation, octets) = (slot.plan.hosts, slot.plan.legs[0], slot.spec.packet.0 as u32);
+        self.timers.add_if(slot.source.next(), TimerKey { slot: index as u32, what: What::Datagram });
+        self.bed.meter.datagram_sent(index, now);
+        self.bed.fabric.send(now, Packet { conversation, from, to, octets, ecn: Ecn::NotEct, body });
+        self.packets += 1;
     }
 
     /// Lets an endpoint act; sends what it wants sent, and notes what it has to tell.
@@ -265,9 +292,9 @@ impl Run<'_> {
         place: Place,
         act: impl FnOnce(&mut End, &mut Output),
     ) {
-        let slot = &mut self.slots[index];
+        let slot = self.slots[index].tcp();
         let (conversation, from, to) = slot.way_from(place);
-        let receive_window = slot.plan.tcp.receive_window;
+        let receive_window = slot.tcp.config.receive_window;
         let newest = slot.opened - 1 == serial;
         let Some(connection) = slot.connection(serial) else { return };
         let conn = connection.conn.0;

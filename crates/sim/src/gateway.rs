@@ -139,7 +139,7 @@ impl Run<'_> {
 
     /// A TCP end at a gateway has something to tell it.
     pub(crate) fn tell_gateway(&mut self, now: Time, index: usize, serial: u32, place: Place, event: Event) {
-        let Some(connection) = self.slots[index].connection(serial) else { return };
+        let Some(connection) = self.slots[index].tcp().connection(serial) else { return };
         let Some(relay) = &connection.relay else { return };
         let (pair, flow) = (relay.pair, relay.flow);
         let which = if place == Place::Near { relay.near } else { 1 - relay.near };
@@ -177,7 +177,7 @@ impl Run<'_> {
         let flow = action.flow();
         let (slot, serial) = self.pairs[pair].flows[flow.0 as usize];
         let index = slot as usize;
-        let Some(connection) = self.slots[index].connection(serial) else { return };
+        let Some(connection) = self.slots[index].tcp().connection(serial) else { return };
         let Some(relay) = &mut connection.relay else { return };
         let place = if which == relay.near { Place::Near } else { Place::Far };
         match action {
@@ -218,7 +218,7 @@ impl Run<'_> {
         place: Place,
         segment: &cellway_tcp::Segment,
     ) {
-        let Some(connection) = self.slots[index].connection(serial) else { return };
+        let Some(connection) = self.slots[index].tcp().connection(serial) else { return };
         let listens = connection.end(place).is_some_and(|end| end.tcp.state() == State::Listen);
         let Some(relay) = &mut connection.relay else { return };
         if !listens || !segment.is(cellway_tcp::Flags::SYN) {
@@ -228,7 +228,7 @@ impl Run<'_> {
         if relay.held.replace(*segment).is_none() {
             let (pair, flow) = (relay.pair, relay.flow);
             let which = if place == Place::Near { relay.near } else { 1 - relay.near };
-            let request = self.pairs[pair].requests[self.slots[index].plan.group].clone();
+            let request = self.pairs[pair].requests[self.slots[index].plan().group].clone();
             self.gateway(now, pair, which, |gateway, out| gateway.incoming(now, flow, request, out));
         }
     }

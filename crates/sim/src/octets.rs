@@ -1,14 +1,15 @@
 //! The octets of packets, which the simulation only counts: for captures.
 
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddrV4};
 
+use cellway_apps::UDP_HEADER_OCTETS;
 use cellway_apps::random::Streams;
 use cellway_net::{NodeId, Packet};
 use cellway_record::Source;
 use cellway_scenario::Scenario;
 use cellway_tcp::{Flags, Segment};
-use cellway_testbed::{Leg, Testbed};
-use cellway_wire::{Ipv4Tcp, TcpFlags, TcpOptions, ipv4_opaque};
+use cellway_testbed::{Leg, Testbed, UDP_PORT};
+use cellway_wire::{Ipv4Tcp, TcpFlags, TcpOptions, ipv4_opaque, ipv4_udp};
 
 use crate::body::Body;
 use crate::error::Error;
@@ -35,6 +36,16 @@ pub(crate) fn octets(packet: &Packet<Body>, slots: &[Slot], legs: &[Leg]) -> Vec
         (&Body::Segment { serial, conn, number, segment }, Leg::Slot { slot, .. }) => {
             (serial, (slot, conn), number, segment)
         }
+        (&Body::Datagram { number, mark }, Leg::Slot { slot, .. }) => {
+            let [originator, _] = slots[slot as usize].plan().hosts;
+            debug_assert_eq!(originator, packet.from, "datagrams go from the originator to the responder");
+            let mut payload = mark.octets().to_vec();
+            payload.resize((u64::from(packet.octets) - UDP_HEADER_OCTETS) as usize, 0);
+            let source = SocketAddrV4::new(address(packet.from), dynamic_port(packet.conversation, 0));
+            let destination = SocketAddrV4::new(address(packet.to), UDP_PORT);
+            return ipv4_udp(source, destination, identification(number), TIME_TO_LIVE, &payload)
+                .expect("a checked packet has room for headers and mark");
+        }
         // The numbers of gateways' packets count up; so do identifications.
         (Body::Transport { packet: body, .. }, _) => {
             let (from, to) = (address(packet.from), address(packet.to));
@@ -42,14 +53,15 @@ pub(crate) fn octets(packet: &Packet<Body>, slots: &[Slot], legs: &[Leg]) -> Vec
             return ipv4_opaque(from, to, GATEWAY_PROTOCOL, identification, TIME_TO_LIVE, packet.octets)
                 .expect("the gateway makes packets that fit");
         }
-        (Body::Segment { .. }, Leg::Gateways { .. }) => unreachable!("gateways speak their own transport"),
+        (Body::Segment { .. } | Body::Datagram { .. }, Leg::Gateways { .. }) => {
+            unreachable!("gateways speak their own transport")
+        }
     };
     let (slot, conn) = conn;
-    let slot = &slots[slot as usize];
-    let dynamic = FIRST_DYNAMIC_PORT + (packet.conversation * 4099 + serial) % (65_536 - FIRST_DYNAMIC_PORT);
-    let known = slot.plan.well_known_ports[usize::from(conn > 0)];
-    let [originator, responder] = slot.plan.hosts;
-    let ports = [dynamic as u16, known];
+    let plan = slots[slot as usize].plan();
+    let known = plan.tcp().expect("a slot of segments has TCP").well_known_ports[usize::from(conn > 0)];
+    let [originator, responder] = plan.hosts;
+    let ports = [dynamic_port(packet.conversation, serial), known];
     let towards_responder = packet.from == originator || packet.to == responder;
     let [source_port, destination_port] = if towards_responder { ports } else { [ports[1], ports[0]] };
     let Segment { seq, ack, window, len, options, .. } = segment;
@@ -98,6 +110,11 @@ fn tcp_flags(segment: &Segment) -> TcpFlags {
         cwr: segment.is(Flags::CWR),
         ..TcpFlags::default()
     }
+}
+
+/// The originator's port of a conversation's connection.
+fn dynamic_port(conversation: u32, serial: u32) -> u16 {
+    (FIRST_DYNAMIC_PORT + (conversation * 4099 + serial) % (65_536 - FIRST_DYNAMIC_PORT)) as u16
 }
 
 fn address(host: NodeId) -> Ipv4Addr {

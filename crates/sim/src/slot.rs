@@ -1,17 +1,61 @@
-//! A conversation slot: one conversation after the other between the same two hosts.
+//! A slot of a traffic group: what goes on between the same two hosts.
 
 use std::sync::Arc;
 
 use cellway_apps::random::Streams;
-use cellway_apps::{Conversation, Workload};
+use cellway_apps::{Conversation, DatagramSource, UdpSource, Workload};
 use cellway_net::NodeId;
-use cellway_testbed::SlotPlan;
+use cellway_testbed::{SlotPlan, SlotProtocol, TcpSlotPlan};
 
 use crate::connection::{Connection, Place};
 
+/// A slot, by its protocol.
 #[derive(Debug)]
-pub(crate) struct Slot {
+pub(crate) enum Slot {
+    Tcp(TcpSlot),
+    Udp(UdpSlot),
+}
+
+/// Datagrams of a source.
+#[derive(Debug)]
+pub(crate) struct UdpSlot {
     pub(crate) plan: Arc<SlotPlan>,
+    pub(crate) spec: UdpSource,
+    pub(crate) source: DatagramSource,
+}
+
+impl Slot {
+    pub(crate) fn new(plan: Arc<SlotPlan>, streams: &Streams) -> Slot {
+        match &plan.protocol {
+            SlotProtocol::Tcp(tcp) => Slot::Tcp(TcpSlot::new(plan.clone(), tcp.clone())),
+            SlotProtocol::Udp(spec) => {
+                let (spec, source) = (*spec, DatagramSource::new(*spec, streams, &plan.name, plan.start));
+                Slot::Udp(UdpSlot { plan, spec, source })
+            }
+        }
+    }
+
+    pub(crate) fn plan(&self) -> &SlotPlan {
+        match self {
+            Slot::Tcp(slot) => &slot.plan,
+            Slot::Udp(slot) => &slot.plan,
+        }
+    }
+
+    /// The slot of a connection, segment or conversation, of which only slots with TCP have any.
+    pub(crate) fn tcp(&mut self) -> &mut TcpSlot {
+        match self {
+            Slot::Tcp(slot) => slot,
+            Slot::Udp(slot) => unreachable!("{} has no connections", slot.plan.name),
+        }
+    }
+}
+
+/// One conversation after the other over TCP.
+#[derive(Debug)]
+pub(crate) struct TcpSlot {
+    pub(crate) plan: Arc<SlotPlan>,
+    pub(crate) tcp: Arc<TcpSlotPlan>,
     pub(crate) conversation: Option<Conversation>,
     /// Conversations begun.
     pub(crate) begun: u32,
@@ -23,26 +67,26 @@ pub(crate) struct Slot {
     sequences: u64,
 }
 
-impl Slot {
-    pub(crate) fn new(plan: Arc<SlotPlan>) -> Slot {
-        Slot { plan, conversation: None, begun: 0, connections: Vec::new(), opened: 0, sequences: 0 }
+impl TcpSlot {
+    fn new(plan: Arc<SlotPlan>, tcp: Arc<TcpSlotPlan>) -> TcpSlot {
+        TcpSlot { plan, tcp, conversation: None, begun: 0, connections: Vec::new(), opened: 0, sequences: 0 }
     }
 
     /// The network's conversation, the sender and the receiver of packets that an endpoint sends.
     pub(crate) fn way_from(&self, place: Place) -> (u32, NodeId, NodeId) {
         let [originator, responder] = self.plan.hosts;
         match place {
-            Place::Originator => (self.plan.legs[0], originator, self.plan.peers[0]),
-            Place::Near => (self.plan.legs[0], self.plan.peers[0], originator),
-            Place::Far => (self.plan.legs[1], self.plan.peers[1], responder),
-            Place::Responder => (self.plan.legs[1], responder, self.plan.peers[1]),
+            Place::Originator => (self.plan.legs[0], originator, self.tcp.peers[0]),
+            Place::Near => (self.plan.legs[0], self.tcp.peers[0], originator),
+            Place::Far => (self.plan.legs[1], self.tcp.peers[1], responder),
+            Place::Responder => (self.plan.legs[1], responder, self.tcp.peers[1]),
         }
     }
 
     /// The endpoint that a packet for `host` is meant for; `far` says that it came on the
     /// responder's leg.
     pub(crate) fn place_at(&self, host: NodeId, far: bool) -> Place {
-        match (self.plan.split.is_some(), far) {
+        match (self.tcp.split.is_some(), far) {
             (false, _) if host == self.plan.hosts[0] => Place::Originator,
             (false, _) => Place::Responder,
             (true, false) if host == self.plan.hosts[0] => Place::Originator,

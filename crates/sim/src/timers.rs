@@ -20,6 +20,8 @@ pub(crate) struct TimerKey {
 pub(crate) enum What {
     /// The slot begins its next conversation.
     Begin,
+    /// The slot sends its next datagram.
+    Datagram,
     /// An endpoint of a connection.
     Tcp { serial: u32, place: Place },
     /// The application of one conversation.
@@ -39,6 +41,13 @@ pub(crate) struct Timers {
 impl Timers {
     pub(crate) fn add(&mut self, at: Time, key: TimerKey) {
         self.heap.push(Reverse((at, key)));
+    }
+
+    /// Sets a timer if it has a time.
+    pub(crate) fn add_if(&mut self, at: Option<Time>, key: TimerKey) {
+        if let Some(at) = at {
+            self.add(at, key);
+        }
     }
 
     #[inline]

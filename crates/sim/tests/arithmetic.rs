@@ -3,7 +3,7 @@
 
 mod common;
 
-use cellway_apps::{Knot, QuantileModel, Tables, Variable, Workload};
+use cellway_apps::{GroupWorkload, Knot, QuantileModel, Tables, Variable, Workload};
 use common::{BULK, LINE, PS, Way, cells, delivered, figure, ps, run, run_with, scenario, series};
 
 /// A window far larger than the path fills the line: then goodput is the line rate times payload
@@ -179,12 +179,14 @@ fn the_delay_of_a_lone_keystroke_is_the_sum_of_its_way() {
         BULK,
         &[("traffic.bulk.app", "\"telnet\""), ("run.duration", "\"3000 s\""), ("run.warmup", "\"100 s\"")],
     );
-    let Workload::Telnet(mut telnet) = common::workloads(&s).remove(0) else { panic!("TELNET") };
+    let GroupWorkload::Conversations(Workload::Telnet(mut telnet)) = common::workloads(&s).remove(0) else {
+        panic!("TELNET")
+    };
     telnet.tables = Tables::shipped()
         .with(Variable::TelnetPacketSize, always(1.0))
         .with(Variable::TelnetInterarrival, always(5000.0))
         .with(Variable::TelnetDuration, always(100_000.0));
-    let record = run_with(&s, &[Workload::Telnet(telnet)], 1);
+    let record = run_with(&s, &[GroupWorkload::Conversations(Workload::Telnet(telnet))], 1);
     let way = Way::cellsim();
     let there = way.travel(&[(0, 41)])[0];
     let delay = way.back().travel(&[(there, 40), (there, 41)])[1] as f64 / PS as f64;

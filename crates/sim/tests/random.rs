@@ -140,14 +140,14 @@ fn check(case: u64, s: &Scenario) -> f64 {
             let of = |metric: &str| figure(&record, &slot, metric);
             assert!(of("throughput") <= 1.0 && of("line_share") <= 1.0, "case {case}: {slot}");
             assert!(
-                of("window_mean") <= traffic.tcp.window.0 as f64 && of("window_at_max") <= 1.0,
+                of("window_mean") <= traffic.tcp().unwrap().tcp.window.0 as f64 && of("window_at_max") <= 1.0,
                 "case {case}: {slot}"
             );
             assert!(
                 of("timeouts") + of("fast_retransmits") <= of("retransmissions") + of("timeouts"),
                 "case {case}: {slot}"
             );
-            if traffic.app.kind().name() == "bulk" {
+            if traffic.tcp().unwrap().app.kind().name() == "bulk" {
                 let (bytes, items) = (delivered(s, &record, &slot), of("items") as u64);
                 let whole = items * SIZE;
                 // The transfer under way may have been given up and begun anew.

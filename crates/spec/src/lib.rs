@@ -10,6 +10,7 @@ mod cells;
 mod fraction;
 mod framing;
 mod tcp;
+mod udp;
 
 pub use app::{AppKind, DataConnection, Draw, Spike};
 pub use buffer::{BufferPer, Charge, Discard, Sharing};
@@ -17,3 +18,4 @@ pub use cells::{Discipline, Encapsulation, Multiplexing, PolicerAction};
 pub use fraction::Fraction;
 pub use framing::Framing;
 pub use tcp::{CongestionControl, FastRetransmit, LossRecovery, Variant};
+pub use udp::{Arrivals, SourceKind, UDP_HEADER_OCTETS, UDP_MARK_OCTETS, UdpSource};

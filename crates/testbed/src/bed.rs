@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use cellway_net::{ChannelId, Class, ConversationSpec, Fabric, NodeId, PortId};
+use cellway_record::Rows;
 use cellway_scenario::Scenario;
 use cellway_units::Time;
 
@@ -147,6 +148,16 @@ impl<B: Clone> Testbed<B> {
             let paced = &mut self.meter.slots[slot].paced;
             *paced = paced.filter(|queue| queue.1 != channel);
         }
+    }
+
+    /// Returns the rows of the whole run, at its end; and those over time.
+    pub fn finish(self, now: Time) -> (Rows, Rows) {
+        let mut inside = vec![0; self.slots.len()];
+        for (conversation, opened) in self.opened.iter().enumerate() {
+            let packets = self.fabric.conversation_counters(conversation as u32).inside();
+            opened.iter().flat_map(|opened| &opened.slots).for_each(|&slot| inside[slot] += packets);
+        }
+        self.meter.finish(now, &self.fabric, &inside)
     }
 
     /// What it was built from.

@@ -4,20 +4,27 @@ use cellway_apps as apps;
 use cellway_gateway::{Class, ClassError, Classes, DATA_OVERHEAD, GatewayConfig, Transport, Window, Wire};
 use cellway_net as net;
 use cellway_scenario as file;
-use cellway_scenario::{App, Scenario, Traffic};
+use cellway_scenario::{App, Protocol, Scenario, TcpTraffic, Traffic};
 use cellway_tcp::{Config, MAX_WINDOW, RtoConfig};
 use cellway_units::{Bits, Bytes};
 
 use crate::error::Error;
 use crate::plan::class_port;
 
-/// Equal for conversations of the same application: what a channel per type tells apart.
-pub fn type_number(app: &App) -> u32 {
-    app.kind() as u32
+/// Equal for conversations of the same application, and for the datagrams of all groups: what a channel per type tells
+/// apart.
+pub fn type_number(traffic: &Traffic) -> u32 {
+    traffic.app().map_or(UDP_KIND, |app| app.kind() as u32)
 }
 
 /// The type of conversations that no application of a scenario stands for.
 pub const OTHER_KIND: u32 = apps::AppKind::ALL.len() as u32;
+
+/// The type of the datagrams of a scenario.
+pub const UDP_KIND: u32 = OTHER_KIND + 1;
+
+/// The port of the responders of datagrams: that of RTP. RFC 3551 section 8.
+pub const UDP_PORT: u16 = 5004;
 
 /// FTP's data connections. RFC 959 section 5.2.
 const FTP_DATA_PORT: u16 = 20;
@@ -40,11 +47,19 @@ pub fn well_known_ports(app: &App) -> [u16; 2] {
 /// read from the folder that the group names, if it does.
 ///
 /// Refuses TCP options that contradict each other, too: a study is to end before it begins, not half-way.
-pub fn workload(traffic: &Traffic, tables: Option<apps::Tables>) -> Result<apps::Workload, Error> {
-    tcp_config(traffic, &traffic.tcp)?;
+pub fn workload(traffic: &Traffic, tables: Option<apps::Tables>) -> Result<apps::GroupWorkload, Error> {
+    match &traffic.protocol {
+        Protocol::Tcp(tcp) => Ok(apps::GroupWorkload::Conversations(application(traffic, tcp, tables)?)),
+        Protocol::Udp(source) => Ok(apps::GroupWorkload::Datagrams(*source)),
+    }
+}
+
+/// The workload of a group over TCP.
+fn application(traffic: &Traffic, tcp: &TcpTraffic, tables: Option<apps::Tables>) -> Result<apps::Workload, Error> {
+    tcp_config(traffic, &tcp.tcp)?;
     let tables = tables.unwrap_or_else(apps::Tables::shipped);
-    let mut workload = apps::Workload::new(traffic.app.kind());
-    match (&mut workload, &traffic.app) {
+    let mut workload = apps::Workload::new(tcp.app.kind());
+    match (&mut workload, &tcp.app) {
         (apps::Workload::Ftp(ftp), App::Ftp { tables: source, spike, data_connection, handshake }) => {
             (ftp.tables, ftp.draw) = (tables, source.draw);
             ftp.spike = *spike;
@@ -66,7 +81,7 @@ pub fn workload(traffic: &Traffic, tables: Option<apps::Tables>) -> Result<apps:
             bulk.size = *size;
             match write {
                 // One write must cover a window, or the transfer would wait for its application.
-                None => bulk.write = Bytes(bulk.write.0.max(2 * traffic.tcp.send_buffer.0)),
+                None => bulk.write = Bytes(bulk.write.0.max(2 * tcp.tcp.send_buffer.0)),
                 Some(write) => (bulk.write, bulk.blocking) = (*write, Some(*write_cost)),
             }
         }

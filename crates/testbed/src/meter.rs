@@ -1,6 +1,7 @@
 //! What a run records: totals after the warm-up, and means over bins of time.
 
 mod changes;
+mod datagrams;
 mod summary;
 
 use std::ops::Range;
@@ -8,13 +9,14 @@ use std::sync::Arc;
 
 use cellway_apps::Side;
 use cellway_net::{ChannelId, Fabric, Framing, LossCounters, NodeId, PortCounters, PortId};
-use cellway_record::metric::{QueueUnit, port as ports, slot as slots};
+use cellway_record::metric::{QueueUnit, datagram, port as ports, slot as slots};
 use cellway_record::stats::{Moments, Sample, TimeWeighted, jain};
 use cellway_record::{Quantity, Rows, Source};
 use cellway_scenario::{App, Traffic};
 use cellway_units::{Bytes, Cells, Rate, Span, Time};
 
 pub(crate) use changes::Changes;
+use datagrams::Datagrams;
 
 /// An output port that is reported.
 #[derive(Debug)]
@@ -107,6 +109,8 @@ pub(crate) struct SlotMeter {
     /// The framing of the bottleneck link.
     framing: Framing,
     interactive: bool,
+    /// What becomes of its datagrams, if it sends any; the figures of TCP and of items are not for it then.
+    datagrams: Option<Box<Datagrams>>,
     /// The send window at each change, if the scenario traces it.
     trace: Option<Box<Changes>>,
     pub(crate) now: SlotTotals,
@@ -172,6 +176,8 @@ pub struct Meter {
     rtt: Span,
     warmup: Time,
     warming_up: bool,
+    /// Datagrams that are sent before this instant arrive before the end of the run, or are lost.
+    settled: Time,
     bins: Ticker,
     fairness: Ticker,
     record_series: bool,
@@ -204,7 +210,8 @@ impl SlotMeter {
             subject: name.into(),
             bottleneck: traffic.bottleneck,
             framing: traffic.bottleneck_framing,
-            interactive: matches!(traffic.app, App::Telnet { .. }),
+            interactive: matches!(traffic.app(), Some(App::Telnet { .. })),
+            datagrams: traffic.tcp().is_none().then(Box::default),
             trace,
             now: SlotTotals::default(),
             at_warmup: SlotTotals::default(),
@@ -263,6 +270,7 @@ impl Meter {
             rtt: pace.rtt,
             warmup,
             warming_up: true,
+            settled: Time::MAX,
             bins: Ticker { every: pace.bin, next: Time::ZERO + pace.bin },
             fairness: Ticker { every: pace.fairness, next: warmup + pace.fairness },
             record_series: pace.series,
@@ -357,6 +365,29 @@ impl Meter {
         }
     }
 
+    /// Counts those datagrams that are sent at `settled` or later as under way at the end of the run unless they arrive.
+    /// Without this call only those inside the network are.
+    pub fn settle_datagrams(&mut self, settled: Time) {
+        self.settled = settled;
+    }
+
+    /// A slot has sent a datagram at `at`.
+    pub fn datagram_sent(&mut self, slot: usize, at: Time) {
+        if let Some(datagrams) = &mut self.slots[slot].datagrams {
+            datagrams.sent(at, self.warmup, at < self.settled);
+        }
+    }
+
+    /// The responder of a slot has received, at `at`, datagram `sequence` with `payload`, which was sent at `sent`.
+    pub fn datagram_received(&mut self, slot: usize, at: Time, sequence: u64, sent: Time, payload: Bytes) {
+        let meter = &mut self.slots[slot];
+        meter.now.delivered[0] += payload.0;
+        if let Some(datagrams) = &mut meter.datagrams {
+            let delay = datagrams.received(at, sequence, sent);
+            meter.delays_in_bin.push(delay.as_secs_f64());
+        }
+    }
+
     /// Returns whether any queues are recorded at each change, so that [`Meter::queues`] must be called.
     pub fn watches_queues(&self) -> bool {
         !self.queue_watches.is_empty()
@@ -441,11 +472,16 @@ impl Meter {
                     slot.acr_min = slot.acr_min.min(rate);
                 }
             }
-            if let Some(window) = slot.window_in_bin.take_mean(now) {
+            if slot.datagrams.is_none()
+                && let Some(window) = slot.window_in_bin.take_mean(now)
+            {
                 put(&slot.subject, (&slots::WINDOW_MEAN).into(), window);
             }
             if let Some(delay) = slot.delays_in_bin.mean() {
                 put(&slot.subject, (&slots::DELAY_MEAN).into(), delay);
+            }
+            if let Some(jitter) = slot.datagrams.as_ref().and_then(|datagrams| datagrams.jitter()) {
+                put(&slot.subject, (&datagram::JITTER).into(), jitter);
             }
             slot.delays_in_bin = Moments::default();
             slot.at_bin = slot.now;

@@ -6,7 +6,8 @@ use cellway_apps::random::Streams;
 use cellway_gateway::{Classes, GatewayConfig};
 use cellway_net::{Class, NodeId, PortId};
 use cellway_scenario as file;
-use cellway_scenario::{NodeIndex, Traffic};
+use cellway_scenario::{NodeIndex, Protocol, TcpTraffic, Traffic};
+use cellway_spec::UdpSource;
 use cellway_tcp::Config;
 use cellway_units::{Span, Time};
 
@@ -40,21 +41,47 @@ pub struct SlotPlan {
     pub group: usize,
     /// The hosts of originator and responder.
     pub hosts: [NodeId; 2],
-    /// Whom those hosts' packets go to: each other, or the gateway on their side.
-    pub peers: [NodeId; 2],
     /// The network's conversations that carry the packets of the originator and of the responder, once
     /// [`crate::Testbed::open_planned`] has opened them.
     pub legs: [u32; 2],
+    /// When the first conversation or the source begins.
+    pub start: Time,
+    /// What it sends, and over which protocol.
+    pub protocol: SlotProtocol,
+}
+
+/// What a slot sends, and over which protocol.
+#[derive(Clone, Debug)]
+pub enum SlotProtocol {
+    /// Conversations over TCP.
+    Tcp(Arc<TcpSlotPlan>),
+    /// Datagrams, from the first host to the second.
+    Udp(UdpSource),
+}
+
+/// The TCP of a slot.
+#[derive(Clone, Debug)]
+pub struct TcpSlotPlan {
+    /// Whom the packets of its hosts go to: each other, or the gateway on their side.
+    pub peers: [NodeId; 2],
     /// The gateways that split its connections, if any do.
     pub split: Option<Split>,
     /// The well-known port of a conversation's first connection, and of its others.
     pub well_known_ports: [u16; 2],
-    /// When the first conversation begins.
-    pub start: Time,
     /// Whether another conversation follows when one ends.
     pub repeat: bool,
     /// TCP of the two hosts.
-    pub tcp: Arc<Config>,
+    pub config: Arc<Config>,
+}
+
+impl SlotPlan {
+    /// Returns the TCP of the slot, if it uses it.
+    pub fn tcp(&self) -> Option<&TcpSlotPlan> {
+        match &self.protocol {
+            SlotProtocol::Tcp(tcp) => Some(tcp),
+            SlotProtocol::Udp(_) => None,
+        }
+    }
 }
 
 /// The port by which gateways know the connections of a traffic group, as hosts of a simulation have no addresses.
@@ -155,15 +182,18 @@ impl<B: Clone> Builder<'_, B> {
     pub(crate) fn plan_group(&mut self, group: usize, streams: &Streams) -> Result<(), Error> {
         let scenario = self.scenario;
         let traffic = &scenario.traffic[group];
-        let tcp = Arc::new(convert::tcp_config(traffic, &traffic.tcp)?);
-        let route = self.route(traffic);
-        let split = match traffic.gateways {
+        let config = match traffic.tcp() {
+            Some(tcp) => Some(Arc::new(convert::tcp_config(traffic, &tcp.tcp)?)),
             None => None,
-            Some(pair) => {
-                let [near, far] = traffic.gateway_tcp.map(|spec| convert::tcp_config(traffic, &spec));
+        };
+        let route = self.route(traffic);
+        let split = match traffic.tcp() {
+            Some(&TcpTraffic { gateways: Some(pair), gateway_tcp, .. }) => {
+                let [near, far] = gateway_tcp.map(|spec| convert::tcp_config(traffic, &spec));
                 let tcp = [near?, far?].map(|tcp| Arc::new(Config { immediate_read: false, ..tcp }));
                 Some((self.pair(pair, traffic, group)?, tcp))
             }
+            _ => None,
         };
         for number in 1..=traffic.count {
             let name = traffic.slot(number);
@@ -171,7 +201,7 @@ impl<B: Clone> Builder<'_, B> {
             let to = self.path_end(traffic.to, &format!("{name}-sink"), group, 1);
             let slot = self.slots.len() as u32;
             let hosts = [from.host, to.host];
-            let (legs, peers) = match (traffic.gateways, &split) {
+            let (legs, peers) = match (traffic.gateways(), &split) {
                 (Some([near, far]), Some(_)) => {
                     let [before, after] = [self.inside(near), self.inside(far)];
                     let (first, last) = self.outer(traffic, &route, [near, far]);
@@ -196,9 +226,18 @@ impl<B: Clone> Builder<'_, B> {
             let records = [record(traced), record(scenario.observe.series)];
             self.slot_meters.push(SlotMeter::new(&name, traffic, records));
             let start = Time::ZERO + traffic.slot_start(number) + jitter(traffic, &name, streams);
-            let (well_known_ports, repeat) = (convert::well_known_ports(&traffic.app), traffic.repeat);
-            let tcp = tcp.clone();
-            let plan = SlotPlan { name, group, hosts, peers, legs, split, well_known_ports, start, repeat, tcp };
+            let protocol = match (&traffic.protocol, &config) {
+                (Protocol::Udp(source), _) => SlotProtocol::Udp(*source),
+                (Protocol::Tcp(_), None) => unreachable!("the configuration was made above"),
+                (Protocol::Tcp(tcp), Some(config)) => SlotProtocol::Tcp(Arc::new(TcpSlotPlan {
+                    peers,
+                    split,
+                    well_known_ports: convert::well_known_ports(&tcp.app),
+                    repeat: tcp.repeat,
+                    config: config.clone(),
+                })),
+            };
+            let plan = SlotPlan { name, group, hosts, legs, start, protocol };
             self.slots.push(Arc::new(plan));
         }
         Ok(())
@@ -267,7 +306,7 @@ impl<B: Clone> Builder<'_, B> {
             Leg::Gateways { .. } => (Some(GATEWAY_CHANNEL), Class::Cbr),
             Leg::Slot { .. } => (None, convert::class(&traffic.service)),
         };
-        let (users, kind) = (vec![group], convert::type_number(&traffic.app));
+        let (users, kind) = (vec![group], convert::type_number(traffic));
         self.plans.push(ConversationPlan { leg, users, kind, class, share, hosts, path });
         self.plans.len() as u32 - 1
     }

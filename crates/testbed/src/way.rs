@@ -66,7 +66,7 @@ impl<B: Clone> Testbed<B> {
             return Ok(vec![self.pair_way(pair)]);
         }
         let groups = self.groups_between(ends);
-        let of_kind = groups.iter().find(|&&group| convert::type_number(&scenario.traffic[group].app) == kind);
+        let of_kind = groups.iter().find(|&&group| convert::type_number(&scenario.traffic[group]) == kind);
         let group = of_kind.or(groups.first()).copied();
         // One order for both directions: equally short routes there and back could differ.
         let turned = match group {
@@ -95,7 +95,7 @@ impl<B: Clone> Testbed<B> {
         let mut stops = vec![(0, from)];
         stops.extend(visited.iter().enumerate().filter_map(|(place, &node)| Some((place, gateway(node)?))));
         stops.push((links.len(), to));
-        let split = group.and_then(|group| self.scenario.traffic[group].gateways);
+        let split = group.and_then(|group| self.scenario.traffic[group].gateways());
         let split = split.map(|gateways| gateways.map(|node| visited.iter().position(|&known| known == node)));
         let slot_hosts = [from.host.node, to.host.node];
         let stretch = |ends: &[(usize, &End)]| {

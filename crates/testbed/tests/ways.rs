@@ -122,7 +122,7 @@ fn all_hosts_are_listed_with_their_lines() {
 #[test]
 fn a_way_is_that_of_the_group_of_its_kind_or_the_shortest() {
     let bed = bed(NET, &[]);
-    let [bulk, telnet] = [0, 1].map(|group: usize| type_number(&bed.scenario().traffic[group].app));
+    let [bulk, telnet] = [0, 1].map(|group: usize| type_number(&bed.scenario().traffic[group]));
     let up = way(&bed, "desk", "far", bulk);
     assert_eq!((up.group, &up.slots[..], up.mtu, up.routers), (Some(0), &[0][..], Bytes(1500), 3));
     assert_eq!((up.there().len(), up.back().len()), (6, 6), "the machine of desk, and five links");
@@ -160,7 +160,7 @@ fn opened_at_any_time_or_planned_a_conversation_is_the_same() {
             let expected = burst(&mut planned, now, plan.legs[0], plan.hosts, 12);
 
             let mut real = bed(NET, &set);
-            let kind = type_number(&real.scenario().traffic[plan.group].app);
+            let kind = type_number(&real.scenario().traffic[plan.group]);
             let path = way(&real, originator, responder, kind);
             assert_eq!((path.hosts, &path.slots[..]), (plan.hosts, &[slot][..]));
             let conversation = real.open(now, &path, kind).unwrap();
@@ -212,7 +212,7 @@ fn what_cannot_share_a_channel_is_refused_when_it_opens_and_leaves_nothing() {
     let service = "{ class = \"cbr\", pcr = \"2 Mbit/s\" }";
     let set = [("multiplexing.channel", "\"per-destination\""), ("traffic.talk.service", service)];
     let mut bed = bed(NET, &set);
-    let [bulk, telnet] = [0, 1].map(|group: usize| type_number(&bed.scenario().traffic[group].app));
+    let [bulk, telnet] = [0, 1].map(|group: usize| type_number(&bed.scenario().traffic[group]));
     let [up, talk] = [bulk, telnet].map(|kind| way(&bed, "desk", "far", kind));
     let first = bed.open(Time::ZERO, &up, bulk).unwrap();
     let expected = "traffic \"up\" and traffic \"talk\" share a channel but not their service: give both the same, or each a channel";
@@ -306,7 +306,7 @@ fn gateways_cut_a_way_into_stretches() {
 fn a_group_that_no_gateway_splits_has_its_service_on_all_stretches() {
     let bed = split(&[("traffic.up.gateway", "false")]);
     let hosts = ["desk", "far"].map(|name| node(&bed, name));
-    let there = bed.stretches(hosts, type_number(&bed.scenario().traffic[0].app)).unwrap();
+    let there = bed.stretches(hosts, type_number(&bed.scenario().traffic[0])).unwrap();
     assert_eq!(there.iter().map(|way| way.group).collect::<Vec<_>>(), [Some(0); 3]);
 }
 
@@ -343,7 +343,7 @@ fn the_meter_takes_what_any_driver_tells() {
     assert!(bed.meter.ports().any(|port| &*port.subject == "r1>s1" && port.unit.symbol() == "cell"));
     bed.meter.delay(end, 1, Span::from_ms(5));
     bed.meter.conversation(2, true);
-    let summary = bed.meter.finish(end, &bed.fabric).0.finish();
+    let summary = bed.finish(end).0.finish();
     let figure = |subject: &str, metric: &str| {
         summary.iter().find(|row| &*row.subject == subject && row.metric == metric).unwrap().value
     };

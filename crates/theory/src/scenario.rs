@@ -5,7 +5,7 @@
 
 mod hops;
 
-use cellway_scenario::{App, GatewaySpec, HostSpec, NodeIndex, Scenario, Service, TcpSpec, Traffic};
+use cellway_scenario::{App, GatewaySpec, HostSpec, NodeIndex, Scenario, Service, TcpSpec, TcpTraffic, Traffic};
 use cellway_units::{Bytes, Rate, Span};
 
 use crate::framing::{HEADERS, TIMESTAMPS};
@@ -52,9 +52,9 @@ pub struct LegPrediction {
     pub prediction: Prediction,
 }
 
-/// Predicts each traffic group, in file order; a group without slots as if it had one.
+/// Predicts each traffic group over TCP, in file order; a group without slots as if it had one.
 pub fn predict(scenario: &Scenario) -> Vec<GroupPrediction> {
-    (0..scenario.traffic.len()).map(|i| group(scenario, i)).collect()
+    scenario.traffic.iter().enumerate().filter_map(|(i, traffic)| Some(group(scenario, i, traffic.tcp()?))).collect()
 }
 
 /// An end of a loop.
@@ -67,12 +67,12 @@ struct End<'s> {
     shared: bool,
 }
 
-fn group(scenario: &Scenario, index: usize) -> GroupPrediction {
+fn group(scenario: &Scenario, index: usize, tcp: &TcpTraffic) -> GroupPrediction {
     let traffic = &scenario.traffic[index];
     // Responders send in these; in others most data is the originator's.
-    let back = matches!(traffic.app, App::FtpGet { .. } | App::Www { .. });
+    let back = traffic.responder_sends();
     let hops = hops::hops(scenario, index, back);
-    let legs = legs(scenario, traffic, &hops, back);
+    let legs = legs(scenario, traffic, tcp, &hops, back);
     let least = |a: usize, b: usize| if legs[b].prediction.goodput < legs[a].prediction.goodput { b } else { a };
     let binding = (1..legs.len()).fold(0, least);
     GroupPrediction {
@@ -80,23 +80,23 @@ fn group(scenario: &Scenario, index: usize) -> GroupPrediction {
         connections: traffic.count,
         goodput: legs[binding].prediction.goodput,
         binding,
-        caveats: caveats(scenario, index),
+        caveats: caveats(scenario, index, tcp),
         loss: any_lost(legs.iter().map(|leg| (leg.loss, 1.0))),
         legs,
     }
 }
 
-fn legs(scenario: &Scenario, traffic: &Traffic, hops: &[Hop], back: bool) -> Vec<LegPrediction> {
+fn legs(scenario: &Scenario, traffic: &Traffic, tcp: &TcpTraffic, hops: &[Hop], back: bool) -> Vec<LegPrediction> {
     let host = |attachment: cellway_scenario::Attachment| match attachment {
         cellway_scenario::Attachment::Host(node) => End {
             name: scenario.nodes[node.0].name.clone(),
             host: scenario.nodes[node.0].host,
-            tcp: &traffic.tcp,
+            tcp: &tcp.tcp,
             gateway: None,
             shared: true,
         },
         cellway_scenario::Attachment::Router(_) => {
-            End { name: String::new(), host: traffic.host, tcp: &traffic.tcp, gateway: None, shared: false }
+            End { name: String::new(), host: traffic.host, tcp: &tcp.tcp, gateway: None, shared: false }
         }
     };
     let gateway = |node: NodeIndex, side: usize| {
@@ -104,14 +104,14 @@ fn legs(scenario: &Scenario, traffic: &Traffic, hops: &[Hop], back: bool) -> Vec
         End {
             name: scenario.nodes[node.0].name.clone(),
             host: spec.map_or(HostSpec::default(), |g| g.host),
-            tcp: &traffic.gateway_tcp[side],
+            tcp: &tcp.gateway_tcp[side],
             gateway: spec,
             shared: true,
         }
     };
     let mut ends = vec![host(traffic.from)];
     let mut cuts = Vec::new();
-    if let Some(pair) = traffic.gateways {
+    if let Some(pair) = tcp.gateways {
         ends.extend([gateway(pair[0], 0), gateway(pair[1], 1)]);
         cuts.extend(pair);
     }
@@ -229,7 +229,7 @@ fn host_stage(
     (seconds > 0.0).then(|| stage(Limit::Host, at, seconds, shared))
 }
 
-fn caveats(scenario: &Scenario, index: usize) -> Vec<String> {
+fn caveats(scenario: &Scenario, index: usize, tcp: &TcpTraffic) -> Vec<String> {
     let traffic = &scenario.traffic[index];
     let mut found = Vec::new();
     let mut note = |holds: bool, text: String| {
@@ -237,11 +237,11 @@ fn caveats(scenario: &Scenario, index: usize) -> Vec<String> {
             found.push(text);
         }
     };
-    let limited = traffic.tcp.pacing_rate.map_or(String::new(), |rate| format!(" {rate}"));
+    let limited = tcp.tcp.pacing_rate.map_or(String::new(), |rate| format!(" {rate}"));
     note(!limited.is_empty(), format!("the sender's own pacing-rate,{limited}, is not counted"));
     note(traffic.count == 0, "the group has no slots; predicted as if it had one".to_owned());
-    let greedy = matches!(traffic.app, App::Bulk { .. } | App::Ttcp { .. } | App::FtpGet { .. });
-    note(!greedy, format!("{} does not always have data to send: an upper bound", traffic.app.kind().name()));
+    let greedy = matches!(tcp.app, App::Bulk { .. } | App::Ttcp { .. } | App::FtpGet { .. });
+    note(!greedy, format!("{} does not always have data to send: an upper bound", tcp.app.kind().name()));
     let shares = |other: &Traffic| other.count > 0 && other.route.iter().any(|l| traffic.route.contains(l));
     let others: Vec<&str> = (scenario.traffic.iter().enumerate())
         .filter(|(i, other)| *i != index && shares(other))

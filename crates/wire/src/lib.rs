@@ -15,4 +15,4 @@ pub mod pcap;
 
 pub use cell::{CellHeader, CellView, Channel, HeaderError, PayloadType, hec};
 pub use llc::{Encapsulation, LLC_SNAP_IPV4, LLC_SNAP_IPV6, LlcError};
-pub use packet::{Ipv4Tcp, PacketError, TcpFlags, TcpOptions, ipv4_opaque, payload_octet};
+pub use packet::{Ipv4Tcp, PacketError, TcpFlags, TcpOptions, ipv4_opaque, ipv4_udp, payload_octet};

@@ -1,8 +1,8 @@
 //! IPv4 packets with a TCP segment, made from the fields of a simulated segment.
 
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddrV4};
 
-use etherparse::{IpFragOffset, IpNumber, Ipv4Header, Ipv4Slice, TcpHeader, TcpOptionElement, TcpSlice};
+use etherparse::{IpFragOffset, IpNumber, Ipv4Header, Ipv4Slice, TcpHeader, TcpOptionElement, TcpSlice, UdpHeader};
 
 use crate::ip::checksum::{checksum, updated};
 
@@ -179,6 +179,30 @@ pub fn ipv4_opaque(
     let mut packet = ip.to_bytes().to_vec();
     packet.resize(IP_HEADER + usize::from(payload), 0);
     Ok(packet)
+}
+
+/// Returns an IPv4 packet with a UDP datagram, both checksums right.
+///
+/// # Errors
+/// The payload does not fit into an IP packet.
+pub fn ipv4_udp(
+    source: SocketAddrV4,
+    destination: SocketAddrV4,
+    identification: u16,
+    ttl: u8,
+    payload: &[u8],
+) -> Result<Vec<u8>, PacketError> {
+    let [from, to] = [source, destination].map(|end| end.ip().octets());
+    let len = UdpHeader::LEN + payload.len();
+    let too_long = || PacketError::TooLong { len: IP_HEADER + len };
+    let datagram = u16::try_from(len).map_err(|_| too_long())?;
+    let mut ip = Ipv4Header::new(datagram, ttl, IpNumber::UDP, from, to).map_err(|_| too_long())?;
+    ip.identification = identification;
+    ip.dont_fragment = true;
+    ip.header_checksum = ip.calc_header_checksum();
+    let udp = UdpHeader::with_ipv4_checksum(source.port(), destination.port(), &ip, payload);
+    let udp = udp.map_err(|_| too_long())?;
+    Ok([&ip.to_bytes()[..], &udp.to_bytes(), payload].concat())
 }
 
 impl Ipv4Tcp {

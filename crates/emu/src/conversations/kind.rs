@@ -1,7 +1,7 @@
 //! The type of a conversation, from its ports.
 
 use cellway_apps::AppKind;
-use cellway_testbed::OTHER_KIND;
+use cellway_testbed::{OTHER_KIND, UDP_KIND, UDP_PORT};
 use cellway_wire::ip::{Flow, Recognised, protocol};
 
 /// What an application is, as far as its port tells. Channels can be shared by type: Cáceres 1993, section 2.
@@ -17,6 +17,8 @@ pub enum Kind {
     X11,
     /// ttcp and its successors: iperf, iperf3.
     Ttcp,
+    /// The datagrams of a scenario, on the port of RTP.
+    Udp,
     /// Any other port, or a protocol without ports.
     #[default]
     Other,
@@ -34,6 +36,7 @@ impl Kind {
             Kind::Nntp => "nntp",
             Kind::X11 => "x11",
             Kind::Ttcp => "ttcp",
+            Kind::Udp => "udp",
             Kind::Other => "other",
         }
     }
@@ -59,8 +62,9 @@ impl Kind {
             Kind::Http => AppKind::Www,
             Kind::X11 => AppKind::Animation,
             Kind::Ttcp => AppKind::Bulk,
+            Kind::Udp => return UDP_KIND,
             Kind::Other => return OTHER_KIND,
-            Kind::Ssh => return OTHER_KIND + 1,
+            Kind::Ssh => return UDP_KIND + 1,
         };
         AppKind::ALL.iter().position(|kind| *kind == known).expect("every application is listed") as u32
     }
@@ -90,6 +94,9 @@ pub const fn kind(protocol: u8, source_port: u16, destination_port: u16) -> Kind
     }
     let (smaller, larger) =
         if source_port < destination_port { (source_port, destination_port) } else { (destination_port, source_port) };
+    if protocol == protocol::UDP && (smaller == UDP_PORT || larger == UDP_PORT) {
+        return Kind::Udp;
+    }
     match (Kind::of_port(smaller), Kind::of_port(larger)) {
         (Some(kind), _) | (None, Some(kind)) => kind,
         (None, None) => Kind::Other,
@@ -119,6 +126,10 @@ mod tests {
         for (port, expected) in known {
             assert_eq!([kind(6, 50_000, port), kind(6, port, 50_000), kind(17, port, 1)], [expected; 3]);
         }
+        assert_eq!(
+            [kind(17, 50_000, 5004), kind(17, 5004, 50_000), kind(6, 50_000, 5004)],
+            [Kind::Udp, Kind::Udp, Kind::Other]
+        );
         assert_eq!([kind(6, 50_000, 6064), kind(6, 24, 26), kind(1, 80, 80)], [Kind::Other; 3]);
     }
 

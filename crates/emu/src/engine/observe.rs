@@ -26,6 +26,10 @@ impl Engine {
                     self.failures.entry(reason).and_modify(|count| *count += 1).or_insert(1);
                 }
             }
+            Seen::DatagramSent => self.testbed.meter.datagram_sent(slot, observation.at),
+            Seen::DatagramReceived { sequence, sent, payload } => {
+                self.testbed.meter.datagram_received(slot, observation.at, sequence, sent, payload);
+            }
             Seen::Tcp(report) => self.tcp(slot, &report),
             Seen::Begun { .. } => {}
         }
@@ -36,7 +40,8 @@ impl Engine {
         self.testbed.meter.tcp(slot, totals);
         if report.newest && report.side == Side::Originator && !report.last {
             let congestion = u64::from(report.info.cwnd) * report.info.snd_mss.0;
-            let full = congestion >= self.testbed.slots()[slot].tcp.receive_window;
+            let config = self.testbed.slots()[slot].tcp().map(|tcp| &tcp.config);
+            let full = config.is_some_and(|config| congestion >= config.receive_window);
             self.testbed.meter.window(self.now, slot, congestion.min(report.info.peer_window.0), full);
         }
     }

@@ -29,7 +29,7 @@ pub enum PlayerError {
     },
     /// A host gives no socket.
     #[error(
-        "host `{host}` cannot make a TCP socket: {source}; each connection takes one or two descriptors (see `ulimit -n`)"
+        "host `{host}` cannot make a socket: {source}; each connection or source takes one or two descriptors (see `ulimit -n`)"
     )]
     Socket {
         /// The host.

@@ -11,7 +11,7 @@ use cellway_units::{Bytes, Span, Time};
 pub struct Observation {
     /// When, since the run's epoch.
     pub at: Time,
-    /// The slot, by its place in the plan.
+    /// The slot, as the plan numbers it.
     pub slot: usize,
     /// What.
     pub seen: Seen,
@@ -44,6 +44,17 @@ pub enum Seen {
         bytes: Bytes,
         /// How long it took, as [`cellway_apps::Action::Item`] defines it.
         span: Span,
+    },
+    /// A datagram was sent.
+    DatagramSent,
+    /// A datagram has arrived.
+    DatagramReceived {
+        /// Its sequence number, from 0.
+        sequence: u64,
+        /// When it was sent, since the run's epoch.
+        sent: Time,
+        /// Its payload.
+        payload: Bytes,
     },
     /// A conversation is over.
     Ended {
@@ -82,6 +93,8 @@ pub struct TcpReport {
 #[derive(Debug)]
 pub(super) struct Reporter {
     sender: Sender<Observation>,
+    /// The number of each slot of the plan.
+    numbers: Vec<usize>,
     /// Bytes from originator and responder, by slot, not told yet.
     delivered: Vec<[u64; 2]>,
     /// The slots that have such bytes.
@@ -91,8 +104,8 @@ pub(super) struct Reporter {
 }
 
 impl Reporter {
-    pub(super) fn new(sender: Sender<Observation>, slots: usize) -> Reporter {
-        Reporter { sender, delivered: vec![[0; 2]; slots], waiting: Vec::new(), deaf: false }
+    pub(super) fn new(sender: Sender<Observation>, numbers: Vec<usize>) -> Reporter {
+        Reporter { sender, delivered: vec![[0; 2]; numbers.len()], numbers, waiting: Vec::new(), deaf: false }
     }
 
     pub(super) fn is_deaf(&self) -> bool {
@@ -128,6 +141,6 @@ impl Reporter {
     }
 
     fn send(&mut self, at: Time, slot: usize, seen: Seen) {
-        self.deaf |= self.sender.send(Observation { at, slot, seen }).is_err();
+        self.deaf |= self.sender.send(Observation { at, slot: self.numbers[slot], seen }).is_err();
     }
 }

@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn a_kernel_is_told_what_the_scenario_says() {
         let text = include_str!("../../../../scenarios/satellite-bulk.toml");
-        let spec = Plan::parse(text, "satellite-bulk.toml").unwrap().base().traffic[0].tcp;
+        let spec = Plan::parse(text, "satellite-bulk.toml").unwrap().base().traffic[0].tcp().unwrap().tcp;
         let spec = TcpSpec { variant: Variant::Reno, delayed_ack: AckDelay(None), nagle: false, ..spec };
         let HostTcp { options, quick_ack } = HostTcp::from_spec(&spec);
         assert_eq!((options.window, options.send_buffer, options.mss), {

@@ -42,6 +42,8 @@ pub struct PlayerEnd {
 /// Conversations that follow each other between the same two hosts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlayerSlot {
+    /// The slot as which it is reported.
+    pub slot: usize,
     /// "ftp-3"; names its random streams.
     pub name: String,
     /// What is played.

@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Sender;
@@ -10,12 +9,9 @@ use std::sync::mpsc::Sender;
 use cellway_apps::random::Streams;
 use cellway_apps::{Action, Conversation, Side};
 use cellway_units::{Span, Time};
-use mio::unix::SourceFd;
-use mio::{Events, Interest, Poll, Token, Waker};
-use rustix::time::{
-    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
-};
+use mio::{Events, Poll, Token, Waker};
 
+use super::alarm::Alarm;
 use super::connection::Connection;
 use super::end::{End, Event, Payload};
 use super::error::PlayerError;
@@ -104,9 +100,7 @@ pub struct Player {
     end: Time,
     tcp_every: Option<Span>,
     pub(super) poll: Poll,
-    timer: OwnedFd,
-    /// What the timer is set for.
-    armed: Option<Time>,
+    alarm: Alarm,
     stopper: Stopper,
     pub(super) listeners: Listeners,
     pub(super) timers: Timers,
@@ -126,10 +120,7 @@ impl Player {
     pub fn new(plan: PlayerPlan, sender: Sender<Observation>) -> Result<Player, PlayerError> {
         plan.check()?;
         let poll = Poll::new().map_err(PlayerError::system("wait for sockets"))?;
-        let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)
-            .map_err(|e| PlayerError::system("make a timer")(e.into()))?;
-        let register = PlayerError::system("wait for a timer");
-        poll.registry().register(&mut SourceFd(&timer.as_raw_fd()), TIMER, Interest::READABLE).map_err(register)?;
+        let alarm = Alarm::new(poll.registry(), TIMER)?;
         let waker = Waker::new(poll.registry(), STOP).map_err(PlayerError::system("make a waker"))?;
         let mut timers = Timers::default();
         for (index, slot) in plan.slots.iter().enumerate() {
@@ -149,7 +140,7 @@ impl Player {
         };
         let slots: Vec<Slot> = plan.slots.into_iter().map(slot).collect();
         Ok(Player {
-            reporter: Reporter::new(sender, slots.len()),
+            reporter: Reporter::new(sender, slots.iter().map(|slot| slot.plan.slot).collect()),
             hosts: plan.hosts,
             slots,
             streams: Streams::new(plan.seed),
@@ -157,8 +148,7 @@ impl Player {
             end: Time::ZERO + plan.duration,
             tcp_every: plan.tcp_every.filter(|every| !every.is_zero()),
             poll,
-            timer,
-            armed: None,
+            alarm,
             stopper: Stopper { asked: Arc::new(AtomicBool::new(false)), waker: Arc::new(waker) },
             listeners: Listeners::default(),
             timers,
@@ -212,13 +202,7 @@ impl Player {
 
     /// Waits for sockets, but not beyond `next`.
     fn wait(&mut self, clock: &Clock, next: Time, events: &mut Events) -> Result<(), PlayerError> {
-        if self.armed != Some(next) {
-            self.armed = Some(next);
-            let none = Timespec { tv_sec: 0, tv_nsec: 0 };
-            let at = Itimerspec { it_interval: none, it_value: clock.deadline(next) };
-            timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &at)
-                .map_err(|e| PlayerError::system("set a timer")(e.into()))?;
-        }
+        self.alarm.set(clock, next)?;
         match self.poll.poll(events, None) {
             Err(e) if e.kind() == io::ErrorKind::Interrupted => Ok(()),
             done => done.map_err(PlayerError::system("wait for sockets")),

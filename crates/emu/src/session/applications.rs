@@ -1,77 +1,124 @@
-//! The applications of the scenario, played over the TCP of its hosts.
+//! The traffic of the scenario, played over the TCP and UDP of its hosts.
 
 use std::net::IpAddr;
 use std::sync::mpsc::Sender;
 
-use cellway_apps::Workload;
-use cellway_scenario::Scenario;
-use cellway_units::Span;
+use cellway_apps::GroupWorkload;
+use cellway_scenario::{Scenario, TcpSpec};
+use cellway_testbed::{SlotPlan, TcpSlotPlan, UDP_PORT};
+use cellway_units::{Span, Time};
 use socket2::Socket;
 
 use super::network::Network;
 use crate::error::Error;
 use crate::player::{
-    HostTcp, MakeSocket, Observation, Player, PlayerEnd, PlayerHost, PlayerPlan, PlayerSlot, host_settings,
+    DatagramPlan, DatagramPlayer, DatagramSlot, DatagramsPlayed, HostTcp, MakeSocket, Observation, Player, PlayerEnd,
+    PlayerHost, PlayerPlan, PlayerSlot, host_settings,
 };
 
 /// How often the kernel's figures are asked for.
 const FIGURES: Span = Span::from_ms(100);
+/// Datagrams that were sent in the last so long of a run need not have arrived: they may wait in the kernel of a host,
+/// where the network does not count them.
+const DRAIN: Span = Span::from_ms(100);
 
-/// A player for all slots; none if there are none.
-pub(super) fn player(
-    scenario: &Scenario,
-    workloads: &[Workload],
-    network: &Network,
-    seed: u64,
-    tell: Sender<Observation>,
-    notes: &mut Vec<String>,
-) -> Result<Option<Player>, Error> {
-    let testbed = &network.engine.testbed;
-    if testbed.slots().is_empty() {
-        return Ok(None);
+/// What plays the slots of a scenario.
+pub(super) struct Players {
+    /// The conversations over TCP, if there are any.
+    pub(super) conversations: Option<Player>,
+    /// The datagrams, if there are any.
+    pub(super) datagrams: Option<DatagramPlayer>,
+}
+
+impl Players {
+    /// Nothing is played.
+    pub(super) const NONE: Players = Players { conversations: None, datagrams: None };
+
+    /// Players for all slots.
+    pub(super) fn new(
+        scenario: &Scenario,
+        workloads: &[GroupWorkload],
+        network: &mut Network,
+        seed: u64,
+        tell: Sender<Observation>,
+        notes: &mut Vec<String>,
+    ) -> Result<Players, Error> {
+        let (mut conversations, mut datagrams) = (Vec::new(), Vec::new());
+        for (number, slot) in network.engine.testbed.slots().iter().enumerate() {
+            let ends = slot.hosts.map(|node| {
+                let host = network.engine.testbed.hosts().position(|host| host.node == node);
+                let host = host.expect("slots are between hosts");
+                (host, IpAddr::V4(network.names.address(host)))
+            });
+            let group = &scenario.traffic[slot.group];
+            match (&workloads[slot.group], slot.tcp(), group.tcp()) {
+                (GroupWorkload::Conversations(workload), Some(plan), Some(tcp)) => {
+                    set_hosts(&tcp.tcp, ends, network, notes);
+                    let spec = HostTcp::from_spec(&tcp.tcp);
+                    let ends = ends.map(|(host, address)| PlayerEnd { host, address, tcp: spec.clone() });
+                    let TcpSlotPlan { repeat, well_known_ports, .. } = *plan;
+                    let SlotPlan { name, start, .. } = &**slot;
+                    let (name, start, workload) = (name.clone(), *start, workload.clone());
+                    let played = PlayerSlot { slot: number, name, workload, start, repeat, ends, well_known_ports };
+                    conversations.push(played);
+                }
+                (GroupWorkload::Datagrams(source), ..) => {
+                    let (name, source, start) = (slot.name.clone(), *source, slot.start);
+                    datagrams.push(DatagramSlot { slot: number, name, source, start, ends, port: UDP_PORT });
+                }
+                _ => unreachable!("a slot has the protocol of its group"),
+            }
+        }
+        let duration = scenario.run.duration;
+        let settled = duration.saturating_sub(DRAIN);
+        network.engine.testbed.meter.settle_datagrams(Time::ZERO + settled);
+        let mut players = Players::NONE;
+        if !conversations.is_empty() {
+            let (slots, tcp_every) = (conversations, Some(FIGURES));
+            let plan = PlayerPlan { hosts: hosts(network), slots, seed, duration, tcp_every, verify: false };
+            players.conversations = Some(Player::new(plan, tell.clone())?);
+        }
+        if !datagrams.is_empty() {
+            let plan = DatagramPlan { hosts: hosts(network), slots: datagrams, seed, duration };
+            players.datagrams = Some(DatagramPlayer::new(plan, tell)?);
+        }
+        Ok(players)
     }
-    let place = |node| testbed.hosts().position(|host| host.node == node).expect("slots are between hosts");
-    let mut slots = Vec::new();
-    for slot in testbed.slots() {
-        let spec = &scenario.traffic[slot.group].tcp;
-        let tcp = HostTcp::from_spec(spec);
-        let ends = slot.hosts.map(|node| {
-            let host = place(node);
-            PlayerEnd { host, address: IpAddr::V4(network.names.address(host)), tcp: tcp.clone() }
-        });
-        for end in &ends {
-            for (key, value) in host_settings(spec) {
-                // A kernel may lack one; then its own way is what is measured, and the reader is told.
-                if let Err(refused) = network.namespaces[end.host].set(&format!("net/ipv4/{key}"), &value.to_string()) {
-                    let told = format!("TCP of this kernel does not follow the scenario: {refused}");
-                    if !notes.contains(&told) {
-                        notes.push(told);
-                    }
+
+    /// Whether anything is played.
+    pub(super) fn any(&self) -> bool {
+        self.conversations.is_some() || self.datagrams.is_some()
+    }
+}
+
+/// Sets what a host has for all its sockets.
+fn set_hosts(spec: &TcpSpec, ends: [(usize, IpAddr); 2], network: &Network, notes: &mut Vec<String>) {
+    for (host, _) in ends {
+        for (key, value) in host_settings(spec) {
+            // A kernel may lack one; then its own way is what is measured, and the reader is told.
+            if let Err(refused) = network.namespaces[host].set(&format!("net/ipv4/{key}"), &value.to_string()) {
+                let told = format!("TCP of this kernel does not follow the scenario: {refused}");
+                if !notes.contains(&told) {
+                    notes.push(told);
                 }
             }
         }
-        slots.push(PlayerSlot {
-            name: slot.name.clone(),
-            workload: workloads[slot.group].clone(),
-            start: slot.start,
-            repeat: slot.repeat,
-            ends,
-            well_known_ports: slot.well_known_ports,
-        });
     }
+}
+
+fn hosts(network: &Network) -> Vec<PlayerHost> {
     let hosts = network.namespaces.iter().map(|namespace| {
         let maker = namespace.handle();
         let socket: MakeSocket =
             Box::new(move |domain, kind, protocol| maker.run(move || Socket::new(domain, kind, Some(protocol))));
         PlayerHost { name: namespace.name().to_owned(), socket }
     });
-    let plan = PlayerPlan {
-        hosts: hosts.collect(),
-        slots,
-        seed,
-        duration: scenario.run.duration,
-        tcp_every: Some(FIGURES),
-        verify: false,
-    };
-    Ok(Some(Player::new(plan, tell)?))
+    hosts.collect()
+}
+
+/// Returns what a reader must know of the datagrams of a run.
+pub(super) fn note(played: &DatagramsPlayed) -> Option<String> {
+    let DatagramsPlayed { sent, refused, reason, .. } = played;
+    let reason = reason.as_ref().filter(|_| *refused > 0)?;
+    Some(format!("{refused} of {sent} datagrams were refused by the kernel of their host and count as lost: {reason}"))
 }

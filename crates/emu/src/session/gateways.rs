@@ -251,7 +251,7 @@ fn is_split(scenario: &Scenario, testbed: &Testbed<Datagram>, host: &Host) -> bo
         visited.iter().any(|node| scenario.nodes[node.0].gateway.as_ref().is_some_and(|g| visited.contains(&g.peer)))
     };
     let mut groups = own.map(|slot| slot.group).filter(crossing).peekable();
-    groups.peek().is_none() || groups.any(|group| scenario.traffic[group].gateways.is_some())
+    groups.peek().is_none() || groups.any(|group| scenario.traffic[group].gateways().is_some())
 }
 
 /// What each daemon is told.

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use cellway_apps::random::Streams;
 use cellway_record::Source;
 use cellway_scenario::Scenario;
-use cellway_testbed::{Capture, Host, OTHER_KIND, Testbed};
+use cellway_testbed::{Capture, Host, OTHER_KIND, Testbed, UDP_PORT};
 use cellway_units::{Span, Time};
 use cellway_wire::ip::protocol;
 
@@ -180,8 +180,11 @@ fn check_groups(testbed: &mut Testbed<Datagram>) -> Result<Vec<String>, Error> {
     let mut opened = Vec::new();
     let mut notes = Vec::new();
     for slot in testbed.slots().to_vec() {
-        let [first, _] = slot.well_known_ports;
-        let kind = kind(protocol::TCP, u16::MAX, first).number();
+        let kind = match slot.tcp() {
+            Some(tcp) => kind(protocol::TCP, u16::MAX, tcp.well_known_ports[0]),
+            None => kind(protocol::UDP, u16::MAX, UDP_PORT),
+        };
+        let kind = kind.number();
         let stretches = testbed.stretches(slot.hosts, kind)?;
         for way in &stretches {
             opened.push(testbed.open(Time::ZERO, way, kind)?);

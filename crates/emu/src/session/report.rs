@@ -32,7 +32,7 @@ pub(super) fn emulated(
         packets: delays.count(),
         simulated: ended - Time::ZERO,
     };
-    let (mut summary, series) = testbed.meter.finish(ended, &testbed.fabric);
+    let (mut summary, series) = testbed.finish(ended);
     let subject: Arc<str> = SUBJECT.into();
     let valid = lateness.is_valid(limit) && ingress.is_valid(limit);
     summary.put(&subject, &emulation::VALID, f64::from(u8::from(valid)));

@@ -85,7 +85,8 @@ impl Bench {
             PlayerEnd { host, address, tcp: HostTcp::default() }
         });
         let (name, start) = (name.to_owned(), Time::ZERO);
-        self.slots.push(PlayerSlot { name, workload, start, repeat: false, ends, well_known_ports: [0; 2] });
+        let (slot, well_known_ports) = (self.slots.len(), [0; 2]);
+        self.slots.push(PlayerSlot { slot, name, workload, start, repeat: false, ends, well_known_ports });
         self
     }
 

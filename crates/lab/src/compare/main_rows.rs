@@ -39,7 +39,7 @@ const BUSY: f64 = 0.05;
 pub(super) fn mark(rows: &mut [ComparedRow], point: &Point, busy: &BTreeSet<String>) {
     let traffic = &point.scenario.traffic;
     let slot_of = |subject: &str| traffic.iter().find(|group| (1..=group.count).any(|n| group.slot(n) == subject));
-    let bulk = |group: &Traffic| matches!(group.app, App::Bulk { .. });
+    let bulk = |group: &Traffic| matches!(group.app(), Some(App::Bulk { .. }));
     let sums = traffic.iter().filter(|group| group.count > 0 && bulk(group)).count() > 1;
     let known: BTreeSet<(String, String)> = rows.iter().map(|r| (r.subject.clone(), r.metric.clone())).collect();
     let lines: BTreeSet<&str> =
@@ -53,7 +53,7 @@ pub(super) fn mark(rows: &mut [ComparedRow], point: &Point, busy: &BTreeSet<Stri
             (Some(slots), "goodput") => !bulk(slots) || slots.count == 1 || slots.count > SLOTS,
             (Some(slots), _) => slots.count > SLOTS || known.contains(&(slots.name.clone(), row.metric.clone())),
             (None, "goodput_total") if row.subject == "network" => !sums,
-            (None, "jain") => group.is_some_and(|group| matches!(group.app, App::Telnet { .. })),
+            (None, "jain") => group.is_some_and(|group| matches!(group.app(), Some(App::Telnet { .. }))),
             (None, _) => false,
         };
         row.main = row.published.is_some() || row.predicted.is_some() || (telling && !repeated && !idle);

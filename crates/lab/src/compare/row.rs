@@ -160,10 +160,11 @@ pub(super) fn matched(simulated: &[Figure], emulated: &[Figure]) -> Vec<Compared
 
 /// Fills in what theory says of each traffic group.
 pub(super) fn predict(rows: &mut [ComparedRow], point: &Point, prediction: &PointPrediction) {
-    for (traffic, group) in point.scenario.traffic.iter().zip(&prediction.groups) {
+    for group in &prediction.groups {
+        let Some(traffic) = point.scenario.traffic.iter().find(|traffic| traffic.name == group.group) else { continue };
         let row = rows.iter_mut().find(|row| row.subject == group.group && row.metric == GOODPUT_TOTAL.name());
         if let Some(row) = row.filter(|_| traffic.count > 0) {
-            let endless = matches!(traffic.app, App::Bulk { size: None, .. });
+            let endless = matches!(traffic.app(), Some(App::Bulk { size: None, .. }));
             row.predicted = Some(Estimate { value: group.goodput, bound: !endless });
         }
     }

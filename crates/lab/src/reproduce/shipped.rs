@@ -15,7 +15,7 @@ use crate::study::axis_value;
 /// Whether conversations are drawn from tcplib's distributions: a short run then has the figures of a long one.
 fn drawn(point: &Point) -> bool {
     let tcplib = |app: &App| matches!(app, App::Ftp { .. } | App::Nntp { .. } | App::Smtp { .. } | App::Telnet { .. });
-    point.scenario.traffic.iter().any(|traffic| tcplib(&traffic.app))
+    point.scenario.traffic.iter().any(|traffic| traffic.app().is_some_and(tcplib))
 }
 
 /// Two short runs of a point.

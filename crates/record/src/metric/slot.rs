@@ -52,12 +52,12 @@ metrics! {
     WINDOW_INTERVAL: Second of [Slot] in [Summary] by [Simulate, Emulate];
     /// Share of the time in which the congestion window was at least the receive window.
     WINDOW_AT_MAX as "Time at the receive window": Share of [Slot] in [Summary] by [Simulate, Emulate];
-    /// TELNET only: mean of the [delays](../models/tcplib.md#the-conversations) that ended; of a group, over those of all
-    /// its slots.
+    /// TELNET: mean of the [delays](../models/tcplib.md#the-conversations) that ended; UDP: mean one-way delay. Of a
+    /// group, over those of all its slots.
     DELAY_MEAN as "Mean delay": Second of [Slot, Group] in [Summary, Bins] by [Simulate, Emulate];
     /// TELNET only: their standard deviation.
     DELAY_SD as "Standard deviation of the delay": Second of [Slot, Group] in [Summary] by [Simulate, Emulate];
-    /// TELNET only: their 95th percentile.
+    /// TELNET, UDP: their 95th percentile; of UDP to 0.4 %.
     DELAY_P95 as "Delay, 95th percentile": Second of [Slot, Group] in [Summary] by [Simulate, Emulate];
     /// `delay_mean` in round trips.
     DELAY_MEAN_RTT as "Mean delay": RoundTrip of [Slot, Group] in [Summary] by [Simulate, Emulate];

@@ -6,17 +6,21 @@
 mod batch;
 mod confidence;
 mod jain;
+mod jitter;
 mod moments;
 mod mser;
 mod percentile;
+mod sketch;
 mod student;
 mod timeweighted;
 
 pub use batch::{BatchMeans, batch_means, lag1_autocorrelation};
 pub use confidence::{Bounds, Interval, confidence_interval, interval95, paired_difference};
 pub use jain::jain;
+pub use jitter::InterarrivalJitter;
 pub use moments::{Moments, mean, sd};
 pub use mser::{Truncation, mser, mser5};
 pub use percentile::{Histogram, Sample, percentile};
+pub use sketch::Sketch;
 pub use student::t_quantile;
 pub use timeweighted::TimeWeighted;

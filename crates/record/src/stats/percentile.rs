@@ -10,7 +10,7 @@ pub fn percentile(sorted: &[f64], q: f64) -> Option<f64> {
 }
 
 /// The rank, from 1, of the `q` quantile among `n`.
-fn rank(q: f64, n: u64) -> Option<u64> {
+pub(super) fn rank(q: f64, n: u64) -> Option<u64> {
     if n == 0 || !(0.0..=1.0).contains(&q) {
         return None;
     }

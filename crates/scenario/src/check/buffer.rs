@@ -4,7 +4,6 @@ use cellway_settings::quantity::Text;
 use cellway_units::{Bytes, CELL_OCTETS, Cells, Rate, Span};
 
 use crate::check::network::Network;
-use crate::check::tcp::HEADERS;
 use crate::check::{Check, MAX_BUFFER};
 use crate::file::{BufferFile, BufferKeys, File};
 use crate::model::{
@@ -325,7 +324,7 @@ fn crossing<'t>(network: &Network, traffic: &'t [Traffic]) -> Vec<Vec<Crossing<'
     for traffic in traffic {
         let between = route::between_gateways(&network.links, traffic);
         for (place, link) in traffic.route.iter().enumerate() {
-            let gateways = traffic.gateways.filter(|_| between.contains(&place));
+            let gateways = traffic.gateways().filter(|_| between.contains(&place));
             crossing[link.0].push(Crossing { traffic, gateways });
         }
     }
@@ -334,7 +333,7 @@ fn crossing<'t>(network: &Network, traffic: &'t [Traffic]) -> Vec<Vec<Crossing<'
 
 /// The most bytes of an IP packet of any of `groups`.
 fn largest_packet(groups: &[&Traffic]) -> Option<u64> {
-    groups.iter().map(|t| t.tcp.mss.0 + HEADERS).max()
+    groups.iter().map(|t| t.largest_packet().0).max()
 }
 
 fn amount(size: BufferSize) -> (u64, &'static str) {

@@ -36,6 +36,12 @@ impl Path {
         self.pair.map(|pair| pair.map(|place| self.nodes[place]))
     }
 
+    /// Returns the link that takes the least packets, and the largest that it takes.
+    pub(super) fn narrowest(&self) -> Option<(&str, Bytes)> {
+        let links = self.parts.iter().flatten().map(|(link, mtu)| (&link[..], *mtu));
+        links.min_by_key(|(_, mtu)| *mtu)
+    }
+
     /// The largest packet that fits all links that TCP segments cross.
     pub(super) fn mtu(&self) -> Bytes {
         let [near, far] = self.parts.each_ref().map(|part| least(part));
@@ -73,7 +79,8 @@ impl Check<'_> {
             return None;
         }
         let nodes = route::visited(&network.links, from.node(), &route);
-        let pair = if group.gateway.unwrap_or(true) { self.pair(i, &nodes, network)? } else { None };
+        let pair =
+            if group.udp.is_none() && group.gateway.unwrap_or(true) { self.pair(i, &nodes, network)? } else { None };
         if let Some(pair) = pair {
             self.transport_fits([nodes[pair[0]], nodes[pair[1]]], &route[pair[0]..pair[1]], network);
         }
@@ -158,11 +165,11 @@ impl Check<'_> {
 
     /// The memory of gateways must hold the connections of all slots that a pair splits: others would wait without end.
     pub(super) fn gateways_hold(&mut self, traffic: &[Traffic], network: &Network) {
-        let mut pairs: Vec<[NodeIndex; 2]> = traffic.iter().filter_map(|t| t.gateways).collect();
+        let mut pairs: Vec<[NodeIndex; 2]> = traffic.iter().filter_map(Traffic::gateways).collect();
         pairs.sort_unstable();
         pairs.dedup();
         for pair in pairs {
-            let through = || (0..traffic.len()).filter(|&i| traffic[i].gateways == Some(pair));
+            let through = || (0..traffic.len()).filter(|&i| traffic[i].gateways() == Some(pair));
             let slots: u64 = through().map(|i| u64::from(traffic[i].count)).sum();
             let specs = pair.map(|node| Some((node, network.nodes[node.0].gateway.as_ref()?)));
             let held = |spec: &GatewaySpec| spec.total_buffer.0 / WINDOWS_PER_FLOW / spec.window.0;

@@ -197,6 +197,12 @@ impl Check<'_> {
             let path = at!["observe", "trace", i];
             let group = |name: &str| groups.iter().position(|g| g.name.as_deref() == Some(name));
             let count = |traffic: usize| groups[traffic].count.unwrap_or(1);
+            let of_slot = wanted.rsplit_once('-').and_then(|(name, _)| group(name));
+            if group(wanted).or(of_slot).is_some_and(|traffic| groups[traffic].udp.is_some()) {
+                let message = format!("{wanted:?} sends UDP datagrams, which have no send window");
+                self.refuse(&path, message, "conversations or groups with an application over TCP");
+                continue;
+            }
             if let Some(traffic) = group(wanted) {
                 slots.extend((1..=count(traffic)).map(|number| Slot { traffic, number }));
                 continue;

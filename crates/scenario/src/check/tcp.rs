@@ -7,12 +7,12 @@ use cellway_units::{Bytes, Rate, Span};
 
 use crate::check::framing::word;
 use crate::check::{Check, MAX_BUFFER};
-use crate::model::{AckDelay, TcpKeys, TcpProfile, TcpSpec};
+use crate::model::{AckDelay, TCP_HEADERS, TcpKeys, TcpProfile, TcpSpec};
 use crate::profiles::{self, Profile};
 use crate::tree::{Step, at};
 
 /// IPv4 and TCP headers without options, in bytes.
-pub(super) const HEADERS: u64 = 40;
+pub(super) const HEADERS: u64 = TCP_HEADERS;
 /// What the timestamps option takes of each segment, in bytes. RFC 7323 section 3.2.
 const TIMESTAMPS: u64 = 12;
 /// The largest IPv4 packet, in bytes. RFC 791 section 3.1.

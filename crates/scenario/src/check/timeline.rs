@@ -4,7 +4,7 @@ use cellway_units::Rate;
 
 use crate::check::Check;
 use crate::check::network::Network;
-use crate::model::{App, Change, ChangeOf, Link, LinkIndex, NodeIndex, Service, Shaper, Traffic};
+use crate::model::{Change, ChangeOf, Link, LinkIndex, NodeIndex, Service, Shaper, Traffic};
 use crate::route;
 use crate::tree::at;
 
@@ -92,7 +92,7 @@ fn gateways(network: &Network, traffic: &[Traffic]) -> Vec<Sender> {
         for hop in route::between_gateways(&network.links, group) {
             let line = group.route[hop];
             // The first gateway sends along the route, the other one against it.
-            let senders = group.gateways.into_iter().flatten().zip([nodes[hop], nodes[hop + 1]]);
+            let senders = group.gateways().into_iter().flatten().zip([nodes[hop], nodes[hop + 1]]);
             lines.extend(senders.map(|(gateway, from)| (gateway, (line, direction(&network.links[line.0], from)))));
         }
     }
@@ -115,7 +115,7 @@ fn peaks(links: &[Link], traffic: &[Traffic]) -> Vec<Sender> {
         let link = route::source_link(links, group)?;
         let hop = group.route.iter().position(|&hop| hop == link)?;
         // Responders of these applications send most.
-        let end = usize::from(matches!(group.app, App::FtpGet { .. } | App::Www { .. }));
+        let end = usize::from(group.responder_sends());
         let from = route::visited(links, group.from.node(), &group.route)[hop + end];
         let line = (link, direction(&links[link.0], from));
         Some(Sender { name: format!("traffic {:?}", group.name), rate, line, set_by: Some(ChangeOf::Pcr(i)) })

@@ -10,7 +10,7 @@ use crate::check::names::Names;
 use crate::check::network::Network;
 use crate::check::tcp::Layers;
 use crate::file::{NodeFile, TrafficFile};
-use crate::model::{Access, Attachment, Framing, Multiplexing, NodeKind, Run, TcpKeys, Traffic};
+use crate::model::{Access, Attachment, Framing, Multiplexing, NodeKind, Protocol, Run, TcpKeys, TcpTraffic, Traffic};
 use crate::quantity::{Quantity, RttSpan};
 use crate::route;
 use crate::tree::at;
@@ -50,28 +50,34 @@ impl Check<'_> {
             .iter()
             .enumerate()
             .map(|(i, group)| {
-                let app = self.app(i, group);
                 let ends = [&group.from, &group.to];
                 let at_switch = ends.into_iter().flatten().any(|name| switches.contains(name.as_str()));
                 let access = self.access(i, group.access.as_ref(), at_switch);
                 let host = self.host(&at!["traffic", i, "host"], group.host);
                 let path = network.and_then(|network| self.path(i, group, access.flatten(), network));
-                let layers = || Layers::of_group(i, group.tcp.as_ref(), defaults);
-                let tcp = self.tcp(&layers(), path.as_ref().map(Path::mtu));
+                let protocol = match &group.udp {
+                    Some(udp) => {
+                        self.only_keys_of_udp(i, group);
+                        self.udp(i, udp, path.as_ref()).map(Protocol::Udp)
+                    }
+                    None if self.is_bad(&at!["traffic", i, "udp"]) => None,
+                    None => {
+                        let layers = || Layers::of_group(i, group.tcp.as_ref(), defaults);
+                        self.conversations(i, group, &layers, path.as_ref(), nodes)
+                    }
+                };
                 let (network, path) = (network?, path?);
                 self.access_fits(i, &path, access?, network);
                 self.host_fits(i, group, &path);
                 let service = self.service(i, group.service.as_ref(), &path, network);
-                let gateway_tcp = self.split(&layers, tcp?, &path, nodes);
-                let [count, repeat] = [("count", group.count.is_none()), ("repeat", group.repeat.is_none())]
-                    .map(|(key, absent)| !(absent && self.is_bad(&at!["traffic", i, key])));
+                let count = group.count.is_some() || !self.is_bad(&at!["traffic", i, "count"]);
                 let bottleneck = route::bottleneck(&network.links, &path.route, access?)?;
-                if !count || !repeat {
+                if !count {
                     return None;
                 }
                 let traffic = Traffic {
                     name: names.get(i)?.to_owned(),
-                    app: app?,
+                    protocol: protocol?,
                     count: group.count.unwrap_or(1),
                     from: path.ends[0],
                     to: path.ends[1],
@@ -80,13 +86,9 @@ impl Check<'_> {
                     start: Span::ZERO,
                     stagger: Span::ZERO,
                     jitter: Span::ZERO,
-                    repeat: group.repeat.unwrap_or(true),
                     service: service?,
-                    tcp: tcp?,
                     bottleneck: bottleneck.0,
                     bottleneck_framing: bottleneck.1,
-                    gateways: path.gateways(),
-                    gateway_tcp: gateway_tcp?,
                     mtu: path.mtu(),
                     route: path.route,
                 };
@@ -97,6 +99,32 @@ impl Check<'_> {
             })
             .collect();
         checked.into_iter().collect()
+    }
+
+    /// Returns the conversations of a group over TCP; `path` is absent if it is not known.
+    fn conversations(
+        &mut self,
+        i: usize,
+        group: &TrafficFile,
+        layers: &dyn Fn() -> Layers,
+        path: Option<&Path>,
+        nodes: &[NodeFile],
+    ) -> Option<Protocol> {
+        if group.app.is_none() && !self.is_bad(&at!["traffic", i, "app"]) {
+            let accepted =
+                "an application over TCP, like app = \"bulk\", or udp = { packet = \"200 B\", rate = \"80 kbit/s\" }";
+            self.refuse(&at!["traffic", i, "app"], "is missing", accepted);
+        }
+        let app = self.app(i, group);
+        let tcp = self.tcp(&layers(), path.map(Path::mtu));
+        let (tcp, path) = (tcp?, path?);
+        let gateway_tcp = self.split(layers, tcp, path, nodes);
+        if group.repeat.is_none() && self.is_bad(&at!["traffic", i, "repeat"]) {
+            return None;
+        }
+        let (repeat, gateways) = (group.repeat.unwrap_or(true), path.gateways());
+        let traffic = TcpTraffic { app: app?, repeat, tcp, gateways, gateway_tcp: gateway_tcp? };
+        Some(Protocol::Tcp(Box::new(traffic)))
     }
 
     /// Slots and groups stand side by side in results: "ftp-1" must mean one of them only.

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::file::ServiceFile;
-use crate::model::{AppKind, DataConnection, Draw, Framing, HostKeys, TcpKeys};
+use crate::model::{AppKind, DataConnection, Draw, Framing, HostKeys, SourceKind, TcpKeys};
 use crate::quantity::{LineRate, Quantity, RttSpan};
 
 /// A group of like conversations. Slot i (from 1) is called "name-i"; when a conversation ends,
@@ -16,9 +16,10 @@ pub(crate) struct TrafficFile {
     /// Letters, digits, - and _; unique among groups.
     #[schemars(required)]
     pub(crate) name: Option<String>,
-    /// What the conversations do.
-    #[schemars(required)]
+    /// What the conversations do, over TCP. A group has this or `udp`.
     pub(crate) app: Option<AppKind>,
+    /// A source of UDP datagrams, in place of conversations over TCP.
+    pub(crate) udp: Option<UdpFile>,
     /// How many run side by side; may be 0.
     #[schemars(range(max = 65_535), extend("default" = 1))]
     pub(crate) count: Option<u32>,
@@ -38,14 +39,15 @@ pub(crate) struct TrafficFile {
     /// Each slot starts later by a time drawn evenly from 0 to this.
     #[schemars(extend("default" = "0 s"))]
     pub(crate) jitter: Option<Quantity<RttSpan>>,
-    /// Whether a slot begins the next conversation when one ends.
+    /// app: whether a slot begins the next conversation when one ends.
     #[schemars(extend("default" = true))]
     pub(crate) repeat: Option<bool>,
     /// The link between an own host and its router, switch or gateway; needed unless `from` and `to` are hosts.
     pub(crate) access: Option<AccessFile>,
     /// What the machines of own hosts cost. Default: no limit.
     pub(crate) host: Option<HostKeys>,
-    /// Whether gateways on the path split the connections; if not they are routers to this group.
+    /// app: whether gateways on the path split the connections; if not they are routers to this group, as they always
+    /// are to UDP.
     #[schemars(extend("default" = true))]
     pub(crate) gateway: Option<bool>,
     /// The service that the group's channels ask of the network.
@@ -54,6 +56,27 @@ pub(crate) struct TrafficFile {
     pub(crate) tcp: Option<TcpKeys>,
     /// Options of the application.
     pub(crate) workload: Option<WorkloadFile>,
+}
+
+/// Datagrams of one size, from the originator to the responder, which only counts them.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct UdpFile {
+    /// When packets leave.
+    #[schemars(extend("default" = "constant"))]
+    pub(crate) source: Option<SourceKind>,
+    /// The size of an IP packet, of which 28 bytes are the headers of IPv4 and UDP.
+    #[schemars(required)]
+    pub(crate) packet: Option<Quantity<Bytes>>,
+    /// Bits of IP packets per second: the mean; of an on-off source the rate while it is on.
+    #[schemars(required)]
+    pub(crate) rate: Option<Quantity<Rate>>,
+    /// on-off: the mean length of a period on; required.
+    pub(crate) on: Option<Quantity<Span>>,
+    /// on-off: the mean length of a period off; required.
+    pub(crate) off: Option<Quantity<Span>>,
+    /// How long each slot sends, from its start. Default: to the end of the run.
+    pub(crate) duration: Option<Quantity<Span>>,
 }
 
 /// The link between an implicit host and its router, switch or gateway.

@@ -1,17 +1,21 @@
 //! Traffic groups.
 
+use cellway_spec::UdpSource;
 use cellway_units::{Bytes, Rate, Span};
 
 use crate::model::{Access, App, Framing, HostSpec, LinkIndex, NodeIndex, Service, TcpSpec};
+
+/// Octets of IPv4 and TCP headers without options. RFC 791 section 3.1, RFC 9293 section 3.1.
+pub(crate) const TCP_HEADERS: u64 = 40;
 
 /// A group of like conversations. Slot `i` (from 1) is called "name-i"; see [`Traffic::slot`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Traffic {
     /// Unique among groups.
     pub name: String,
-    /// What the conversations do.
-    pub app: App,
-    /// How many slots; each runs one conversation after the other.
+    /// What each slot sends, and over which protocol.
+    pub protocol: Protocol,
+    /// How many slots.
     pub count: u32,
     /// Where the originators are.
     pub from: Attachment,
@@ -27,12 +31,8 @@ pub struct Traffic {
     pub stagger: Span,
     /// Each slot starts later than that by a time drawn evenly from [0, jitter).
     pub jitter: Span,
-    /// Whether a slot begins the next conversation when one ends; else it runs one only.
-    pub repeat: bool,
     /// The service that its channels ask of the network.
     pub service: Service,
-    /// Complete: the file's defaults with what the group overrides.
-    pub tcp: TcpSpec,
     /// The links from `from` to `to`, without access links; the way back is the same links in
     /// reverse. See [`Scenario::route`](crate::Scenario::route).
     pub route: Vec<LinkIndex>,
@@ -40,16 +40,62 @@ pub struct Traffic {
     pub bottleneck: Rate,
     /// The framing of that link.
     pub bottleneck_framing: Framing,
-    /// The gateways that its connections are split at, in the direction from `from` to `to`.
-    pub gateways: Option<[NodeIndex; 2]>,
-    /// TCP of the gateway ends: near the originator, near the responder. As `tcp` where nothing differs.
-    pub gateway_tcp: [TcpSpec; 2],
-    /// The largest IP packet that crosses every link its TCP segments take: access links included, links between
-    /// `gateways` left out.
+    /// The largest IP packet that crosses every link its packets take: access links included, links between the
+    /// gateways that split its connections left out.
     pub mtu: Bytes,
 }
 
+/// What each slot of a group sends, and over which protocol.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Protocol {
+    /// Conversations of an application, one after the other, over TCP.
+    Tcp(Box<TcpTraffic>),
+    /// Datagrams of a source, from the originator to the responder. Gateways forward them as routers do.
+    Udp(UdpSource),
+}
+
+/// Conversations of an application over TCP.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TcpTraffic {
+    /// What the conversations do.
+    pub app: App,
+    /// Whether a slot begins the next conversation when one ends; else it runs one only.
+    pub repeat: bool,
+    /// TCP of the hosts. Complete: the file's defaults with what the group overrides.
+    pub tcp: TcpSpec,
+    /// The gateways that its connections are split at, in the direction from the originator to the responder.
+    pub gateways: Option<[NodeIndex; 2]>,
+    /// TCP of the gateway ends: near the originator, near the responder. As `tcp` where nothing differs.
+    pub gateway_tcp: [TcpSpec; 2],
+}
+
 impl Traffic {
+    /// Returns the conversations over TCP, if the group has these.
+    pub fn tcp(&self) -> Option<&TcpTraffic> {
+        match &self.protocol {
+            Protocol::Tcp(tcp) => Some(tcp),
+            Protocol::Udp(_) => None,
+        }
+    }
+    /// Returns the application, if the group has one.
+    pub fn app(&self) -> Option<&App> {
+        self.tcp().map(|tcp| &tcp.app)
+    }
+    /// Returns the gateways that its connections are split at, in the direction from `from` to `to`.
+    pub fn gateways(&self) -> Option<[NodeIndex; 2]> {
+        self.tcp().and_then(|tcp| tcp.gateways)
+    }
+    /// Returns the largest IP packet that its hosts send.
+    pub fn largest_packet(&self) -> Bytes {
+        match &self.protocol {
+            Protocol::Tcp(tcp) => Bytes(tcp.tcp.mss.0 + TCP_HEADERS),
+            Protocol::Udp(source) => source.packet,
+        }
+    }
+    /// Returns whether most data goes from the responder to the originator.
+    pub fn responder_sends(&self) -> bool {
+        matches!(self.app(), Some(App::FtpGet { .. } | App::Www { .. }))
+    }
     /// The name of slot `i`, counted from 1: "ftp-3".
     pub fn slot(&self, i: u32) -> String {
         format!("{}-{i}", self.name)

@@ -2,21 +2,28 @@
 
 use std::fmt::Write;
 
-use crate::model::{AbrSpec, App, HostSpec, Scenario, Service, Spike, Tables, TcpKeys, Traffic};
 use cellway_settings::section::InFile;
 
+use crate::model::{
+    AbrSpec, App, Arrivals, HostSpec, Protocol, Scenario, Service, Spike, Tables, TcpKeys, Traffic, UdpSource,
+};
 use crate::tree::quoted;
 use crate::write::{list, word};
 
 impl Scenario {
     pub(super) fn write_traffic(&self, out: &mut String, traffic: &Traffic) -> std::fmt::Result {
-        writeln!(out, "\n[[traffic]]\nname = {}\napp = \"{}\"", quoted(&traffic.name), traffic.app.kind().name())?;
+        writeln!(out, "\n[[traffic]]\nname = {}", quoted(&traffic.name))?;
+        if let Some(tcp) = traffic.tcp() {
+            writeln!(out, "app = \"{}\"", tcp.app.kind().name())?;
+        }
         let [from, to] = [traffic.from, traffic.to].map(|end| quoted(&self.nodes[end.node().0].name));
         writeln!(out, "count = {}\nfrom = {from}\nto = {to}", traffic.count)?;
         writeln!(out, "start = \"{}\"\nstagger = \"{}\"", traffic.start, traffic.stagger)?;
-        writeln!(out, "jitter = \"{}\"\nrepeat = {}", traffic.jitter, traffic.repeat)?;
-        // Whether a gateway was refused or none is there makes no difference.
-        writeln!(out, "gateway = {}", traffic.gateways.is_some())?;
+        writeln!(out, "jitter = \"{}\"", traffic.jitter)?;
+        if let Some(tcp) = traffic.tcp() {
+            // Whether a gateway was refused or none is there makes no difference.
+            writeln!(out, "repeat = {}\ngateway = {}", tcp.repeat, tcp.gateways.is_some())?;
+        }
         if let Some(access) = &traffic.access {
             writeln!(
                 out,
@@ -34,8 +41,13 @@ impl Scenario {
         if traffic.service != (Service::Ubr { pcr: None }) {
             writeln!(out, "service = {{ {} }}", self.service(&traffic.service))?;
         }
-        write_app(out, &traffic.app)?;
-        writeln!(out, "[traffic.tcp]\n{}", TcpKeys::from(traffic.tcp).lines().join("\n"))
+        match &traffic.protocol {
+            Protocol::Tcp(tcp) => {
+                write_app(out, &tcp.app)?;
+                writeln!(out, "[traffic.tcp]\n{}", TcpKeys::from(tcp.tcp).lines().join("\n"))
+            }
+            Protocol::Udp(source) => write_udp(out, source),
+        }
     }
 
     fn service(&self, service: &Service) -> String {
@@ -64,6 +76,18 @@ impl Scenario {
         keys.extend(abr.between.map(|ends| format!("between = {}", list(ends.map(|node| &self.nodes[node.0].name)))));
         keys.join(", ")
     }
+}
+
+fn write_udp(out: &mut String, source: &UdpSource) -> std::fmt::Result {
+    let kind = source.arrivals.kind().name();
+    writeln!(out, "[traffic.udp]\nsource = \"{kind}\"\npacket = \"{}\"\nrate = \"{}\"", source.packet, source.rate)?;
+    if let Some(duration) = source.duration {
+        writeln!(out, "duration = \"{duration}\"")?;
+    }
+    if let Arrivals::OnOff { on, off } = source.arrivals {
+        writeln!(out, "on = \"{on}\"\noff = \"{off}\"")?;
+    }
+    Ok(())
 }
 
 fn write_app(out: &mut String, app: &App) -> std::fmt::Result {

@@ -18,7 +18,7 @@ impl Run<'_> {
         conversation: u32,
         act: impl FnOnce(&mut Conversation, &mut Vec<Action>),
     ) {
-        let slot = &mut self.slots[index];
+        let slot = self.slots[index].tcp();
         if slot.current() == conversation
             && let Some(app) = &mut slot.conversation
         {
@@ -41,7 +41,7 @@ impl Run<'_> {
                     None => self.tell_gateway(now, slot, serial, place, event),
                 },
                 Todo::Written { slot, serial, side } => {
-                    let Some(connection) = self.slots[slot].connection(serial) else { continue };
+                    let Some(connection) = self.slots[slot].tcp().connection(serial) else { continue };
                     let (conversation, conn) = (connection.conversation, connection.conn);
                     self.app(slot, conversation, |app, out| app.written(now, conn, side, out));
                 }
@@ -50,12 +50,12 @@ impl Run<'_> {
             }
         }
         while let Some(index) = self.touched.pop() {
-            self.slots[index].connections.retain(|c| !c.is_over());
+            self.slots[index].tcp().connections.retain(|c| !c.is_over());
         }
     }
 
     fn tell_application(&mut self, now: Time, index: usize, serial: u32, side: Side, event: Event) {
-        let Some(connection) = self.slots[index].connection(serial) else { return };
+        let Some(connection) = self.slots[index].tcp().connection(serial) else { return };
         let (conversation, conn) = (connection.conversation, connection.conn);
         match event {
             Event::Connected => self.app(index, conversation, |app, out| app.connected(now, conn, side, out)),
@@ -101,7 +101,7 @@ impl Run<'_> {
             Action::Delay { span } => self.bed.meter.delay(now, index, span),
             Action::Item { bytes, span } => self.bed.meter.item(now, index, bytes, span),
             Action::Ended => {
-                let slot = &mut self.slots[index];
+                let slot = self.slots[index].tcp();
                 let failed = slot.conversation.as_ref().map(|c| c.outcome()) == Some(Outcome::Failed);
                 self.bed.meter.conversation(index, failed);
                 if failed {
@@ -110,8 +110,8 @@ impl Run<'_> {
                     slot.connections = left;
                     over.iter().filter_map(|c| c.relay.as_deref()).for_each(|relay| self.abandon(now, relay));
                 }
-                let slot = &self.slots[index];
-                if slot.plan.repeat {
+                let slot = self.slots[index].tcp();
+                if slot.tcp.repeat {
                     self.begin(now, index);
                 }
             }
@@ -119,12 +119,12 @@ impl Run<'_> {
     }
 
     fn open(&mut self, now: Time, index: usize, conversation: u32, conn: ConnId, from: Side) {
-        let slot = &mut self.slots[index];
+        let slot = self.slots[index].tcp();
         let (serial, iss) = (slot.opened, slot.initial_sequences(&self.streams));
         slot.opened += 1;
         let config = |side| {
             let immediate_read = !slot.conversation.as_ref().is_some_and(|app| app.reads_itself(conn, side));
-            let shared = &slot.plan.tcp;
+            let shared = &slot.tcp.config;
             if shared.immediate_read == immediate_read {
                 shared.clone()
             } else {
@@ -132,7 +132,7 @@ impl Run<'_> {
             }
         };
         let mut connection = Connection::new(serial, conversation, conn, from, SIDES.map(config), iss);
-        if let Some(split) = slot.plan.split.clone() {
+        if let Some(split) = slot.tcp.split.clone() {
             let flow = self.pairs[split.pair].flow(index as u32, serial);
             connection.split([split.pair, split.near], flow, from, split.tcp, slot.initial_sequences(&self.streams));
         }
@@ -148,7 +148,7 @@ impl Run<'_> {
         side: Side,
         act: impl FnOnce(&mut End, &mut Output),
     ) {
-        let connection = self.slots[index].connections.iter().find(|c| (c.conversation, c.conn) == of);
+        let connection = self.slots[index].tcp().connections.iter().find(|c| (c.conversation, c.conn) == of);
         if let Some(serial) = connection.map(|c| c.serial) {
             self.end(now, index, serial, side.into(), act);
         }

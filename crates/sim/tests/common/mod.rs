@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use cellway_apps::Workload;
+use cellway_apps::GroupWorkload;
 use cellway_record::RunRecord;
 use cellway_scenario::{Override, Plan, Scenario};
 use cellway_sim::{Capture, Control};
@@ -58,7 +58,7 @@ pub(crate) fn scenario(text: &str, set: &[(&str, &str)]) -> Scenario {
     Plan::parse_with(text, "t.toml", &set, None).unwrap_or_else(|e| panic!("{e}")).base().clone()
 }
 
-pub(crate) fn workloads(scenario: &Scenario) -> Vec<Workload> {
+pub(crate) fn workloads(scenario: &Scenario) -> Vec<GroupWorkload> {
     scenario.traffic.iter().map(|t| cellway_sim::workload(t, None).unwrap()).collect()
 }
 
@@ -66,7 +66,7 @@ pub(crate) fn run(scenario: &Scenario, seed: u64) -> RunRecord {
     run_with(scenario, &workloads(scenario), seed)
 }
 
-pub(crate) fn run_with(scenario: &Scenario, workloads: &[Workload], seed: u64) -> RunRecord {
+pub(crate) fn run_with(scenario: &Scenario, workloads: &[GroupWorkload], seed: u64) -> RunRecord {
     cellway_sim::run(scenario, workloads, seed, Control { stop: &|| false, capture: None }).unwrap()
 }
 

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use cellway_net::{Fabric, Framing};
-use cellway_record::metric::{Metric, group, network, port as ports, slot as slots};
+use cellway_record::metric::{Metric, datagram, group, network, port as ports, slot as slots};
 use cellway_record::stats::{Moments, Sample};
 use cellway_record::{Quantity, Rows};
 use cellway_units::{Span, Time};
 
+use super::datagrams::{Delays, Fates};
 use super::{Changes, GroupMeter, Meter, PortMeter, QueueWatch, SlotMeter, SlotTotals, mean_queue, ratio};
 
 /// The rows of a summary as they are made.
@@ -20,16 +21,17 @@ struct Summary {
 }
 
 impl Meter {
-    /// The rows of the whole run, at its end; and those over time.
-    pub fn finish<B: Clone>(self, now: Time, fabric: &Fabric<B>) -> (Rows, Rows) {
+    /// The rows of the whole run, at its end; and those over time. `inside` is how many packets of each slot are inside
+    /// the network.
+    pub(crate) fn finish<B: Clone>(self, now: Time, fabric: &Fabric<B>, inside: &[u64]) -> (Rows, Rows) {
         let rows = Rows::new(self.series.source());
         let mut summary = Summary { rows, now, span: now.since(self.warmup), rtt: self.rtt };
         self.ports.iter().for_each(|port| summary.port(port, fabric));
-        self.slots.iter().for_each(|slot| summary.slot(slot));
+        self.slots.iter().zip(inside).for_each(|(slot, inside)| summary.slot(slot, *inside));
         for group in &self.groups {
             let members = &self.slots[group.slots.clone()];
             if !members.is_empty() {
-                summary.group(group, members);
+                summary.group(group, members, &inside[group.slots.clone()]);
             }
         }
         summary.network(&self, fabric);
@@ -110,11 +112,31 @@ impl Summary {
         }
     }
 
-    fn slot(&mut self, slot: &SlotMeter) {
+    fn slot(&mut self, slot: &SlotMeter, inside: u64) {
         let s = &slot.subject;
         self.put(s, &slots::GOODPUT, slot.goodput(self.span));
         self.put(s, &slots::THROUGHPUT, slot.throughput_since_warmup(self.span));
         self.put(s, &slots::LINE_SHARE, slot.line_share(self.span));
+        match &slot.datagrams {
+            Some(datagrams) => self.datagrams(s, datagrams.fates(inside), datagrams.delays(), datagrams.jitters()),
+            None => self.conversations(s, slot),
+        }
+        if let Some(acr) = slot.acr.mean() {
+            self.put(s, &slots::ACR_MEAN, acr);
+            self.put(s, &slots::ACR_MIN, slot.acr_min);
+        }
+        if slot.datagrams.is_none()
+            && let (Some(window), Some(full)) = (slot.window.mean(self.now), slot.full.mean(self.now))
+        {
+            self.put(s, &slots::WINDOW_MEAN, window);
+            self.put(s, &slots::WINDOW_AT_MAX, full);
+        }
+        if slot.interactive {
+            self.delays(s, slot.delays.clone());
+        }
+    }
+
+    fn conversations(&mut self, s: &Arc<str>, slot: &SlotMeter) {
         self.put(s, &slots::RETRANSMISSIONS, slot.since_warmup(|t| t.tcp.retransmissions));
         self.put(s, &slots::TIMEOUTS, slot.since_warmup(|t| t.tcp.timeouts));
         self.put(s, &slots::FAST_RETRANSMITS, slot.since_warmup(|t| t.tcp.fast_retransmits));
@@ -123,17 +145,47 @@ impl Summary {
         self.put(s, &slots::FAILURES, slot.since_warmup(|t| t.failures));
         self.put(s, &slots::ITEMS, slot.since_warmup(|t| t.items));
         self.items(s, slot);
-        if let Some(acr) = slot.acr.mean() {
-            self.put(s, &slots::ACR_MEAN, acr);
-            self.put(s, &slots::ACR_MIN, slot.acr_min);
+    }
+
+    /// The datagrams of a slot or group; `jitters` are the mean and the greatest estimate (s).
+    fn datagrams(&mut self, s: &Arc<str>, fates: Fates, delays: &Delays, jitters: Option<[f64; 2]>) {
+        self.put(s, &datagram::PACKETS_SENT, fates.sent as f64);
+        self.put(s, &datagram::PACKETS_RECEIVED, fates.received as f64);
+        self.put(s, &datagram::PACKETS_LOST, fates.lost as f64);
+        if let Some(ratio) = fates.loss_ratio() {
+            self.put(s, &datagram::LOSS_RATIO, ratio);
         }
-        if let (Some(window), Some(full)) = (slot.window.mean(self.now), slot.full.mean(self.now)) {
-            self.put(s, &slots::WINDOW_MEAN, window);
-            self.put(s, &slots::WINDOW_AT_MAX, full);
+        if fates.reordered > 0 {
+            self.put(s, &datagram::PACKETS_REORDERED, fates.reordered as f64);
         }
-        if slot.interactive {
-            self.delays(s, slot.delays.clone());
+        for (metric, value) in delays.rows() {
+            self.put(s, metric, value);
         }
+        if let Some([mean, max]) = jitters {
+            self.put(s, &datagram::JITTER_MEAN, mean);
+            self.put(s, &datagram::JITTER_MAX, max);
+        }
+    }
+
+    /// The datagrams of all slots of a group, if they send any.
+    fn datagrams_of(&mut self, s: &Arc<str>, members: &[SlotMeter], inside: &[u64]) -> bool {
+        let (mut fates, mut delays) = (Fates::default(), Delays::default());
+        let (mut means, mut most) = (Moments::new(), 0.0f64);
+        let slots = members.iter().zip(inside).filter_map(|(slot, inside)| Some((slot.datagrams.as_ref()?, *inside)));
+        let mut any = false;
+        for (datagrams, inside) in slots {
+            any = true;
+            fates = fates.plus(datagrams.fates(inside));
+            delays.merge(datagrams.delays());
+            if let Some([mean, max]) = datagrams.jitters() {
+                means.push(mean);
+                most = most.max(max);
+            }
+        }
+        if any {
+            self.datagrams(s, fates, &delays, means.mean().map(|mean| [mean, most]));
+        }
+        any
     }
 
     /// How long the items took that were asked for and delivered after the warm-up.
@@ -148,15 +200,17 @@ impl Summary {
         self.put(s, &slots::ITEM_RATE_MEAN, rate);
     }
 
-    fn group(&mut self, group: &GroupMeter, members: &[SlotMeter]) {
+    fn group(&mut self, group: &GroupMeter, members: &[SlotMeter], inside: &[u64]) {
         let (s, now, span) = (&group.subject, self.now, self.span);
         let mean = |value: &dyn Fn(&SlotMeter) -> f64| members.iter().map(value).sum::<f64>() / members.len() as f64;
         self.put(s, &group::THROUGHPUT_MEAN, mean(&|m| m.throughput_since_warmup(span)));
         self.put(s, &group::LINE_SHARE_MEAN, mean(&|m| m.line_share(span)));
         self.put(s, &group::GOODPUT_TOTAL, members.iter().map(|m| m.goodput(span)).sum());
-        self.put(s, &group::COLLAPSES_MEAN, mean(&|m| m.since_warmup(|t| t.tcp.collapses)));
-        self.put(s, &group::TIMEOUTS_MEAN, mean(&|m| m.since_warmup(|t| t.tcp.timeouts)));
-        self.put(s, &group::WINDOW_AT_MAX_MEAN, mean(&|m| m.full.mean(now).unwrap_or(0.0)));
+        if !self.datagrams_of(s, members, inside) {
+            self.put(s, &group::COLLAPSES_MEAN, mean(&|m| m.since_warmup(|t| t.tcp.collapses)));
+            self.put(s, &group::TIMEOUTS_MEAN, mean(&|m| m.since_warmup(|t| t.tcp.timeouts)));
+            self.put(s, &group::WINDOW_AT_MAX_MEAN, mean(&|m| m.full.mean(now).unwrap_or(0.0)));
+        }
         if let Some(jain) = group.jain.mean() {
             self.put(s, &group::JAIN, jain);
             self.put(s, &group::JAIN_MIN, group.jain_min);

@@ -1,7 +1,8 @@
 //! The spacer of a scenario.
 
 use cellway_scenario::{
-    App, Attachment, Encapsulation, Framing as Line, HostSpec, LinkIndex, Scenario, Service, Traffic, Variant,
+    App, Attachment, Encapsulation, Framing as Line, HostSpec, LinkIndex, Scenario, Service, TcpSpec, TcpTraffic,
+    Traffic, Variant,
 };
 use cellway_units::{Bytes, CELL_BITS, Rate, Span};
 
@@ -20,10 +21,11 @@ pub fn spacer_of(scenario: &Scenario) -> Result<SpacerInput, Error> {
     let ([traffic], [shaper]) = (&scenario.traffic[..], &scenario.shapers[..]) else {
         return refuse("the theorems are about one connection and one spacer", "one [[traffic]] and one [[shaper]]");
     };
-    if traffic.count != 1 || !matches!(traffic.app, App::Bulk { size: None, write: None, .. }) {
+    let greedy = |tcp: &&TcpTraffic| matches!(tcp.app, App::Bulk { size: None, write: None, .. });
+    let Some(conversations) = traffic.tcp().filter(|tcp| traffic.count == 1 && greedy(tcp)) else {
         return refuse("the theorems are about one connection that always has data", "count = 1, app = \"bulk\"");
-    }
-    let plain = scenario.changes.is_empty() && scenario.policers.is_empty() && traffic.gateways.is_none();
+    };
+    let plain = scenario.changes.is_empty() && scenario.policers.is_empty() && conversations.gateways.is_none();
     if !plain || shaper.sustained.is_some() || traffic.service != (Service::Ubr { pcr: None }) {
         return refuse("something else than the spacer acts on the cells", "UBR, a peak rate, and no change of it");
     }
@@ -39,16 +41,17 @@ pub fn spacer_of(scenario: &Scenario) -> Result<SpacerInput, Error> {
     else {
         return refuse("the spacer acts on acknowledgements", "a spacer on the way of the data");
     };
-    if traffic.tcp.variant == Variant::Cubic || traffic.tcp.pacing || traffic.tcp.pacing_rate.is_some() {
+    let tcp = &conversations.tcp;
+    if tcp.variant == Variant::Cubic || tcp.pacing || tcp.pacing_rate.is_some() {
         return refuse("the window does not grow as the theorems have it", "another variant than cubic, and no pacing");
     }
-    Ok(input(scenario, traffic, shaper.rate, traffic.route.split_at(place)))
+    Ok(input(scenario, (traffic, tcp), shaper.rate, traffic.route.split_at(place)))
 }
 
 /// Returns them for a spacer at `rate` with the links `before` and `after` it.
 fn input(
     scenario: &Scenario,
-    traffic: &Traffic,
+    (traffic, tcp): (&Traffic, &TcpSpec),
     rate: Rate,
     (before, after): (&[LinkIndex], &[LinkIndex]),
 ) -> SpacerInput {
@@ -60,7 +63,6 @@ fn input(
         Encapsulation::None => Framing::BareCells,
     };
     let cells = |packet: u64| framing.cells(Bytes(packet)).expect("each of these makes cells");
-    let tcp = &traffic.tcp;
     let headers = HEADERS + if tcp.timestamps { TIMESTAMPS } else { 0 };
     let whole = (tcp.mss.0 + HEADERS).min(traffic.mtu.0);
     let mss = whole.saturating_sub(headers).max(1);

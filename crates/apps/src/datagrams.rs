@@ -1,0 +1,240 @@
+//! A source of datagrams, as a state machine without I/O: the instants at which its packets leave.
+
+use cellway_spec::{Arrivals, UDP_MARK_OCTETS, UdpSource};
+use cellway_units::{Span, Time};
+
+use crate::random::{Stream, Streams};
+
+/// The source of one slot. Its instants are a pure function of seed and slot: nothing that happens to its packets moves
+/// them.
+#[derive(Clone, Debug)]
+pub struct DatagramSource {
+    gaps: Gaps,
+    /// The rate and the size of a packet, of which the distances follow.
+    spec: UdpSource,
+    /// When the next packet leaves; `None` once the duration is over.
+    next: Option<Time>,
+    /// Packets leave before this instant.
+    end: Time,
+    sequence: u64,
+}
+
+/// The first octets of the payload of a datagram: its sequence number and the time at which it was sent, in
+/// picoseconds since the start of the run, each in 64 bits in network byte order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DatagramMark {
+    /// The sequence number, from 0.
+    pub sequence: u64,
+    /// When it was sent.
+    pub sent: Time,
+}
+
+impl DatagramMark {
+    /// Octets of a mark.
+    pub const LEN: usize = UDP_MARK_OCTETS as usize;
+
+    /// Returns the octets.
+    pub fn octets(self) -> [u8; DatagramMark::LEN] {
+        ((u128::from(self.sequence) << 64) | u128::from(self.sent.as_ps())).to_be_bytes()
+    }
+
+    /// Reads the mark of a payload; `None` if that is too short.
+    pub fn read(payload: &[u8]) -> Option<DatagramMark> {
+        let both = u128::from_be_bytes(*payload.first_chunk()?);
+        Some(DatagramMark { sequence: (both >> 64) as u64, sent: Time::from_ps(both as u64) })
+    }
+}
+
+/// The distances between packets.
+#[derive(Clone, Debug)]
+enum Gaps {
+    Constant(Spacing),
+    Poisson(Stream),
+    OnOff(Box<OnOff>),
+}
+
+/// Equal distances whose long-run rate is exact.
+#[derive(Clone, Copy, Debug, Default)]
+struct Spacing {
+    /// The rest of the last division, in bits × ps / s.
+    carry: u64,
+}
+
+/// Periods on and off.
+#[derive(Clone, Debug)]
+struct OnOff {
+    spacing: Spacing,
+    /// The mean lengths.
+    means: [Span; 2],
+    /// The streams of the lengths on and off.
+    lengths: [Stream; 2],
+    /// The rest of the period on.
+    left: Span,
+}
+
+impl DatagramSource {
+    /// A source that starts at `start`: with a packet, or for Poisson arrivals with a distance to the first. An on-off
+    /// source starts a period on. `slot` ("voice-3") names the random streams.
+    pub fn new(spec: UdpSource, streams: &Streams, slot: &str, start: Time) -> DatagramSource {
+        let stream = |what: &str| streams.stream(&format!("{slot}/{what}"));
+        let gaps = match spec.arrivals {
+            Arrivals::Constant => Gaps::Constant(Spacing::default()),
+            Arrivals::Poisson => Gaps::Poisson(stream("arrivals")),
+            Arrivals::OnOff { on, off } => {
+                let mut lengths = [stream("on"), stream("off")];
+                let left = exponential(&mut lengths[0], on.as_secs_f64());
+                Gaps::OnOff(Box::new(OnOff { spacing: Spacing::default(), means: [on, off], lengths, left }))
+            }
+        };
+        let end = spec.duration.map_or(Time::MAX, |duration| start + duration);
+        let mut source = DatagramSource { gaps, spec, next: Some(start), end, sequence: 0 };
+        if let Arrivals::Poisson = spec.arrivals {
+            source.advance(start);
+        }
+        source
+    }
+
+    /// Returns when the next packet leaves; `None` if none does any more.
+    pub fn next(&self) -> Option<Time> {
+        self.next
+    }
+
+    /// Takes the packet that is due and returns its sequence number, from 0.
+    pub fn send(&mut self) -> u64 {
+        let sequence = self.sequence;
+        self.sequence += 1;
+        if let Some(last) = self.next {
+            self.advance(last);
+        }
+        sequence
+    }
+
+    /// The time of the packet after one at `last`.
+    fn advance(&mut self, last: Time) {
+        let bits = self.spec.packet.bits();
+        let gap = match &mut self.gaps {
+            Gaps::Constant(spacing) => spacing.next(self.spec),
+            Gaps::Poisson(arrivals) => exponential(arrivals, bits.0 as f64 / self.spec.rate.as_bps() as f64),
+            Gaps::OnOff(periods) => periods.next(self.spec),
+        };
+        self.next = Some(last + gap).filter(|&next| next < self.end);
+    }
+}
+
+impl Spacing {
+    fn next(&mut self, spec: UdpSource) -> Span {
+        let (gap, carry) = spec.rate.time_for(spec.packet.bits(), self.carry);
+        self.carry = carry;
+        gap
+    }
+}
+
+impl OnOff {
+    /// The time until so much time on has passed as lies between two packets.
+    fn next(&mut self, spec: UdpSource) -> Span {
+        let mut needed = self.spacing.next(spec);
+        let mut gap = Span::ZERO;
+        while needed > self.left {
+            gap += self.left + exponential(&mut self.lengths[1], self.means[1].as_secs_f64());
+            needed = needed - self.left;
+            self.left = exponential(&mut self.lengths[0], self.means[0].as_secs_f64());
+        }
+        self.left = self.left - needed;
+        gap + needed
+    }
+}
+
+/// Draws from the exponential distribution with this mean (s), by inversion.
+fn exponential(stream: &mut Stream, mean: f64) -> Span {
+    Span::from_secs_f64(-libm::log1p(-stream.uniform()) * mean)
+}
+
+#[cfg(test)]
+mod tests {
+    use cellway_units::{Bytes, Rate};
+
+    use super::*;
+
+    fn spec(arrivals: Arrivals) -> UdpSource {
+        UdpSource { arrivals, packet: Bytes(200), rate: Rate::from_bps(80_000), duration: None }
+    }
+
+    fn times(spec: UdpSource, seed: u64, count: usize) -> Vec<Time> {
+        let mut source = DatagramSource::new(spec, &Streams::new(seed), "voice-1", Time::from_ps(7));
+        let packet = |number: usize| {
+            let at = source.next()?;
+            assert_eq!(source.send(), number as u64);
+            Some(at)
+        };
+        (0..count).map_while(packet).collect()
+    }
+
+    #[test]
+    fn constant_spacing_keeps_its_rate_to_the_picosecond() {
+        let times = times(UdpSource { rate: Rate::from_bps(3_000_000), ..spec(Arrivals::Constant) }, 1, 30_001);
+        // 1600 bits at 3 Mbit/s are 533 333 333 1/3 ps.
+        let after = |n: usize| times[n].since(times[0]).as_ps();
+        assert_eq!([after(1), after(2), after(3)], [533_333_333, 1_066_666_666, 1_600_000_000]);
+        assert_eq!((times[0], after(30_000)), (Time::from_ps(7), 16 * Span::from_secs(1).as_ps()));
+    }
+
+    #[test]
+    fn a_duration_ends_it() {
+        let duration = Some(Span::from_ms(100));
+        // At 0, 20, 40, 60 and 80 ms; 100 ms is over.
+        assert_eq!(times(UdpSource { duration, ..spec(Arrivals::Constant) }, 1, 100).len(), 5);
+    }
+
+    /// The distances of a Poisson process have the mean of their rate and a coefficient of variation of 1.
+    #[test]
+    fn poisson_distances_are_exponential() {
+        let n = 200_000;
+        let times = times(spec(Arrivals::Poisson), 3, n + 1);
+        let gaps: Vec<f64> = times.windows(2).map(|pair| pair[1].since(pair[0]).as_secs_f64()).collect();
+        let mean = gaps.iter().sum::<f64>() / n as f64;
+        let variance = gaps.iter().map(|gap| (gap - mean) * (gap - mean)).sum::<f64>() / n as f64;
+        // The standard error of the mean is mean / sqrt(n), that of the variance sqrt(8 / n) of it: 4 of each.
+        let root = (n as f64).sqrt();
+        assert!((mean / 0.02 - 1.0).abs() < 4.0 / root, "{mean}");
+        assert!((variance / (0.02 * 0.02) - 1.0).abs() < 4.0 * 8f64.sqrt() / root, "{variance}");
+        // Memoryless: a share 1 - 1/e of the distances is below the mean.
+        let below = gaps.iter().filter(|&&gap| gap < 0.02).count() as f64 / n as f64;
+        assert!((below - (1.0 - (-1f64).exp())).abs() < 4.0 * 0.4823 / root, "{below}");
+    }
+
+    /// While on, packets are as far apart as at a constant rate, but for pauses; over all time the mean rate holds.
+    #[test]
+    fn an_on_off_source_pauses_and_keeps_its_mean_rate() {
+        let [on, off] = [Span::from_ms(1000), Span::from_ms(1350)];
+        let spec = spec(Arrivals::OnOff { on, off });
+        let n = 200_000;
+        let times = times(spec, 5, n + 1);
+        let gaps = || times.windows(2).map(|pair| pair[1].since(pair[0]));
+        assert!(gaps().all(|gap| gap >= Span::from_ms(20)));
+        let plain = gaps().filter(|&gap| gap == Span::from_ms(20)).count();
+        // A period on ends between two packets with the chance 1 - exp(-20 / 1000) = 1.98 %.
+        assert!((0.977..0.983).contains(&(plain as f64 / n as f64)), "{plain}");
+        let rate = n as f64 * spec.packet.bits().0 as f64 / times[n].since(times[0]).as_secs_f64();
+        // 4000 s on have about 4000 cycles. The share of the time on, p, has the relative standard error (1 - p) times
+        // sqrt(2 / 4000): that of the ratio of two means of exponential lengths.
+        let bound = 4.0 * (1.35 / 2.35) * (2.0f64 / 4000.0).sqrt();
+        assert!((rate / spec.mean_rate() - 1.0).abs() < bound, "{rate} {}", spec.mean_rate());
+    }
+
+    #[test]
+    fn a_mark_is_read_as_it_is_written() {
+        let mark = DatagramMark { sequence: 0x0102, sent: Time::from_ps(0x0304_0506) };
+        let octets = mark.octets();
+        assert_eq!(octets, [0, 0, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 3, 4, 5, 6]);
+        assert_eq!(DatagramMark::read(&[&octets[..], &[9; 5]].concat()), Some(mark));
+        assert_eq!(DatagramMark::read(&octets[..15]), None);
+    }
+
+    #[test]
+    fn slots_and_seeds_differ_and_repeat() {
+        let [a, b, c] = [1, 1, 2].map(|seed| times(spec(Arrivals::Poisson), seed, 10));
+        assert!(a == b && a != c);
+        let source = |slot| DatagramSource::new(spec(Arrivals::Poisson), &Streams::new(1), slot, Time::ZERO).next();
+        assert_ne!(source("voice-1"), source("voice-2"));
+    }
+}

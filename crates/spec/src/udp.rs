@@ -1,0 +1,84 @@
+//! The parameters of a source of UDP datagrams.
+
+use cellway_settings::choice;
+use cellway_units::{Bytes, Rate, Span};
+
+/// Octets of an IPv4 header without options (RFC 791 section 3.1) and of a UDP header (RFC 768).
+pub const UDP_HEADER_OCTETS: u64 = 28;
+
+/// Octets of payload in which an emulation carries the sequence number and the send time of a datagram.
+pub const UDP_MARK_OCTETS: u64 = 16;
+
+choice! {
+    /// When the packets of a source leave.
+    #[derive(Default)]
+    pub enum SourceKind {
+        /// At equal distances.
+        #[default]
+        Constant = "constant",
+        /// As a Poisson process.
+        Poisson = "poisson",
+        /// At equal distances in periods of exponential length, with pauses of exponential length between them.
+        OnOff = "on-off",
+    }
+}
+
+/// When the packets of a source leave, with the lengths of periods.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrivals {
+    /// At equal distances.
+    Constant,
+    /// As a Poisson process: the distances are exponential and independent.
+    Poisson,
+    /// At equal distances while the source is on. Periods on and off alternate; their lengths are exponential and
+    /// independent. The distance to the next packet is counted in time on.
+    OnOff {
+        /// The mean length of a period on. Never zero.
+        on: Span,
+        /// The mean length of a period off.
+        off: Span,
+    },
+}
+
+/// A source of UDP datagrams of one size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UdpSource {
+    /// When packets leave.
+    pub arrivals: Arrivals,
+    /// An IP packet, with its headers: at least [`UDP_HEADER_OCTETS`] and [`UDP_MARK_OCTETS`].
+    pub packet: Bytes,
+    /// Bits of IP packets per second: the mean rate; of an on-off source the rate while it is on. Never zero.
+    pub rate: Rate,
+    /// How long it sends from its start; without end if absent.
+    pub duration: Option<Span>,
+}
+
+impl Arrivals {
+    /// Returns the choice in a file.
+    pub const fn kind(self) -> SourceKind {
+        match self {
+            Arrivals::Constant => SourceKind::Constant,
+            Arrivals::Poisson => SourceKind::Poisson,
+            Arrivals::OnOff { .. } => SourceKind::OnOff,
+        }
+    }
+}
+
+impl UdpSource {
+    /// Returns the payload of a datagram.
+    pub const fn payload(&self) -> Bytes {
+        Bytes(self.packet.0.saturating_sub(UDP_HEADER_OCTETS))
+    }
+
+    /// Returns the mean rate over all time, in bit/s of IP packets.
+    pub fn mean_rate(&self) -> f64 {
+        let rate = self.rate.as_bps() as f64;
+        match self.arrivals {
+            Arrivals::Constant | Arrivals::Poisson => rate,
+            Arrivals::OnOff { on, off } => {
+                let [on, off] = [on, off].map(Span::as_secs_f64);
+                rate * on / (on + off)
+            }
+        }
+    }
+}

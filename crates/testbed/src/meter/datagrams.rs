@@ -1,0 +1,214 @@
+//! What becomes of the datagrams of a slot: delay, jitter and loss.
+
+use cellway_record::metric::{Metric, datagram, slot};
+use cellway_record::stats::{InterarrivalJitter, Moments, Sketch};
+use cellway_units::{Span, Time};
+
+/// The datagrams of a slot. Those that were sent during the warm-up are not counted.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Datagrams {
+    /// How many were sent in all, and how many of these during the warm-up.
+    sent: u64,
+    before: u64,
+    /// How many were sent early enough to have arrived by the end of the run.
+    settled: u64,
+    /// How many of those that are counted have arrived.
+    received: u64,
+    /// One more than the highest sequence number that has arrived.
+    expected: u64,
+    /// How many arrived after a later one. RFC 4737 section 3.3.
+    reordered: u64,
+    jitter: InterarrivalJitter,
+    /// The estimate of the jitter after each arrival (s).
+    jitters: Moments,
+    jitter_max: f64,
+    delays: Delays,
+}
+
+/// One-way delays.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Delays {
+    /// In seconds.
+    moments: Moments,
+    /// In picoseconds.
+    sketch: Sketch,
+}
+
+/// The datagrams of which the fate is known at the end of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Fates {
+    /// Sent, those under way at the end included.
+    pub(super) sent: u64,
+    pub(super) received: u64,
+    pub(super) lost: u64,
+    pub(super) reordered: u64,
+    /// Of those up to the last that arrived, of which all fates are known; of all if none is under way.
+    judged: Judged,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Judged {
+    sent: u64,
+    lost: u64,
+}
+
+impl Datagrams {
+    /// One is sent at `at`. `settled`: it arrives before the end of the run unless it is lost.
+    pub(super) fn sent(&mut self, at: Time, warmup: Time, settled: bool) {
+        self.sent += 1;
+        if at < warmup {
+            self.before = self.sent;
+        }
+        if settled {
+            self.settled = self.sent;
+        }
+    }
+
+    /// The datagram `sequence` that was sent at `sent` has arrived at `at`. Returns its delay.
+    pub(super) fn received(&mut self, at: Time, sequence: u64, sent: Time) -> Span {
+        let delay = at.since(sent);
+        let jitter = self.jitter.arrived(sent, at);
+        if sequence >= self.before {
+            self.received += 1;
+            self.reordered += u64::from(sequence < self.expected);
+            self.delays.moments.push(delay.as_secs_f64());
+            self.delays.sketch.add(delay.as_ps());
+            if let Some(jitter) = jitter {
+                self.jitters.push(jitter);
+                self.jitter_max = self.jitter_max.max(jitter);
+            }
+        }
+        self.expected = self.expected.max(sequence + 1);
+        delay
+    }
+
+    /// Returns the fates at the end of a run, at which up to `inside` are inside the network.
+    ///
+    /// A datagram is lost if it has not arrived and a later one has. Of those after the last that has arrived, `inside`,
+    /// or those that were sent too late, are under way.
+    pub(super) fn fates(&self, inside: u64) -> Fates {
+        let sent = self.sent - self.before;
+        let after_last = self.sent - self.expected.clamp(self.before, self.sent);
+        let under_way = after_last.min(inside.max(self.sent - self.settled));
+        let lost = sent.saturating_sub(self.received + under_way);
+        // Losses after the last arrival are known, but not how many of their neighbours will arrive.
+        let known = if under_way > 0 && self.received > 0 { sent - after_last } else { sent - under_way };
+        let judged = Judged { sent: known, lost: known.saturating_sub(self.received) };
+        Fates { sent, received: self.received, lost, reordered: self.reordered, judged }
+    }
+
+    pub(super) fn delays(&self) -> &Delays {
+        &self.delays
+    }
+
+    /// Returns the present estimate of the jitter (s).
+    pub(super) fn jitter(&self) -> Option<f64> {
+        self.jitter.estimate()
+    }
+
+    /// Returns the mean and the greatest estimate of the jitter after an arrival (s).
+    pub(super) fn jitters(&self) -> Option<[f64; 2]> {
+        Some([self.jitters.mean()?, self.jitter_max])
+    }
+}
+
+impl Delays {
+    pub(super) fn merge(&mut self, other: &Delays) {
+        self.moments.merge(&other.moments);
+        self.sketch.merge(&other.sketch);
+    }
+
+    /// Returns the metrics of the tables (s); none without datagrams.
+    pub(super) fn rows(&self) -> Vec<(&'static Metric, f64)> {
+        let quantile = |q| self.sketch.percentile(q).map(|ps| Span::from_ps(ps).as_secs_f64());
+        let rows = [
+            (&slot::DELAY_MEAN, self.moments.mean()),
+            (&datagram::DELAY_P50, quantile(0.5)),
+            (&slot::DELAY_P95, quantile(0.95)),
+            (&datagram::DELAY_P99, quantile(0.99)),
+            (&datagram::DELAY_MAX, self.sketch.max().map(|ps| Span::from_ps(ps).as_secs_f64())),
+        ];
+        rows.into_iter().filter_map(|(metric, value)| Some((metric, value?))).collect()
+    }
+}
+
+impl Fates {
+    pub(super) fn plus(self, other: Fates) -> Fates {
+        Fates {
+            sent: self.sent + other.sent,
+            received: self.received + other.received,
+            lost: self.lost + other.lost,
+            reordered: self.reordered + other.reordered,
+            judged: Judged { sent: self.judged.sent + other.judged.sent, lost: self.judged.lost + other.judged.lost },
+        }
+    }
+
+    /// Returns the share that was lost of those sent up to the last that arrived.
+    pub(super) fn loss_ratio(self) -> Option<f64> {
+        let Judged { sent, lost } = self.judged;
+        (sent > 0).then(|| lost as f64 / sent as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Span::from_ms(ms)
+    }
+
+    /// Ten datagrams, one each 10 ms, with a warm-up of 25 ms: the first three are not counted.
+    fn run(arrived: &[u64], settled: u64) -> Datagrams {
+        let mut datagrams = Datagrams::default();
+        (0..10).for_each(|i| datagrams.sent(at(10 * i), at(25), i < settled));
+        arrived.iter().for_each(|&i| {
+            let delay = datagrams.received(at(200 + i), i, at(10 * i));
+            assert_eq!(delay, at(200 + i).since(at(10 * i)));
+        });
+        datagrams
+    }
+
+    #[test]
+    fn gaps_are_losses_and_the_end_is_under_way() {
+        let fates = |datagrams: Datagrams, inside| datagrams.fates(inside);
+        let known = |received, lost, judged: [u64; 2]| {
+            let judged = Judged { sent: judged[0], lost: judged[1] };
+            Fates { sent: 7, received, lost, reordered: 0, judged }
+        };
+        assert_eq!(fates(run(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9], 10), 0), known(7, 0, [7, 0]));
+        // 1 was lost in the warm-up; 5 counts; 8 and 9 are inside.
+        assert_eq!(fates(run(&[0, 2, 3, 4, 6, 7], 10), 2), known(4, 1, [5, 1]));
+        // Of 7, 8 and 9 only one is inside: the others were lost.
+        assert_eq!(fates(run(&[0, 2, 3, 4, 5, 6], 10), 1), known(4, 2, [4, 0]));
+        // Nothing is inside any more.
+        assert_eq!(fates(run(&[0, 2, 3, 4, 6, 7], 10), 0), known(4, 3, [7, 3]));
+        // What is inside is of another slot: no more is under way than was sent after the last arrival.
+        assert_eq!(fates(run(&[0, 2, 3, 4, 6, 7], 10), 50), known(4, 1, [5, 1]));
+        // All are lost, but those that were sent too late to tell.
+        assert_eq!(fates(run(&[], 8), 0), known(0, 5, [5, 5]));
+        assert_eq!(run(&[], 8).fates(0).loss_ratio(), Some(1.0));
+        assert_eq!(Datagrams::default().fates(0).loss_ratio(), None);
+    }
+
+    #[test]
+    fn a_late_one_is_counted_once_and_as_reordered() {
+        let fates = run(&[0, 1, 2, 3, 5, 4, 6, 7, 8, 9], 10).fates(0);
+        assert_eq!((fates.received, fates.lost, fates.reordered), (7, 0, 1));
+    }
+
+    #[test]
+    fn delays_of_the_warm_up_are_left_out_but_jitter_goes_on() {
+        let datagrams = run(&[0, 1, 2, 3], 10);
+        // Each arrives 9 ms faster than the one before: D is 9 ms, three times.
+        let estimate = [1.0, 2.0, 3.0].iter().fold(0.0, |j: f64, _| j + (9e-3 - j) / 16.0);
+        assert!((datagrams.jitter().unwrap() - estimate).abs() < 1e-15);
+        assert_eq!(datagrams.jitters(), datagrams.jitter().map(|j| [j, j]), "one counted arrival");
+        let rows = datagrams.delays().rows();
+        assert_eq!(
+            rows.iter().map(|row| row.0.name()).collect::<Vec<_>>(),
+            ["delay_mean", "delay_p50", "delay_p95", "delay_p99", "delay_max"]
+        );
+        assert!(rows.iter().all(|row| (row.1 - 0.173).abs() < 1e-12), "{rows:?}");
+    }
+}
