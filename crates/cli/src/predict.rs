@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use cellway_lab::predict::{self, Equation, GroupPrediction, LegPrediction, PointPrediction, Predicted, Prediction};
+use cellway_lab::predict::{
+    self, Answer, Equation, GroupPrediction, LegPrediction, PointPrediction, Predicted, Prediction,
+};
 use cellway_lab::reproduce::short;
 
 use crate::args::{PathFlags, Predict};
@@ -92,8 +94,14 @@ fn scenario(file: &Path, options: &Predict) -> Result<(), Failure> {
         output::json(&predict::scenario_json(&plan.base().name, &points));
         return Ok(());
     }
-    table(&points);
-    output::line("");
+    if points.iter().any(|point| !point.groups.is_empty()) {
+        table(&points);
+        output::line("");
+    }
+    if points.iter().any(|point| !point.udp.is_empty()) {
+        udp_table(&points);
+        output::line("");
+    }
     tell_once(&points);
     Ok(())
 }
@@ -112,6 +120,35 @@ fn table(points: &[PointPrediction]) {
             for row in rows(group) {
                 table.add_row(point.axes.iter().map(|(_, value)| value.to_string()).chain(row));
             }
+        }
+    }
+    output::print(&table);
+}
+
+/// One row for each point and group of datagrams.
+fn udp_table(points: &[PointPrediction]) {
+    let axes = points.first().map(|point| &point.axes[..]).unwrap_or_default();
+    let mut header: Vec<String> = axes.iter().map(|(name, _)| figures::axis_name(name)).collect();
+    let fixed = header.len();
+    let names = ["UDP group", "sources", "rate", "busiest line", "mean delay", "loss"];
+    header.extend(names.map(str::to_owned));
+    let mut table = output::table(&header, |column| [1, 2, 4, 5].map(|c| fixed + c).contains(&column));
+    for point in points {
+        for group in &point.udp {
+            let answer = |answer: &Answer, scale, unit| match answer.value() {
+                Some(value) => quantity(value * scale, unit),
+                None => "no answer".to_owned(),
+            };
+            let (line, share) = &group.busiest;
+            let row = [
+                group.group.clone(),
+                group.sources.to_string(),
+                quantity(group.rate, "bit/s"),
+                format!("{line}: {}", quantity(share * 100.0, "%")),
+                answer(&group.delay_mean, 1.0, "s"),
+                answer(&group.loss_ratio, 100.0, "%"),
+            ];
+            table.add_row(point.axes.iter().map(|(_, value)| value.to_string()).chain(row));
         }
     }
     output::print(&table);
@@ -147,8 +184,15 @@ fn tell_once(points: &[PointPrediction]) {
         group.caveats.iter().cloned().chain(of_legs).collect::<Vec<_>>()
     };
     let caveats = groups().flat_map(of_group).map(|caveat| format!("caveat: {caveat}"));
+    let none = |group: &str, what: &str, answer: &Answer| match answer {
+        Answer::Value(_) => None,
+        Answer::None(why) => Some(format!("{group}: no answer for {what}: {why}")),
+    };
+    let udp = points.iter().flat_map(|point| &point.udp).flat_map(|group| {
+        [none(&group.group, "the delay", &group.delay_mean), none(&group.group, "the loss", &group.loss_ratio)]
+    });
     let mut told = BTreeSet::new();
-    for line in advice.chain(caveats) {
+    for line in advice.chain(caveats).chain(udp.flatten()) {
         if told.insert(line.clone()) {
             output::line(&line);
         }

@@ -38,6 +38,7 @@ static LISTS: &[&[Equation]] = &[
     crate::mathis::EQUATIONS,
     crate::pftk::EQUATIONS,
     crate::fair_queue::EQUATIONS,
+    crate::datagrams::EQUATIONS,
 ];
 
 /// Returns all equations, in the order of the documentation.

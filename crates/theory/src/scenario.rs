@@ -4,6 +4,7 @@
 //! connections; the loop with the least bound binds.
 
 mod hops;
+mod udp;
 
 use cellway_scenario::{App, GatewaySpec, HostSpec, NodeIndex, Scenario, Service, TcpSpec, TcpTraffic, Traffic};
 use cellway_units::{Bytes, Rate, Span};
@@ -14,6 +15,7 @@ use crate::loss::{any_lost, loss_bounds, steady_timeout};
 use crate::pftk::Lossy;
 use crate::prediction::{Limit, Prediction};
 use hops::{Hop, Packet};
+pub use udp::{Answer, UdpPrediction, predict_udp};
 
 /// The largest loss that is used in formulas.
 const MOST_LOSS: f64 = 1.0 - 1e-9;

@@ -168,6 +168,14 @@ pub(super) fn predict(rows: &mut [ComparedRow], point: &Point, prediction: &Poin
             row.predicted = Some(Estimate { value: group.goodput, bound: !endless });
         }
     }
+    for group in prediction.udp.iter().filter(|group| group.sources > 0) {
+        for (metric, answer) in [("delay_mean", &group.delay_mean), ("loss_ratio", &group.loss_ratio)] {
+            let row = rows.iter_mut().find(|row| row.subject == group.group && row.metric == metric);
+            if let (Some(row), Some(value)) = (row, answer.value()) {
+                row.predicted = Some(Estimate { value, bound: false });
+            }
+        }
+    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,9 @@ mod equation;
 mod path;
 mod scenario;
 
-pub use cellway_theory::{Equation, GroupPrediction, LegPrediction, Predicted, Prediction, equations};
+pub use cellway_theory::{
+    Answer, Equation, GroupPrediction, LegPrediction, Predicted, Prediction, UdpPrediction, equations,
+};
 pub use equation::{argument, equations_json, evaluate, predicted_json};
 pub use path::{PATH, path, path_json};
 pub use scenario::{PointPrediction, scenario, scenario_json};

@@ -1,7 +1,7 @@
 //! Each traffic group of a scenario, at each point of its sweep.
 
-use cellway_scenario::{AxisValue, Plan};
-use cellway_theory::{GroupPrediction, LegPrediction, predict};
+use cellway_scenario::{AxisValue, Plan, Point};
+use cellway_theory::{GroupPrediction, LegPrediction, UdpPrediction, predict, predict_udp};
 use serde_json::{Map, Value, json};
 
 use super::path::path_json;
@@ -11,14 +11,20 @@ use crate::error::Error;
 pub struct PointPrediction {
     /// Where the point lies.
     pub axes: Vec<(String, AxisValue)>,
-    /// Each traffic group, in the order of the file.
+    /// Each traffic group over TCP, in the order of the file.
     pub groups: Vec<GroupPrediction>,
+    /// Each group of UDP datagrams, in the order of the file.
+    pub udp: Vec<UdpPrediction>,
 }
 
 /// Predicts each traffic group of a scenario, taken alone, at each point of its sweep.
 pub fn scenario(plan: &Plan) -> Result<Vec<PointPrediction>, Error> {
     let points = plan.points()?.into_iter();
-    Ok(points.map(|point| PointPrediction { groups: predict(&point.scenario), axes: point.axes }).collect())
+    let predicted = |point: Point| {
+        let (groups, udp) = (predict(&point.scenario), predict_udp(&point.scenario));
+        PointPrediction { groups, udp, axes: point.axes }
+    };
+    Ok(points.map(predicted).collect())
 }
 
 /// The points, as JSON.
@@ -32,7 +38,19 @@ fn point_json(point: &PointPrediction) -> Value {
         AxisValue::Number(number) => json!(number),
     };
     let axes: Map<String, Value> = point.axes.iter().map(|(name, at)| (name.clone(), value(at))).collect();
-    json!({ "axes": axes, "groups": point.groups.iter().map(group_json).collect::<Vec<_>>() })
+    let mut json = json!({ "axes": axes, "groups": point.groups.iter().map(group_json).collect::<Vec<_>>() });
+    if !point.udp.is_empty() {
+        json["udp"] = point.udp.iter().map(udp_json).collect();
+    }
+    json
+}
+
+fn udp_json(group: &UdpPrediction) -> Value {
+    let (line, utilisation) = &group.busiest;
+    json!({
+        "group": group.group, "sources": group.sources, "rate": group.rate, "path_delay": group.path_delay,
+        "line": line, "utilisation": utilisation, "delay_mean": group.delay_mean, "loss_ratio": group.loss_ratio,
+    })
 }
 
 fn group_json(group: &GroupPrediction) -> Value {

@@ -77,6 +77,13 @@ impl Traffic {
             Protocol::Udp(_) => None,
         }
     }
+    /// Returns the source of datagrams, if the group has one.
+    pub fn udp(&self) -> Option<&UdpSource> {
+        match &self.protocol {
+            Protocol::Tcp(_) => None,
+            Protocol::Udp(source) => Some(source),
+        }
+    }
     /// Returns the application, if the group has one.
     pub fn app(&self) -> Option<&App> {
         self.tcp().map(|tcp| &tcp.app)

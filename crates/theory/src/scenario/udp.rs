@@ -1,0 +1,193 @@
+//! Predictions for groups of datagrams.
+//!
+//! Each group is taken alone. What theory has no answer for says why.
+
+use cellway_scenario::{Arrivals, Attachment, HostSpec, Scenario, Service, Traffic, UdpSource};
+use cellway_units::{Bytes, Rate};
+
+use super::hops::{self, Packet};
+use crate::datagrams::{md1_wait, overload_loss};
+use crate::leg::Stage;
+
+/// A value, or why theory has none.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answer {
+    /// The value.
+    Value(f64),
+    /// No value, and why.
+    None(String),
+}
+
+impl Answer {
+    /// Returns the value, if there is one.
+    pub fn value(&self) -> Option<f64> {
+        match self {
+            Answer::Value(value) => Some(*value),
+            Answer::None(_) => None,
+        }
+    }
+}
+
+/// What is known of a group of datagrams.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct UdpPrediction {
+    /// The name of the group.
+    pub group: String,
+    /// Its slots.
+    pub sources: u32,
+    /// What they send together on average: bit/s of IP packets.
+    pub rate: f64,
+    /// The one-way delay of a packet that nothing delays, in s.
+    pub path_delay: f64,
+    /// The line that the group fills most, and the share of its time.
+    pub busiest: (String, f64),
+    /// The mean one-way delay, in s.
+    pub delay_mean: Answer,
+    /// The share of the packets that are lost.
+    pub loss_ratio: Answer,
+}
+
+/// Returns what arithmetic says of each group of datagrams, in file order; of a group without slots as if it had one.
+pub fn predict_udp(scenario: &Scenario) -> Vec<UdpPrediction> {
+    let of = |(i, traffic): (usize, &Traffic)| {
+        let source = traffic.udp()?;
+        Some(group(scenario, i, source))
+    };
+    scenario.traffic.iter().enumerate().filter_map(of).collect()
+}
+
+fn group(scenario: &Scenario, index: usize, source: &UdpSource) -> UdpPrediction {
+    let traffic = &scenario.traffic[index];
+    let hops = hops::hops(scenario, index, false);
+    let packet = Packet::new(&hops, source.packet);
+    let path_delay = packet.transit(&hops) + hops.iter().map(|hop| hop.delay.as_secs_f64()).sum::<f64>();
+    let slots = f64::from(traffic.count.max(1));
+    let rate = source.mean_rate() * slots;
+    let lines: Vec<Stage> = packet.stages(&hops);
+    let packets = source.mean_rate() / source.packet.bits().0 as f64;
+    let share = |line: &Stage| (packets * line.seconds * if line.shared { slots } else { 1.0 }).min(1.0);
+    let busiest = lines.iter().map(|line| (line.at.clone(), share(line)));
+    let busiest = busiest.reduce(|a, b| if b.1 > a.1 { b } else { a }).unwrap_or_default();
+    let alone = Alone { traffic, source, lines: &lines, path_delay, has_cells: packet.unit() == "cell" };
+    let (delay_mean, loss_ratio) = match obstacle(scenario, index) {
+        Some(why) => (Answer::None(why.clone()), Answer::None(why)),
+        None => (alone.delay(), alone.loss(packet.loss(&hops))),
+    };
+    UdpPrediction {
+        group: traffic.name.clone(),
+        sources: traffic.count,
+        rate,
+        path_delay,
+        busiest,
+        delay_mean,
+        loss_ratio,
+    }
+}
+
+/// Why nothing can be said of delay and loss.
+fn obstacle(scenario: &Scenario, index: usize) -> Option<String> {
+    let traffic = &scenario.traffic[index];
+    let shares = |other: &Traffic| other.count > 0 && other.route.iter().any(|link| traffic.route.contains(link));
+    let others = scenario.traffic.iter().enumerate().filter(|(i, other)| *i != index && shares(other));
+    let others: Vec<&str> = others.map(|(_, other)| &other.name[..]).collect();
+    let costs = |end: Attachment| match end {
+        Attachment::Host(node) => scenario.nodes[node.0].host != HostSpec::default(),
+        Attachment::Router(_) => traffic.host != HostSpec::default(),
+    };
+    if !others.is_empty() {
+        return Some(format!("{} send on the same links", others.join(", ")));
+    }
+    if !scenario.commands.is_empty() {
+        return Some("programs send on the same links".to_owned());
+    }
+    if !scenario.changes.is_empty() {
+        return Some("rates change while it runs".to_owned());
+    }
+    if scenario.policers.iter().any(|policer| policer.traffic.contains(&index)) {
+        return Some("a policer drops or tags cells".to_owned());
+    }
+    let shaped = scenario.shapers.iter().any(|shaper| shaper.traffic.contains(&index));
+    if shaped || traffic.service != (Service::Ubr { pcr: None }) {
+        return Some("a shaper or a service spaces its cells".to_owned());
+    }
+    if costs(traffic.from) || costs(traffic.to) {
+        return Some("hosts take time for each packet".to_owned());
+    }
+    None
+}
+
+/// A group without anything else on its path.
+struct Alone<'a> {
+    traffic: &'a Traffic,
+    source: &'a UdpSource,
+    /// In the order of the path.
+    lines: &'a [Stage],
+    path_delay: f64,
+    has_cells: bool,
+}
+
+impl Alone<'_> {
+    /// The first of the lines that take a packet the longest time.
+    fn slowest(&self) -> Option<&Stage> {
+        self.lines.iter().reduce(|a, b| if b.seconds > a.seconds { b } else { a })
+    }
+
+    /// The time between two packets of a slot, of an on-off source while it is on, in s.
+    fn interval(&self) -> f64 {
+        self.source.packet.bits().0 as f64 / self.source.rate.as_bps() as f64
+    }
+
+    fn delay(&self) -> Answer {
+        let none = |why: &str| Answer::None(why.to_owned());
+        let Some(slowest) = self.slowest() else { return none("there is no line") };
+        let one = self.traffic.count <= 1;
+        match self.source.arrivals {
+            // Each packet has left every line before the next one comes.
+            Arrivals::Constant | Arrivals::OnOff { .. } if one && slowest.seconds <= self.interval() => {
+                Answer::Value(self.path_delay)
+            }
+            Arrivals::Constant | Arrivals::OnOff { .. } if one => none("the source sends faster than the slowest line"),
+            Arrivals::Constant | Arrivals::OnOff { .. } => none("several sources meet in phases that chance decides"),
+            Arrivals::Poisson if self.has_cells => none("links carry cells: M/D/1 is about packets"),
+            Arrivals::Poisson if !one && !self.lines.iter().all(|line| line.shared) => {
+                none("the access links space the packets of each source before they meet")
+            }
+            Arrivals::Poisson => {
+                // With packets of one size a series of lines makes them wait as long as the slowest alone.
+                let bits = slowest.seconds * slowest.rate;
+                let framed = bits / self.source.packet.bits().0 as f64;
+                let slots = f64::from(self.traffic.count.max(1));
+                let rate = Rate::from_bps((self.source.rate.as_bps() as f64 * framed * slots).round() as u64);
+                let packet = Bytes((bits / 8.0).round() as u64);
+                match md1_wait(packet, rate, Rate::from_bps(slowest.rate as u64)) {
+                    Ok(wait) => Answer::Value(self.path_delay + wait.value),
+                    Err(_) => none("the sources send faster than the slowest line"),
+                }
+            }
+        }
+    }
+
+    /// `on_links` is the chance that links lose a packet.
+    fn loss(&self, on_links: f64) -> Answer {
+        let none = |why: &str| Answer::None(why.to_owned());
+        let Some(slowest) = self.slowest() else { return none("there is no line") };
+        let one = self.traffic.count <= 1;
+        match self.source.arrivals {
+            Arrivals::Poisson => none("the queue of a Poisson source has no bound, the buffer has"),
+            _ if !one => none("several sources meet in phases that chance decides"),
+            _ if slowest.seconds <= self.interval() => Answer::Value(on_links),
+            Arrivals::OnOff { .. } => none("the buffer takes part of each burst"),
+            Arrivals::Constant if on_links > 0.0 => none("links lose packets before or after the slowest line"),
+            Arrivals::Constant if self.has_cells => none("the buffer may drop single cells of frames"),
+            Arrivals::Constant if slowest.buffer.is_none() => none("the host queues without limit before its line"),
+            Arrivals::Constant => {
+                // The rates of packets, on a common scale.
+                let [source, line] =
+                    [self.interval(), slowest.seconds].map(|time| Rate::from_bps((1e12 / time) as u64));
+                overload_loss(source, line)
+                    .map_or_else(|e| Answer::None(e.to_string()), |loss| Answer::Value(loss.value))
+            }
+        }
+    }
+}
