@@ -219,6 +219,7 @@ fn what_is_written_reads_as_the_same_scenario() {
         "scenarios/satellite-bulk.toml",
         "scenarios/shaped-and-split.toml",
         "scenarios/lossy-link.toml",
+        "scenarios/voice-and-bulk.toml",
     ] {
         for point in shipped(path).points().unwrap() {
             let text = point.scenario.to_toml();

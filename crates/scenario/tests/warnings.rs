@@ -24,9 +24,16 @@ fn right_files_have_none() {
     for text in [GOOD, RICH] {
         assert_eq!(warnings(text), []);
     }
-    for name in
-        ["satellite-bulk", "gateway", "policed", "lossy-link", "abr-parking-lot", "compare-satellite", "many-customers"]
-    {
+    for name in [
+        "satellite-bulk",
+        "gateway",
+        "policed",
+        "lossy-link",
+        "abr-parking-lot",
+        "compare-satellite",
+        "many-customers",
+        "voice-and-bulk",
+    ] {
         let path = repository(&format!("scenarios/{name}.toml"));
         assert_eq!(warnings(&std::fs::read_to_string(path).unwrap()), [], "{name}");
     }

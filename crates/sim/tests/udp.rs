@@ -135,7 +135,10 @@ fn the_sums_of_a_group_are_those_of_its_slots() {
 fn a_slot_of_which_nothing_arrives() {
     let record = run(&scenario(LINE, &[("link.line.loss", "\"99.999999%\"")]), 1);
     let of = of(&record, "voice-1");
-    assert_eq!([of("packets_sent"), of("packets_received"), of("packets_lost"), of("loss_ratio")], [900.0, 0.0, 900.0, 1.0]);
+    assert_eq!(
+        [of("packets_sent"), of("packets_received"), of("packets_lost"), of("loss_ratio")],
+        [900.0, 0.0, 900.0, 1.0]
+    );
     assert!(!has(&record, "voice-1", "delay_mean") && !has(&record, "voice-1", "jitter_mean"));
 }
 

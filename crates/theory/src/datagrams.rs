@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn losses_by_hand() {
-        let mbps = |n| Rate::from_bps(n * 1_000_000);
+        let mbps = |n: u64| Rate::from_bps(n * 1_000_000);
         assert_eq!(overload_loss(mbps(4), mbps(1)).unwrap().value, 0.75);
         assert_eq!(overload_loss(mbps(1), mbps(4)).unwrap().value, 0.0);
         assert!(overload_loss(mbps(0), mbps(1)).is_err());

@@ -1,0 +1,143 @@
+//! Datagrams of real sockets: on loopback, and through the network of a scenario.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::mpsc::channel;
+
+use cellway_apps::{Arrivals, UdpSource};
+use cellway_emu::player::{DatagramPlan, DatagramPlayer, DatagramSlot, DatagramsPlayed, Observation, PlayerHost, Seen};
+use cellway_emu::{Clock, Control, Emulated, emulate};
+use cellway_scenario::{Override, Plan};
+use cellway_units::{Bytes, Rate, Span, Time};
+use common::{one_at_a_time, possible};
+use socket2::Socket;
+
+/// Two slots of a packet each 5 ms for half a second, which share the receiver's port.
+fn on_loopback(address: IpAddr) -> (DatagramsPlayed, Vec<Observation>) {
+    let socket = Box::new(|domain, kind, protocol| Socket::new(domain, kind, Some(protocol)));
+    let hosts = vec![PlayerHost { name: "here".to_owned(), socket }];
+    let (packet, rate) = (Bytes(200), Rate::from_bps(320_000));
+    let source = UdpSource { arrivals: Arrivals::Constant, packet, rate, duration: Some(Span::from_ms(500)) };
+    let port = std::net::UdpSocket::bind((address, 0)).unwrap().local_addr().unwrap().port();
+    let slot = |slot: usize| DatagramSlot {
+        slot,
+        name: format!("voice-{slot}"),
+        source,
+        start: Time::ZERO,
+        ends: [(0, address); 2],
+        port,
+    };
+    let plan = DatagramPlan { hosts, slots: vec![slot(3), slot(7)], seed: 1, duration: Span::from_ms(1500) };
+    let (sender, receiver) = channel();
+    let played = DatagramPlayer::new(plan, sender).unwrap().run(Clock::start()).unwrap();
+    (played, receiver.into_iter().collect())
+}
+
+fn all_arrive(address: IpAddr, payload: u64) {
+    let (played, seen) = on_loopback(address);
+    assert_eq!((played.sent, played.refused), (200, 0), "{played:?}");
+    for slot in [3, 7] {
+        let of = || seen.iter().filter(|observation| observation.slot == slot);
+        assert_eq!(of().filter(|observation| observation.seen == Seen::DatagramSent).count(), 100);
+        let mut next = 0;
+        for Observation { at, seen, .. } in of() {
+            if let Seen::DatagramReceived { sequence, sent, payload: found } = seen {
+                assert_eq!((*sequence, found.0), (next, payload));
+                // Never before its time, and received after it was sent.
+                assert!(*sent >= Time::ZERO + Span::from_ms(5) * next && at >= sent);
+                next += 1;
+            }
+        }
+        assert_eq!(next, 100);
+    }
+}
+
+#[test]
+fn datagrams_arrive_in_order_with_their_marks() {
+    all_arrive(Ipv4Addr::new(127, 77, 1, 1).into(), 172);
+}
+
+#[test]
+fn over_ipv6_the_packets_have_the_same_size() {
+    if std::net::UdpSocket::bind((Ipv6Addr::LOCALHOST, 0)).is_err() {
+        eprintln!("skipped over_ipv6_the_packets_have_the_same_size: this machine has no IPv6 on loopback");
+        return;
+    }
+    all_arrive(Ipv6Addr::LOCALHOST.into(), 152);
+}
+
+const NET: &str = r#"version = 1
+name = "call"
+buffer = { size = "20 kB", per = "port" }
+node = [
+  { name = "a", kind = "host" }, { name = "r1", kind = "router" }, { name = "r2", kind = "router" }, { name = "b", kind = "host" },
+]
+link = [
+  { between = ["a", "r1"], rate = "fast-ethernet", delay = "0 s" },
+  { name = "line", between = ["r1", "r2"], rate = "1 Mbit/s", delay = "20 ms" },
+  { between = ["r2", "b"], rate = "fast-ethernet", delay = "0 s" },
+]
+run = { duration = "5 s", warmup = "1 s", emulate = { lateness-limit = "10 s" } }
+
+[[traffic]]
+name = "voice"
+from = "a"
+to = "b"
+udp = { packet = "200 B", rate = "80 kbit/s" }
+
+[observe]
+interval = "500 ms"
+fairness-window = "1 s"
+"#;
+
+fn run(set: &[(&str, &str)]) -> Emulated {
+    let set: Vec<Override> = set.iter().map(|(key, value)| Override::new(*key, *value)).collect();
+    let plan = Plan::parse_with(NET, "t.toml", &set, None).unwrap_or_else(|e| panic!("{e}"));
+    let workloads: Vec<_> =
+        plan.base().traffic.iter().map(|traffic| cellway_testbed::workload(traffic, None).unwrap()).collect();
+    emulate(plan.base(), &workloads, 1, Control::default()).unwrap()
+}
+
+fn figure(emulated: &Emulated, metric: &str) -> f64 {
+    let mut rows = emulated.record.summary.iter();
+    let row = rows.find(|row| &*row.subject == "voice-1" && row.metric == metric);
+    row.unwrap_or_else(|| panic!("no {metric}")).value
+}
+
+/// A call of 50 packets a second through namespaces: none is lost, and none is faster than the path.
+#[test]
+fn a_call_crosses_the_network_of_its_scenario() {
+    if !possible("a_call_crosses_the_network_of_its_scenario") {
+        return;
+    }
+    let _one = one_at_a_time();
+    let emulated = run(&[]);
+    let of = |metric| figure(&emulated, metric);
+    assert_eq!([of("packets_sent"), of("packets_lost"), of("loss_ratio")], [200.0, 0.0, 0.0], "{:?}", emulated.notes);
+    assert!(of("packets_received") >= 190.0, "{}", of("packets_received"));
+    // 1.6 ms on the line and 20 ms of propagation.
+    assert!(of("delay_p50") >= 0.0216 * (1.0 - 1.0 / 256.0), "{}", of("delay_p50"));
+    assert!(of("delay_mean") >= 0.0216, "{}", of("delay_mean"));
+    assert!(of("jitter_mean") >= 0.0 && of("delay_max") >= of("delay_mean"));
+}
+
+/// Twice the line's rate: half of the packets are lost in the network's queue, and the port says the same.
+#[test]
+fn a_source_above_the_line_loses_the_rest() {
+    if !possible("a_source_above_the_line_loses_the_rest") {
+        return;
+    }
+    let _one = one_at_a_time();
+    let set = [("traffic.voice.udp.packet", "\"1000 B\""), ("traffic.voice.udp.rate", "\"2 Mbit/s\"")];
+    let emulated = run(&set);
+    let (ratio, lost) = (figure(&emulated, "loss_ratio"), figure(&emulated, "packets_lost"));
+    // 1000 packets in 4 s. The queue of 20 packets is full from before the warm-up on; a busy machine may send in bursts.
+    assert!((0.45..0.55).contains(&ratio), "{ratio} {:?}", emulated.notes);
+    let dropped =
+        emulated.record.summary.iter().find(|row| &*row.subject == "r1>r2" && row.metric == "dropped_packets");
+    let dropped = dropped.unwrap().value;
+    assert!((lost - dropped).abs() <= 30.0, "{lost} {dropped}");
+}

@@ -1,0 +1,65 @@
+//! Groups of UDP datagrams: what is taken, printed and refused.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use cellway_scenario::{Arrivals, Plan};
+use cellway_units::{Bytes, Rate, Span};
+use common::{edited, refusal, scenario};
+
+/// The small file with a group of datagrams in place of its application.
+fn with_udp(udp: &str, more: &[(&str, &str)]) -> String {
+    let udp = format!("udp = {{ {udp} }}");
+    let edits: Vec<(&str, &str)> = [("app = \"ftp\"", &udp[..])].into_iter().chain(more.iter().copied()).collect();
+    edited(&edits)
+}
+
+#[test]
+fn a_source_is_taken_with_its_defaults_and_printed_again() {
+    let s = scenario(&with_udp("packet = \"200 B\", rate = \"80 kbit/s\"", &[]));
+    let source = *s.traffic[0].udp().unwrap();
+    assert_eq!((source.arrivals, source.packet, source.rate), (Arrivals::Constant, Bytes(200), Rate::from_bps(80_000)));
+    assert_eq!((source.duration, source.payload()), (None, Bytes(172)));
+    assert!(s.traffic[0].tcp().is_none() && s.traffic[0].gateways().is_none());
+    assert_eq!(s.traffic[0].largest_packet(), Bytes(200));
+    let on_off = "source = \"on-off\", packet = \"60 B\", rate = \"24 kbit/s\", on = \"1 s\", off = \"1350 ms\", duration = \"9 s\"";
+    let s = scenario(&with_udp(on_off, &[]));
+    let source = s.traffic[0].udp().unwrap();
+    assert_eq!(source.arrivals, Arrivals::OnOff { on: Span::from_secs(1), off: Span::from_ms(1350) });
+    assert_eq!((source.duration, source.mean_rate().round()), (Some(Span::from_secs(9)), 10_213.0));
+    let printed = s.to_toml();
+    assert_eq!(Plan::parse(&printed, "printed.toml").unwrap().base(), &s, "{printed}");
+}
+
+#[test]
+fn what_a_source_cannot_have_is_refused_in_words() {
+    let cbr = "packet = \"200 B\", rate = \"80 kbit/s\"";
+    let told = |udp: &str, more: &[(&str, &str)]| refusal(&with_udp(udp, more)).to_string();
+    for (text, expected) in [
+        (told("rate = \"80 kbit/s\"", &[]), "traffic.ftp.udp.packet: is missing"),
+        (told("packet = \"43 B\", rate = \"1 kbit/s\"", &[]), "accepted: at least 44 B"),
+        (told("packet = \"70 kB\", rate = \"1 kbit/s\"", &[]), "accepted: at most 65535 B"),
+        (told("packet = \"20 kB\", rate = \"1 Mbit/s\"", &[]), "or a larger mtu there"),
+        (told("packet = \"200 B\", rate = \"0 bit/s\"", &[]), "nothing would ever leave"),
+        (told("packet = \"44 B\", rate = \"400 Gbit/s\"", &[]), "a lower rate"),
+        (told(&format!("{cbr}, on = \"1 s\""), &[]), "is for source = \"on-off\""),
+        (told(&format!("{cbr}, source = \"on-off\", on = \"1 s\""), &[]), "traffic.ftp.udp.off: is missing"),
+        (
+            told(&format!("{cbr}, source = \"on-off\", on = \"1 ms\", off = \"1 s\""), &[]),
+            "shorter than the time between",
+        ),
+        (told(&format!("{cbr}, source = \"burst\""), &[]), "\"constant\", \"poisson\""),
+        (told(&format!("{cbr}, duration = \"0 s\""), &[]), "or no duration"),
+        (told(cbr, &[("count = 2", "count = 2\nrepeat = false")]), "traffic.ftp.repeat: is for conversations"),
+        (told(cbr, &[("count = 2", "count = 2\ngateway = true")]), "gateways forward UDP datagrams as routers do"),
+        (told(cbr, &[("count = 2", "count = 2\ntcp = { nagle = true }")]), "traffic.ftp.tcp: is for TCP"),
+        (told(cbr, &[("count = 2", "count = 2\nworkload = { handshake = 1 }")]), "traffic.ftp.workload: is for an"),
+        (told(cbr, &[("count = 2", "count = 2\napp = \"bulk\"")]), "not both"),
+        (
+            refusal(&edited(&[("app = \"ftp\"\n", "")])).to_string(),
+            "traffic.ftp.app: is missing; accepted: an application over TCP",
+        ),
+    ] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+}
