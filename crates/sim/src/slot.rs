@@ -13,7 +13,8 @@ use crate::connection::{Connection, Place};
 #[derive(Debug)]
 pub(crate) enum Slot {
     Tcp(TcpSlot),
-    Udp(UdpSlot),
+    /// Boxed: a source with its random streams is larger than the state of a TCP slot, of which there are many.
+    Udp(Box<UdpSlot>),
 }
 
 /// Datagrams of a source.
@@ -27,10 +28,10 @@ pub(crate) struct UdpSlot {
 impl Slot {
     pub(crate) fn new(plan: Arc<SlotPlan>, streams: &Streams) -> Slot {
         match &plan.protocol {
-            SlotProtocol::Tcp(tcp) => Slot::Tcp(TcpSlot::new(plan.clone(), tcp.clone())),
+            SlotProtocol::Tcp(_) => Slot::Tcp(TcpSlot::new(plan)),
             SlotProtocol::Udp(spec) => {
                 let (spec, source) = (*spec, DatagramSource::new(*spec, streams, &plan.name, plan.start));
-                Slot::Udp(UdpSlot { plan, spec, source })
+                Slot::Udp(Box::new(UdpSlot { plan, spec, source }))
             }
         }
     }
@@ -55,7 +56,6 @@ impl Slot {
 #[derive(Debug)]
 pub(crate) struct TcpSlot {
     pub(crate) plan: Arc<SlotPlan>,
-    pub(crate) tcp: Arc<TcpSlotPlan>,
     pub(crate) conversation: Option<Conversation>,
     /// Conversations begun.
     pub(crate) begun: u32,
@@ -68,25 +68,30 @@ pub(crate) struct TcpSlot {
 }
 
 impl TcpSlot {
-    fn new(plan: Arc<SlotPlan>, tcp: Arc<TcpSlotPlan>) -> TcpSlot {
-        TcpSlot { plan, tcp, conversation: None, begun: 0, connections: Vec::new(), opened: 0, sequences: 0 }
+    fn new(plan: Arc<SlotPlan>) -> TcpSlot {
+        TcpSlot { plan, conversation: None, begun: 0, connections: Vec::new(), opened: 0, sequences: 0 }
+    }
+
+    /// The TCP of its plan.
+    pub(crate) fn tcp(&self) -> &TcpSlotPlan {
+        self.plan.tcp().expect("a slot of conversations has TCP")
     }
 
     /// The network's conversation, the sender and the receiver of packets that an endpoint sends.
     pub(crate) fn way_from(&self, place: Place) -> (u32, NodeId, NodeId) {
         let [originator, responder] = self.plan.hosts;
         match place {
-            Place::Originator => (self.plan.legs[0], originator, self.tcp.peers[0]),
-            Place::Near => (self.plan.legs[0], self.tcp.peers[0], originator),
-            Place::Far => (self.plan.legs[1], self.tcp.peers[1], responder),
-            Place::Responder => (self.plan.legs[1], responder, self.tcp.peers[1]),
+            Place::Originator => (self.plan.legs[0], originator, self.tcp().peers[0]),
+            Place::Near => (self.plan.legs[0], self.tcp().peers[0], originator),
+            Place::Far => (self.plan.legs[1], self.tcp().peers[1], responder),
+            Place::Responder => (self.plan.legs[1], responder, self.tcp().peers[1]),
         }
     }
 
     /// The endpoint that a packet for `host` is meant for; `far` says that it came on the
     /// responder's leg.
     pub(crate) fn place_at(&self, host: NodeId, far: bool) -> Place {
-        match (self.tcp.split.is_some(), far) {
+        match (self.tcp().split.is_some(), far) {
             (false, _) if host == self.plan.hosts[0] => Place::Originator,
             (false, _) => Place::Responder,
             (true, false) if host == self.plan.hosts[0] => Place::Originator,

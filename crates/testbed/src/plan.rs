@@ -54,7 +54,7 @@ pub struct SlotPlan {
 #[derive(Clone, Debug)]
 pub enum SlotProtocol {
     /// Conversations over TCP.
-    Tcp(Arc<TcpSlotPlan>),
+    Tcp(TcpSlotPlan),
     /// Datagrams, from the first host to the second.
     Udp(UdpSource),
 }
@@ -229,13 +229,13 @@ impl<B: Clone> Builder<'_, B> {
             let protocol = match (&traffic.protocol, &config) {
                 (Protocol::Udp(source), _) => SlotProtocol::Udp(*source),
                 (Protocol::Tcp(_), None) => unreachable!("the configuration was made above"),
-                (Protocol::Tcp(tcp), Some(config)) => SlotProtocol::Tcp(Arc::new(TcpSlotPlan {
+                (Protocol::Tcp(tcp), Some(config)) => SlotProtocol::Tcp(TcpSlotPlan {
                     peers,
                     split,
                     well_known_ports: convert::well_known_ports(&tcp.app),
                     repeat: tcp.repeat,
                     config: config.clone(),
-                })),
+                }),
             };
             let plan = SlotPlan { name, group, hosts, legs, start, protocol };
             self.slots.push(Arc::new(plan));

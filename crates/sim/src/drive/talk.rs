@@ -111,7 +111,7 @@ impl Run<'_> {
                     over.iter().filter_map(|c| c.relay.as_deref()).for_each(|relay| self.abandon(now, relay));
                 }
                 let slot = self.slots[index].tcp();
-                if slot.tcp.repeat {
+                if slot.tcp().repeat {
                     self.begin(now, index);
                 }
             }
@@ -124,7 +124,7 @@ impl Run<'_> {
         slot.opened += 1;
         let config = |side| {
             let immediate_read = !slot.conversation.as_ref().is_some_and(|app| app.reads_itself(conn, side));
-            let shared = &slot.tcp.config;
+            let shared = &slot.tcp().config;
             if shared.immediate_read == immediate_read {
                 shared.clone()
             } else {
@@ -132,7 +132,7 @@ impl Run<'_> {
             }
         };
         let mut connection = Connection::new(serial, conversation, conn, from, SIDES.map(config), iss);
-        if let Some(split) = slot.tcp.split.clone() {
+        if let Some(split) = slot.tcp().split.clone() {
             let flow = self.pairs[split.pair].flow(index as u32, serial);
             connection.split([split.pair, split.near], flow, from, split.tcp, slot.initial_sequences(&self.streams));
         }
