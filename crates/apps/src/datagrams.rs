@@ -49,7 +49,7 @@ impl DatagramMark {
 #[derive(Clone, Debug)]
 enum Gaps {
     Constant(Spacing),
-    Poisson(Stream),
+    Poisson(Box<Stream>),
     OnOff(Box<OnOff>),
 }
 
@@ -79,7 +79,7 @@ impl DatagramSource {
         let stream = |what: &str| streams.stream(&format!("{slot}/{what}"));
         let gaps = match spec.arrivals {
             Arrivals::Constant => Gaps::Constant(Spacing::default()),
-            Arrivals::Poisson => Gaps::Poisson(stream("arrivals")),
+            Arrivals::Poisson => Gaps::Poisson(Box::new(stream("arrivals"))),
             Arrivals::OnOff { on, off } => {
                 let mut lengths = [stream("on"), stream("off")];
                 let left = exponential(&mut lengths[0], on.as_secs_f64());

@@ -6,7 +6,7 @@ use crate::output;
 
 /// The figures that people see, where a study has them, the most telling first; the rest is in the tables on
 /// disk. Those of lines and those of traffic have no subject in common, so each get a table.
-const SHOWN: [&[&str]; 2] = [
+const SHOWN: [&[&str]; 3] = [
     &[
         "utilisation",
         "queue_mean",
@@ -28,6 +28,8 @@ const SHOWN: [&[&str]; 2] = [
         "collapses_mean",
         "timeouts_mean",
     ],
+    // Of datagrams only.
+    &["packets_sent", "packets_lost", "delay_max", "jitter_mean", "jitter_max"],
 ];
 
 /// The same of measurements.
