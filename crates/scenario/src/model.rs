@@ -16,7 +16,6 @@ pub use network::*;
 pub use service::*;
 pub use sharing::*;
 pub use tcp::*;
-pub(crate) use traffic::TCP_HEADERS;
 pub use traffic::*;
 
 pub use cellway_spec::{

@@ -10,6 +10,7 @@ mod cells;
 mod fraction;
 mod framing;
 mod tcp;
+mod tcp_rules;
 mod udp;
 
 pub use app::{AppKind, DataConnection, Draw, Spike};
@@ -18,4 +19,7 @@ pub use cells::{Discipline, Encapsulation, Multiplexing, PolicerAction};
 pub use fraction::Fraction;
 pub use framing::Framing;
 pub use tcp::{CongestionControl, FastRetransmit, LossRecovery, Variant};
+pub use tcp_rules::{
+    MAX_DELAYED_ACK, MAX_PACKET, MAX_SEND_BUFFER, MAX_WINDOW, TCP_HEADERS, TIMESTAMPS_OPTION, TcpProblem, TcpValues,
+};
 pub use udp::{Arrivals, SourceKind, UDP_HEADER_OCTETS, UDP_MARK_OCTETS, UdpSource};

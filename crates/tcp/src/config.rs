@@ -1,19 +1,12 @@
 //! What can be chosen about an endpoint.
 
-pub use cellway_spec::{CongestionControl, FastRetransmit, LossRecovery, Variant};
-use cellway_units::{Rate, Span};
+pub use cellway_spec::{CongestionControl, FastRetransmit, LossRecovery, MAX_WINDOW, Variant};
+use cellway_spec::{TIMESTAMPS_OPTION, TcpProblem, TcpValues};
+use cellway_units::{Bytes, Rate, Span};
 use thiserror::Error;
 
-/// The largest window that a segment can announce (bytes): 65,535 shifted by 14. RFC 7323 §2.3.
-pub const MAX_WINDOW: u64 = 65_535 << 14;
-/// The largest segment payload (bytes): an IPv4 packet less two headers without options.
-const MAX_MSS: u32 = 65_535 - 40;
-/// The largest send buffer (bytes): 1 TiB, a thousand times the largest window.
-const MAX_SEND_BUFFER: u64 = 1 << 40;
-/// An acknowledgement must not be delayed longer. RFC 1122 §4.2.3.2.
-const MAX_DELAYED_ACK: Span = Span::from_ms(500);
 /// What the timestamps option takes of each segment, padding included (bytes). RFC 7323 §3.2.
-pub(crate) const TIMESTAMPS: u32 = 12;
+pub(crate) const TIMESTAMPS: u32 = TIMESTAMPS_OPTION as u32;
 
 /// The retransmission timer. RFC 6298.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,60 +144,14 @@ impl Default for Config {
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// The segment size cannot be sent.
-    #[error("mss is {mss} B; it must be from 1 B to {MAX_MSS} B (an IPv4 packet of 65535 B less 40 B of headers)")]
-    Mss {
-        /// What was asked for (bytes).
-        mss: u32,
-    },
-    /// The timestamps option leaves no room for payload.
-    #[error("mss is {mss} B; with timestamps, which take {TIMESTAMPS} B of each segment, it must be above that")]
-    MssTimestamps {
-        /// What was asked for (bytes).
-        mss: u32,
-    },
-    /// Nothing would ever be sent.
-    #[error("pacing_rate is 0 bit/s; it must be above that, or None")]
-    PacingRate,
-    /// The receive window holds less than one segment.
-    #[error("the receive window is {window} B, less than one segment of {mss} B")]
-    WindowBelowMss {
-        /// What was asked for (bytes).
-        window: u64,
-        /// The segment size (bytes).
-        mss: u32,
-    },
-    /// The receive window cannot be announced.
-    #[error("the receive window is {window} B; a window scale can announce at most {MAX_WINDOW} B")]
-    WindowTooLarge {
-        /// What was asked for (bytes).
-        window: u64,
-    },
-    /// The send buffer holds less than one segment.
-    #[error("the send buffer is {buffer} B, less than one segment of {mss} B")]
-    SendBufferBelowMss {
-        /// What was asked for (bytes).
-        buffer: u64,
-        /// The segment size (bytes).
-        mss: u32,
-    },
-    /// The send buffer is larger than any host's memory.
-    #[error("the send buffer is {buffer} B; the limit is {MAX_SEND_BUFFER} B")]
-    SendBufferTooLarge {
-        /// What was asked for (bytes).
-        buffer: u64,
-    },
+    /// A rule that also files are checked against; its keys are those of files.
+    #[error(transparent)]
+    Rule(#[from] TcpProblem),
     /// A count that must not be zero is.
     #[error("{field} is 0; it must be at least 1")]
     Zero {
         /// The name of the field.
         field: &'static str,
-    },
-    /// Acknowledgements would be delayed too long or not at all.
-    #[error("acknowledgements are delayed by {delay}; it must be above 0 ms and at most {MAX_DELAYED_ACK} (RFC 1122)")]
-    DelayedAck {
-        /// What was asked for.
-        delay: Span,
     },
     /// Tahoe has no fast recovery, so its window fits no other recovery, nor its recovery another window.
     #[error(
@@ -216,26 +163,6 @@ pub enum ConfigError {
         recovery: LossRecovery,
         /// The congestion control.
         control: CongestionControl,
-    },
-    /// The bounds of the retransmission timeout are out of order.
-    #[error(
-        "the retransmission timeout starts at {initial} with bounds {min} to {max}; it needs 0 s < min <= initial <= max"
-    )]
-    RtoOrder {
-        /// Lower bound.
-        min: Span,
-        /// Initial value.
-        initial: Span,
-        /// Upper bound.
-        max: Span,
-    },
-    /// A timer of fewer than two ticks can fire at once.
-    #[error("the least retransmission timeout is {min}; on a clock of {granularity} it must be at least two ticks")]
-    RtoBelowTwoTicks {
-        /// Lower bound.
-        min: Span,
-        /// The tick.
-        granularity: Span,
     },
 }
 
@@ -254,31 +181,11 @@ impl Config {
     }
     /// Whether an endpoint can work like this.
     pub fn validate(&self) -> Result<(), ConfigError> {
-        let mss = self.mss;
-        if !(1..=MAX_MSS).contains(&mss) {
-            return Err(ConfigError::Mss { mss });
-        }
-        if self.timestamps && mss <= TIMESTAMPS {
-            return Err(ConfigError::MssTimestamps { mss });
-        }
-        if self.pacing_rate == Some(Rate::from_bps(0)) {
-            return Err(ConfigError::PacingRate);
-        }
-        if self.receive_window < u64::from(mss) {
-            return Err(ConfigError::WindowBelowMss { window: self.receive_window, mss });
-        }
-        if self.receive_window > MAX_WINDOW {
-            return Err(ConfigError::WindowTooLarge { window: self.receive_window });
-        }
-        if self.send_buffer < u64::from(mss) {
-            return Err(ConfigError::SendBufferBelowMss { buffer: self.send_buffer, mss });
-        }
-        if self.send_buffer > MAX_SEND_BUFFER {
-            return Err(ConfigError::SendBufferTooLarge { buffer: self.send_buffer });
+        if let Some(problem) = self.values().problems(&|_| String::new()).into_iter().next() {
+            return Err(problem.into());
         }
         for (field, value) in [
             ("initial_window", self.initial_window),
-            ("initial_ssthresh", u32::from(self.initial_ssthresh > 0)),
             ("duplicate_threshold", self.duplicate_threshold),
             ("max_retransmissions", self.max_retransmissions),
         ] {
@@ -286,30 +193,29 @@ impl Config {
                 return Err(ConfigError::Zero { field });
             }
         }
-        if let Some(delay) = self.delayed_ack
-            && (delay.is_zero() || delay > MAX_DELAYED_ACK)
-        {
-            return Err(ConfigError::DelayedAck { delay });
-        }
         let (recovery, control) = (self.recovery(), self.control());
         if (recovery == LossRecovery::Tahoe) != (control == CongestionControl::Tahoe) {
             return Err(ConfigError::Pair { recovery, control });
         }
-        self.rto.validate()
-    }
-}
-
-impl RtoConfig {
-    fn validate(&self) -> Result<(), ConfigError> {
-        let RtoConfig { initial, min, max, granularity, .. } = *self;
-        if min.is_zero() || min > initial || initial > max {
-            return Err(ConfigError::RtoOrder { min, initial, max });
-        }
-        // BSD's TCPTV_MIN is two ticks for this reason: the first tick can follow at once.
-        if min < granularity.saturating_mul(2) {
-            return Err(ConfigError::RtoBelowTwoTicks { min, granularity });
-        }
         Ok(())
+    }
+    /// Returns the values that rules connect.
+    fn values(&self) -> TcpValues {
+        TcpValues {
+            mss: Some(Bytes(self.mss.into())),
+            window: Bytes(self.receive_window),
+            send_buffer: Bytes(self.send_buffer),
+            window_scaling: self.window_scaling,
+            timestamps: self.timestamps,
+            pacing_rate: self.pacing_rate,
+            initial_ssthresh: Some(Bytes(self.initial_ssthresh)),
+            delayed_ack: self.delayed_ack,
+            timer_granularity: self.rto.granularity,
+            rto_initial: self.rto.initial,
+            rto_min: self.rto.min,
+            rto_max: self.rto.max,
+            rto_margin: self.rto.margin,
+        }
     }
 }
 
@@ -322,7 +228,10 @@ mod tests {
         let validate = |send_buffer| Config { send_buffer, ..Config::default() }.validate();
         assert_eq!(validate(1 << 40), Ok(()));
         let refused = |send_buffer| validate(send_buffer).expect_err("past the limit").to_string();
-        assert_eq!(refused((1 << 40) + 1), "the send buffer is 1099511627777 B; the limit is 1099511627776 B");
-        assert_eq!(refused(u64::MAX), "the send buffer is 18446744073709551615 B; the limit is 1099511627776 B");
+        assert_eq!(
+            refused((1 << 40) + 1),
+            "send-buffer: 1099511627777 B is too much; accepted: at most 1099511627776 B (1024 GiB)"
+        );
+        assert!(refused(u64::MAX).starts_with("send-buffer: 18446744073709551615 B is too much"));
     }
 }

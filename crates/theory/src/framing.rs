@@ -7,10 +7,8 @@ use crate::error::{Error, undefined};
 use crate::predicted::Predicted;
 use crate::registry::Equation;
 
-/// IPv4 and TCP headers without options, in octets. RFC 791, RFC 9293.
-pub const HEADERS: u64 = 40;
-/// The octets of timestamps in each segment. RFC 7323 section 3.2.
-pub(crate) const TIMESTAMPS: u64 = 12;
+pub use cellway_spec::TCP_HEADERS as HEADERS;
+pub(crate) use cellway_spec::TIMESTAMPS_OPTION as TIMESTAMPS;
 
 /// The framing of an IP packet on the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,6 @@
 //! The path of a group: where it ends, what it crosses, and which gateways split its connections.
 
+use cellway_spec::MAX_PACKET;
 use cellway_units::Bytes;
 
 use crate::check::Check;
@@ -51,7 +52,7 @@ impl Path {
 
 /// The largest packet that fits all of a part of a path, which has at least the link of a host.
 fn least(part: &[(String, Bytes)]) -> Bytes {
-    part.iter().map(|(_, mtu)| *mtu).min().unwrap_or(Bytes(crate::check::tcp::MAX_PACKET))
+    part.iter().map(|(_, mtu)| *mtu).min().unwrap_or(Bytes(MAX_PACKET))
 }
 
 impl Check<'_> {

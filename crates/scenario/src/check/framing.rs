@@ -1,9 +1,9 @@
 //! What travels on a link, and how large it may be.
 
+use cellway_spec::MAX_PACKET;
 use cellway_units::Bytes;
 
 use crate::check::Check;
-use crate::check::tcp::MAX_PACKET;
 use crate::file::AccessFile;
 use crate::model::{Access, Framing, NodeKind};
 use crate::quantity::Quantity;

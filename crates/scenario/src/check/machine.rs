@@ -1,9 +1,9 @@
 //! What nodes are besides their kind: the machines of hosts, and gateways.
 
+use cellway_spec::MAX_PACKET;
 use cellway_units::{Bytes, CellRate, Rate, Span};
 
 use crate::check::names::Names;
-use crate::check::tcp::MAX_PACKET;
 use crate::check::{Check, MAX_BUFFER};
 use crate::file::{GatewayFile, NodeFile};
 use crate::model::{GatewaySpec, HostKeys, HostSpec, NodeIndex, NodeKind};

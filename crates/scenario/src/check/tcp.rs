@@ -2,28 +2,14 @@
 
 use std::iter;
 
-use cellway_spec::{CongestionControl, LossRecovery};
-use cellway_units::{Bytes, Rate, Span};
+use cellway_spec::{CongestionControl, LossRecovery, TCP_HEADERS, TcpProblem, TcpValues};
+use cellway_units::Bytes;
 
+use crate::check::Check;
 use crate::check::framing::word;
-use crate::check::{Check, MAX_BUFFER};
-use crate::model::{AckDelay, TCP_HEADERS, TcpKeys, TcpProfile, TcpSpec};
+use crate::model::{TcpKeys, TcpProfile, TcpSpec};
 use crate::profiles::{self, Profile};
 use crate::tree::{Step, at};
-
-/// IPv4 and TCP headers without options, in bytes.
-pub(super) const HEADERS: u64 = TCP_HEADERS;
-/// What the timestamps option takes of each segment, in bytes. RFC 7323 section 3.2.
-const TIMESTAMPS: u64 = 12;
-/// The largest IPv4 packet, in bytes. RFC 791 section 3.1.
-pub(super) const MAX_PACKET: u64 = 65_535;
-/// The largest window without the window scale option, in bytes. RFC 9293 section 3.1.
-const MAX_PLAIN_WINDOW: u64 = 65_535;
-/// The largest window with it: 65 535 shifted by 14. RFC 7323 section 2.3.
-const MAX_SCALED_WINDOW: u64 = 65_535 << 14;
-
-/// The longest that an acknowledgement may wait. RFC 1122 section 4.2.3.2.
-const MAX_DELAYED_ACK: Span = Span::from_ms(500);
 
 /// The keys from one source: a table of the file, or a profile.
 struct Layer {
@@ -134,72 +120,35 @@ impl Check<'_> {
     pub(super) fn tcp(&mut self, layers: &Layers, mtu: Option<Bytes>) -> Option<TcpSpec> {
         let before = self.found.len();
         let mss = match layers.mss() {
-            Some(mss) => self.given(layers, "mss", |_| Some(mss)),
-            None => mtu
-                .filter(|_| !self.is_bad(&self.tcp_path(layers, "mss")))
-                .map(|mtu| Bytes(mtu.0.saturating_sub(HEADERS))),
+            Some(mss) => Some(mss),
+            None => mtu.map(|mtu| Bytes(mtu.0.saturating_sub(TCP_HEADERS))),
         };
-        let window = self.given(layers, "window", |t| t.window);
-        let send_buffer =
-            window.and_then(|window| self.given(layers, "send-buffer", |_| Some(layers.send_buffer(window))));
-        let scaling = self.given(layers, "window-scaling", |t| t.window_scaling);
-        let timestamps = self.given(layers, "timestamps", |t| t.timestamps);
-        if let Some(mss) = mss {
-            self.mss(layers, mss, timestamps == Some(true));
-            self.holds_segment(layers, "window", window, mss);
-            if self.stands(layers, "send-buffer") {
-                self.holds_segment(layers, "send-buffer", send_buffer, mss);
-            }
+        let keys = layers.keys();
+        let send_buffer = Some(layers.send_buffer(keys.window?));
+        let keys = TcpKeys { mss, send_buffer, ..keys };
+        let tick = keys.timer_granularity?;
+        if tick.is_zero() && !self.is_bad(&self.tcp_path(layers, "timer-granularity")) {
+            let path = self.tcp_path(layers, "timer-granularity");
+            self.refuse_value(&path, "is zero", "more than 0, like \"1 s\"");
         }
-        // A default is bounded by the window, which has its own limit.
-        if let Some(given) = send_buffer.filter(|_| self.stands(layers, "send-buffer")) {
-            self.size_limit(&self.tcp_path(layers, "send-buffer"), given, MAX_BUFFER);
-        }
-        if let (Some(window), Some(scaling)) = (window, scaling) {
-            self.window_limit(layers, window, scaling);
-        }
-        let granularity = self.timer(layers, "timer-granularity", |t| t.timer_granularity);
-        let rto_initial = self.timer(layers, "rto-initial", |t| t.rto_initial);
-        let rto_min = self.timer(layers, "rto-min", |t| t.rto_min);
-        let rto_max = self.timer(layers, "rto-max", |t| t.rto_max);
-        if let (Some(initial), Some(min), Some(max)) = (rto_initial, rto_min, rto_max) {
-            self.timeouts(layers, initial, min, max);
-        }
-        if let (Some(min), Some(tick)) = (rto_min, granularity) {
-            self.two_ticks(layers, min, tick);
-        }
-        let delayed_ack = self.given(layers, "delayed-ack", |t| t.delayed_ack);
-        if let Some(AckDelay(Some(delay))) = delayed_ack {
-            let path = self.tcp_path(layers, "delayed-ack");
-            if delay.is_zero() {
-                self.refuse_value(&path, "is zero", "more than 0, like \"200 ms\", or \"off\"");
-            } else if delay > MAX_DELAYED_ACK {
-                let message = format!("{delay} is longer than an acknowledgement may wait");
-                self.refuse(&path, message, format!("at most {MAX_DELAYED_ACK}, or \"off\""));
-            }
-        }
-        let initial_ssthresh = self.optional(layers, "initial-ssthresh", |t| t.initial_ssthresh);
-        if initial_ssthresh == Some(Some(Bytes(0))) {
-            let path = self.tcp_path(layers, "initial-ssthresh");
-            self.refuse_value(&path, "is zero", "more than 0, like \"64 KiB\"; without the key there is none");
-        }
-        let rto_margin = self.optional(layers, "rto-margin", |t| t.rto_margin);
-        if rto_margin == Some(Some(Span::ZERO)) {
-            let path = self.tcp_path(layers, "rto-margin");
-            self.refuse_value(&path, "is zero", "more than 0, like \"200 ms\"; without the key it is one tick");
-        }
+        self.rules(layers, &values(&keys)?);
         self.recovery_and_control(layers);
-        let pacing_rate = self.optional(layers, "pacing-rate", |t| t.pacing_rate);
-        if pacing_rate == Some(Some(Rate::from_bps(0))) {
-            let path = self.tcp_path(layers, "pacing-rate");
-            self.refuse_value(&path, "is zero", "more than 0, like \"20 Mbit/s\"; without the key there is no limit");
-        }
         if TcpKeys::names().iter().any(|key| self.is_bad(&self.tcp_path(layers, key))) {
             return None;
         }
-        let given = TcpKeys { mss, send_buffer, ..TcpKeys::NONE };
-        let spec = given.or(layers.keys()).resolve();
-        spec.filter(|_| self.found.len() == before)
+        keys.resolve().filter(|_| self.found.len() == before)
+    }
+
+    /// Refuses values that break rules, each at the likeliest key that the file gives.
+    fn rules(&mut self, layers: &Layers, values: &TcpValues) {
+        let origin = |key: &str| self.origin(layers, key);
+        let problems = values.problems(&origin).into_iter().chain(values.unscaled_window(&origin));
+        for TcpProblem { keys, message, accepted } in problems.collect::<Vec<_>>() {
+            // What was refused already has another value here.
+            if !keys.iter().any(|key| self.is_bad(&self.tcp_path(layers, key))) {
+                self.refuse(&self.blamed(layers, &keys), message, accepted);
+            }
+        }
     }
 
     /// Refuses a pair of recovery and control that contradict each other.
@@ -220,109 +169,14 @@ impl Check<'_> {
 
     /// Refuses a full segment that does not fit the largest packet of a link, called `link`.
     pub(super) fn fits_mtu(&mut self, layers: &Layers, mss: Bytes, link: &str, mtu: Bytes) {
-        if mss.0 + HEADERS > mtu.0 {
-            let packet = mss.0 + HEADERS;
+        if mss.0 + TCP_HEADERS > mtu.0 {
+            let packet = mss.0 + TCP_HEADERS;
             let message = format!(
-                "{} B and {HEADERS} B of headers make a packet of {packet} B; {link} takes {} B (mtu)",
+                "{} B and {TCP_HEADERS} B of headers make a packet of {packet} B; {link} takes {} B (mtu)",
                 mss.0, mtu.0
             );
-            let most = mtu.0 - HEADERS;
+            let most = mtu.0 - TCP_HEADERS;
             self.refuse(&self.tcp_path(layers, "mss"), message, format!("at most {most} B, or a larger mtu there"));
-        }
-    }
-
-    /// `Some(None)` if the key is absent, `None` if its value was refused.
-    fn optional<T>(&self, layers: &Layers, key: &str, get: impl Fn(&TcpKeys) -> Option<T>) -> Option<Option<T>> {
-        (!self.is_bad(&self.tcp_path(layers, key))).then(|| layers.pick(get))
-    }
-
-    /// Returns the value of a key that every profile has; `None` if it was refused.
-    fn given<T>(&self, layers: &Layers, key: &str, get: impl Fn(&TcpKeys) -> Option<T>) -> Option<T> {
-        self.optional(layers, key, get).flatten()
-    }
-
-    fn timer(&mut self, layers: &Layers, key: &str, get: impl Fn(&TcpKeys) -> Option<Span>) -> Option<Span> {
-        let span = self.given(layers, key, get)?;
-        if span.is_zero() {
-            let path = self.tcp_path(layers, key);
-            self.refuse_value(&path, "is zero", "more than 0, like \"1 s\"");
-            return None;
-        }
-        Some(span)
-    }
-
-    fn mss(&mut self, layers: &Layers, mss: Bytes, timestamps: bool) {
-        let path = self.tcp_path(layers, "mss");
-        let most = MAX_PACKET - HEADERS;
-        if mss.0 == 0 {
-            self.refuse_value(&path, "is zero", format!("from 1 B to {most} B, like \"1460 B\""));
-        } else if timestamps && mss.0 <= TIMESTAMPS {
-            let message = format!("{} B has no room for payload beside timestamps, which take {TIMESTAMPS} B", mss.0);
-            self.refuse(&path, message, format!("more than {TIMESTAMPS} B, or timestamps = false"));
-        } else if mss.0 > most {
-            let message = format!(
-                "{} B and {HEADERS} B of headers make a packet of {} B; IP allows {MAX_PACKET} B",
-                mss.0,
-                u128::from(mss.0) + u128::from(HEADERS)
-            );
-            self.refuse(&path, message, format!("at most {most} B"));
-        }
-    }
-
-    fn holds_segment(&mut self, layers: &Layers, key: &str, size: Option<Bytes>, mss: Bytes) {
-        if let Some(size) = size
-            && size < mss
-        {
-            let [of_size, of_mss] = [key, "mss"].map(|key| self.origin(layers, key));
-            let what = if of_size.is_empty() { String::new() } else { format!("a {key} of ") };
-            let segment =
-                if of_mss.is_empty() { "(mss)".to_owned() } else { format!("(mss{})", of_mss.replace(['(', ')'], "")) };
-            let message = format!("{what}{} B{of_size} is smaller than one segment of {} B {segment}", size.0, mss.0);
-            let accepted = match (of_size.is_empty(), of_mss.is_empty()) {
-                (true, true) => format!("at least {} B", mss.0),
-                (true, false) => format!("at least {} B, or a smaller mss", mss.0),
-                (false, _) => format!("{key} at least {} B, or a smaller mss", mss.0),
-            };
-            self.refuse(&self.blamed(layers, &[key, "mss"]), message, accepted);
-        }
-    }
-
-    fn window_limit(&mut self, layers: &Layers, window: Bytes, scaling: bool) {
-        let origin = self.origin(layers, "window");
-        if window.0 > MAX_SCALED_WINDOW {
-            let message = format!("{} B is more than TCP can announce", window.0);
-            self.refuse(&self.tcp_path(layers, "window"), message, format!("at most {MAX_SCALED_WINDOW} B"));
-        } else if window.0 > MAX_PLAIN_WINDOW && !scaling {
-            let what = if origin.is_empty() { String::new() } else { "a window of ".to_owned() };
-            let message = format!("{what}{} B{origin} is more than TCP can announce without window scaling", window.0);
-            let path = self.blamed(layers, &["window", "window-scaling"]);
-            self.refuse(&path, message, format!("window at most {MAX_PLAIN_WINDOW} B, or window-scaling = true"));
-        }
-    }
-
-    fn timeouts(&mut self, layers: &Layers, initial: Span, min: Span, max: Span) {
-        let [of_initial, of_min, of_max] = ["rto-initial", "rto-min", "rto-max"].map(|key| self.origin(layers, key));
-        if min > max {
-            let message = format!("rto-min, {min}{of_min}, is more than rto-max, {max}{of_max}");
-            self.refuse(&self.blamed(layers, &["rto-min", "rto-max"]), message, "rto-min at most rto-max");
-        } else if initial > max {
-            let message = format!("rto-initial, {initial}{of_initial}, is more than rto-max, {max}{of_max}");
-            self.refuse(&self.blamed(layers, &["rto-initial", "rto-max"]), message, "rto-initial at most rto-max");
-        } else if initial < min {
-            let message = format!("rto-initial, {initial}{of_initial}, is less than rto-min, {min}{of_min}");
-            self.refuse(&self.blamed(layers, &["rto-initial", "rto-min"]), message, "rto-min at most rto-initial");
-        }
-    }
-
-    /// The first tick can follow at once: a timer of less than two may fire before any answer.
-    fn two_ticks(&mut self, layers: &Layers, min: Span, tick: Span) {
-        if min < tick.saturating_mul(2) {
-            let [of_min, of_tick] = ["rto-min", "timer-granularity"].map(|key| self.origin(layers, key));
-            self.refuse(
-                &self.blamed(layers, &["rto-min", "timer-granularity"]),
-                format!("rto-min, {min}{of_min}, is less than two ticks of {tick}{of_tick}"),
-                "rto-min at least 2 x timer-granularity",
-            );
         }
     }
 
@@ -330,4 +184,23 @@ impl Check<'_> {
     fn stands(&self, layers: &Layers, key: &str) -> bool {
         self.tree.find(&self.tcp_path(layers, key)).is_some()
     }
+}
+
+/// Returns the values that rules connect; `None` if a key is missing that every profile has.
+fn values(keys: &TcpKeys) -> Option<TcpValues> {
+    Some(TcpValues {
+        mss: keys.mss,
+        window: keys.window?,
+        send_buffer: keys.send_buffer?,
+        window_scaling: keys.window_scaling?,
+        timestamps: keys.timestamps?,
+        pacing_rate: keys.pacing_rate,
+        initial_ssthresh: keys.initial_ssthresh,
+        delayed_ack: keys.delayed_ack?.0,
+        timer_granularity: keys.timer_granularity?,
+        rto_initial: keys.rto_initial?,
+        rto_min: keys.rto_min?,
+        rto_max: keys.rto_max?,
+        rto_margin: keys.rto_margin,
+    })
 }

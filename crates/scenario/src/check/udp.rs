@@ -1,11 +1,10 @@
 //! Sources of UDP datagrams.
 
-use cellway_spec::{Arrivals, SourceKind, UDP_HEADER_OCTETS, UDP_MARK_OCTETS, UdpSource};
+use cellway_spec::{Arrivals, MAX_PACKET, SourceKind, UDP_HEADER_OCTETS, UDP_MARK_OCTETS, UdpSource};
 use cellway_units::{Bytes, Span};
 
 use crate::check::Check;
 use crate::check::crossing::Path;
-use crate::check::tcp::MAX_PACKET;
 use crate::file::{TrafficFile, UdpFile};
 use crate::quantity::Quantity;
 use crate::tree::{Step, at};

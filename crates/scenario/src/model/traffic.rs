@@ -1,12 +1,9 @@
 //! Traffic groups.
 
-use cellway_spec::UdpSource;
+use cellway_spec::{TCP_HEADERS, UdpSource};
 use cellway_units::{Bytes, Rate, Span};
 
 use crate::model::{Access, App, Framing, HostSpec, LinkIndex, NodeIndex, Service, TcpSpec};
-
-/// Octets of IPv4 and TCP headers without options. RFC 791 section 3.1, RFC 9293 section 3.1.
-pub(crate) const TCP_HEADERS: u64 = 40;
 
 /// A group of like conversations. Slot `i` (from 1) is called "name-i"; see [`Traffic::slot`].
 #[derive(Clone, Debug, PartialEq)]

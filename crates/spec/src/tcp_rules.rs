@@ -1,0 +1,220 @@
+//! Rules that connect the values of a TCP endpoint.
+
+use std::fmt;
+
+use cellway_units::{Bytes, Rate, Span};
+
+/// IPv4 and TCP headers without options, in octets. RFC 791, RFC 9293.
+pub const TCP_HEADERS: u64 = 40;
+/// The octets that the timestamps option takes of each segment, padding included. RFC 7323 section 3.2.
+pub const TIMESTAMPS_OPTION: u64 = 12;
+/// The largest IPv4 packet, in octets. RFC 791 section 3.1.
+pub const MAX_PACKET: u64 = 65_535;
+/// The largest window without the window scale option, in octets. RFC 9293 section 3.1.
+const MAX_PLAIN_WINDOW: u64 = 65_535;
+/// The largest window that a segment can announce, in octets: 65,535 shifted by 14. RFC 7323 section 2.3.
+pub const MAX_WINDOW: u64 = 65_535 << 14;
+/// The largest send buffer, in octets: 1 TiB, a thousand times the largest window.
+pub const MAX_SEND_BUFFER: u64 = 1 << 40;
+/// The longest delay of an acknowledgement. RFC 1122 section 4.2.3.2.
+pub const MAX_DELAYED_ACK: Span = Span::from_ms(500);
+
+/// The values of a TCP endpoint that [`problems`](TcpValues::problems) checks, named as their keys in files.
+#[derive(Clone, Copy, Debug)]
+pub struct TcpValues {
+    /// Payload of a full segment; `None` if it is not known yet.
+    pub mss: Option<Bytes>,
+    /// Receive window.
+    pub window: Bytes,
+    /// Send buffer.
+    pub send_buffer: Bytes,
+    /// True if the window scale option is offered.
+    pub window_scaling: bool,
+    /// True if timestamps are offered.
+    pub timestamps: bool,
+    /// The highest rate at which data leaves.
+    pub pacing_rate: Option<Rate>,
+    /// Slow start threshold at the start.
+    pub initial_ssthresh: Option<Bytes>,
+    /// The longest time that an acknowledgement may wait.
+    pub delayed_ack: Option<Span>,
+    /// The tick of the clock of timers.
+    pub timer_granularity: Span,
+    /// Retransmission timeout before the first measurement.
+    pub rto_initial: Span,
+    /// Smallest retransmission timeout.
+    pub rto_min: Span,
+    /// Largest retransmission timeout.
+    pub rto_max: Span,
+    /// The least by which the timeout is above the smoothed round trip.
+    pub rto_margin: Option<Span>,
+}
+
+/// A rule that values break.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TcpProblem {
+    /// The keys of these values, the likeliest to be wrong first.
+    pub keys: Vec<&'static str>,
+    /// The problem, with the values.
+    pub message: String,
+    /// The values that would be accepted.
+    pub accepted: String,
+}
+
+impl fmt::Display for TcpProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}; accepted: {}", self.keys[0], self.message, self.accepted)
+    }
+}
+
+impl std::error::Error for TcpProblem {}
+
+/// The problems found so far.
+struct Problems<'a> {
+    /// Returns the origin of the value of a key for messages, such as " (of profile linux-6)"; empty if it needs none.
+    origin: &'a dyn Fn(&str) -> String,
+    found: Vec<TcpProblem>,
+}
+
+impl Problems<'_> {
+    fn add(&mut self, keys: &[&'static str], message: impl Into<String>, accepted: impl Into<String>) {
+        self.found.push(TcpProblem { keys: keys.to_vec(), message: message.into(), accepted: accepted.into() });
+    }
+
+    fn zero(&mut self, key: &'static str, value: impl fmt::Display, accepted: &str) {
+        self.add(&[key], format!("{value} is zero"), format!("more than 0, {accepted}"));
+    }
+
+    /// Adds that the first of two times is on the wrong side of the second.
+    fn order(&mut self, [a, b]: [(&'static str, Span); 2], relation: &str, accepted: &str) {
+        let [(first, value), (second, limit)] = [a, b];
+        let [of_value, of_limit] = [first, second].map(self.origin);
+        let message = format!("{first}, {value}{of_value}, is {relation} than {second}, {limit}{of_limit}");
+        self.add(&[first, second], message, accepted);
+    }
+
+    fn holds_segment(&mut self, key: &'static str, size: Bytes, mss: Bytes) {
+        if size >= mss {
+            return;
+        }
+        let [of_size, of_mss] = [key, "mss"].map(self.origin);
+        let what = if of_size.is_empty() { String::new() } else { format!("a {key} of ") };
+        let of = of_mss.replace(['(', ')'], "");
+        let message = format!("{what}{} B{of_size} is smaller than one segment of {} B (mss{of})", size.0, mss.0);
+        let accepted = match (of_size.is_empty(), of_mss.is_empty()) {
+            (true, true) => format!("at least {} B", mss.0),
+            (true, false) => format!("at least {} B, or a smaller mss", mss.0),
+            (false, _) => format!("{key} at least {} B, or a smaller mss", mss.0),
+        };
+        self.add(&[key, "mss"], message, accepted);
+    }
+}
+
+impl TcpValues {
+    /// Returns the rules that these values break. `origin` returns where the value of a key comes from, for messages:
+    /// " (of profile linux-6)", or an empty text.
+    pub fn problems(&self, origin: &dyn Fn(&str) -> String) -> Vec<TcpProblem> {
+        let mut problems = Problems { origin, found: Vec::new() };
+        self.segments(&mut problems);
+        self.windows(&mut problems);
+        self.timeouts(&mut problems);
+        if let Some(delay) = self.delayed_ack {
+            if delay.is_zero() {
+                problems.zero("delayed-ack", delay, "like \"200 ms\", or \"off\"");
+            } else if delay > MAX_DELAYED_ACK {
+                let message = format!("{delay} is longer than an acknowledgement may wait");
+                problems.add(&["delayed-ack"], message, format!("at most {MAX_DELAYED_ACK}, or \"off\""));
+            }
+        }
+        if let Some(rate) = self.pacing_rate.filter(|rate| rate.as_bps() == 0) {
+            problems.zero("pacing-rate", rate, "like \"20 Mbit/s\"; without the key there is no limit");
+        }
+        problems.found
+    }
+
+    fn segments(&self, problems: &mut Problems) {
+        let Some(mss) = self.mss else { return };
+        let most = MAX_PACKET - TCP_HEADERS;
+        if mss.0 == 0 {
+            problems.add(&["mss"], "0 B is zero", format!("from 1 B to {most} B, like \"1460 B\""));
+        } else if self.timestamps && mss.0 <= TIMESTAMPS_OPTION {
+            let taken = TIMESTAMPS_OPTION;
+            let message = format!("{} B has no room for payload beside timestamps, which take {taken} B", mss.0);
+            problems.add(&["mss", "timestamps"], message, format!("more than {taken} B, or timestamps = false"));
+        } else if mss.0 > most {
+            let packet = u128::from(mss.0) + u128::from(TCP_HEADERS);
+            let message = format!(
+                "{} B and {TCP_HEADERS} B of headers make a packet of {packet} B; IP allows {MAX_PACKET} B",
+                mss.0
+            );
+            problems.add(&["mss"], message, format!("at most {most} B"));
+        }
+        problems.holds_segment("window", self.window, mss);
+        // A send buffer that is as large as the window has the problem of that.
+        if self.send_buffer != self.window {
+            problems.holds_segment("send-buffer", self.send_buffer, mss);
+        }
+    }
+
+    fn windows(&self, problems: &mut Problems) {
+        let (window, send_buffer) = (self.window.0, self.send_buffer.0);
+        if send_buffer > MAX_SEND_BUFFER && send_buffer != window {
+            let accepted = format!("at most {MAX_SEND_BUFFER} B ({} GiB)", MAX_SEND_BUFFER >> 30);
+            problems.add(&["send-buffer"], format!("{send_buffer} B is too much"), accepted);
+        }
+        if window > MAX_WINDOW {
+            let message = format!("{window} B is more than TCP can announce");
+            problems.add(&["window"], message, format!("at most {MAX_WINDOW} B"));
+        }
+        if let Some(threshold) = self.initial_ssthresh.filter(|threshold| threshold.0 == 0) {
+            problems.zero("initial-ssthresh", threshold, "like \"64 KiB\"; without the key there is none");
+        }
+    }
+
+    /// Adds the problem of a window that needs the window scale option without it.
+    ///
+    /// An endpoint without the option announces 65,535 B of a larger window; a file is refused, since it says more than
+    /// would happen.
+    pub fn unscaled_window(&self, origin: &dyn Fn(&str) -> String) -> Option<TcpProblem> {
+        let window = self.window.0;
+        if self.window_scaling || window <= MAX_PLAIN_WINDOW || window > MAX_WINDOW {
+            return None;
+        }
+        let of_window = origin("window");
+        let what = if of_window.is_empty() { "" } else { "a window of " };
+        Some(TcpProblem {
+            keys: vec!["window", "window-scaling"],
+            message: format!("{what}{window} B{of_window} is more than TCP can announce without window scaling"),
+            accepted: format!("window at most {MAX_PLAIN_WINDOW} B, or window-scaling = true"),
+        })
+    }
+
+    fn timeouts(&self, problems: &mut Problems) {
+        let (initial, min, max, tick) = (self.rto_initial, self.rto_min, self.rto_max, self.timer_granularity);
+        let timers = [("rto-initial", initial), ("rto-min", min), ("rto-max", max)];
+        let before = problems.found.len();
+        for (key, _) in timers.into_iter().filter(|(_, timer)| timer.is_zero()) {
+            problems.zero(key, Span::ZERO, "like \"1 s\"");
+        }
+        if let Some(margin) = self.rto_margin.filter(|margin| margin.is_zero()) {
+            problems.zero("rto-margin", margin, "like \"200 ms\"; without the key it is one tick");
+        }
+        if timers.iter().any(|(_, timer)| timer.is_zero()) && problems.found.len() > before {
+            return;
+        }
+        let [of_initial, of_min, of_max] = timers;
+        if min > max {
+            problems.order([of_min, of_max], "more", "rto-min at most rto-max");
+        } else if initial > max {
+            problems.order([of_initial, of_max], "more", "rto-initial at most rto-max");
+        } else if initial < min {
+            problems.order([of_initial, of_min], "less", "rto-min at most rto-initial");
+        }
+        // BSD's TCPTV_MIN is two ticks for this reason: the first tick can follow at once.
+        if min < tick.saturating_mul(2) {
+            let [of_min, of_tick] = ["rto-min", "timer-granularity"].map(problems.origin);
+            let message = format!("rto-min, {min}{of_min}, is less than two ticks of {tick}{of_tick}");
+            problems.add(&["rto-min", "timer-granularity"], message, "rto-min at least 2 x timer-granularity");
+        }
+    }
+}
