@@ -1,7 +1,7 @@
 //! Packets back to back through a step down in rate.
 //!
-//! Cell i of N has arrived completely at i/h and the line sends one every 1/c from 1/h on. When the last has arrived, 1
-//! + ⌊(N − 1)c/h⌋ have left the queue for the line and N − 1 − ⌊(N − 1)c/h⌋ wait: the fluid value N(1 − c/h) less at
+//! Cell i of N has arrived completely at i/h and the line sends one every 1/c from 1/h on. When the last has arrived,
+//! 1 + ⌊(N − 1)c/h⌋ have left the queue for the line and N − 1 − ⌊(N − 1)c/h⌋ wait: the fluid value N(1 − c/h) less at
 //! most one cell.
 
 use cellway_units::{Cells, Rate};
