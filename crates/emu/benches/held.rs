@@ -1,8 +1,8 @@
-//! What an emulation can hold on this machine: the highest rate with 99 % of all packets less than 1 ms late, the
-//! processor time for each gigabyte, and how exact rate and delay are.
+//! The limits of an emulation on this computer: the highest rate with 99 % of all packets less than 1 ms late, the
+//! processor time for each gigabyte, and the accuracy of rate and delay.
 //!
-//! Needs namespaces and TUN devices, as root or in a user namespace; else it says what is missing. Other work on the
-//! machine shows in the numbers.
+//! Needs namespaces and TUN devices, as root or in a user namespace; else it prints what is missing. Other work on the
+//! computer influences the numbers.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 #[cfg(target_os = "linux")]
@@ -16,12 +16,12 @@ mod held {
     use cellway_scenario::Plan;
     use cellway_units::Span;
 
-    /// How long each rate is tried, in seconds, of which the first does not count.
+    /// The duration of the trial of each rate, in seconds, of which the first does not count.
     const SECONDS: u32 = 6;
     /// The share of the line that counts as full.
     const FULL: f64 = 0.97;
 
-    /// Two hosts, each with transfers to the other, over `hops` links of `rate`.
+    /// Returns two hosts, each with transfers to the other, over `hops` links of `rate`.
     fn scenario(rate: u64, framing: &str, hops: usize, seconds: u32) -> String {
         let (kind, mtu) = if framing == "atm" { ("switch", 9180) } else { ("router", 1500) };
         let mut text = format!(
@@ -87,7 +87,7 @@ mod held {
         format!("{:>11.1} {p50:>7.0} {p99:>7.0} {p999:>7.0}   ", us(late.min()))
     }
 
-    /// Raises the rate as long as the line is full in both directions and nothing is late.
+    /// Raises the rate while the line is full in both directions and no packet is late.
     fn highest(name: &str, framing: &str, hops: usize, rates: &[u64]) {
         println!("{name}: both directions full, {hops} hops");
         println!("{:>14} {:>8} {:>8} {LATE} {:>10} {:>6}", "rate", "there", "back", "CPU s/GB", "held");
@@ -125,7 +125,7 @@ mod held {
         }
     }
 
-    /// A transfer that fills a line: the rate that arrives against what the line leaves for it.
+    /// Measures a transfer that fills a line: the rate at the receiver against the capacity left for payload.
     fn accuracy_of_rate() {
         println!("accuracy of the rate: one transfer that fills a line, 12 s");
         for (name, rate, framing, payload) in

@@ -9,17 +9,18 @@ use crate::sys::{Namespace, Prefix};
 
 /// Shared address space, which no public network routes (RFC 6598).
 const OUTERMOST: Block = Block { base: u32::from_be_bytes([100, 64, 0, 0]), prefix: 10 };
-/// What a block is cut into: sixteen, the first for its own hosts, the others for paths that begin at one of them.
+/// The bits by which a block is divided: into sixteen parts, the first for its own hosts, the others for paths that
+/// begin at one of them.
 const CUT: u8 = 4;
 /// The smallest block: two hosts.
 const LONGEST: u8 = 30;
 /// A unique local prefix (RFC 4193) before the IPv4 address of the same host.
 const IPV6: [u16; 6] = [0xfd63, 0x656c, 0x6c77, 0x6179, 0, 0];
 
-/// The addresses that lie behind one emulated path.
+/// The addresses behind one emulated path.
 ///
-/// All of them are routed into the path from outside. A path that starts at a host inside takes one of the parts, so
-/// what is behind it is behind the outer path, too.
+/// All of them are routed into the path from outside. A path that starts at an inner host uses one of the parts, so
+/// addresses behind it are behind the outer path, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
     base: u32,
@@ -33,41 +34,41 @@ impl Default for Block {
 }
 
 impl Block {
-    /// Part `index` of this block, from 1 to 15; `None` where the block cannot be cut again.
+    /// Returns part `index` of this block, from 1 to 15; `None` if the block cannot be divided again.
     pub fn part(self, index: u32) -> Option<Block> {
         let prefix = self.prefix + CUT;
         (prefix <= LONGEST && (1..1 << CUT).contains(&index))
             .then(|| Block { base: self.base | index << (32 - prefix), prefix })
     }
 
-    /// All parts, in order.
+    /// Returns all parts, in order.
     pub fn parts(self) -> impl Iterator<Item = Block> {
         (1..1 << CUT).filter_map(move |index| self.part(index))
     }
 
-    /// The address of host `number`, from 0; `None` past the last.
+    /// Returns the address of host `number`, from 0; `None` past the last.
     pub fn host(self, number: usize) -> Option<Ipv4Addr> {
         let own = (self.prefix + CUT).min(LONGEST);
         let offset = u32::try_from(number).ok()?.checked_add(1)?;
         (offset < (1 << (32 - own)) - 1 || own == LONGEST && offset < 3).then(|| Ipv4Addr::from(self.base | offset))
     }
 
-    /// The first address.
+    /// Returns the first address.
     pub(crate) fn base(self) -> u32 {
         self.base
     }
 
-    /// The block as a network.
+    /// Returns the block as a network.
     pub(crate) fn network(self) -> Prefix {
         Prefix { address: Ipv4Addr::from(self.base).into(), length: self.prefix }
     }
 
-    /// The IPv6 network that goes with this block.
+    /// Returns the IPv6 network that corresponds to this block.
     pub(crate) fn ipv6_network(self) -> Prefix {
         Prefix { address: ipv6(Ipv4Addr::from(self.base)).into(), length: 96 + self.prefix }
     }
 
-    /// Whether an address is one of these, or the IPv6 address that goes with one.
+    /// Returns true if an address is in this block, or is the IPv6 address that corresponds to one in it.
     pub fn contains(self, address: IpAddr) -> bool {
         let low = match address {
             IpAddr::V4(v4) => v4.to_bits(),
@@ -78,14 +79,15 @@ impl Block {
     }
 }
 
-/// A part of `outer`, the block of the path that we are behind, which no other path that begins here has.
+/// Returns a part of `outer`, the block of the path around this namespace, that no other path that begins here uses.
 ///
 /// # Errors
-/// There is none, or the addresses of this network namespace cannot be read.
+///
+/// No part is free, or the addresses of this network namespace cannot be read.
 pub fn free_part(outer: Block) -> Result<Block, Error> {
     let here = Namespace::here()?;
     let taken = here.run(|| std::fs::read_to_string("/proc/thread-self/net/fib_trie")).unwrap_or_default();
-    // Each local address stands on a line of its own, behind "|--".
+    // Each local address has its own line in the file, after "|--".
     let is_taken = |block: &Block| {
         let host = block.host(1).map(|address| address.to_string());
         taken.lines().any(|line| line.trim().strip_prefix("|-- ").map(str::to_owned) == host)
@@ -93,7 +95,7 @@ pub fn free_part(outer: Block) -> Result<Block, Error> {
     outer.parts().find(|block| !is_taken(block)).ok_or(Error::NoBlock { block: outer })
 }
 
-/// The IPv6 address of the host that has `address`.
+/// Returns the IPv6 address of the host that has `address`.
 pub(crate) fn ipv6(address: Ipv4Addr) -> Ipv6Addr {
     let [a, b, c, d, e, f] = IPV6;
     let low = address.to_bits();
@@ -133,7 +135,7 @@ mod tests {
         assert_eq!(first.to_string(), "100.68.0.0/14");
         assert_eq!(first.host(0), Some(Ipv4Addr::new(100, 68, 0, 1)));
         assert_eq!(outer.parts().count(), 15);
-        // The last host of a block comes before its first part.
+        // The last host of a block precedes its first part.
         let last = (0..).map_while(|n| outer.host(n)).last().unwrap();
         assert!(last.to_bits() < first.base, "{last}");
         // Five blocks deep, then no more.

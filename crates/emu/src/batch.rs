@@ -1,5 +1,5 @@
-//! What a pass hands to the hosts, in as few calls as possible: segments of one connection that have arrived together
-//! are joined, as a network card does on receipt.
+//! Batches of the packets that a pass writes to the hosts, to make as few calls as possible: segments of one connection
+//! that have arrived together are joined, as a network card does on receipt.
 
 use cellway_wire::ip::Joined;
 
@@ -12,15 +12,14 @@ const OPEN: usize = 8;
 #[derive(Debug)]
 pub(crate) struct Batch {
     pub(crate) host: HostIndex,
-    /// What they are joined to; absent for a packet that stands alone.
+    /// The joined segment; absent for a packet that is written alone.
     pub(crate) joined: Option<Joined>,
     /// Their places in the list.
     pub(crate) members: Vec<usize>,
 }
 
-/// Sorts what is due into batches. The packets of each connection keep their order, and nothing of a host overtakes a
-/// packet that stands alone.
-/// Without `join` each packet is a batch of its own.
+/// Sorts packets that are due into batches. The packets of each connection keep their order, and no packet of a host
+/// overtakes one that is written alone. Without `join` each packet is its own batch.
 pub(crate) fn batches(due: &[Due], join: bool) -> Vec<Batch> {
     let mut done: Vec<Batch> = Vec::with_capacity(due.len());
     let mut open: Vec<Batch> = Vec::new();
@@ -98,17 +97,17 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_alone_is_not_overtaken() {
+    fn a_packet_written_alone_is_not_overtaken() {
         let mut due = segments(0, 1, 4);
         due.insert(2, Due { host: HostIndex(0), at: Time::ZERO, octets: vec![0x45; 28], sound: true });
         assert_eq!(members(&due), [vec![0, 1], vec![2], vec![3, 4]]);
-        // That of another host stops nobody.
+        // A packet of another host does not end the batch.
         due[2].host = HostIndex(1);
         assert_eq!(members(&due), [vec![2], vec![0, 1, 3, 4]]);
     }
 
     #[test]
-    fn a_checksum_that_nobody_knows_is_left_to_the_host() {
+    fn a_checksum_of_unknown_kind_is_left_to_the_host() {
         let mut due = segments(0, 1, 3);
         due[1].sound = false;
         assert_eq!(members(&due), [vec![0], vec![1], vec![2]]);

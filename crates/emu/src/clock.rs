@@ -8,7 +8,7 @@ use crate::sys::now_ns;
 const NS_PER_SEC: u64 = 1_000_000_000;
 const PS_PER_NS: u64 = 1_000;
 
-/// What the present thread has taken of a processor.
+/// Returns the processor time of the present thread.
 pub(crate) fn thread_time() -> Span {
     let used = clock_gettime(ClockId::ThreadCPUTime);
     Span::from_secs(used.tv_sec.unsigned_abs()) + Span::from_ns(used.tv_nsec.unsigned_abs())
@@ -16,10 +16,10 @@ pub(crate) fn thread_time() -> Span {
 
 /// The clock of an emulation's loop.
 pub(crate) trait TimeSource {
-    /// The time now; `None` before time zero.
+    /// Returns the present time; `None` before time zero.
     fn now(&self) -> Option<Time>;
 
-    /// `at` in nanoseconds of `CLOCK_MONOTONIC`, rounded up so that a wait never ends before `at`.
+    /// Returns `at` in nanoseconds of `CLOCK_MONOTONIC`, rounded up so that a wait never ends before `at`.
     fn deadline_ns(&self, at: Time) -> u64;
 }
 
@@ -42,27 +42,27 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// A clock whose time zero is now.
+    /// Creates a clock whose time zero is the present instant.
     pub fn start() -> Clock {
         Clock { epoch: now_ns() }
     }
 
-    /// A clock whose time zero is at `ns` nanoseconds of `CLOCK_MONOTONIC`; it may lie ahead.
+    /// Creates a clock whose time zero is at `ns` nanoseconds of `CLOCK_MONOTONIC`; it may be in the future.
     pub const fn with_epoch(ns: u64) -> Clock {
         Clock { epoch: ns }
     }
 
-    /// A clock whose time zero is `ahead` of now.
+    /// Creates a clock whose time zero is `ahead` after the present instant.
     pub fn starting_in(ahead: Span) -> Clock {
         Clock { epoch: now_ns() + ahead.as_ps() / PS_PER_NS }
     }
 
-    /// The time now; `None` before time zero.
+    /// Returns the present time; `None` before time zero.
     pub fn now(&self) -> Option<Time> {
         now_ns().checked_sub(self.epoch).map(|ns| Time::from_ps(ns.saturating_mul(PS_PER_NS)))
     }
 
-    /// `at` in seconds and nanoseconds of `CLOCK_MONOTONIC`, rounded up.
+    /// Returns `at` in seconds and nanoseconds of `CLOCK_MONOTONIC`, rounded up.
     pub(crate) fn deadline(&self, at: Time) -> Timespec {
         let ns = self.deadline_ns(at);
         Timespec { tv_sec: (ns / NS_PER_SEC) as i64, tv_nsec: (ns % NS_PER_SEC) as _ }

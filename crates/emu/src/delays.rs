@@ -1,4 +1,4 @@
-//! How long packets were inside the network.
+//! The times that packets were inside the network.
 
 use cellway_units::Span;
 use hdrhistogram::Histogram;
@@ -27,7 +27,7 @@ impl Delays {
         self.histogram.len()
     }
 
-    /// The delay that a share `quantile` of the packets did not pass; zero without packets.
+    /// Returns the delay that a share `quantile` of the packets did not exceed; zero without packets.
     pub fn quantile(&self, quantile: f64) -> Span {
         Span::from_ns(self.histogram.value_at_quantile(quantile))
     }

@@ -1,15 +1,14 @@
-//! The network with the packets of real hosts in it, without I/O: what hosts send goes in, what is due for them
-//! comes out, time is an argument.
+//! The network with the packets of real hosts in it, without I/O: packets that hosts send enter, packets that are due
+//! for them leave, time is an argument.
 //!
-//! Seen from the hosts the network is one router: it takes one hop off a packet's time to live, fragments or
-//! refuses what its path is too small for, and answers with ICMP errors as such a router does. Where gateways stand
-//! on the way the network hands a packet to the first, takes it back when the gateway sends it on, and so to the
-//! host.
+//! To the hosts the network is one router: it decrements the time to live of a packet, fragments or refuses a packet
+//! that is too large for its path, and answers with ICMP errors as such a router does. If gateways are on the path, the
+//! network delivers a packet to the first, receives it again when the gateway forwards it, and so on to the host.
 
 mod hosts;
-mod journeys;
 mod observe;
 mod refusals;
+mod routes;
 #[cfg(test)]
 pub(crate) mod tests;
 mod view;
@@ -26,27 +25,27 @@ use crate::conversations::{Conversations, Id, Kind, Limits};
 use crate::error::Error;
 
 pub(crate) use hosts::{Behind, EmulatedHost, HostIndex};
-use journeys::{Journeys, Step};
 pub(crate) use refusals::Refusals;
+use routes::{Routes, Step};
 
-/// What a host may have waiting at its own line before no more is read from it, in octets: one coalesced segment of
-/// the largest size, so that no pass takes long. What is not read waits in the kernel, as before a network card.
+/// The octets that may wait at the line of a host before the engine stops reading from the host: one coalesced segment
+/// of the largest size, so that no pass takes long. Unread packets wait in the kernel, as before a network card.
 const CARD: u64 = 64 * 1024;
-/// How often idle conversations are looked for.
+/// The interval of checks for idle conversations.
 const SWEEP: Span = Span::from_ms(500);
 
 /// A packet of a host while it is inside the network.
 #[derive(Clone, Debug)]
 pub(crate) struct Datagram {
-    /// Shared with what a capture copies, cell by cell.
+    /// Shared with a capture, which copies it cell by cell.
     pub(crate) octets: Arc<Vec<u8>>,
     /// When it entered.
     entered: Time,
     /// Its conversation in the table.
     id: Id,
-    /// Whether it goes the way of the conversation's first packet.
+    /// True if it has the direction of the conversation's first packet.
     forward: bool,
-    /// Whether its checksums are known to be right.
+    /// True if its checksums are known to be correct.
     sound: bool,
 }
 
@@ -57,7 +56,7 @@ pub(crate) struct Due {
     /// When its last bit has arrived.
     pub(crate) at: Time,
     pub(crate) octets: Vec<u8>,
-    /// Whether its checksums are known to be right: they were made here.
+    /// True if its checksums are known to be correct: the engine computed them.
     pub(crate) sound: bool,
 }
 
@@ -67,7 +66,7 @@ struct Open {
     id: Id,
     /// Its number in the network.
     number: u32,
-    /// What was delivered there and back, in octets: since the start, and when it was last looked at.
+    /// The octets delivered in the two directions: since the start, and at the last snapshot.
     delivered: [u64; 2],
     shown: [u64; 2],
 }
@@ -80,14 +79,14 @@ pub(crate) struct Engine {
     open: Vec<Option<Open>>,
     /// Conversations that have left the table while packets of theirs were inside the network.
     leaving: Vec<u32>,
-    journeys: Journeys,
+    routes: Routes,
     refusals: Refusals,
-    /// Why conversations of played applications failed, and how often.
+    /// The reasons for which conversations of played applications failed, with their counts.
     failures: BTreeMap<String, u64>,
     delivered: Vec<Delivery<Datagram>>,
     due: Vec<Due>,
     next_sweep: Time,
-    /// The instants of the scenario's changes that are still to come, the next one last.
+    /// The instants of the scenario's pending changes, the next one last.
     changes: Vec<(Time, usize)>,
     now: Time,
     shown: Time,
@@ -96,7 +95,7 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    /// A network whose hosts are `hosts`: those of the testbed in its order, then its gateways.
+    /// Creates a network whose hosts are `hosts`: those of the testbed in its order, then its gateways.
     pub(crate) fn new(testbed: Testbed<Datagram>, hosts: Vec<EmulatedHost>, limits: Limits) -> Engine {
         let mut changes: Vec<(Time, usize)> = testbed.changes().enumerate().map(|(i, at)| (at, i)).collect();
         changes.sort_by_key(|&(at, index)| (std::cmp::Reverse(at), std::cmp::Reverse(index)));
@@ -106,7 +105,7 @@ impl Engine {
             table: Conversations::new(limits),
             open: Vec::new(),
             leaving: Vec::new(),
-            journeys: Journeys::default(),
+            routes: Routes::default(),
             refusals: Refusals::default(),
             failures: BTreeMap::new(),
             delivered: Vec::new(),
@@ -120,17 +119,17 @@ impl Engine {
         }
     }
 
-    /// The name of a host.
+    /// Returns the name of a host.
     pub(crate) fn name(&self, host: HostIndex) -> &str {
         &self.hosts[host].name
     }
 
-    /// The hosts and gateways, in their order.
+    /// Returns the hosts and gateways, in their order.
     pub(crate) fn hosts(&self) -> &[EmulatedHost] {
         self.hosts.all()
     }
 
-    /// What is to be handed to the hosts, in the order in which it arrived.
+    /// Returns the packets that are due for the hosts, in the order of their arrival.
     pub(crate) fn due(&mut self) -> &mut Vec<Due> {
         &mut self.due
     }
@@ -140,23 +139,23 @@ impl Engine {
         &self.refusals
     }
 
-    /// Why conversations of played applications failed, and how often.
+    /// Returns the reasons for which conversations of played applications failed, with their counts.
     pub(crate) fn failures(&self) -> impl Iterator<Item = (&str, u64)> + '_ {
         self.failures.iter().map(|(reason, &count)| (reason.as_str(), count))
     }
 
-    /// The instant up to which the network has been advanced. Received packets enter at this instant.
+    /// Returns the instant up to which the network has been advanced. Received packets enter at this instant.
     pub(crate) fn now(&self) -> Time {
         self.now
     }
 
-    /// When something happens next.
+    /// Returns the time of the next event.
     pub(crate) fn deadline(&self) -> Option<Time> {
         let own = [Some(self.testbed.meter.next()), self.changes.last().map(|&(at, _)| at), Some(self.next_sweep)];
         own.into_iter().chain([self.testbed.fabric.deadline()]).flatten().min()
     }
 
-    /// Lets everything happen that is due by `now`, each thing at its own instant.
+    /// Processes all events up to `now`, each at its own instant.
     pub(crate) fn advance(&mut self, now: Time) -> Result<(), Error> {
         debug_assert!(now >= self.now, "the clock went back from {:?} to {now:?}", self.now);
         loop {
@@ -212,14 +211,14 @@ impl Engine {
         }
     }
 
-    /// Whether the host's own line has room for more, so that it makes sense to read from the host.
+    /// Returns true if the host's own line has room, so that packets may be read from the host.
     pub(crate) fn has_room(&self, host: HostIndex) -> bool {
         let host = &self.hosts[host];
         u64::from(self.testbed.fabric.waiting(host.line)) * host.unit_octets < CARD
     }
 
-    /// Accepts a packet from the device of a host, with its virtio-net header, and splits it where the host left that
-    /// to the device.
+    /// Accepts a packet from the device of a host, with its virtio-net header, and splits it if the host left that to
+    /// the device.
     pub(crate) fn receive(&mut self, from: HostIndex, read: &[u8]) -> Result<(), Error> {
         let parsed = VirtioNetHeader::parse(read);
         let cut = |(offload, packet): (VirtioNetHeader, _)| {
@@ -236,7 +235,7 @@ impl Engine {
         Ok(())
     }
 
-    /// A host has sent a packet.
+    /// Processes a packet of a host.
     fn packet(&mut self, from: HostIndex, mut octets: Vec<u8>, sound: bool) -> Result<(), Error> {
         let recognised = match ip::recognise(&octets) {
             Ok(recognised) => recognised,
@@ -255,22 +254,22 @@ impl Engine {
             self.answer(from, Trouble::NetUnreachable, &packet);
             return Ok(());
         };
-        // A gateway forwards packets of hosts, and speaks for the hosts whose connections it has taken.
+        // A gateway forwards packets of hosts, and sends in place of the hosts whose connections it terminates.
         let speaks_for_others = self.hosts[from].is_gateway;
         let origin = self.hosts.at(from, packet.source()).filter(|_| speaks_for_others).unwrap_or(from);
         let kind = Kind::of(&recognised);
-        let Engine { journeys, testbed, hosts, .. } = self;
-        let Some((step, way)) = journeys.step(testbed, hosts, (origin, from, destination), kind) else {
+        let Engine { routes, testbed, hosts, .. } = self;
+        let Some((step, way)) = routes.step(testbed, hosts, (origin, from, destination), kind) else {
             self.refusals.count("no-route");
             self.answer(from, Trouble::HostUnreachable, &packet);
             return Ok(());
         };
         let mtu = way.mtu.0 as usize;
-        // A gateway takes a hop off itself: next to it the network is a router only where it has one.
+        // A gateway decrements the time to live itself: the network does so next to it only at a router.
         let is_router = way.routers > 0 || [from, step.to].iter().all(|&host| !hosts[host].is_gateway);
         let length = packet.octets().len();
         octets.truncate(length);
-        // The time to live comes first: RFC 1812, section 5.2.1.2. Each fragment then has that of the whole.
+        // The time to live is checked first: RFC 1812, section 5.2.1.2. Each fragment then has that of the whole.
         let hop = if is_router { ip::hop(&mut octets) } else { Ok(Hop::Onward) };
         match hop {
             Ok(Hop::Onward) if length <= mtu => self.enter(step, octets, sound),
@@ -289,7 +288,8 @@ impl Engine {
         }
     }
 
-    /// A packet is larger than the path takes: it goes on in fragments, or its sender is told.
+    /// Processes a packet that is larger than the MTU of the path: forwards it in fragments, or sends an ICMP error to
+    /// its sender.
     fn too_large(&mut self, step: Step, octets: &[u8], mtu: usize) -> Result<(), Error> {
         let Ok(packet) = Packet::parse(octets) else { return Ok(()) };
         match ip::fit(&packet, mtu) {
@@ -303,7 +303,7 @@ impl Engine {
         }
     }
 
-    /// A packet goes into the network, on the channel of its conversation on this stretch.
+    /// Sends a packet into the network, on the channel of its conversation on this segment of the path.
     fn enter(&mut self, step: Step, octets: Vec<u8>, sound: bool) -> Result<(), Error> {
         let Ok(recognised) = ip::recognise(&octets) else { return Ok(()) };
         let Step { from, to, .. } = step;
@@ -321,8 +321,8 @@ impl Engine {
         if sighting.new {
             // An overflow conversation is of no type, whatever its first packet was.
             let kind = self.table.get(sighting.id).map_or(Kind::Other, |known| known.kind);
-            let Engine { journeys, testbed, hosts, .. } = self;
-            let Some(way) = journeys.way(testbed, hosts, step, kind) else { return Ok(()) };
+            let Engine { routes, testbed, hosts, .. } = self;
+            let Some(way) = routes.way(testbed, hosts, step, kind) else { return Ok(()) };
             let number = testbed.open(now, way, kind.number())?;
             let place = sighting.id.slot();
             if self.open.len() <= place {
@@ -341,7 +341,7 @@ impl Engine {
         Ok(())
     }
 
-    /// The network, as the first router of a host, sends it an ICMP error.
+    /// Sends a host an ICMP error in the name of its first router.
     fn answer(&mut self, host: HostIndex, trouble: Trouble, about: &Packet<'_>) {
         let router = self.hosts.router(about.is_v4());
         if let Some(octets) = ip::icmp_error(trouble, router, about) {
@@ -366,7 +366,7 @@ impl Engine {
         self.leaving.retain(|&number| !testbed.close(number));
     }
 
-    /// A conversation has left the table.
+    /// Closes a conversation that has left the table.
     fn leave(&mut self, id: Id) {
         let Some(place) = self.open.get_mut(id.slot()) else { return };
         let Some(open) = place.take_if(|open| open.id == id) else { return };

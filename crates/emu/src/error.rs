@@ -1,4 +1,4 @@
-//! Why an emulation could not be done.
+//! The reasons for which an emulation cannot be run.
 
 use std::io;
 
@@ -8,11 +8,11 @@ use crate::addresses::Block;
 use crate::player::PlayerError;
 use crate::sys::SysError;
 
-/// What [`crate::emulate`] refuses, and what may end it.
+/// The errors of [`crate::emulate`]: of its arguments, and of a run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The network cannot be put together, or cannot be emulated.
+    /// The network cannot be built, or cannot be emulated.
     #[error(transparent)]
     Build(#[from] cellway_testbed::Error),
     /// Linux refuses something.
@@ -38,7 +38,7 @@ pub enum Error {
     /// A host that the scenario does not have.
     #[error("there is no host {name:?}")]
     NoSuchHost {
-        /// What was asked for.
+        /// The requested name.
         name: String,
     },
     /// The device of a host failed.
@@ -46,7 +46,7 @@ pub enum Error {
     Device {
         /// The host.
         host: String,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
     /// A program cannot be started.
@@ -54,7 +54,7 @@ pub enum Error {
     NotStarted {
         /// Its name in the scenario.
         name: String,
-        /// Why.
+        /// The reason.
         source: SysError,
     },
     /// A program cannot be waited for.
@@ -62,7 +62,7 @@ pub enum Error {
     Program {
         /// Its name.
         name: String,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
     /// A server program, which the run depends on, has failed.
@@ -90,7 +90,7 @@ pub enum Error {
     NoProgram {
         /// The program.
         program: &'static str,
-        /// What has it.
+        /// The package that contains it.
         package: &'static str,
     },
     /// A gateway cannot work.
@@ -98,7 +98,7 @@ pub enum Error {
     Gateway {
         /// Its name.
         gateway: String,
-        /// Why.
+        /// The reason.
         source: Box<cellway_gatewayd::Error>,
     },
     /// Gateways that do not reach each other.
@@ -108,21 +108,21 @@ pub enum Error {
         gateway: String,
         /// The other's.
         peer: String,
-        /// How long it was waited for.
+        /// The seconds that the run waited.
         seconds: u64,
-        /// What it says of it.
+        /// The reported reason.
         why: String,
     },
     /// A thread could not be started.
     #[error("cannot start a thread: {0}")]
     Thread(#[source] io::Error),
-    /// A thread of the emulation has panicked, and said why.
+    /// A thread of the emulation has panicked, and has printed the reason.
     #[error("the emulation broke off")]
     Driver,
-    /// It was asked to stop before its end.
+    /// The run was stopped before its end.
     #[error("the emulation was stopped after {at}")]
     Stopped {
-        /// How far it had come.
+        /// The time at which it stopped.
         at: Time,
     },
 }

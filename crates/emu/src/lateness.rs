@@ -1,4 +1,4 @@
-//! How late an emulation was: what was due, against when it was done.
+//! The lateness of an emulation: the time between the due instant of an event and its execution.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use cellway_record::metric::{Metric, emulation};
 use cellway_units::Span;
 use hdrhistogram::Histogram;
 
-/// The subject of the rows that tell how the emulation itself went.
+/// The subject of the rows about the emulation itself.
 pub(crate) const SUBJECT: &str = "emulation";
 
 /// The bounds of the histogram in the tables, in ns.
@@ -42,7 +42,7 @@ impl Default for Lateness {
 }
 
 impl Lateness {
-    /// One thing was done `late` after it was due.
+    /// Records an event that was executed `late` after it was due.
     pub fn record(&mut self, late: Span) {
         // It grows as needed: only memory could refuse.
         let _ = self.histogram.record(late.as_ps() / 1000);
@@ -53,32 +53,32 @@ impl Lateness {
         self.earliness = self.earliness.max(early);
     }
 
-    /// The largest earliness.
+    /// Returns the largest earliness.
     pub fn earliness(&self) -> Span {
         self.earliness
     }
 
-    /// How many things were done.
+    /// Returns the number of events.
     pub fn count(&self) -> u64 {
         self.histogram.len()
     }
 
-    /// The lateness that a share `quantile` of all did not pass; zero if nothing was done.
+    /// Returns the lateness that a share `quantile` of all did not exceed; zero without events.
     pub fn quantile(&self, quantile: f64) -> Span {
         Span::from_ns(self.histogram.value_at_quantile(quantile))
     }
 
-    /// The 99th percentile, by which a run is judged.
+    /// Returns the 99th percentile, by which a run is judged.
     pub fn p99(&self) -> Span {
         self.quantile(0.99)
     }
 
-    /// The smallest lateness.
+    /// Returns the smallest lateness.
     pub fn min(&self) -> Span {
         Span::from_ns(self.histogram.min())
     }
 
-    /// The largest of all.
+    /// Returns the largest lateness.
     pub fn max(&self) -> Span {
         Span::from_ns(self.histogram.max())
     }

@@ -1,19 +1,18 @@
 //! Plays the applications of a scenario over the TCP of real hosts, and its datagrams over their UDP
 //! ([`DatagramPlayer`]).
 //!
-//! The conversations are those of a simulation: the same state machines, seeds and random streams, so the
-//! same sizes and pauses. Both ends of every connection are nonblocking sockets of one thread; a socket belongs
-//! to the host where it was made, whatever thread uses it. Bytes are counted, message boundaries are the state
-//! machines'.
+//! The conversations are those of a simulation: the same state machines, seeds and random streams, so the same sizes
+//! and pauses. Both ends of every connection are nonblocking sockets of one thread; a socket belongs to the host where
+//! it was made, whatever thread uses it. Bytes are counted, message boundaries are those of the state machines.
 //!
-//! Where it differs from a simulation:
-//! - TCP is the kernel's: see [`HostTcp::from_spec`] and [`host_settings`] for what it can be told.
-//! - Acknowledgements are asked for every 200 µs, and only by applications that want to know of them
-//!   (TELNET without echo, bulk transfers that do not block); a delay without echo is so much too long at most.
-//! - A side that reads by itself (a WWW browser with a display) leaves bytes in the kernel's buffer, whose
+//! The differences from a simulation:
+//! - TCP is the kernel's: see [`HostTcp::from_spec`] and [`host_settings`] for the options that it has.
+//! - Acknowledgements are polled every 200 µs, and only for applications that use them (TELNET without echo, bulk
+//!   transfers that do not block); a delay without echo is too long by at most this time.
+//! - A side that controls its own reading (a WWW browser with a display) leaves bytes in the kernel's buffer, whose
 //!   size is then about the window, so that the window closes.
-//! - A timer of an application has its nominal time for the application, so that a pace does not drift; what
-//!   it causes happens later by the lateness of the timer ([`Played::latest`]).
+//! - A timer of an application has its nominal time for the application, so that a pace does not drift; its effects are
+//!   later by the lateness of the timer ([`Played::latest`]).
 
 mod alarm;
 mod connection;
@@ -41,11 +40,11 @@ pub use options::{HostTcp, host_settings};
 pub use plan::{MakeSocket, PlayerEnd, PlayerHost, PlayerPlan, PlayerSlot};
 pub use run::Player;
 
-/// A slot whose conversation failed begins the next one after this time: a host that refuses must not be
-/// asked as fast as it can answer.
+/// A slot whose conversation failed begins the next one after this time: a host that refuses must not receive requests
+/// as fast as it can answer them.
 pub const RETRY: Span = Span::from_secs(1);
 
-/// What a run was like.
+/// The result of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Played {
     /// Conversations begun.
@@ -54,7 +53,7 @@ pub struct Played {
     pub connections: u64,
     /// The longest that anything was done after its time.
     pub latest: Span,
-    /// Whether the run was stopped before its end.
+    /// True if the run was stopped before its end.
     pub stopped: bool,
 }
 
@@ -66,10 +65,10 @@ pub struct Stopper {
 }
 
 impl Stopper {
-    /// Asks the player to close everything and return. Asking twice does no harm.
+    /// Requests that the player closes everything and returns. A second request has no effect.
     pub fn stop(&self) {
         self.asked.store(true, Ordering::Release);
-        // Fails only if the player is gone.
+        // Fails only if the player no longer exists.
         let _ = self.waker.wake();
     }
 

@@ -1,4 +1,4 @@
-//! Programs that a run starts in its hosts: when, how they ended, and which figures they printed.
+//! Programs that a run starts in its hosts: their start, their exit status, and the figures that they printed.
 
 mod output;
 mod ready;
@@ -20,7 +20,7 @@ pub use output::Lines;
 use output::{Output, Use};
 pub(crate) use ready::make_ready;
 
-/// How long a program has to end once it is asked to.
+/// The time that a program has to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// A program of a run.
@@ -48,21 +48,21 @@ enum State {
     Ended { status: ExitStatus, by_us: bool, output: Option<Output> },
 }
 
-/// How a program ended.
+/// The result of a program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProgramEnd {
     /// Its name.
     pub name: String,
     /// Its exit status, 128 + n after signal n; none if it was ended with the run, or never began.
     pub status: Option<i32>,
-    /// Whether it failed.
+    /// True if it failed.
     pub failed: bool,
-    /// Metric, unit and value of what it printed.
+    /// Metric, unit and value of its figures.
     pub figures: Vec<(String, String, f64)>,
 }
 
 impl Program {
-    /// Those of a scenario.
+    /// Returns the programs of a scenario.
     pub(crate) fn all(scenario: &Scenario, names: &Names, lines: Option<&Lines>) -> Vec<Program> {
         let program = |command: &cellway_scenario::Command| {
             let host = scenario.command_host(command.host);
@@ -84,7 +84,7 @@ impl Program {
         scenario.commands.iter().map(program).collect()
     }
 
-    /// The one that the user talks to.
+    /// Returns the main program, which uses the terminal of the user.
     pub(crate) fn foreground(wanted: &Foreground, names: &Names) -> Result<Program, Error> {
         let host = names.place(&wanted.host).ok_or_else(|| Error::NoSuchHost { name: wanted.host.clone() })?;
         Ok(Program {
@@ -107,7 +107,7 @@ impl Program {
         &self.name
     }
 
-    /// The index of its host.
+    /// Returns the index of its host.
     pub(crate) fn host(&self) -> usize {
         self.host
     }
@@ -128,8 +128,8 @@ impl Program {
         }
     }
 
-    /// Starts it, ends it, or sees that it has ended, if it is time.
-    pub(crate) fn look_after(&mut self, now: Time, namespaces: &[Namespace], names: &Names) -> Result<(), Error> {
+    /// Starts it, ends it, or detects that it has ended, if it is time.
+    pub(crate) fn poll(&mut self, now: Time, namespaces: &[Namespace], names: &Names) -> Result<(), Error> {
         match &mut self.state {
             State::Waiting if self.start <= now => self.begin(&namespaces[self.host], names)?,
             State::Running { child, .. } => {
@@ -174,7 +174,7 @@ impl Program {
 
     fn finish(&mut self) -> Result<(), Error> {
         if let State::Running { child, .. } = &mut self.state {
-            // It may have ended since it was last looked at, and then its status is its own.
+            // It may have ended since the last check, and then its status is its own.
             if let Some(status) = child.try_wait().map_err(|source| self_failed(&self.name, source))? {
                 self.ended(status, false);
                 return Ok(());
@@ -191,7 +191,7 @@ impl Program {
         }
     }
 
-    /// The run is over: what it was like. What a reader must know goes to `notes`.
+    /// Ends the program and returns its result. Messages for the reader of the results are added to `notes`.
     pub(crate) fn end(mut self, notes: &mut Vec<String>) -> ProgramEnd {
         if let Err(error) = self.finish() {
             notes.push(error.to_string());
@@ -203,7 +203,7 @@ impl Program {
         };
         let [out, err] = output.map(|mut output| output.finish()).unwrap_or_default();
         let failed = !by_us && code(status) != expect;
-        // What a program in the foreground says goes to the user, and so does its status.
+        // The output of a main program goes to the user, and so does its status.
         if failed && !foreground {
             let told = err.lines().last().or(out.lines().last()).unwrap_or("it said nothing");
             notes.push(format!("{name}: exit status {}: {told}", code(status)));
@@ -219,7 +219,7 @@ impl Program {
     }
 }
 
-/// A word with the addresses of hosts in it: `$CELLWAY_HOST_server`. The longest name counts.
+/// Replaces `$CELLWAY_HOST_server` in an argument by the address of that host. The longest name is used.
 fn expanded(word: &OsString, names: &Names) -> OsString {
     let Some(text) = word.to_str().filter(|text| text.contains("$CELLWAY_HOST_")) else { return word.clone() };
     let mut known: Vec<(String, String)> = names.environment().collect();
@@ -240,7 +240,7 @@ fn code(status: ExitStatus) -> i32 {
     status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1)
 }
 
-/// The number that `figure` asks for in what a program printed.
+/// Returns the number that `figure` extracts from the output of a program.
 fn read(text: &str, figure: &Figure) -> Result<f64, String> {
     let value = match &figure.source {
         FigureSource::Json(path) => in_json(text, path)?,

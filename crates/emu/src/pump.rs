@@ -1,9 +1,9 @@
-//! The loop of an emulation: packets in, the network up to now, packets out, wait.
+//! The event loop of an emulation: read packets, advance the network to the present time, write packets, wait.
 //!
-//! One thread. Each pass handles all that is due, however many cells that is, and between passes the thread sleeps.
-//! Under light load a pass starts at once when a packet arrives or a deadline is reached, and the last moments before a
-//! deadline are spent spinning. Under heavy load passes keep a minimum interval, so a network full of cells costs a few
-//! thousand passes a second.
+//! One thread. Each pass handles all events that are due, however many cells that is, and between passes the thread
+//! sleeps. Under light load a pass starts at once when a packet arrives or a deadline is reached, and the last
+//! microseconds before a deadline are spent spinning. Under heavy load passes keep a minimum interval, so a network
+//! full of cells costs a few thousand passes a second.
 
 mod exchange;
 mod ingress;
@@ -32,28 +32,28 @@ pub(crate) use exchange::Device;
 use ingress::Ingress;
 use pace::Pace;
 
-/// The longest wait: a request to stop is seen this soon.
+/// The longest wait, and so the longest delay of a request to stop.
 const PATIENCE: Span = Span::from_ms(50);
 /// After a wait longer than this, the arrival of the packets that ended it is bounded by the thread's run delay. After
 /// a shorter wait the last check of the devices is a close enough bound, which saves reading the run delay.
 const NEAR: Span = Span::from_us(50);
 
-/// What a run wants to know while it goes on.
+/// The connections of a run to its caller.
 pub(crate) struct Watch<'a> {
     /// Ends the run.
     pub(crate) stop: Arc<AtomicBool>,
     /// The end of the run.
     pub(crate) end: Time,
-    /// How often to look, and who is shown what is seen.
+    /// The interval of snapshots, and their receiver.
     pub(crate) view: Option<(Span, SyncSender<Snapshot>)>,
-    /// What the player has seen. No channel: the receiver of one yields while a sender is half done, and this thread,
-    /// before which no ordinary one gets its CPU, would yield to nobody for as long as the sender waits for that CPU.
+    /// The observations of the player. A mutex, not a channel: a receiver spins while a sender is mid-push, and this
+    /// thread has real-time priority, so the sender would never run.
     pub(crate) observed: Arc<Mutex<Vec<Observation>>>,
-    /// Writes what passes a node.
+    /// Captures the packets that pass a node.
     pub(crate) capture: Option<Capture<'a>>,
 }
 
-/// Drives a network: exchanges packets with the devices of its hosts, and measures how punctually.
+/// Drives a network: exchanges packets with the devices of its hosts, and measures the lateness.
 pub(crate) struct Pump<D = Tun, C = Clock> {
     pub(crate) engine: Engine,
     /// One for each host, in their order.
@@ -70,7 +70,7 @@ pub(crate) struct Pump<D = Tun, C = Clock> {
     pub(crate) untaken: u64,
     /// Passes of the loop.
     pub(crate) passes: u64,
-    /// What the loop took of a processor.
+    /// The processor time of the loop.
     pub(crate) cpu: Span,
     /// The scheduling of its thread by the kernel.
     pub(crate) treatment: Treatment,
@@ -84,7 +84,7 @@ pub(crate) struct Pump<D = Tun, C = Clock> {
     /// The run delay of this thread at its last reading.
     delayed: Span,
     buffer: Vec<u8>,
-    /// What was seen since the last pass.
+    /// The observations since the last pass.
     observed: Vec<Observation>,
 }
 
@@ -127,7 +127,7 @@ impl<D: Device, C: TimeSource> Pump<D, C> {
     /// `ready`. `delay` is the part of the wait in which this thread was ready to run, if known.
     fn found(&mut self, before: Time, after: Time, until: Option<Time>, delay: Option<Span>, ready: &[u64]) {
         if ready.is_empty() {
-            // Nothing had arrived by the deadline.
+            // No packet had arrived by the deadline.
             let empty = until.filter(|&until| until <= after);
             if let Some(until) = empty {
                 self.pace.overslept(after.since(until));
@@ -156,7 +156,7 @@ impl<D: Device, C: TimeSource> Pump<D, C> {
 }
 
 impl<D: Device + AsFd, C: TimeSource> Pump<D, C> {
-    /// Runs until the end, or until it is told to stop. Returns when that was.
+    /// Runs until the end, or until a request to stop. Returns the time of that.
     pub(crate) fn run(&mut self, mut watch: Watch<'_>) -> Result<Time, Error> {
         let thread = DriverThread::prepare(Scheduling { before_others: Some(self.pace.demand()), cpu: None });
         let treatment = Observed::begin(&thread);
@@ -166,7 +166,7 @@ impl<D: Device + AsFd, C: TimeSource> Pump<D, C> {
         }
         let mut ready = Vec::new();
         let mut next_view = watch.view.as_ref().map(|(every, _)| Time::ZERO + *every);
-        // Nothing is read before time zero: a packet would wait inside the network, where its wait is not measured.
+        // No packet is read before time zero: it would wait inside the network, where its wait is not measured.
         while self.clock.now().is_none() && !watch.stop.load(Ordering::Relaxed) {
             Readiness::new()?.wait(Some(self.clock.deadline_ns(Time::ZERO)), &mut ready)?;
         }
@@ -205,11 +205,11 @@ impl<D: Device + AsFd, C: TimeSource> Pump<D, C> {
         snapshot.lateness_p99 = self.recent.p99().as_secs_f64();
         snapshot.valid = self.lateness.is_valid(self.limit) && self.ingress.is_valid(self.limit);
         self.recent.clear();
-        // Nobody may be looking any more.
+        // The receiver may not exist any more.
         let _ = show.try_send(snapshot);
     }
 
-    /// Sleeps until a host sends or an event is due. With `more` to be read, sleeps only for the minimum interval
+    /// Sleeps until a host sends or an event is due. With `more` packets to read, sleeps only for the minimum interval
     /// between passes.
     fn wait(
         &mut self,

@@ -34,26 +34,26 @@ pub use gateways::check_gateways;
 pub(crate) use network::Names;
 use network::Network;
 
-/// How often programs are looked after.
+/// The interval at which programs are polled.
 const TICK: Duration = Duration::from_millis(5);
-/// What everything gets ready in before time begins.
+/// The time for setup before time zero.
 const LEAD: Span = Span::from_ms(20);
 
-/// How often to look at a running network, and who is shown it.
+/// The interval of snapshots of a running network, and their receiver.
 pub type View<'a> = Option<(Span, &'a mut dyn FnMut(&Snapshot))>;
 
-/// What a caller may want of a run besides its record.
+/// The options of a run besides its scenario.
 #[derive(Default)]
 pub struct Control<'a> {
-    /// Asked now and then; `true` stops the run.
+    /// Polled regularly; `true` stops the run.
     pub stop: Option<&'a mut dyn FnMut() -> bool>,
-    /// How often to look at the running network, and who is shown it.
+    /// The interval of snapshots of the running network, and their receiver.
     pub view: View<'a>,
-    /// Writes what passes one node.
+    /// Captures the packets that pass one node.
     pub capture: Option<Capture<'a>>,
-    /// Done on a thread of its own while the network runs.
+    /// Work of the caller, on its own thread, while the network runs.
     pub beside: Option<Beside<'a>>,
-    /// A foreground program: the run ends when it ends, or when another program of the scenario fails.
+    /// The main program: the run ends when it ends, or when another program of the scenario fails.
     pub foreground: Option<Foreground>,
     /// Receives the lines that the programs of the scenario print.
     pub lines: Option<Lines>,
@@ -61,7 +61,7 @@ pub struct Control<'a> {
     pub until: Option<&'a str>,
 }
 
-/// What a caller does inside the hosts while the network runs.
+/// Work of a caller inside the hosts while the network runs.
 pub type Beside<'a> = Box<dyn FnOnce(&Hosts) + Send + 'a>;
 
 /// The hosts of a running network.
@@ -72,7 +72,7 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    /// The IPv4 address of a host; the IPv6 address has it as its last 32 bits.
+    /// Returns the IPv4 address of a host; the IPv6 address has it as its last 32 bits.
     pub fn address(&self, host: &str) -> Option<Ipv4Addr> {
         Some(self.names.address(self.names.place(host)?))
     }
@@ -86,7 +86,7 @@ impl Hosts {
 /// A program that the user talks to.
 #[derive(Clone, Debug)]
 pub struct Foreground {
-    /// The program of the scenario that it stands for.
+    /// The program of the scenario that it replaces.
     pub name: String,
     /// The host that it runs in.
     pub host: String,
@@ -94,20 +94,20 @@ pub struct Foreground {
     pub run: Vec<std::ffi::OsString>,
     /// Variables of its environment.
     pub environment: Vec<(String, String)>,
-    /// The host whose place the present network namespace takes: what is behind it is behind the path.
+    /// The host that the present network namespace replaces: addresses behind it are behind the path.
     pub here: Option<String>,
     /// The addresses of the path.
     pub block: Block,
 }
 
-/// What came of a run.
+/// The results of a run.
 #[derive(Debug)]
 pub struct Emulated {
-    /// What was observed.
+    /// The measurements.
     pub record: RunRecord,
-    /// How the programs of the scenario ended, in the order of the file.
+    /// The results of the programs of the scenario, in the order of the file.
     pub programs: Vec<ProgramEnd>,
-    /// The exit status of the program in the foreground.
+    /// The exit status of the main program.
     pub status: Option<u8>,
     /// The lateness of the packets that were written to hosts.
     pub lateness: Lateness,
@@ -117,21 +117,21 @@ pub struct Emulated {
     pub limit: Span,
     /// The scheduling of the thread that drove the network, and the processor time that it was denied.
     pub treatment: crate::treatment::Treatment,
-    /// How long packets were inside the network.
+    /// The times that packets were inside the network.
     pub delays: crate::delays::Delays,
-    /// What a reader must know: what failed, what was refused.
+    /// Messages for the reader of the results: failures and refusals.
     pub notes: Vec<String>,
-    /// How long it went on.
+    /// The duration.
     pub duration: Span,
 }
 
 impl Emulated {
-    /// Whether the emulation kept its time.
+    /// Returns true if the lateness of the emulation was within its limit.
     pub fn is_valid(&self) -> bool {
         self.lateness.is_valid(self.limit) && self.ingress.is_valid(self.limit)
     }
 
-    /// Returns why the run is invalid, or `None` if it is valid.
+    /// Returns the reason why the run is invalid, or `None` if it is valid.
     pub fn invalid(&self) -> Option<String> {
         if self.is_valid() {
             return None;
@@ -205,7 +205,7 @@ pub fn emulate(
         Some(_) => Time::MAX,
         None => Time::ZERO + scenario.run.duration,
     };
-    // A view that nobody has taken yet is not waited for: the next one is newer.
+    // A snapshot that the receiver has not taken yet does not block: the next one is newer.
     let (show, shown) = mpsc::sync_channel(1);
     let every = control.view.as_ref().map(|(every, _)| *every);
     let limit = scenario.emulate.lateness_limit;
@@ -229,12 +229,12 @@ pub fn emulate(
         let driver = std::thread::Builder::new().name("emulation".to_owned());
         let driver = driver.spawn_scoped(scope, || pump.run(watch)).map_err(Error::Thread)?;
         if is_played {
-            // Ends with the players, which tell.
+            // Ends with the players, which send.
             scope.spawn(move || {
                 told.into_iter().for_each(|seen| observed.lock().unwrap_or_else(PoisonError::into_inner).push(seen));
             });
         }
-        // With an error nothing is played any more: the run is over.
+        // After an error nothing is played any more: the run is over.
         let end_if = |failed: bool, stop: &AtomicBool| {
             if failed {
                 stop.store(true, Ordering::Relaxed);
@@ -263,7 +263,7 @@ pub fn emulate(
         let mut signalled = None;
         while !driver.is_finished() {
             std::thread::sleep(TICK);
-            // Time begins after the lead. What a program sent before would wait for that, and nobody would see it wait.
+            // Time begins after the lead. A packet that a program sent before would wait for that, unmeasured.
             let Some(now) = clock.now() else { continue };
             while let Ok(snapshot) = shown.try_recv() {
                 if let Some((_, show)) = &mut control.view {
@@ -271,7 +271,7 @@ pub fn emulate(
                 }
             }
             for program in &mut programs {
-                if let Err(error) = program.look_after(now, &namespaces, &names) {
+                if let Err(error) = program.poll(now, &namespaces, &names) {
                     failure.get_or_insert(error);
                 }
             }
@@ -281,7 +281,7 @@ pub fn emulate(
                 failure = programs.iter_mut().find_map(Program::failed);
             }
             let asked = match signals.take() {
-                // The program in the foreground got it, too, and knows what to do.
+                // The main program has received the signal, too, and decides.
                 Some(stop) if stop.from_terminal && control.foreground.is_some() => false,
                 Some(asked) if control.foreground.is_some() => {
                     signalled = Some(128 + asked.signal.as_raw() as u8);
@@ -309,7 +309,7 @@ pub fn emulate(
     })?;
     played.transpose()?;
     notes.extend(sent.transpose()?.as_ref().and_then(applications::note));
-    // What the player told at its very end.
+    // The last observations of the player.
     let last = std::mem::take(&mut *remaining.lock().unwrap_or_else(PoisonError::into_inner));
     last.into_iter().for_each(|observation| pump.engine.observe(observation));
     for namespace in &namespaces {

@@ -1,4 +1,4 @@
-//! What a running emulation looks like at one moment: for views and JSON lines.
+//! A snapshot of a running emulation: for views and JSON lines.
 
 use serde::Serialize;
 
@@ -11,7 +11,7 @@ pub struct Snapshot {
     pub interval: f64,
     /// The 99th percentile of lateness in the interval, in seconds.
     pub lateness_p99: f64,
-    /// Whether the run's lateness so far is within its limit.
+    /// True if the run's lateness so far is within its limit.
     pub valid: bool,
     /// Output ports, in the order of the file.
     pub ports: Vec<PortView>,
@@ -39,7 +39,7 @@ pub struct PortView {
 /// A conversation of two hosts.
 #[derive(Clone, Debug, Serialize)]
 pub struct ConversationView {
-    /// The side that was seen first, with its port: "client:40332".
+    /// The side that sent the first packet, with its port: "client:40332".
     pub from: String,
     /// The other side.
     pub to: String,
@@ -47,7 +47,7 @@ pub struct ConversationView {
     pub protocol: String,
     /// Its type by the table of ports: "ftp", "http", "other".
     pub kind: &'static str,
-    /// What arrived, in bit/s of IP packets: there and back.
+    /// The received rate, in bit/s of IP packets, in the two directions.
     pub rate: [f64; 2],
     /// Units of its channels that wait anywhere.
     pub queue: u32,

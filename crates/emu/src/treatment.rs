@@ -15,12 +15,11 @@ use crate::sys::{DriverThread, Policy, RunDelay, Stolen};
 pub struct Treatment {
     /// Its scheduling policy.
     pub policy: Policy,
-    /// The reasons why it has no better policy, one for each that was refused.
+    /// The reasons for which it has no better policy, one for each refused policy.
     pub refused: Vec<String>,
-    /// Time in which it was ready to run but did not run; `None` where the kernel does not count it.
+    /// Time in which it was ready to run but did not run; `None` if the kernel does not count it.
     pub run_delay: Option<Span>,
-    /// Time that a hypervisor took from all processors of the machine, to 10 ms; `None` where the kernel does not
-    /// report it.
+    /// Time that a hypervisor took from all processors of the host, to 10 ms; `None` if the kernel does not report it.
     pub steal: Option<Span>,
 }
 

@@ -37,7 +37,7 @@ fn data(from: Host, to: Host, ports: (u16, u16)) -> Vec<u8> {
     tcp(from, to, header(ports, 1, 1), 10)
 }
 
-/// The fragments of a UDP datagram without DF.
+/// Returns the fragments of a UDP datagram without DF.
 fn fragments(from: Host, to: Host, identification: u16) -> Vec<Vec<u8>> {
     let mut packet = Vec::new();
     PacketBuilder::ipv4(address(from), address(to), 64).udp(7000, 7001).write(&mut packet, &[0; 3000]).unwrap();
@@ -50,7 +50,7 @@ fn fragments(from: Host, to: Host, identification: u16) -> Vec<Vec<u8>> {
     fragments.collect()
 }
 
-/// The ICMP error of `router` about a packet.
+/// Returns the ICMP error of `router` about a packet.
 fn error(router: Host, about: &[u8]) -> Vec<u8> {
     icmp_error(Trouble::HostUnreachable, address(router).into(), &Packet::parse(about).unwrap()).unwrap()
 }
@@ -112,7 +112,7 @@ fn an_idle_one_ends_unless_packets_are_inside() {
         assert_eq!(id, one);
         false
     });
-    // Not yet; it is asked again when it has been idle as long again.
+    // It is not idle yet; `may_end` is called again after the same idle time.
     assert_eq!((asked, bench.expired(21_999), bench.expired(22_000)), (1, vec![], vec![one]));
     assert_eq!((bench.table.is_empty(), bench.table.next_expiry()), (true, None));
     // Its slot is used again, under another name.
@@ -176,7 +176,7 @@ fn fragments_go_with_their_first() {
 }
 
 #[test]
-fn an_icmp_error_goes_with_what_it_is_about() {
+fn an_icmp_error_is_in_the_conversation_that_it_is_about() {
     let mut bench = bench();
     let packet = data(A, B, (40_000, 80));
     let id = bench.see(0, (A, B), &packet).id;
@@ -185,14 +185,14 @@ fn an_icmp_error_goes_with_what_it_is_about() {
     // From a host that is not at the other end: there is no channel of the conversation from there.
     let elsewhere = bench.see(2, (C, A), &error(C, &packet));
     assert!(elsewhere.new && elsewhere.id != id);
-    // About nothing that is known: a conversation of its own.
+    // An error about an unknown packet is its own conversation.
     let unknown = bench.see(3, (B, A), &error(B, &data(A, B, (1, 2))));
     assert!(unknown.new);
     assert_eq!(bench.table.get(unknown.id).unwrap().flow.unwrap().protocol, 1);
 }
 
 #[test]
-fn past_the_bound_the_idlest_makes_room_or_the_new_one_shares() {
+fn above_the_limit_the_idlest_is_replaced_or_the_new_one_shares() {
     let mut bench = Bench::new(Limits { conversations: 2, ..Limits::default() });
     let one = bench.see(0, (A, B), &data(A, B, (1, 9))).id;
     let two = bench.see(100, (A, C), &data(A, C, (2, 9))).id;
@@ -206,7 +206,7 @@ fn past_the_bound_the_idlest_makes_room_or_the_new_one_shares() {
     let other = bench.see(1000, (C, A), &data(C, A, (9, 5)));
     assert!(other.new && other.id != shared.id);
     assert_eq!((bench.table.len(), bench.table.overflows()), (2, 2));
-    // The first is idle for more than a second, but something of it is still inside; then the second is.
+    // The first is idle for more than a second, but a packet of it is still inside; then the second is.
     let packet = data(A, B, (3, 9));
     let mut asked = Vec::new();
     let seen = bench.table.see(at(1101), (A, B), &recognise(&packet).unwrap(), |id| {
@@ -232,10 +232,10 @@ fn a_table_without_room_shares_everything() {
 }
 
 proptest! {
-    /// Whatever comes: the number is bounded, each sighting names a live conversation, ends are told once, and the
-    /// same packets give the same answers.
+    /// For any packets: the number is bounded, each sighting names a live conversation, ends are reported once, and the
+    /// same packets give the same results.
     #[test]
-    fn the_table_keeps_its_books(
+    fn counters_of_the_table_are_consistent(
         limit in 0usize..6,
         steps in prop::collection::vec((0u64..3000, 1u16..4, 1u16..4, 1u16..6, 0u8..8), 1..200),
     ) {

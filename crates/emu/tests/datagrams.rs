@@ -15,7 +15,7 @@ use cellway_units::{Bytes, Rate, Span, Time};
 use common::{one_at_a_time, possible};
 use socket2::Socket;
 
-/// Two slots of a packet each 5 ms for half a second, which share the receiver's port.
+/// Plays two slots of a packet each 5 ms for half a second, which share the receiver's port.
 fn on_loopback(address: IpAddr) -> (DatagramsPlayed, Vec<Observation>) {
     let socket = Box::new(|domain, kind, protocol| Socket::new(domain, kind, Some(protocol)));
     let hosts = vec![PlayerHost { name: "here".to_owned(), socket }];
@@ -124,7 +124,7 @@ fn a_call_crosses_the_network_of_its_scenario() {
     assert!(of("jitter_mean") >= 0.0 && of("delay_max") >= of("delay_mean"));
 }
 
-/// Twice the line's rate: half of the packets are lost in the network's queue, and the port says the same.
+/// Twice the rate of the line: half of the packets are lost in the network's queue, and the counters of the port agree.
 #[test]
 fn a_source_above_the_line_loses_the_rest() {
     if !possible("a_source_above_the_line_loses_the_rest") {

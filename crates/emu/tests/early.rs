@@ -76,7 +76,7 @@ fn no_packet_of_a_host_is_earlier_than_its_path_allows() {
         let sink = (hosts.address("client").unwrap(), 9);
         let flooding = std::thread::spawn(move || {
             while Instant::now() < until {
-                // Nothing listens on this port, and a failed send does not matter.
+                // No socket listens on this port, and a failed send does not matter.
                 (0..60).for_each(|_| drop(flood.send_to(&[0; 1400], sink)));
                 std::thread::sleep(Duration::from_millis(1));
             }

@@ -1,4 +1,4 @@
-//! Whole scenarios on the wall clock, through the library. Nothing here asks how fast this machine is: delays are
+//! Whole scenarios in real time, through the library. No test here depends on the speed of this computer: delays are
 //! never shorter than nominal, and rates are those of the network over seconds.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
@@ -61,14 +61,14 @@ fn run(text: &str, set: &[(&str, &str)], control: Control<'_>) -> Result<Emulate
     emulate(scenario, &workloads, 1, control)
 }
 
-/// A figure of the summary.
+/// Returns a figure of the summary.
 fn figure(emulated: &Emulated, subject: &str, metric: &str) -> f64 {
     let mut rows = emulated.record.summary.iter();
     let row = rows.find(|row| &*row.subject == subject && row.metric == metric);
     row.unwrap_or_else(|| panic!("no {metric} of {subject}")).value
 }
 
-/// The same of each bin.
+/// Returns the same figure of each bin.
 fn series(emulated: &Emulated, subject: &str, metric: &str) -> Vec<(f64, f64)> {
     let rows = emulated.record.series.iter().filter(|row| &*row.subject == subject && row.metric == metric);
     rows.map(|row| (row.t.unwrap(), row.value)).collect()
@@ -81,11 +81,11 @@ fn played_applications_get_what_window_and_delay_give() {
     }
     let _one = one_at_a_time();
     let emulated = run(NET, &[], Control::default()).unwrap();
-    // 8 KiB in a round trip of 40 ms and what it takes to send a packet: 1052 octets in 23 cells, 0.98 ms.
+    // 8 KiB in a round trip of 40 ms plus the time to send a packet: 1052 octets in 23 cells, 0.98 ms.
     let most = 8192.0 * 8.0 / 0.04;
     let goodput = figure(&emulated, "bulk-1", "goodput");
     assert!((0.85 * most..most).contains(&goodput), "{goodput} bit/s of {most}");
-    // A key goes there and its echo comes back; some wait behind the packets of the transfer.
+    // A keystroke and its echo cross the network; some wait behind the packets of the transfer.
     let delay = figure(&emulated, "talk-1", "delay_mean");
     assert!((0.04..0.2).contains(&delay), "{delay} s");
     assert_eq!(figure(&emulated, "near>far", "dropped_frames"), 0.0);
@@ -199,8 +199,8 @@ start = "900 ms"
 "#;
 
 #[test]
-fn how_programs_end_stands_in_the_result() {
-    if !possible("how_programs_end_stands_in_the_result") {
+fn the_result_has_the_exit_status_of_programs() {
+    if !possible("the_result_has_the_exit_status_of_programs") {
         return;
     }
     let _one = one_at_a_time();
@@ -232,8 +232,8 @@ fn how_programs_end_stands_in_the_result() {
 }
 
 #[test]
-fn a_program_that_cannot_be_started_ends_the_run_in_words() {
-    if !possible("a_program_that_cannot_be_started_ends_the_run_in_words") {
+fn a_program_that_cannot_be_started_ends_the_run_with_a_message() {
+    if !possible("a_program_that_cannot_be_started_ends_the_run_with_a_message") {
         return;
     }
     let _one = one_at_a_time();
@@ -244,8 +244,8 @@ fn a_program_that_cannot_be_started_ends_the_run_in_words() {
 }
 
 #[test]
-fn it_stops_when_it_is_told_to() {
-    if !possible("it_stops_when_it_is_told_to") {
+fn it_stops_on_request() {
+    if !possible("it_stops_on_request") {
         return;
     }
     let _one = one_at_a_time();
@@ -256,7 +256,7 @@ fn it_stops_when_it_is_told_to() {
     assert!(matches!(error, Error::Stopped { at } if at.as_secs_f64() < 3600.0), "{error}");
 }
 
-/// What is shown adds up with what is recorded, and conversations that are idle are shown no more.
+/// Snapshots add up to the recorded values, and idle conversations are not shown any more.
 #[test]
 fn views_add_up() {
     if !possible("views_add_up") {
@@ -278,7 +278,7 @@ fn views_add_up() {
     assert!(views.len() > 5, "{}", views.len());
     let of = |view: &Snapshot| view.conversations.iter().map(|c| c.rate[0]).sum::<f64>() * view.interval / 8.0;
     let shown: f64 = views.iter().map(of).sum();
-    // The payload, headers of 40 to 52 octets of each 1000, and what opens and ends the connection.
+    // The payload, headers of 40 to 52 octets of each 1000, and the packets of connection setup and teardown.
     assert!((1.03e6..1.08e6).contains(&shown), "{shown} octets were shown");
     let busiest = views.iter().max_by(|a, b| of(a).total_cmp(&of(b))).unwrap();
     let c = &busiest.conversations[0];
@@ -293,8 +293,8 @@ fn views_add_up() {
 
 /// A host's capture: whole IP packets with good checksums, read back here.
 #[test]
-fn what_passes_a_host_is_captured() {
-    if !possible("what_passes_a_host_is_captured") {
+fn packets_of_a_host_are_captured() {
+    if !possible("packets_of_a_host_are_captured") {
         return;
     }
     let _one = one_at_a_time();
@@ -316,7 +316,7 @@ fn what_passes_a_host_is_captured() {
     assert!(payload > 100_000, "{payload} octets");
 }
 
-/// The IP packets of a capture of a node without cells.
+/// Returns the IP packets of a capture of a node without cells.
 fn packets_of(file: &[u8]) -> Vec<&[u8]> {
     let word = |at: usize| u32::from_ne_bytes(file[at..at + 4].try_into().unwrap());
     let little = [0xa1b2_3c4d, 0xa1b2_c3d4].contains(&word(0));

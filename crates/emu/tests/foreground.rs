@@ -1,4 +1,4 @@
-//! A program in the foreground of a terminal. The test starts itself again on a terminal of its own.
+//! A main program on a terminal. The test starts itself again on its own terminal.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -44,7 +44,7 @@ fn a_foreground_program_has_the_terminal_and_gives_it_back() {
     let mut keyboard = script.stdin.take().unwrap();
     let mut screen = String::new();
     for line in BufReader::new(script.stdout.take().unwrap()).lines().map_while(Result::ok) {
-        // What is typed when the program on the terminal says so.
+        // The keyboard input after the prompt of the program on the terminal.
         if line.ends_with("type a word") {
             keyboard.write_all(b"hello\n").unwrap();
         } else if line.ends_with("type control-C") {
@@ -83,7 +83,7 @@ fn on_the_terminal() {
     assert_eq!(signals.take(), Some(Stop { signal: Signal::INT, from_terminal: true }), "and us");
     drop(signals);
 
-    // A shell with job control puts a job of its own into the foreground, and is ended meanwhile.
+    // A shell with job control moves its own job into the foreground, and is ended meanwhile.
     let mut jobs = shell("set -m; sleep 1007; true");
     let start = Instant::now();
     while foreground() == ours {

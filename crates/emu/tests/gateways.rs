@@ -1,5 +1,4 @@
-//! Scenarios with gateways on the wall clock: connections are split, the rest goes from one to the other as from router
-//! to router.
+//! Scenarios with gateways in real time: connections are split, other packets are forwarded as by routers.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -15,7 +14,7 @@ use cellway_scenario::{Override, Plan};
 use common::{one_at_a_time, possible, skip};
 use quinn_udp::{Transmit, UdpSocketState};
 
-/// 20 ms and 8 Mbit/s of cells between two gateways, hosts at both of them, a router beside the server.
+/// 20 ms and 8 Mbit/s of cells between two gateways, hosts at both of them, a router next to the server.
 const NET: &str = r#"version = 1
 name = "net"
 buffer = { size = "1000 cell", per = "port" }
@@ -45,7 +44,7 @@ from = "client"
 to = "server"
 "#;
 
-/// Emulates while `beside` is done in its hosts.
+/// Emulates while `beside` runs in its hosts.
 fn run<T: Send>(set: &[(&str, &str)], beside: impl FnOnce(&Hosts) -> T + Send) -> Result<(Emulated, T), Error> {
     let set: Vec<Override> = set.iter().map(|(key, value)| Override::new(*key, *value)).collect();
     let plan = Plan::parse_with(NET, "t.toml", &set, None).unwrap_or_else(|e| panic!("{e}"));
@@ -59,21 +58,21 @@ fn run<T: Send>(set: &[(&str, &str)], beside: impl FnOnce(&Hosts) -> T + Send) -
     Ok((emulated, seen.expect("what is done beside has been done")))
 }
 
-/// A figure of the summary.
+/// Returns a figure of the summary.
 fn figure(emulated: &Emulated, subject: &str, metric: &str) -> f64 {
     let mut rows = emulated.record.summary.iter();
     let row = rows.find(|row| &*row.subject == subject && row.metric == metric);
     row.unwrap_or_else(|| panic!("no {metric} of {subject}")).value
 }
 
-/// What `ping` prints in the client; none where the program is missing.
+/// Returns the output of `ping` in the client; `None` if the program is missing.
 fn ping(hosts: &Hosts, words: &[&str], target: String) -> Option<String> {
     let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
     let output = hosts.run("client", || Command::new("ping").args(words).arg(target).output()).unwrap();
     Some(String::from_utf8_lossy(&output.ok()?.stdout).into_owned())
 }
 
-/// Sends `octets` from the client to the server, and returns how long it took the last to come.
+/// Sends `octets` from the client to the server, and returns the time until the last arrived.
 fn transfer(hosts: &Hosts, octets: usize) -> Duration {
     let address = SocketAddr::from((hosts.address("server").unwrap(), 7000));
     let listener = hosts.run("server", move || TcpListener::bind(address)).unwrap().unwrap();
@@ -95,7 +94,7 @@ fn transfer(hosts: &Hosts, octets: usize) -> Duration {
     begun.elapsed()
 }
 
-/// Whether the rules of daemons can be set.
+/// Returns true if the rules of daemons can be set.
 fn has_nft() -> bool {
     let found = cellway_emu::sys::find_program("nft").is_some();
     if !found {
@@ -121,7 +120,7 @@ fn without_their_daemons_gateways_are_routers() {
     let (emulated, (hops, replies, took)) = seen.unwrap();
     match (hops, replies) {
         ([Some(first), Some(second), Some(third), Some(last)], Some(replies)) => {
-            // Hosts first, then the gateways, as they stand in the file.
+            // Hosts first, then the gateways, in the order of the file.
             assert!(first.contains("From 100.64.0.3") && first.contains("exceeded"), "{first}");
             assert!(second.contains("From 100.64.0.4") && second.contains("exceeded"), "{second}");
             assert!(third.contains("From 192.0.0.8") && third.contains("exceeded"), "{third}");
@@ -143,7 +142,7 @@ fn without_their_daemons_gateways_are_routers() {
     assert!(emulated.notes.iter().all(|note| note.contains("time-exceeded")), "{:?}", emulated.notes);
 }
 
-/// What a QUIC implementation hands to the kernel at once crosses the line as the datagrams that it consists of.
+/// Datagrams that a QUIC implementation passes to the kernel in one call cross the link one by one.
 #[test]
 fn coalesced_datagrams_of_a_gateway_are_cut() {
     if !possible("coalesced_datagrams_of_a_gateway_are_cut") {
@@ -251,7 +250,7 @@ fn real_gateways_split_connections_and_nothing_else() {
     }
 }
 
-/// kdd, section 2.2: what gateways are for. The same file with and without them.
+/// kdd, section 2.2: the purpose of gateways. The same file with and without them.
 #[test]
 fn hosts_with_small_windows_fill_the_line_through_gateways() {
     if !possible("hosts_with_small_windows_fill_the_line_through_gateways") || !has_nft() {
@@ -272,8 +271,8 @@ fn hosts_with_small_windows_fill_the_line_through_gateways() {
 }
 
 #[test]
-fn gateways_that_do_not_reach_each_other_are_told_of() {
-    if !possible("gateways_that_do_not_reach_each_other_are_told_of") || !has_nft() {
+fn gateways_that_do_not_reach_each_other_are_reported() {
+    if !possible("gateways_that_do_not_reach_each_other_are_reported") || !has_nft() {
         return;
     }
     let _one = one_at_a_time();

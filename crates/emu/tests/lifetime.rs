@@ -1,5 +1,5 @@
-//! What stays after a run that was killed, and runs without root. Some tests start themselves again,
-//! in a part that the variable `CELLWAY_TEST_PART` names.
+//! The state left by a run that was killed, and runs without root. Some tests start themselves again, in a part that
+//! the variable `CELLWAY_TEST_PART` names.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -19,7 +19,7 @@ use cellway_emu::sys::{
 use common::skip;
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 
-/// What is cleared by one test is not found by another, and `reenter` clears.
+/// Files cleared by one test are not found by another, and `reenter` clears.
 static ONE_AT_A_TIME: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
 const PART: &str = "CELLWAY_TEST_PART";
@@ -28,18 +28,18 @@ fn part() -> Option<String> {
     std::env::var(PART).ok()
 }
 
-/// The arguments with which this program runs the test `name` alone.
+/// Returns the arguments with which this program runs the test `name` alone.
 fn alone(name: &str) -> [&str; 4] {
     ["--exact", name, "--nocapture", "--test-threads=1"]
 }
 
-/// Tells the test that started us.
+/// Sends a line to the test that started this process.
 fn tell(line: &str) {
     println!("\ntold: {line}");
     std::io::stdout().flush().unwrap();
 }
 
-/// What the started part tells.
+/// The lines of the started part.
 struct Told(BufReader<ChildStdout>);
 
 impl Told {
@@ -53,7 +53,7 @@ impl Told {
     }
 }
 
-/// Whether process `pid` runs; it may take a moment to go.
+/// Returns true if process `pid` runs; it may take a moment to exit.
 fn alive(pid: i32) -> bool {
     let start = Instant::now();
     loop {
@@ -66,7 +66,7 @@ fn alive(pid: i32) -> bool {
     }
 }
 
-/// How many processes are in the network namespace `link`.
+/// Returns the number of processes in the network namespace `link`.
 fn population(link: &str) -> usize {
     let links = std::fs::read_dir("/proc").unwrap().flatten();
     links.filter(|p| std::fs::read_link(p.path().join("ns/net")).is_ok_and(|to| to.to_str() == Some(link))).count()
@@ -130,7 +130,7 @@ fn hold() -> ! {
     }
 }
 
-/// Starts `part` of the test `name` as an ordinary user. None, and why in words, if there is no way.
+/// Starts `part` of the test `name` as an ordinary user; prints the reason and returns `None` if it cannot.
 fn as_ordinary_user(name: &str, part: &str) -> Option<Child> {
     let program = std::env::current_exe().unwrap();
     let mut command = if geteuid().is_root() {
@@ -157,7 +157,7 @@ fn as_ordinary_user(name: &str, part: &str) -> Option<Child> {
     Some(command.spawn().unwrap())
 }
 
-/// In a part: goes inside. Returns inside; the process outside exits with the status of the one inside.
+/// Enters the namespaces, in a part. Returns inside; the process outside exits with the status of the one inside.
 fn go_inside() {
     match reenter() {
         Ok(Reentry::Here) => tell("inside"),
@@ -169,7 +169,7 @@ fn go_inside() {
     }
 }
 
-/// Whether the part went inside; it says so if it may not.
+/// Returns true if the part entered the namespaces; prints the reason if it may not.
 fn went_inside(told: &mut Told) -> bool {
     let first = told.next().unwrap();
     let refused = first.strip_prefix("refused: ");
@@ -203,7 +203,7 @@ fn an_ordinary_user_gets_a_network_inside_a_user_namespace() {
     outside.wait().unwrap();
 }
 
-/// Some octets from one namespace to another, through two devices.
+/// Sends some octets from one namespace to another, through two devices.
 fn talk() {
     let open = |name: &str, address: &str| {
         let namespace = Namespace::new(name).unwrap();
@@ -237,7 +237,7 @@ fn talk() {
 #[test]
 fn signals_pass_into_the_user_namespace_and_death_too() {
     if let Some(part) = part() {
-        // Told from inside only: the process outside waits in `reenter`.
+        // Sent from inside only: the process outside waits in `reenter`.
         go_inside();
         tell(&std::process::id().to_string());
         if part == "holder" {

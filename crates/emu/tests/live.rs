@@ -1,4 +1,4 @@
-//! Namespaces, TUN devices and programs on the real kernel. Skipped in words where it does not allow them.
+//! Namespaces, TUN devices and programs on the real kernel. Skipped with the reason if it does not allow them.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -29,8 +29,8 @@ fn host(name: &str, number: u8, mtu: u32) -> (Namespace, Tun) {
 }
 
 #[test]
-fn two_namespaces_talk_through_two_devices() {
-    if !possible("two_namespaces_talk_through_two_devices") {
+fn two_namespaces_exchange_octets_through_two_devices() {
+    if !possible("two_namespaces_exchange_octets_through_two_devices") {
         return;
     }
     let (client, near) = host("client", 1, 1500);
@@ -65,7 +65,7 @@ fn two_namespaces_talk_through_two_devices() {
     }
 }
 
-/// Sends `octets` octets that can be told apart from the client to the server and checks them.
+/// Sends `octets` distinguishable octets from the client to the server and checks them.
 fn transfer(client: &Namespace, server: &Namespace, address: SocketAddr, octets: usize) {
     let listener = server.run(move || TcpListener::bind(address)).unwrap();
     let address = listener.local_addr().unwrap();
@@ -128,8 +128,8 @@ fn a_fresh_device_is_quiet_and_set_up() {
 }
 
 #[test]
-fn refusals_name_what_was_refused() {
-    if !possible("refusals_name_what_was_refused") {
+fn refusals_name_the_refused_value() {
+    if !possible("refusals_name_the_refused_value") {
         return;
     }
     let namespace = Namespace::new("strict").unwrap();
@@ -172,7 +172,7 @@ fn a_program_is_ended_with_all_that_it_started() {
         return;
     }
     let namespace = Namespace::new("programs").unwrap();
-    // One in its group, one that left it, one that is deaf to SIGTERM; each says its number.
+    // One in its group, one that left it, one that ignores SIGTERM; each prints its number.
     let script = "sleep 1001 & echo $!; setsid sleep 1002 & echo $!; \
                   setsid sh -c 'trap \"\" TERM; echo $$; while :; do sleep 1; done' & wait";
     let mut shell = Command::new("sh");
@@ -217,7 +217,7 @@ fn read_numbers(output: impl Read, count: usize) -> Vec<i32> {
     BufReader::new(output).lines().take(count).map(|line| line.unwrap().parse().unwrap()).collect()
 }
 
-/// Whether process `pid` runs; it may take a moment to go.
+/// Returns true if process `pid` runs; it may take a moment to exit.
 fn alive(pid: i32) -> bool {
     let start = Instant::now();
     loop {

@@ -41,8 +41,8 @@ to = "server"
 "#;
 
 #[test]
-fn a_wait_before_the_network_is_seen_and_counts() {
-    if !possible("a_wait_before_the_network_is_seen_and_counts") {
+fn a_wait_before_the_network_is_measured() {
+    if !possible("a_wait_before_the_network_is_measured") {
         return;
     }
     let _one = one_at_a_time();

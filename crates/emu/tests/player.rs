@@ -1,5 +1,5 @@
-//! Applications over the kernel's TCP on loopback: what each delivers against the same conversation on a network
-//! without I/O, failures, repetition, ports, windows, and how a run ends.
+//! Applications over the kernel's TCP on loopback: the bytes that each delivers against the same conversation on a
+//! network without I/O, failures, repetition, ports, windows, and the end of a run.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used)]
 
@@ -29,7 +29,7 @@ fn fixed(kind: AppKind, values: &[(Variable, f64)]) -> Workload {
     workload
 }
 
-/// A session of a fifth of a second, of which no packet is early or late.
+/// Returns a session of a fifth of a second, of which no packet is early or late.
 fn telnet(echo: bool) -> Workload {
     let values =
         [(Variable::TelnetDuration, 200.0), (Variable::TelnetInterarrival, 9.0), (Variable::TelnetPacketSize, 3.0)];
@@ -53,7 +53,7 @@ fn www(display_rate: Option<Rate>, sizes: &[u64]) -> Workload {
     workload
 }
 
-/// Every application, in every way that it has of using connections.
+/// Returns every application, with every use that it makes of connections.
 fn everything() -> Vec<(&'static str, Workload)> {
     let mut per_item = Workload::new(AppKind::Ftp);
     let Workload::Ftp(ftp) = &mut per_item else { unreachable!() };
@@ -89,7 +89,7 @@ fn everything() -> Vec<(&'static str, Workload)> {
 }
 
 #[test]
-fn every_application_delivers_just_what_it_wrote() {
+fn every_application_delivers_the_bytes_that_it_wrote() {
     let bench = everything()
         .into_iter()
         .fold(Bench::new(SEED), |bench, (name, workload)| bench.slot(name, workload, loopback(1), loopback(2)));
@@ -132,7 +132,7 @@ fn the_same_seed_plays_the_same_again() {
 }
 
 #[test]
-fn it_is_the_same_over_the_sixth_version() {
+fn ipv6_is_handled_as_ipv4() {
     let bench = Bench::new(SEED).slot(
         "ftp-get",
         Workload::new(AppKind::FtpGet),
@@ -175,9 +175,9 @@ fn a_reset_fails_the_conversation() {
     assert!(seen.slot(0).delivered(Side::Originator) > 0);
 }
 
-/// Payload is compared where the plan says so: a foreign octet in the stream is found.
+/// Payload is compared if the plan requests it: a foreign octet in the stream is found.
 #[test]
-fn what_nobody_wrote_is_found() {
+fn corrupted_payload_is_found() {
     let bench = Bench::new(SEED).slot("telnet-1", telnet(true), loopback(23), loopback(24));
     let refused = bench.meddle(Duration::from_millis(100), harness::intrude).try_run().unwrap_err();
     let PlayerError::Corrupted { slot, connection: 0, to: Side::Responder, offset } = refused else {
@@ -228,14 +228,14 @@ fn slots_share_a_host() {
         let of = seen.slot(number as usize);
         assert_eq!(of.items(), [1000 + number, 20_000 + number]);
         let mss = of.segment_sizes();
-        // Timestamps take 12 bytes where they are on.
+        // Timestamps take 12 bytes if they are on.
         let wanted = if number % 2 == 0 { 536 } else { 1000 };
         assert!(mss.iter().all(|&mss| mss == wanted || mss == wanted - 12), "{number}: {mss:?}");
     }
 }
 
-/// What is shown in time `t` is at most the rate times `t`, and the sender is ahead of that by what the buffer of
-/// the browser takes: not by the whole file.
+/// The bytes displayed in time `t` are at most the rate times `t`, and the sender is ahead of that by the size of the
+/// browser's buffer: not by the whole file.
 #[test]
 fn a_slow_display_closes_the_window() {
     let rate = Rate::from_bps(400_000);
@@ -254,7 +254,7 @@ fn a_slow_display_closes_the_window() {
 }
 
 #[test]
-fn it_stops_when_told_and_at_the_end_of_the_run() {
+fn it_stops_on_request_and_at_the_end_of_the_run() {
     let bench = || Bench::new(SEED).slot("bulk-1", bulk(None), loopback(19), loopback(20));
     let seen = bench().run_until(|seen| seen.slot(0).delivered(Side::Originator) > 1_000_000);
     assert!(seen.played.stopped);
@@ -268,7 +268,7 @@ fn it_stops_when_told_and_at_the_end_of_the_run() {
 }
 
 #[test]
-fn wrong_plans_are_refused_in_words() {
+fn wrong_plans_are_refused_with_a_message() {
     let bench = || Bench::new(SEED).slot("bulk-1", bulk(Some(1)), loopback(21), loopback(22));
     let text = |refused: PlayerError| refused.to_string();
     let refused = text(bench().host_of_originator(9).try_run().unwrap_err());

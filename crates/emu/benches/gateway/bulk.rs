@@ -1,4 +1,4 @@
-//! One bulk transfer: its programs, and what is measured of it.
+//! One bulk transfer: its programs and its measurements.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ pub(crate) enum Direction {
 }
 
 impl Direction {
-    /// 0 is to the server, 1 to the client.
+    /// Returns the directions in use: 0 is to the server, 1 to the client.
     pub(crate) fn ways(self) -> &'static [usize] {
         match self {
             Direction::Up => &[0],
@@ -71,21 +71,21 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
-    /// The bytes of all streams, both directions.
+    /// Returns the bytes of all streams, both directions.
     pub(crate) fn bytes(&self) -> f64 {
         self.received.iter().flatten().map(|received| received.bytes() as f64).sum()
     }
-    /// The goodput in one direction as a share of `mbps`.
+    /// Returns the goodput in one direction as a share of `mbps`.
     pub(crate) fn share(&self, way: usize, mbps: u64) -> Option<f64> {
         let received = self.received[way].as_ref()?;
         Some(received.bytes() as f64 * 8.0 / received.seconds.len() as f64 / (mbps as f64 * 1e6))
     }
-    /// The least goodput of a second after the third, as a share of `mbps`.
+    /// Returns the least goodput of a second after the third, as a share of `mbps`.
     pub(crate) fn least_second(&self, way: usize, mbps: u64) -> Option<f64> {
         let least = self.received[way].as_ref()?.seconds.iter().skip(3).min()?;
         Some(*least as f64 * 8.0 / (mbps as f64 * 1e6))
     }
-    /// Jain's index over the streams of one direction.
+    /// Returns Jain's index over the streams of one direction.
     pub(crate) fn jain(&self, way: usize) -> Option<f64> {
         let streams: Vec<f64> = self.received[way].as_ref()?.streams.iter().map(|bytes| *bytes as f64).collect();
         if streams.len() > 1 { jain(&streams) } else { None }
@@ -113,7 +113,7 @@ impl Transfer {
             (None, Some(pair)) => Costs::of(pair.iter()).map(Some),
             (None, None) => Ok(None),
         };
-        // A program that measures delays is not to wait for a processor, where it may say so.
+        // A program that measures delays must not wait for a processor, where the system allows the priority.
         let (me, server) = (me(), net.address("server").to_string());
         let first = ["nice", "-n", "-20", &me, "--program"];
         let _echo = Running::start(net, "server", &[&first[..], &["echo"]].concat())?;
@@ -165,7 +165,7 @@ impl Transfer {
     }
 }
 
-/// The time for which the load of the machine is measured before a transfer.
+/// The time for which the load of this computer is measured before a transfer.
 const LOAD: Duration = Duration::from_millis(500);
 
 /// Returns the share of all processors that was used by anything while `work` ran, and its result.
@@ -176,7 +176,7 @@ fn busy_while<T>(work: impl FnOnce() -> T) -> (f64, T) {
     (share.unwrap_or(f64::NAN), done)
 }
 
-/// Processor time of the machine since it began: used, and all, in ticks (proc_stat(5)).
+/// Returns the processor time of this computer since boot: used, and all, in ticks (proc_stat(5)).
 fn ticks() -> Option<[f64; 2]> {
     let text = std::fs::read_to_string("/proc/stat").ok()?;
     let words = text.lines().next()?.split_whitespace().skip(1).take(8);

@@ -1,4 +1,4 @@
-//! What carries the bytes of a transfer, and how it is set up.
+//! The carriers of the bytes of a transfer, and their setup.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::net::{Net, Running};
 use crate::path::Path;
 use crate::streams::{SINK, SOURCE};
 
-/// Who carries the bytes.
+/// The carrier of the bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum By {
     /// The kernel with a window of 64 KB.
@@ -38,7 +38,7 @@ impl By {
             By::Tls => "tls",
         }
     }
-    /// The configuration of the pair, where there is one.
+    /// Returns the configuration of the pair, if the carrier is one.
     pub(crate) fn pair(self, path: &Path, window: Option<f64>) -> Option<Pair> {
         let rate = match self {
             By::Here(rate) => rate,
@@ -53,7 +53,7 @@ impl By {
             ..Pair::given(path)
         })
     }
-    /// Why it cannot be measured on this machine.
+    /// Returns the reason why it cannot be measured on this computer, if any.
     pub(crate) fn missing(self) -> Option<&'static str> {
         let controls = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
         let controls = controls.unwrap_or_default();
@@ -77,8 +77,8 @@ impl By {
         let set = |key| format!("echo 4096 {most} {most} > /proc/sys/net/ipv4/{key} && ");
         set("tcp_rmem") + &set("tcp_wmem")
     }
-    /// The congestion control of the senders. Not the kernel's default: where that is bbr, a single host sends four packets
-    /// a round trip for 200 ms every 10 s, as long as it takes to read them.
+    /// Returns the congestion control of the senders. Not the kernel's default: if that is bbr, a single host sends
+    /// four packets a round trip for 200 ms every 10 s, as long as it takes to read them.
     pub(crate) fn control(self) -> &'static str {
         if matches!(self, By::Bbr) { "bbr" } else { "cubic" }
     }
@@ -89,8 +89,8 @@ pub(crate) const NEAR: u16 = 12_948;
 /// Within this time both ends of kcptun are ready.
 const READY: Duration = Duration::from_millis(500);
 
-/// Starts kcptun's two ends, near and far, for transfers in one direction. Tuned as its users do for a line of a known
-/// rate: windows of what is on the line, no redundancy, no compression, encrypted.
+/// Starts the two ends of kcptun, near and far, for transfers in one direction. Tuned as its users do for a link of a
+/// known rate: windows of its bandwidth-delay product, no redundancy, no compression, encrypted.
 pub(crate) fn kcptun(net: &dyn Net, path: &Path, direction: Direction) -> Result<[Running; 2], String> {
     let bdp = path.bdp();
     let window = (bdp * 11 / 10 / 1444).to_string();

@@ -1,4 +1,4 @@
-//! A pair of daemons joined by a cable without delay: what the processor alone allows.
+//! A pair of daemons joined by a cable without delay: the limit that the processor sets.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -14,7 +14,7 @@ use crate::net::Net;
 use crate::path::{Lan, Path, Seen};
 use crate::report::{Report, Value};
 
-/// Far above what a pair carries on one machine.
+/// Far above the rate that a pair carries on one computer.
 const PATH: Path = Path { name: "cable", mbps: [10_000, 10_000], rtt: 0, loss: 0.0, target: 0.0, download: None };
 /// The least goodput in one direction (Gbit/s).
 const LEAST_GBPS: f64 = 3.0;
@@ -103,7 +103,7 @@ pub(crate) fn run(options: &Options, report: &mut Report) {
                 ("load", Value::Number(measured.load, 2)),
             ];
             let mut seen = Seen::default();
-            // There is no emulator that could be late.
+            // No emulator takes part that could be late.
             seen.valid = true;
             rows.push(report.one_of("cable", &seen, cells));
         }

@@ -1,4 +1,4 @@
-//! A pair of daemons as processes of their own, and what they cost.
+//! A pair of daemons as processes of their own, and their costs.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -15,7 +15,7 @@ use crate::path::Path;
 use crate::programs::processor;
 
 const PORT: u16 = 4433;
-/// How long the two have to reach each other.
+/// The time within which the two must reach each other.
 const PATIENCE: Duration = Duration::from_secs(20);
 const TICK: Duration = Duration::from_millis(50);
 
@@ -28,7 +28,7 @@ pub(crate) enum Rate {
     Auto,
 }
 
-/// The configuration of a pair, where it is not the default.
+/// The configuration of a pair, where it differs from the default.
 #[derive(Clone, Debug)]
 pub(crate) struct Pair {
     pub(crate) early: bool,
@@ -43,14 +43,14 @@ pub(crate) struct Pair {
 }
 
 impl Pair {
-    /// The configuration of a user who gives the rate of the line, and else nothing.
+    /// Returns the configuration of a user who gives the rate of the link, and nothing else.
     pub(crate) fn given(path: &Path) -> Pair {
         let (rate, mbps) = (Rate::Given, path.mbps);
         Pair { early: false, transport: "quic", rate, mbps, window: None, limits: String::new() }
     }
 }
 
-/// What the processes of a pair have used, and what was lost in them.
+/// The resources that the processes of a pair have used, and the datagrams lost in them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Costs {
     /// Processor time of both (s).
@@ -68,7 +68,7 @@ pub(crate) struct Costs {
 }
 
 impl Costs {
-    /// Of a pair of processes, near and far, but for what only gateways count.
+    /// Returns the costs of a pair of processes, near and far, without the values that only gateways count.
     pub(crate) fn of<'a>(pair: impl Iterator<Item = &'a Running>) -> Result<Costs, String> {
         let mut costs = Costs::default();
         for (at, process) in pair.enumerate().take(2) {
@@ -82,7 +82,7 @@ impl Costs {
         Ok(costs)
     }
 
-    /// The costs since an earlier reading; memory as it is now.
+    /// Returns the costs since an earlier reading; memory is the present value.
     pub(crate) fn since(self, before: Costs) -> Costs {
         Costs {
             cpu: self.cpu - before.cpu,
@@ -137,14 +137,15 @@ impl Daemons {
         Running::quiet(net, name, command)
     }
 
-    /// The status of a daemon; none if it does not answer. A UNIX socket is reached from any network namespace.
+    /// Returns the status of a daemon; `None` if it does not answer. A UNIX socket is reached from any network
+    /// namespace.
     pub(crate) fn status(&self, name: &str) -> Option<Snapshot> {
         let mut command = Command::new(me());
         command.args(["status", "--json", "--socket"]).arg(self.file(name, "socket")).stderr(Stdio::null());
         serde_json::from_slice(&command.output().ok()?.stdout).ok()
     }
 
-    /// What both have used so far.
+    /// Returns the resources that both have used so far.
     pub(crate) fn costs(&self) -> Result<Costs, String> {
         let mut costs = Costs::of(self.running.iter().map(|(_, daemon)| daemon))?;
         for (name, _) in &self.running {
@@ -190,14 +191,14 @@ impl Daemons {
     }
 }
 
-/// A field of `/proc/PID/status` in bytes: proc_pid_status(5).
+/// Returns a field of `/proc/PID/status` in bytes: proc_pid_status(5).
 fn memory(pid: u32, field: &str) -> Option<f64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix(field))?;
     line.trim().trim_end_matches(" kB").parse::<f64>().ok().map(|kib| kib * 1024.0)
 }
 
-/// The voluntary context switches of all threads of a process.
+/// Returns the voluntary context switches of all threads of a process.
 fn switches(pid: u32) -> f64 {
     let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     let of_task = |task: fs::DirEntry| {
@@ -208,7 +209,8 @@ fn switches(pid: u32) -> f64 {
     tasks.filter_map(of_task).sum()
 }
 
-/// The datagrams that the UDP sockets in the namespace of a process have dropped: the last column of `/proc/net/udp`.
+/// Returns the datagrams that the UDP sockets in the namespace of a process have dropped: the last column of
+/// `/proc/net/udp`.
 fn dropped(pid: u32) -> f64 {
     let tables =
         ["udp", "udp6"].map(|table| fs::read_to_string(format!("/proc/{pid}/net/{table}")).unwrap_or_default());

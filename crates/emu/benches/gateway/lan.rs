@@ -10,10 +10,11 @@ const LANS: [[&str; 2]; 2] = [["client", "g1"], ["server", "g2"]];
 /// The name of both devices of a local network.
 const DEVICE: &str = "lan";
 
-/// Joins each host to its gateway. Addresses stay as they are.
+/// Joins each host to its gateway. Addresses do not change.
 ///
 /// # Errors
-/// The words of `ip`, which has refused a command.
+///
+/// The message of `ip`, which has refused a command.
 pub(crate) fn join(hosts: &Hosts) -> Result<(), String> {
     for [host, gateway] in LANS {
         let [own, via] =

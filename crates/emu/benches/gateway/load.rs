@@ -10,16 +10,16 @@ use cellway_emu::sys::{Interest, Readiness, now_ns};
 use cellway_record::stats::percentile;
 use socket2::{Domain, Socket, Type};
 
-/// Where the server is.
+/// The port of the server.
 const PORT: u16 = 9009;
-/// What is asked, and what is answered (bytes).
+/// The sizes of a request and of its response (bytes).
 const QUESTION: usize = 100;
 const ANSWER: usize = 1000;
-/// How long the last connections are waited for.
+/// The longest wait for the last connections.
 const PATIENCE: Duration = Duration::from_secs(10);
 const LISTENER: u64 = u64::MAX;
 
-/// Answers every question until it is ended. Who asks closes.
+/// Answers every request until the process ends. The client closes connections.
 pub(crate) fn answer() -> io::Result<()> {
     let listener = Socket::new(Domain::IPV4, Type::STREAM, None)?;
     listener.set_reuse_address(true)?;
@@ -71,8 +71,9 @@ struct Asked {
     came: usize,
 }
 
-/// Opens `count` connections, `rate` a second, whatever became of those before, asks once on each, and closes it once it is
-/// answered; with `stay` it keeps them all, and itself, once it has said how it went.
+/// Opens `count` connections, `rate` a second, whatever the outcome of earlier ones, sends one request on each, and
+/// closes it after the response. With `stay` it keeps all connections and continues to run after it has printed the
+/// results.
 pub(crate) fn ask(server: &str, rate: &str, count: &str, stay: &str) -> Result<(), Box<dyn Error>> {
     let server = SocketAddr::from((server.parse::<IpAddr>()?, PORT));
     let (rate, count, stay): (f64, u32, bool) = (rate.parse()?, count.parse()?, stay == "stay");

@@ -1,8 +1,8 @@
-//! What a pair of gateways gives to the hosts behind it, against its targets: `make bench-gateway`.
+//! The performance of a pair of gateways for the hosts behind it, against its targets: `make bench-gateway`.
 //!
-//! Real hosts, kernels and programs, the real daemons, and between them the emulated line. Beside them in the same run the
-//! kernel's TCP alone, and kcptun where it is installed. Needs namespaces and TUN devices, as root or in a user
-//! namespace, iperf3 and nftables; else it says what is missing. Other work on the machine shows in the numbers.
+//! Real hosts, kernels and programs, the real daemons, and between them the emulated link. The same run measures the
+//! kernel's TCP alone, and kcptun if it is installed. Needs namespaces and TUN devices, as root or in a user namespace,
+//! iperf3 and nftables; else it prints what is missing. Other work on the computer influences the numbers.
 #![allow(missing_docs)]
 
 #[cfg(target_os = "linux")]
@@ -36,14 +36,14 @@ mod small;
 #[cfg(target_os = "linux")]
 mod streams;
 
-/// What was asked for.
+/// The options of the command line.
 #[cfg(target_os = "linux")]
 struct Options {
     /// Parts of names of rows; all if empty.
     only: Vec<String>,
-    /// How long transfers go on (s).
+    /// The duration of transfers (s).
     seconds: u64,
-    /// How often each transfer is measured; if absent, three times where it has a target and once where it has none.
+    /// The number of measurements of each transfer; if absent, three for a transfer with a target and one for others.
     repeat: Option<u64>,
     /// `limits.window` of the gateways in bandwidth-delay products; their default if absent.
     window: Option<f64>,
@@ -87,7 +87,7 @@ impl Options {
                 }
                 "--verbose" => options.verbose = true,
                 "--quick" => (options.quick, options.seconds) = (true, 6),
-                // Cargo says so to every bench.
+                // Cargo passes this option to every bench.
                 "--bench" => {}
                 _ => return Err(HELP.to_owned()),
             }
@@ -106,7 +106,7 @@ fn me() -> String {
     std::env::current_exe().map_or_else(|_| "/proc/self/exe".to_owned(), |path| path.display().to_string())
 }
 
-/// The number after the last occurrence of a word.
+/// Returns the number after the last occurrence of a word.
 #[cfg(target_os = "linux")]
 fn figure(text: &str, word: &str) -> Option<f64> {
     let words: Vec<&str> = text.split_whitespace().collect();
@@ -121,7 +121,7 @@ fn main() -> std::process::ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     match words.first().map(String::as_str) {
         Some("--program") => return programs::main(&words[1..]),
-        // A gateway in a process of its own.
+        // A gateway in its own process.
         Some("run" | "rules" | "status") => {
             if let Err(error) = programs::open_files() {
                 eprintln!("{error}");
@@ -169,7 +169,7 @@ fn main() -> std::process::ExitCode {
     std::process::ExitCode::SUCCESS
 }
 
-/// What it was measured on.
+/// Describes the computer on which it was measured.
 #[cfg(target_os = "linux")]
 fn machine() -> String {
     let read = |file: &str| std::fs::read_to_string(file).unwrap_or_default();

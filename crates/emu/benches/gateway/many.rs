@@ -1,4 +1,4 @@
-//! Many connections: so many new ones each second, and the memory of idle ones.
+//! Many connections: the rate of new ones, and the memory of idle ones.
 
 use std::io::{BufRead, BufReader};
 use std::time::{Duration, Instant};
@@ -9,13 +9,13 @@ use crate::path::{Lan, PATHS, Path, Trial, emulate};
 use crate::report::{Report, Value};
 use crate::{Options, figure, me};
 
-/// How many connections begin each second, and for how long (s).
+/// The new connections per second, and the duration (s).
 const RATE: u32 = 1000;
 const SECONDS: u32 = 10;
-/// How many stay idle, and the most that a gateway may then have in memory (MB).
+/// The number of connections that stay idle, and the most memory that a gateway may then use (MB).
 const IDLE: u32 = 10_000;
 const MOST_MB: f64 = 300.0;
-/// How fast the idle ones are opened (1/s), and how long they are idle before memory is read.
+/// The rate at which the idle ones are opened (1/s), and the time that they are idle before memory is read.
 const OPENED: u32 = 500;
 const SETTLE: Duration = Duration::from_secs(3);
 
@@ -37,7 +37,7 @@ pub(crate) fn run(options: &Options, report: &mut Report) {
     }
 }
 
-/// A pair whose limits let all connections of the bench through.
+/// Returns a pair whose limits admit all connections of the bench.
 fn wide(path: &Path) -> Pair {
     Pair { limits: format!("per-source = {0}\nconnections = {0}", 2 * IDLE), ..Pair::given(path) }
 }
@@ -108,8 +108,8 @@ fn idle(path: &Path, options: &Options, report: &mut Report) -> Result<(), Strin
     Ok(())
 }
 
-/// Opens connections through a pair and leaves them idle. Returns how many were answered, and the costs before and
-/// with them.
+/// Opens connections through a pair and leaves them idle. Returns the number of those answered, and the costs before
+/// and with them.
 fn held(net: &dyn Net, path: &Path, count: u32) -> Result<(f64, Costs, Costs), String> {
     let _served = Running::start(net, "server", &[&me(), "--program", "answer"])?;
     let daemons = Daemons::start(net, &wide(path))?;

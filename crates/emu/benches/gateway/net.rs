@@ -9,10 +9,10 @@ use cellway_emu::Hosts;
 
 /// Machines named `client`, `g1`, `g2` and `server`, whatever connects them.
 pub(crate) trait Net: Sync {
-    /// The IPv4 address of a machine.
+    /// Returns the IPv4 address of a host.
     fn address(&self, machine: &str) -> Ipv4Addr;
 
-    /// Starts a program in a machine.
+    /// Starts a program in a host.
     fn spawn(&self, machine: &str, command: Command) -> io::Result<Child>;
 }
 

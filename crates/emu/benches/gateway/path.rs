@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use crate::net::Net;
 use crate::{lan, me};
 
-/// A long line between two networks: packets of up to 1500 octets, a queue of one bandwidth-delay product each way.
+/// A long link between two networks: packets of up to 1500 octets, a queue of one bandwidth-delay product each way.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Path {
     pub(crate) name: &'static str,
@@ -26,7 +26,7 @@ pub(crate) struct Path {
     pub(crate) loss: f64,
     /// The least share of the line that the gateways are to give to their hosts, at a given rate.
     pub(crate) target: f64,
-    /// The longest that a download of [`DOWNLOAD`] bytes is to take, late and early (s).
+    /// The most time that a download of [`DOWNLOAD`] bytes may take, with a late and an early answer (s).
     pub(crate) download: Option<[f64; 2]>,
 }
 
@@ -54,15 +54,15 @@ impl Path {
     pub(crate) fn is_symmetric(&self) -> bool {
         self.mbps[0] == self.mbps[1]
     }
-    /// The rate of the faster direction (Mbit/s).
+    /// Returns the rate of the faster direction (Mbit/s).
     pub(crate) fn fastest(&self) -> u64 {
         self.mbps[0].max(self.mbps[1])
     }
-    /// Bandwidth times delay of the faster direction (bytes).
+    /// Returns bandwidth times delay of the faster direction (bytes).
     pub(crate) fn bdp(&self) -> u64 {
         self.fastest() * self.rtt * 1000 / 8
     }
-    /// The time that a full packet occupies the line towards the server (s).
+    /// Returns the time that a full packet occupies the line towards the server (s).
     pub(crate) fn packet(&self) -> f64 {
         1500.0 * 8.0 / (self.mbps[0] as f64 * 1e6)
     }
@@ -71,11 +71,11 @@ impl Path {
 /// The local networks between the hosts and their gateways.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Lan {
-    /// Lines of 1 Gbit/s of the emulator. Its thread carries every byte three times, but each machine pays for its own
+    /// Lines of 1 Gbit/s of the emulator. Its thread carries every byte three times, but each host pays for its own
     /// packets only, as with network cards.
     Emulated,
-    /// Veth devices. The emulator carries the packets of the line only, but who sends a packet also pays for what the
-    /// receiver does with it: processor times of the daemons include much of the TCP of their hosts.
+    /// Veth devices. The emulator carries the packets of the long link only, but the sender of a packet also pays for
+    /// its processing at the receiver: processor times of the daemons include much of the TCP of their hosts.
     Veth,
 }
 
@@ -96,11 +96,11 @@ pub(crate) struct Trial {
     /// Packets cross the devices of the machines in coalesced units, as with the offloads of a network card.
     pub(crate) coalesced: bool,
     pub(crate) lan: Lan,
-    /// The run ends after so many seconds at the latest.
+    /// The longest duration of the run (s).
     pub(crate) most: f64,
 }
 
-/// What an emulation reports.
+/// The report of an emulation.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seen {
     figures: BTreeMap<(String, String), f64>,
@@ -110,16 +110,16 @@ pub(crate) struct Seen {
     pub(crate) late: Span,
     pub(crate) valid: bool,
     pub(crate) notes: Vec<String>,
-    /// What the thread of the emulator used of a processor, as a share of the run.
+    /// The share of the run for which the thread of the emulator used a processor.
     pub(crate) emulator: f64,
 }
 
 impl Seen {
-    /// A figure; none if it was not counted.
+    /// Returns a figure; `None` if it was not counted.
     pub(crate) fn get(&self, subject: &str, metric: &str) -> Option<f64> {
         self.figures.get(&(subject.to_owned(), metric.to_owned())).copied()
     }
-    /// The quantile `q` of the packets that waited for the line.
+    /// Returns the quantile `q` of the packets that waited for the line.
     pub(crate) fn waiting(&self, q: f64) -> Option<f64> {
         percentile(&self.waiting, q)
     }
@@ -173,7 +173,7 @@ pub(crate) fn emulate<T: Send>(
     Ok((seen, worked))
 }
 
-/// The scenario: client, `g1`, the line, `g2`, server. It ends when the file `done` exists.
+/// Returns the scenario: client, `g1`, the long link, `g2`, server. It ends when the file `done` exists.
 fn scenario(trial: &Trial, done: &str) -> String {
     let Trial { path, coalesced, most, .. } = *trial;
     let Path { rtt, loss, .. } = path;
@@ -190,7 +190,7 @@ fn scenario(trial: &Trial, done: &str) -> String {
     text += "[[node]]\nname = \"client\"\nkind = \"host\"\n[[node]]\nname = \"server\"\nkind = \"host\"\n";
     let [up, down] = path.mbps;
     for (name, peer) in [("g1", "g2"), ("g2", "g1")] {
-        // Writing to a String cannot fail, here and below.
+        // Writing to a String cannot fail, in these calls.
         let _ = writeln!(
             text,
             "[[node]]\nname = \"{name}\"\nkind = \"gateway\"\npeer = \"{peer}\"\n\

@@ -1,4 +1,4 @@
-//! The programs that run in the hosts: this program again, told by its arguments which one it is.
+//! The programs that run in the hosts: this program again; its first argument selects one.
 
 use std::error::Error;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -12,12 +12,12 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::{load, streams};
 
-/// Where echoes are, pages, and the server of many connections.
+/// The ports of the echo server, of pages, and of the server of many connections.
 const ECHO: u16 = 7007;
 pub(crate) const PAGES: u16 = 8080;
-/// What the client of a page may wait (s): a hang becomes a failure.
+/// The longest wait of the client of a page (s): a hang becomes a failure.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How often `probe` asks (ms). A packet of 36 octets takes less than 3 kbit/s then.
+/// The interval of the requests of `probe` (ms). A packet of 36 octets then takes less than 3 kbit/s.
 const ASK: Duration = Duration::from_millis(100);
 
 pub(crate) type Done = Result<(), Box<dyn Error>>;
@@ -49,7 +49,7 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
 /// As many descriptors as can be had.
 pub(crate) fn open_files() -> Done {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
-    // The superuser may have more than the limit says, which on some machines is little.
+    // The superuser may exceed the limit, which on some computers is low.
     let more = Rlimit { current: Some(1 << 18), maximum: Some(1 << 18) };
     setrlimit(Resource::Nofile, more).or_else(|_| setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }))?;
     Ok(())
@@ -72,7 +72,7 @@ fn echo() -> Done {
     }
 }
 
-/// Prints each second the least round trip, and the 99th percentile of those asked after `loaded` seconds.
+/// Prints each second the least round trip, and the 99th percentile of the requests sent after `loaded` seconds.
 fn probe(server: &str, loaded: &str) -> Done {
     let loaded = Duration::try_from_secs_f64(loaded.parse()?)?;
     let begun = Instant::now();
@@ -104,7 +104,7 @@ fn probe(server: &str, loaded: &str) -> Done {
     }
 }
 
-/// What a process took of a processor (s): proc_pid_stat(5), `utime` and `stime`.
+/// Returns the processor time of a process (s): proc_pid_stat(5), `utime` and `stime`.
 pub(crate) fn processor(pid: u32) -> Result<f64, Box<dyn Error>> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
     let after_name = stat.rsplit(')').next().unwrap_or_default();
@@ -113,7 +113,7 @@ pub(crate) fn processor(pid: u32) -> Result<f64, Box<dyn Error>> {
     Ok(ticks / rustix::param::clock_ticks_per_second() as f64)
 }
 
-/// A server of pages: `GET /N` is answered with N bytes.
+/// Serves pages: the response to `GET /N` has N bytes.
 fn pages() -> Done {
     let listener = TcpListener::bind(("0.0.0.0", PAGES))?;
     loop {
@@ -132,8 +132,8 @@ fn page(mut stream: &TcpStream) -> io::Result<()> {
     stream.write_all(&answer)
 }
 
-/// Gets a page of `size` bytes `count` times, each over a connection of its own; prints when the first byte came, and
-/// when the last: the median, and the longest.
+/// Requests a page of `size` bytes `count` times, each over its own connection; prints the times of the first byte and
+/// of the last: the median, and the longest.
 fn get(server: &str, size: &str, count: &str) -> Done {
     let server = SocketAddr::from((server.parse::<IpAddr>()?, PAGES));
     let mut times = [Vec::new(), Vec::new()];

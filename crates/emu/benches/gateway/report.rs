@@ -9,13 +9,13 @@ use cellway_record::stats::percentile;
 
 use crate::path::Seen;
 
-/// Where results go.
+/// The folder of the results.
 const FOLDER: &str = "out/bench-gateway";
 
 /// A cell of a table.
 pub(crate) enum Value {
     Word(String),
-    /// With so many digits after the point.
+    /// A number with this many digits after the point.
     Number(f64, usize),
     /// With its target, and the comparison that must hold of the two.
     Judged(f64, usize, f64, fn(f64, f64) -> bool),
@@ -26,7 +26,7 @@ impl Value {
     pub(crate) fn maybe(value: Option<f64>, digits: usize) -> Value {
         value.map_or(Value::None, |value| Value::Number(value, digits))
     }
-    /// A number that has a target, where it has.
+    /// Returns a number, with its target if it has one.
     pub(crate) fn judged(value: Option<f64>, digits: usize, to: Option<f64>, is_met: fn(f64, f64) -> bool) -> Value {
         match (value, to) {
             (Some(value), Some(to)) => Value::Judged(value, digits, to, is_met),
@@ -78,7 +78,7 @@ impl Report {
         Ok(Report { folder, text, markdown: BTreeMap::new(), tables: BTreeMap::new(), missed: Vec::new(), invalid: 0 })
     }
 
-    /// A line of text.
+    /// Prints and stores a line of the report.
     pub(crate) fn say(&mut self, line: &str) {
         println!("{line}");
         if let Err(e) = writeln!(self.text, "{line}") {
@@ -86,14 +86,14 @@ impl Report {
         }
     }
 
-    /// A row of the table `table` that is measured once.
+    /// Adds a row of the table `table` that is measured once.
     pub(crate) fn row(&mut self, table: &'static str, seen: &Seen, cells: Cells) {
         let cells = self.one_of(table, seen, cells);
         self.all(table, &[cells]);
     }
 
-    /// A row that may be one of several of the same kind; the first of a table has the header before it. The lateness of
-    /// the emulation is added to it.
+    /// Returns the cells of a row that may be one of several of the same kind; the first of a table has the header
+    /// before it. Adds the lateness of the emulation to it.
     pub(crate) fn one_of(&mut self, table: &'static str, seen: &Seen, mut cells: Cells) -> Cells {
         cells.push(("late_p99_us", Value::Number(seen.late.as_secs_f64() * 1e6, 0)));
         cells.push(("emulator", Value::Word(if seen.valid { "in time" } else { "INVALID" }.to_owned())));
@@ -194,7 +194,7 @@ impl Report {
         }
     }
 
-    /// What was missed, and where it all is.
+    /// Prints the missed targets, and the folder of the results.
     pub(crate) fn end(mut self) {
         let missed = std::mem::take(&mut self.missed);
         self.say("");

@@ -1,4 +1,4 @@
-//! The rows of bulk transfers: which are measured, and how they are judged.
+//! The rows of bulk transfers: their selection, and their evaluation.
 
 use crate::Options;
 use crate::bulk::{Direction, Measured, Transfer};
@@ -17,7 +17,7 @@ const MOST_MB: f64 = 80.0;
 /// From this rate on (Mbit/s) local networks are veth devices.
 const FAST: u64 = 400;
 
-/// The transfers over one path, in the order of the table.
+/// Returns the transfers over one path, in the order of the table.
 fn of_path(path: &Path, options: &Options) -> Vec<Transfer> {
     let transfer = |streams, direction, by, coalesced| Transfer {
         path: *path,
@@ -42,12 +42,12 @@ fn of_path(path: &Path, options: &Options) -> Vec<Transfer> {
     for by in [By::Cubic, By::Bbr, By::Kcptun] {
         all.extend([1, 8].map(|streams| transfer(streams, main, by, true)));
     }
-    // An early answer changes the start only, and a window of 64 KB is what it is on a line that loses, too.
+    // An early answer changes the start only, and the effect of a window of 64 KB does not depend on loss.
     all.extend([By::Early, By::Tls].map(|by| transfer(1, main, by, true)));
     if path.loss == 0.0 {
         all.push(transfer(1, main, By::Small, true));
     }
-    // At 400 Mbit/s the emulator is late if it carries the local networks, too.
+    // At 400 Mbit/s the emulator is late if it also carries the local networks.
     let veth = |transfer: &Transfer| Transfer { lan: Lan::Veth, ..*transfer };
     if path.mbps[0] >= FAST {
         let own: Vec<_> = all.iter().filter(|row| row.has_cpu_target()).map(veth).collect();
@@ -58,16 +58,16 @@ fn of_path(path: &Path, options: &Options) -> Vec<Transfer> {
 }
 
 impl Transfer {
-    /// Whether it has targets: those of QUIC at a given rate, on any line.
+    /// Returns true if it has targets: those with QUIC at a given rate have some, over any link.
     fn is_judged(&self) -> bool {
         matches!(self.by, By::Here(Rate::Given) | By::Early)
     }
-    /// True if its processor time has a target: with emulated local networks it is that of the daemons alone.
+    /// Returns true if its processor time has a target: with emulated local networks it is that of the daemons alone.
     fn has_cpu_target(&self) -> bool {
         let few = self.streams <= 8 && self.direction != Direction::Both && self.path.loss == 0.0;
         few && self.by == By::Here(Rate::Given) && self.lan == Lan::Emulated
     }
-    /// The name of the row.
+    /// Returns the name of the row.
     fn id(&self) -> String {
         let line = if self.coalesced { "" } else { " single" };
         let direction = if self.direction == Direction::Both { " both" } else { "" };
@@ -109,7 +109,7 @@ fn tell(report: &mut Report, transfer: &Transfer, measured: &Measured, options: 
     let most = |value: Option<f64>, digits, to: f64, applies: bool| {
         Value::judged(value, digits, applies.then_some(to), |value, most| value <= most)
     };
-    // With both directions at once, what the processors leave decides on the fastest path.
+    // With both directions at once, the available processor time decides on the fastest path.
     let target = if direction == Direction::Both { 0.9 } else { path.target };
     // The first data arrive a round trip after the receiver's clock starts: in a short transfer the target cannot be met.
     let long = judged && PAYLOAD * (1.0 - path.rtt() / seconds as f64) >= target;

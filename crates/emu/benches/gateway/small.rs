@@ -8,7 +8,7 @@ use crate::{Options, figure, me};
 
 /// A small page (bytes): it fits into the first flight of any TCP.
 const SMALL: u64 = 1000;
-/// How much longer than the round trips the first byte may take.
+/// The accepted time of the first byte, relative to that of the round trips.
 const MARGIN: f64 = 1.05;
 
 /// Times of requests (s).
@@ -61,7 +61,7 @@ pub(crate) fn run(options: &Options, report: &mut Report) {
     }
 }
 
-/// Gets a page of `size` bytes `count` times, each over a connection of its own.
+/// Requests a page of `size` bytes `count` times, each over its own connection.
 fn get(path: Path, pair: Option<Pair>, what: &str, size: u64, count: u32) -> Result<(Seen, Took), String> {
     let most = 30.0 + f64::from(count) * 20.0 * path.rtt();
     let trial = Trial { path, seed: 1, coalesced: true, lan: Lan::Emulated, most };

@@ -1,7 +1,8 @@
-//! Bulk transfers: programs that send for as long as they may, and programs that count what arrives each second.
+//! Bulk transfers: programs that send until they are stopped, and programs that count the bytes that arrive each
+//! second.
 //!
-//! The receiver keeps the clock: for a server it begins with the first connection that it accepts, for a client with
-//! its first `connect`. Nothing is agreed on before, so every transfer is cold.
+//! The receiver measures the time: at a server it begins with the first accepted connection, at a client with its first
+//! `connect`. Nothing is exchanged before, so every transfer is cold.
 
 use std::io::Write;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -22,7 +23,7 @@ pub(crate) const SOURCE: u16 = 7019;
 /// Bytes that one call reads or writes at most.
 const CHUNK: usize = 128 << 10;
 
-/// What a receiver counted.
+/// The counts of a receiver.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Received {
     /// Bytes of all streams in each second.
@@ -58,7 +59,7 @@ pub(crate) fn main(role: &str, server: &str, port: &str, seconds: &str, streams:
         let mut sending = Vec::new();
         for socket in sockets {
             let socket = socket?;
-            // Not by sysctl: a namespace may only choose among those that the machine allows to everyone.
+            // Not by sysctl: a namespace may only choose among those that the host allows to everyone.
             if control != "-" {
                 set_tcp_congestion(&socket, control)?;
             }
@@ -101,8 +102,8 @@ fn send(mut socket: TcpStream) {
     while socket.write_all(&chunk).is_ok() {}
 }
 
-/// Counts what arrives, which the kernel discards (`MSG_TRUNC`, tcp(7)): the hosts share their processors with the
-/// gateways here.
+/// Counts the bytes that arrive, which the kernel discards (`MSG_TRUNC`, tcp(7)): the hosts share their processors with
+/// the gateways here.
 fn receive(socket: &TcpStream, counter: &AtomicU64) {
     let mut chunk = vec![0; 8 * CHUNK];
     loop {

@@ -1,11 +1,11 @@
-//! Whether a TCP connection has ended, as its packets show it to somebody on the way.
+//! Detects the end of a TCP connection from packets that pass by.
 
 use cellway_wire::ip::Segment;
 
-/// What was seen of the end of a TCP connection. RFC 9293, section 3.6.
+/// The state of the end of a TCP connection, from its packets. RFC 9293, section 3.6.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Closing {
-    /// For each direction the sequence number after its FIN, once that was seen.
+    /// For each direction the sequence number after its FIN, after the first packet with it.
     fin: [Option<u32>; 2],
     /// The FIN of each direction was acknowledged.
     acknowledged: [bool; 2],
@@ -13,7 +13,7 @@ pub(super) struct Closing {
 }
 
 impl Closing {
-    /// A segment went by in direction 0 or 1.
+    /// Processes a segment in direction 0 or 1.
     pub(super) fn see(&mut self, direction: usize, segment: &Segment) {
         let flags = segment.flags;
         if flags.syn && !flags.ack && !flags.rst && self.is_over() {
@@ -31,7 +31,7 @@ impl Closing {
         self.reset |= flags.rst;
     }
 
-    /// Both FINs were acknowledged, or there was a RST.
+    /// Returns true after both FINs were acknowledged, or after a RST.
     pub(super) fn is_over(&self) -> bool {
         self.reset || self.acknowledged == [true; 2]
     }
@@ -55,14 +55,14 @@ mod tests {
         TcpFlags { fin: true, ..plain() }
     }
 
-    /// RFC 9293, figure 12, with the numbers it has; they start where they wrap round.
+    /// RFC 9293, figure 12, with its numbers, and from just before the sequence numbers wrap.
     #[test]
     fn a_normal_close() {
         for base in [100, u32::MAX - 1] {
             let n = |offset: u32| base.wrapping_add(offset);
             let mut closing = Closing::default();
             closing.see(0, &segment(n(0), 300, 0, fin()));
-            // Acknowledges what came before the FIN only.
+            // Acknowledges only the octets before the FIN.
             closing.see(1, &segment(300, n(0), 50, plain()));
             closing.see(1, &segment(350, n(1), 0, plain()));
             assert!(!closing.is_over());

@@ -1,4 +1,4 @@
-//! What is said of a conversation, and how many there may be.
+//! The attributes of a conversation, and the limits of the table.
 
 use cellway_units::{Span, Time};
 use cellway_wire::ip::FlowKey;
@@ -6,7 +6,7 @@ use cellway_wire::ip::FlowKey;
 use super::key::Host;
 use super::kind::Kind;
 
-/// How many conversations there may be, and for how long.
+/// The largest number of conversations, and their lifetimes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Conversations at one time, the overflow conversations of pairs of hosts not counted.
@@ -17,9 +17,9 @@ pub struct Limits {
     pub linger: Span,
     /// When there is no room, a conversation idle for longer than this ends for a new one.
     pub makes_room: Span,
-    /// Packets whose first fragment is remembered.
+    /// Packets whose first fragment is stored.
     pub fragments: usize,
-    /// For how long it is. RFC 791 gives reassembly 15 s, RFC 8200 60 s.
+    /// The lifetime of a stored first fragment. RFC 791 gives reassembly 15 s, RFC 8200 60 s.
     pub fragment_lifetime: Span,
 }
 
@@ -36,7 +36,8 @@ impl Default for Limits {
     }
 }
 
-/// A conversation of the table. It names nothing once that has ended: slots are used again with another generation.
+/// Identifies a conversation of the table. It is invalid after the conversation has ended: slots are used again with
+/// another generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Id {
     pub(super) slot: u32,
@@ -54,7 +55,7 @@ impl Id {
     }
 }
 
-/// What is known of a conversation.
+/// The attributes of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Conversation {
     /// The host that sent the first packet.
@@ -71,14 +72,14 @@ pub struct Conversation {
     pub last: Time,
 }
 
-/// Where a packet belongs.
+/// The conversation of a packet, and its direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sighting {
     /// Its conversation.
     pub id: Id,
     /// It is the first packet: the caller opens a channel.
     pub new: bool,
-    /// It goes the way of the conversation's first packet.
+    /// True if the packet has the direction of the conversation's first packet.
     pub forward: bool,
     /// This conversation had to make room: the caller closes its channel.
     pub closed: Option<Id>,

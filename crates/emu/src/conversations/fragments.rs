@@ -7,10 +7,10 @@ use cellway_units::{Span, Time};
 use super::conversation::Id;
 use super::key::{DatagramKey, Fixed};
 
-/// The conversation of a datagram, and whether it goes the way of the conversation's first packet.
+/// The conversation of a datagram, and true if it has the direction of the conversation's first packet.
 type Place = (Id, bool);
 
-/// First fragments seen lately. Bounded: the oldest is forgotten first.
+/// Recent first fragments. Bounded: the oldest is removed first.
 #[derive(Clone, Debug)]
 pub(super) struct FirstFragments {
     /// By packet, with the number of the entry in `order` that is its last.
@@ -28,7 +28,7 @@ impl FirstFragments {
         FirstFragments { seen: HashMap::default(), order: VecDeque::new(), front: 0, limit, lifetime }
     }
 
-    /// The first fragment of `datagram` came, and belongs at `place`.
+    /// Stores the first fragment of `datagram`, which is part of `place`.
     pub(super) fn insert(&mut self, now: Time, datagram: DatagramKey, place: Place) {
         self.seen.insert(datagram, (place, self.front + self.order.len() as u64));
         self.order.push_back((now, datagram));
@@ -37,7 +37,7 @@ impl FirstFragments {
         }
     }
 
-    /// The conversation of a later fragment of `datagram`, if the first came before it.
+    /// Returns the conversation of a later fragment of `datagram`, if the first arrived before it.
     pub(super) fn find(&mut self, now: Time, datagram: &DatagramKey) -> Option<Place> {
         self.expire(now);
         self.seen.get(datagram).map(|&(place, _)| place)
@@ -91,7 +91,7 @@ mod tests {
         assert!(first.seen.is_empty() && first.order.is_empty());
     }
 
-    /// 16 bits of identification come round soon.
+    /// 16 bits of identification wrap soon.
     #[test]
     fn an_identification_used_again_counts_from_its_last_use() {
         let mut first = FirstFragments::new(2, Span::from_secs(30));

@@ -11,8 +11,8 @@ pub type Host = u16;
 /// Hashes with keys that are always the same: a run does not depend on chance.
 pub(super) type Fixed = BuildHasherDefault<DefaultHasher>;
 
-/// A five-tuple and the hosts at its ends, the lower end first. Addresses are numbers, so that hashing is one write
-/// for each; `tail` tells IPv4 from IPv6.
+/// A five-tuple and the hosts at its ends, the lower end first. Addresses are numbers, so that hashing is one write for
+/// each; `tail` distinguishes IPv4 from IPv6.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Key {
     low: u128,
@@ -31,7 +31,7 @@ fn number(address: IpAddr) -> u128 {
 }
 
 impl Key {
-    /// The key of a packet from one host to another; and whether its source is the lower end.
+    /// Returns the key of a packet from one host to another, and true if its source is the lower end.
     pub(super) fn new(flow: &FlowKey, from: Host, to: Host) -> (Key, bool) {
         let source = (number(flow.source), flow.source_port, from);
         let destination = (number(flow.destination), flow.destination_port, to);
@@ -43,10 +43,10 @@ impl Key {
     }
 }
 
-/// A fragmented packet on its way from one host to another.
+/// A fragmented packet from one host to another.
 pub(super) type DatagramKey = (Datagram, Host, Host);
 
-/// Two hosts, the lower first; and whether the packet is from the lower.
+/// Returns two hosts, the lower first, and true if the packet is from the lower.
 pub(super) fn pair(from: Host, to: Host) -> ((Host, Host), bool) {
     if from <= to { ((from, to), true) } else { ((to, from), false) }
 }
@@ -65,13 +65,13 @@ mod tests {
         let there = flow("10.0.0.9", "10.0.0.2", 80, 40_000);
         let (key, upward) = Key::new(&there, 1, 2);
         assert_eq!(Key::new(&there.reversed(), 2, 1), (key, !upward));
-        // The same addresses, told apart by their ports alone.
+        // The same addresses, distinguished only by their ports.
         let own = flow("10.0.0.9", "10.0.0.9", 80, 40_000);
         assert_eq!((Key::new(&own, 1, 1).1, Key::new(&own.reversed(), 1, 1).1), (true, false));
     }
 
     #[test]
-    fn whatever_differs_makes_another_key() {
+    fn any_difference_makes_another_key() {
         let flow4 = flow("0.0.0.1", "0.0.0.2", 1, 2);
         let others = [
             (flow("::1", "::2", 1, 2), 1, 2),

@@ -4,7 +4,7 @@ use cellway_apps::AppKind;
 use cellway_testbed::{OTHER_KIND, UDP_KIND, UDP_PORT};
 use cellway_wire::ip::{Flow, Recognised, protocol};
 
-/// What an application is, as far as its port tells. Channels can be shared by type: Cáceres 1993, section 2.
+/// The type of an application, as derived from its port. Channels can be shared by type: Cáceres 1993, section 2.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs, reason = "they are the names of the protocols")]
 pub enum Kind {
@@ -25,7 +25,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The name, as in tables.
+    /// Returns the name, as in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Kind::Ftp => "ftp",
@@ -41,7 +41,7 @@ impl Kind {
         }
     }
 
-    /// Of a packet.
+    /// Returns the type of a packet.
     pub(crate) fn of(packet: &Recognised<'_>) -> Kind {
         match packet.flow {
             Flow::Packet(key) | Flow::FirstFragment(key, _) => {
@@ -51,7 +51,7 @@ impl Kind {
         }
     }
 
-    /// What tells types apart in the network: where a type is an application of scenarios, that one's number
+    /// Returns the number that distinguishes types in the network: for an application of scenarios its number there
     /// ([`cellway_testbed::type_number`]).
     pub(crate) fn number(self) -> u32 {
         let known = match self {
@@ -69,8 +69,8 @@ impl Kind {
         AppKind::ALL.iter().position(|kind| *kind == known).expect("every application is listed") as u32
     }
 
-    /// By one port. IANA, Service Name and Transport Protocol Port Number Registry; 5001 and 5201 are what ttcp,
-    /// iperf and iperf3 take by themselves.
+    /// Returns the type of one port. IANA, Service Name and Transport Protocol Port Number Registry; 5001 and 5201 are
+    /// the defaults of ttcp, iperf and iperf3.
     const fn of_port(port: u16) -> Option<Kind> {
         Some(match port {
             20 | 21 => Kind::Ftp,
@@ -86,8 +86,8 @@ impl Kind {
     }
 }
 
-/// The type of a conversation. The side with a known port decides, and where both are known the smaller port: it is
-/// the server's, and the other was taken by chance.
+/// Returns the type of a conversation. The side with a known port decides; if both are known, the smaller port does: it
+/// is the server's, and the other was chosen at random.
 pub const fn kind(protocol: u8, source_port: u16, destination_port: u16) -> Kind {
     if !matches!(protocol, protocol::TCP | protocol::UDP | protocol::SCTP) {
         return Kind::Other;

@@ -84,7 +84,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a queue that is searched.
+        /// Compares with a queue that is searched.
         #[test]
         fn the_order_is_that_of_touching(steps in prop::collection::vec((0u32..8, any::<bool>()), 0..60)) {
             let mut slots: Vec<Slot> = (0..8).map(|_| Slot::default()).collect();

@@ -23,7 +23,7 @@ enum List {
 
 const LISTS: [List; 3] = [List::Active, List::Over, List::Overflow];
 
-/// How a conversation is found.
+/// The key by which a conversation is found.
 #[derive(Clone, Copy, Debug)]
 enum Name {
     Flow(Key),
@@ -69,7 +69,7 @@ pub struct Conversations {
 }
 
 impl Conversations {
-    /// An empty table.
+    /// Creates an empty table.
     pub fn new(limits: Limits) -> Conversations {
         Conversations {
             limits,
@@ -82,31 +82,31 @@ impl Conversations {
         }
     }
 
-    /// How many conversations there are, overflow conversations not counted.
+    /// Returns the number of conversations, without overflow conversations.
     pub fn len(&self) -> usize {
         self.by_flow.len()
     }
-    /// There are none.
+    /// Returns true if there are none.
     pub fn is_empty(&self) -> bool {
         self.by_flow.is_empty()
     }
-    /// How many pairs of hosts have an overflow conversation.
+    /// Returns the number of pairs of hosts that have an overflow conversation.
     pub fn overflows(&self) -> usize {
         self.by_pair.len()
     }
-    /// What is known of a conversation; none when it has ended.
+    /// Returns the attributes of a conversation; `None` after it has ended.
     pub fn get(&self, id: Id) -> Option<&Conversation> {
         let slot = self.slots.get(id.slot()).filter(|slot| slot.generation == id.generation)?;
         slot.live.as_ref().map(|live| &live.conversation)
     }
 
-    /// When to call [`Conversations::expired`] next.
+    /// Returns the time at which to call [`Conversations::expired`] next.
     pub fn next_expiry(&self) -> Option<Time> {
         LISTS.into_iter().filter_map(|list| Some(self.oldest(list)?.1 + self.lifetime(list))).min()
     }
 
-    /// Ends the conversations that have been idle for too long. `may_end` is asked about each: it closes the channel
-    /// and says true, or says false because packets are still inside the network. Such a one is not idle.
+    /// Ends the conversations that have been idle for too long. `may_end` is called for each: it closes the channel and
+    /// returns true, or returns false because packets are still inside the network. Such a conversation is not idle.
     pub fn expired(&mut self, now: Time, mut may_end: impl FnMut(Id, &Conversation) -> bool) {
         self.fragments.expire(now);
         for list in LISTS {
@@ -124,10 +124,10 @@ impl Conversations {
         }
     }
 
-    /// Handles a packet that `from` sent to `to`.
+    /// Processes a packet that `from` sent to `to`.
     ///
-    /// `inside` tells whether packets of a conversation are still inside the network; it is asked only when there
-    /// is no room for a new one. A conversation with packets inside is not idle.
+    /// `inside` returns true if packets of a conversation are still inside the network; it is called only when the
+    /// table has no room for a new one. A conversation with packets inside is not idle.
     pub fn see(
         &mut self,
         now: Time,
@@ -162,7 +162,7 @@ impl Conversations {
         }
     }
 
-    /// An ICMP error about a packet that went from `to` to `from`, if its conversation is known.
+    /// Processes an ICMP error about a packet that went from `to` to `from`, if its conversation is known.
     fn see_about(&mut self, now: Time, (from, to): (Host, Host), about: About) -> Option<Sighting> {
         match about {
             About::Packet(flow) => {
@@ -177,7 +177,7 @@ impl Conversations {
         }
     }
 
-    /// A packet of a conversation that may have ended.
+    /// Processes a packet of a conversation that may have ended.
     fn see_known(&mut self, now: Time, id: Id, forward: bool) -> Option<Sighting> {
         self.get(id)?;
         self.packet(now, id.slot);
@@ -253,7 +253,7 @@ impl Conversations {
         }
     }
 
-    /// The conversation of a list that has been idle longest, and since when.
+    /// Returns the conversation of a list that has been idle longest, and the start of its idle time.
     fn oldest(&self, list: List) -> Option<(u32, Time)> {
         let slot = self.orders[list as usize].front()?;
         let live = self.slots[slot as usize].live.as_ref()?;
@@ -267,7 +267,7 @@ impl Conversations {
         }
     }
 
-    /// The conversation is not idle now.
+    /// Marks the conversation as not idle now.
     fn touch(&mut self, now: Time, slot: u32) {
         let Some(live) = &mut self.slots[slot as usize].live else { return };
         live.busy = now;

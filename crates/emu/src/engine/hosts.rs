@@ -21,7 +21,7 @@ pub(crate) struct EmulatedHost {
     pub(crate) node: NodeId,
     /// Its IPv4 address; the IPv6 address follows from it.
     pub(crate) address: Ipv4Addr,
-    /// The first port of its packets, and the octets of what waits there: a cell's payload or a packet.
+    /// The first port of its packets, and the octets of each unit that waits there: a cell's payload or a packet.
     pub(crate) line: PortId,
     pub(crate) unit_octets: u64,
     /// Other addresses that are behind it.
@@ -31,7 +31,7 @@ pub(crate) struct EmulatedHost {
 }
 
 impl EmulatedHost {
-    /// A host of `testbed` with an address.
+    /// Creates a host of `testbed` with an address.
     pub(crate) fn new<B: Clone>(testbed: &Testbed<B>, host: &Host, address: Ipv4Addr, behind: Behind) -> EmulatedHost {
         let unit_octets = match testbed.fabric.framing(host.line) {
             Framing::Atm => CELL_PAYLOAD_OCTETS,
@@ -50,7 +50,7 @@ impl EmulatedHost {
     }
 }
 
-/// What lies behind a host, besides itself.
+/// The addresses behind a host, besides its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Behind {
     Nothing,
@@ -60,7 +60,7 @@ pub(crate) enum Behind {
     Everything,
 }
 
-/// All hosts, and who has which address.
+/// All hosts, and the index of their addresses.
 #[derive(Debug)]
 pub(crate) struct Hosts {
     hosts: Vec<EmulatedHost>,
@@ -88,7 +88,7 @@ impl Hosts {
         self.by_node.get(&node).copied()
     }
 
-    /// The host that a packet of `from` to `address` is for.
+    /// Returns the destination host of a packet of `from` to `address`.
     pub(crate) fn at(&self, from: HostIndex, address: IpAddr) -> Option<HostIndex> {
         let found = self.by_address.get(&address).copied().or_else(|| self.behind(address));
         found.filter(|&host| host != from)
@@ -100,8 +100,8 @@ impl Hosts {
         place(&inside).or_else(|| place(&|host| host.behind == Behind::Everything))
     }
 
-    /// The address that the network itself speaks from: the dummy of a router that has none (RFC 7600, section
-    /// 4.8), or its counterpart in IPv6.
+    /// Returns the source address of packets of the network itself: the dummy of a router that has none (RFC 7600,
+    /// section 4.8), or its counterpart in IPv6.
     pub(crate) fn router(&self, v4: bool) -> IpAddr {
         let dummy = Ipv4Addr::new(192, 0, 0, 8);
         if v4 { dummy.into() } else { ipv6(dummy).into() }

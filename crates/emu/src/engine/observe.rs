@@ -1,4 +1,4 @@
-//! What the applications of hosts have seen, into the tables of the run.
+//! Writes the observations of the applications of hosts into the tables of the run.
 
 use cellway_apps::{Outcome, Side};
 use cellway_testbed::TcpTotals;

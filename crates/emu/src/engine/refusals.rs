@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// Counts by reason; the names are those of [`cellway_wire::ip::Malformed`] and of what a router does.
+/// Counts by reason; the names are those of [`cellway_wire::ip::Malformed`] and of the decisions of a router.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Refusals {
     counts: BTreeMap<&'static str, u64>,
@@ -13,7 +13,7 @@ impl Refusals {
         *self.counts.entry(reason).or_default() += 1;
     }
 
-    /// Reasons that occurred, each with how often.
+    /// Returns the reasons that occurred, with their counts.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
         self.counts.iter().map(|(&reason, &count)| (reason, count))
     }

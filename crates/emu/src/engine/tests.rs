@@ -74,7 +74,7 @@ pub(crate) fn us(us: u64) -> Time {
     Time::ZERO + Span::from_us(us)
 }
 
-/// A UDP datagram whose IP packet has `octets` octets, DF clear.
+/// Returns a UDP datagram whose IP packet has `octets` octets, DF clear.
 pub(crate) fn udp(from: HostIndex, to: HostIndex, ports: (u16, u16), octets: usize) -> Vec<u8> {
     let mut packet = Vec::new();
     let builder = PacketBuilder::ipv4(v4(from).octets(), v4(to).octets(), 64).udp(ports.0, ports.1);
@@ -83,7 +83,7 @@ pub(crate) fn udp(from: HostIndex, to: HostIndex, ports: (u16, u16), octets: usi
     with(packet, |packet| packet[6] = 0)
 }
 
-/// The same over IPv6.
+/// Returns the same over IPv6.
 fn udp_v6(from: HostIndex, to: HostIndex, octets: usize) -> Vec<u8> {
     let mut packet = Vec::new();
     let builder = PacketBuilder::ipv6(ipv6(v4(from)).octets(), ipv6(v4(to)).octets(), 64).udp(7, 8);
@@ -91,7 +91,7 @@ fn udp_v6(from: HostIndex, to: HostIndex, octets: usize) -> Vec<u8> {
     packet
 }
 
-/// The packet with something changed, and its header checksum right again.
+/// Returns the packet with a change, and its header checksum updated.
 fn with(mut packet: Vec<u8>, change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     change(&mut packet);
     let header = usize::from(packet[0] & 0xf) * 4;
@@ -102,7 +102,7 @@ fn with(mut packet: Vec<u8>, change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
 }
 
 impl Engine {
-    /// A host sends `packet` at `now`, as its device hands it over.
+    /// Sends `packet` from a host at `now`, in the form in which its device delivers it.
     fn send(&mut self, now: Time, from: HostIndex, packet: &[u8]) {
         self.advance(now).unwrap();
         let header = VirtioNetHeader::default().octets();
@@ -110,7 +110,7 @@ impl Engine {
         self.serve();
     }
 
-    /// What has come for the hosts by `until`.
+    /// Returns the packets that have arrived for the hosts by `until`.
     fn out(&mut self, until: Time) -> Vec<Due> {
         self.advance(until).unwrap();
         self.due().drain(..).collect()
@@ -126,7 +126,8 @@ impl Engine {
     }
 }
 
-/// Two lines of 80 ns for an octet, and the cells of AAL5 (a trailer of 8 octets) of 10 us each; 5 ms of propagation.
+/// Returns the delay of two lines of 80 ns for an octet, of the cells of AAL5 (a trailer of 8 octets) of 10 us each,
+/// and of 5 ms of propagation.
 pub(crate) fn nominal(octets: usize) -> Span {
     let cells = (octets + 8).div_ceil(48) as u64;
     Span::from_ns(2 * 80 * octets as u64) + Span::from_us(10 * cells) + Span::from_ms(5)
@@ -184,7 +185,7 @@ fn a_coalesced_segment_enters_as_packets_of_the_path() {
     assert_eq!(engine.channels(), 1);
 }
 
-/// The ICMP errors that one packet brings: type, code and the word after the checksum.
+/// Returns the ICMP errors that one packet causes: type, code and the word after the checksum.
 fn answers(engine: &mut Engine, now: Time, packet: &[u8]) -> Vec<(u8, u8, u32)> {
     engine.send(now, CLIENT, packet);
     let due: Vec<Due> = engine.due().drain(..).collect();
@@ -196,7 +197,7 @@ fn answers(engine: &mut Engine, now: Time, packet: &[u8]) -> Vec<(u8, u8, u32)> 
         let dummy = Ipv4Addr::new(192, 0, 0, 8);
         if parsed.is_v4() {
             assert_eq!((parsed.source(), checksum(payload)), (IpAddr::V4(dummy), 0));
-            // It quotes what it is about; only the time to live may have changed.
+            // It quotes the packet that it is about; only the time to live may differ.
             assert_eq!(payload[8 + 12..8 + 20], packet[12..20]);
         } else {
             assert_eq!(parsed.source(), IpAddr::V6(ipv6(dummy)));
@@ -210,7 +211,7 @@ fn answers(engine: &mut Engine, now: Time, packet: &[u8]) -> Vec<(u8, u8, u32)> 
 fn the_network_answers_as_a_router() {
     let mut engine = plain();
     let there = udp(CLIENT, SERVER, (1, 2), 1000);
-    // Time exceeded, also where the packet is too large.
+    // Time exceeded, also if the packet is too large.
     for ttl in [0, 1] {
         let short = with(there.clone(), |packet| packet[8] = ttl);
         assert_eq!(answers(&mut engine, us(1), &short), [(11, 0, 0)]);
@@ -228,7 +229,7 @@ fn the_network_answers_as_a_router() {
     // Oneself is not behind the network.
     let own = with(there.clone(), |packet| packet[16..20].copy_from_slice(&v4(CLIENT).octets()));
     assert_eq!(answers(&mut engine, us(6), &own), [(3, 0, 0)]);
-    // To a group: nothing is said.
+    // A packet to a group causes no answer.
     assert_eq!(answers(&mut engine, us(7), &with(there, |packet| packet[16] = 224)), []);
     assert_eq!(engine.refused(), [("multicast", 1), ("no-route", 2), ("time-exceeded", 3), ("too-big", 2)]);
     assert_eq!((engine.channels(), engine.out(us(1_000_000)).len()), (0, 0), "none of them went in");
@@ -276,7 +277,7 @@ fn options_and_unknown_protocols_pass() {
 }
 
 #[test]
-fn what_is_no_packet_is_counted_by_reason() {
+fn malformed_packets_are_counted_by_reason() {
     let mut engine = plain();
     let good = udp(CLIENT, SERVER, (1, 2), 100);
     let changed = |at: usize, octet: u8| {
@@ -313,7 +314,7 @@ fn what_is_no_packet_is_counted_by_reason() {
 }
 
 #[test]
-fn conversations_open_close_and_use_their_places_again() {
+fn conversations_open_close_and_use_their_slots_again() {
     let limits = Limits { idle: Span::from_secs(10), ..Limits::default() };
     let mut engine = engine(&[], limits);
     for port in 0..50 {
@@ -338,7 +339,7 @@ fn conversations_open_close_and_use_their_places_again() {
 }
 
 #[test]
-fn one_that_makes_room_gives_its_channel_back() {
+fn a_replaced_conversation_closes_its_channel() {
     let mut engine = engine(&[], Limits { conversations: 2, ..Limits::default() });
     engine.send(us(1), CLIENT, &udp(CLIENT, SERVER, (1, 80), 100));
     engine.send(us(2), CLIENT, &udp(CLIENT, SERVER, (2, 80), 100));
@@ -365,7 +366,7 @@ fn a_flood_is_dropped_and_counted_and_the_line_goes_on() {
     let due = engine.out(us(10_000_000)).len() as u64;
     let dropped: u64 = engine.snapshot().ports.iter().map(|port| port.dropped).sum();
     assert_eq!(due + dropped, 10_000);
-    // What was sent in the second, and what 2000 cells of buffer held at its end.
+    // The packets sent in the second, and those that 2000 cells of buffer held at its end.
     let most = 1_000_000 / 210 + 2000 / 21 + 1;
     assert!((most - 10..=most).contains(&due), "{due} of {most}");
 }
@@ -401,7 +402,7 @@ fn a_change_of_a_rate_comes_at_its_instant() {
 }
 
 #[test]
-fn an_icmp_error_of_a_host_takes_the_channel_of_what_it_is_about() {
+fn an_icmp_error_of_a_host_uses_the_channel_of_its_conversation() {
     let mut engine = plain();
     let packet = udp(CLIENT, SERVER, (1, 2), 100);
     engine.send(us(1), CLIENT, &packet);
@@ -414,7 +415,7 @@ fn an_icmp_error_of_a_host_takes_the_channel_of_what_it_is_about() {
     assert_eq!((engine.out(us(20_000)).len(), engine.channels()), (1, 1));
 }
 
-/// Two gateways on the way; a router stands between the client and the first.
+/// Two gateways on the path; a router is between the client and the first.
 const GATEWAYS: &str = r#"version = 1
 name = "net"
 run = { duration = "1000 s" }
@@ -459,7 +460,7 @@ fn gateways() -> Engine {
 fn a_packet_goes_from_gateway_to_gateway() {
     let mut engine = gateways();
     let mut now = us(1);
-    // Both gateways send on what comes to them, as a router would: both directions of the conversation.
+    // Both gateways forward the packets that they receive, as a router would: both directions of the conversation.
     for (from, to, hops) in [(CLIENT, SERVER, [NEAR, FAR, SERVER]), (SERVER, CLIENT, [FAR, NEAR, CLIENT])] {
         let ports = if from == CLIENT { (5000, 80) } else { (80, 5000) };
         let mut packet = udp(from, to, ports, 1000);
@@ -476,7 +477,7 @@ fn a_packet_goes_from_gateway_to_gateway() {
                 _ => Span::from_us(5000 + 210),
             };
             assert_eq!(due[0].at, now + takes, "from {at:?} to {hop:?}");
-            // The network takes a hop off where it has a router; the gateways' own are theirs.
+            // The network decrements the time to live at a router; the gateways do so themselves.
             let ttl = packet[8] - u8::from(behind_router);
             assert_eq!(due[0].octets, with(packet, |packet| packet[8] = ttl));
             packet = due[0].octets.clone();
@@ -488,7 +489,7 @@ fn a_packet_goes_from_gateway_to_gateway() {
 }
 
 #[test]
-fn a_gateway_speaks_for_the_hosts_behind_its_peer() {
+fn a_gateway_sends_for_the_hosts_behind_its_peer() {
     let mut engine = gateways();
     let first = |engine: &mut Engine, now: Time| engine.out(now + Span::from_ms(50)).first().map(|due| due.host);
     // The near one answers the client as the server, the far one calls the server as the client.
@@ -496,7 +497,7 @@ fn a_gateway_speaks_for_the_hosts_behind_its_peer() {
         engine.send(us(now), at, &udp(from, to, (1, 2), 100));
         assert_eq!(first(&mut engine, us(now)), Some(to));
     }
-    // They speak for themselves: to each other, and to hosts behind the other.
+    // They send packets of their own: to each other, and to hosts behind the other.
     for (now, from, to, next) in
         [(200_000, NEAR, FAR, FAR), (300_000, NEAR, SERVER, FAR), (400_000, NEAR, CLIENT, CLIENT)]
     {
@@ -511,7 +512,7 @@ fn a_gateway_speaks_for_the_hosts_behind_its_peer() {
 fn the_network_answers_next_to_a_gateway_as_next_to_a_host() {
     let mut engine = gateways();
     let df = with(udp(CLIENT, SERVER, (1, 2), 2000), |packet| packet[6] = 0x40);
-    // On the first stretch it fits. The gateway sends it on, and has to carry the answer to the client.
+    // On the first segment it fits. The gateway forwards it, and has to carry the answer to the client.
     engine.send(us(1), CLIENT, &df);
     assert_eq!(engine.out(us(50_000)).iter().map(|due| due.host).collect::<Vec<_>>(), [NEAR]);
     engine.send(us(60_000), NEAR, &df);
@@ -521,7 +522,7 @@ fn the_network_answers_next_to_a_gateway_as_next_to_a_host() {
     assert_eq!((answer.payload()[0], answer.payload()[1], &answer.payload()[6..8]), (3, 4, &1400u16.to_be_bytes()[..]));
     engine.send(us(110_000), NEAR, &due[0].octets);
     assert_eq!(engine.out(us(150_000)).iter().map(|due| due.host).collect::<Vec<_>>(), [CLIENT]);
-    // A packet whose last hop is the gateway's to take comes to it.
+    // A packet whose time to live ends at the gateway is delivered to it.
     let last = with(udp(SERVER, CLIENT, (1, 2), 100), |packet| packet[8] = 1);
     engine.send(us(200_000), SERVER, &last);
     assert_eq!(engine.out(us(250_000)).iter().map(|due| due.host).collect::<Vec<_>>(), [FAR]);

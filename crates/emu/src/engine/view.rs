@@ -1,4 +1,4 @@
-//! What a running emulation looks like.
+//! Snapshots of a running emulation.
 
 use cellway_net::PortCounters;
 use cellway_units::Time;
@@ -8,7 +8,7 @@ use super::{Engine, HostIndex, Open};
 use crate::snapshot::{ConversationView, PortView, Snapshot};
 
 impl Engine {
-    /// The network since the last call.
+    /// Returns a snapshot of the network, with the rates since the last call.
     pub(crate) fn snapshot(&mut self) -> Snapshot {
         let now = self.now;
         let interval = now.since(self.shown).as_secs_f64();

@@ -12,7 +12,7 @@ use rustix::time::{
 use super::error::PlayerError;
 use crate::clock::Clock;
 
-/// A timer, and what it is set for.
+/// A timer, and the time that it is set for.
 #[derive(Debug)]
 pub(super) struct Alarm {
     timer: OwnedFd,
@@ -20,7 +20,7 @@ pub(super) struct Alarm {
 }
 
 impl Alarm {
-    /// A timer that is not set; its events have `token`.
+    /// Creates a timer that is not set; its events have `token`.
     pub(super) fn new(registry: &Registry, token: Token) -> Result<Alarm, PlayerError> {
         let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)
             .map_err(|e| PlayerError::system("make a timer")(e.into()))?;

@@ -1,8 +1,8 @@
 //! Sends and receives the datagrams of a scenario over the UDP of real hosts.
 //!
 //! Both ends are nonblocking sockets of one thread, so one clock dates both. A datagram carries its sequence number and
-//! the time at which it was handed to the kernel ([`DatagramMark`]). The sources are those of a simulation, with the same
-//! seeds and random streams; a datagram that is due late is sent at once, and none is left out.
+//! the time of its system call ([`DatagramMark`]). The sources are those of a simulation, with the same seeds and
+//! random streams; a datagram that is due late is sent at once, and none is left out.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -36,9 +36,10 @@ const EVENTS: usize = 256;
 
 /// Octets that an IPv6 header has more than one of IPv4. RFC 8200 section 3.
 const IPV6_MORE: u64 = 20;
-/// Memory of the kernel for a datagram beside its octets, about.
+/// The kernel memory for a datagram in addition to its octets, approximately.
 const OVERHEAD: u64 = 1024;
-/// The receive buffer: what a source sends in this time, within bounds. The thread that reads is seldom as late.
+/// The receive buffer: the datagrams that a source sends in this time, within bounds. The receiving thread is seldom as
+/// late.
 const BUFFERED: Span = Span::from_secs(1);
 const BUFFER: [u64; 2] = [256 << 10, 64 << 20];
 
@@ -49,13 +50,13 @@ pub struct DatagramSlot {
     pub slot: usize,
     /// "voice-3"; names its random streams.
     pub name: String,
-    /// What is sent. Over IPv6 a packet has as many octets, 20 fewer of them payload.
+    /// The source of the datagrams. Over IPv6 a packet has as many octets, 20 fewer of them payload.
     pub source: UdpSource,
     /// When it starts.
     pub start: Time,
     /// Sender and receiver: the host, by its place in the plan, and its address.
     pub ends: [(usize, IpAddr); 2],
-    /// The port of the receiver; 0 stands for any.
+    /// The port of the receiver; 0 means any.
     pub port: u16,
 }
 
@@ -68,18 +69,18 @@ pub struct DatagramPlan {
     pub slots: Vec<DatagramSlot>,
     /// The seed of all random streams.
     pub seed: u64,
-    /// How long it goes on, since the epoch.
+    /// The duration, since the epoch.
     pub duration: Span,
 }
 
-/// What a run was like.
+/// The result of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DatagramsPlayed {
     /// Datagrams sent, those included that the kernel refused.
     pub sent: u64,
     /// Those that the kernel refused: a queue was full, or the network had reported an error. They are lost.
     pub refused: u64,
-    /// Why it refused the first.
+    /// The reason of the first refusal.
     pub reason: Option<String>,
     /// The longest that a datagram was sent after its time.
     pub latest: Span,
@@ -111,9 +112,10 @@ pub struct DatagramPlayer {
 }
 
 impl DatagramPlayer {
-    /// Opens all sockets. What is seen goes to `sender`.
+    /// Opens all sockets. Observations are sent to `sender`.
     ///
     /// # Errors
+    ///
     /// A slot names no host, or a host cannot have a socket or address.
     pub fn new(mut plan: DatagramPlan, sender: Sender<Observation>) -> Result<DatagramPlayer, PlayerError> {
         let poll = Poll::new().map_err(PlayerError::system("wait for sockets"))?;
@@ -180,7 +182,7 @@ impl DatagramPlayer {
         Ok(self.played)
     }
 
-    /// Sends all that is due at `now`.
+    /// Sends all datagrams that are due at `now`.
     fn send_due(&mut self, clock: &Clock, now: Time) -> Result<(), PlayerError> {
         while let Some(&Reverse((at, index))) = self.due.peek()
             && at <= now
@@ -195,7 +197,7 @@ impl DatagramPlayer {
             let payload = &mut self.buffer[..flow.payload];
             payload.fill(0);
             payload[..DatagramMark::LEN].copy_from_slice(&DatagramMark { sequence, sent }.octets());
-            // The observation comes first: the datagram may arrive before the next statement.
+            // The observation is sent first: the datagram may arrive before the next statement.
             let observation = Observation { at: sent, slot: flow.slot, seen: Seen::DatagramSent };
             let _ = self.sender.send(observation);
             match send(&flow.sockets[0], payload, SendFlags::NOSIGNAL) {
@@ -210,7 +212,7 @@ impl DatagramPlayer {
         Ok(())
     }
 
-    /// Reads all that waits at a receiver. Returns false if nobody receives observations any more.
+    /// Reads all datagrams that wait at a receiver. Returns false if observations are no longer received.
     fn receive(&mut self, clock: &Clock, index: usize) -> Result<bool, PlayerError> {
         let flow = &self.flows[index];
         loop {
@@ -225,7 +227,7 @@ impl DatagramPlayer {
                     }
                 }
                 Err(Errno::AGAIN) => return Ok(true),
-                // An ICMP error about something that this socket sent: it sends nothing.
+                // An ICMP error about a datagram of this socket, which sends none.
                 Err(Errno::INTR | Errno::CONNREFUSED) => {}
                 Err(e) => return Err(PlayerError::system("read a datagram")(e.into())),
             }
@@ -256,8 +258,8 @@ impl Flow {
     }
 }
 
-/// A socket at an address, with buffers for `source`; also where it is. Sockets of several slots may share a port: each
-/// is connected to its own peer.
+/// Opens a socket at an address, with buffers for `source`, and returns it with its address. Sockets of several slots
+/// may share a port: each is connected to its own peer.
 fn bound(host: &mut PlayerHost, address: SocketAddr, source: UdpSource) -> Result<(Socket, SocketAddr), PlayerError> {
     let made = (host.socket)(Domain::for_address(address), Type::DGRAM, Protocol::UDP);
     let socket = made.map_err(|source| PlayerError::Socket { host: host.name.clone(), source })?;

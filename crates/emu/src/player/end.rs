@@ -1,4 +1,4 @@
-//! One end of a TCP connection: its socket, and what waits to be written to it.
+//! One end of a TCP connection: its socket, and the data that wait to be written to it.
 
 use std::io;
 use std::net::Shutdown;
@@ -12,28 +12,28 @@ use super::options::Settings;
 use super::pattern::{CHUNK, Pattern};
 use crate::sys::tcp::unacknowledged;
 
-/// What an end has to tell.
+/// An event of an end.
 #[derive(Debug)]
 pub(super) enum Event {
-    /// The connection stands.
+    /// The connection is established.
     Connected,
-    /// So many bytes more have arrived in order.
+    /// This many more bytes have arrived in order.
     Readable { bytes: u64 },
-    /// So many bytes more are acknowledged.
+    /// This many more bytes are acknowledged.
     Acked { bytes: u64 },
-    /// The kernel has taken all that was written.
+    /// The kernel has accepted all written bytes.
     Written,
-    /// The peer's FIN arrived: nothing more will be readable.
+    /// The peer's FIN has arrived: no more bytes will be readable.
     PeerClosed,
-    /// Both FINs are acknowledged, as far as this end can know.
+    /// Both FINs are acknowledged, as far as this end can detect.
     Closed,
     /// Refused, reset or timed out.
     Failed { reason: String },
-    /// An octet is not what was written.
+    /// An octet differs from the written one.
     Corrupted { offset: u64 },
 }
 
-/// What all ends share: one buffer to read into, one pattern to write from.
+/// The data that all ends share: one buffer to read into, one pattern to write from.
 #[derive(Debug)]
 pub(super) struct Payload {
     buffer: Box<[u8]>,
@@ -47,10 +47,10 @@ impl Payload {
     }
 }
 
-/// Where an end is with its socket.
+/// The state of the socket of an end.
 #[derive(Debug)]
 pub(super) enum Link {
-    /// Nothing was accepted yet.
+    /// No connection is accepted yet.
     Waiting,
     Connecting(Socket),
     Open(Socket),
@@ -65,42 +65,42 @@ pub(super) struct End {
     pub(super) settings: Settings,
     /// The streams that this end writes and reads.
     streams: [u64; 2],
-    /// Whether the application is told of acknowledgements.
-    asks_acks: bool,
-    /// The player asks for acknowledgements of this end.
+    /// Set if acknowledgements are reported to the application.
+    reports_acks: bool,
+    /// Set while the player polls the acknowledgements of this end.
     pub(super) watched: bool,
-    /// Bytes written by the application and not yet taken.
+    /// Bytes written by the application that the kernel has not accepted yet.
     pending: u64,
-    /// Bytes have been written since the application was last told that all were taken.
-    unsaid: bool,
-    /// The application wants to close once all is taken.
+    /// Set if bytes have been written since the last [`Event::Written`].
+    written_unreported: bool,
+    /// Set if the application closes after the kernel has accepted all bytes.
     closing: bool,
-    /// It has closed.
+    /// Set after it has closed.
     shut: bool,
-    /// The peer has closed.
+    /// Set after the peer has closed.
     ended: bool,
-    /// `Closed` or `Failed` has been told.
+    /// Set after `Closed` or `Failed` was reported.
     over: bool,
-    /// Bytes taken by the kernel, and how many of them the application knows to be acknowledged.
+    /// Bytes accepted by the kernel, and the acknowledged ones that were reported to the application.
     sent: u64,
     acked: u64,
-    /// Bytes read, and how many the application was told of.
+    /// Bytes read, and the received ones that were reported to the application.
     read: u64,
-    told: u64,
+    reported: u64,
     retransmissions: u64,
 }
 
 impl End {
-    /// `streams`: the one that it writes and the one that it reads.
-    pub(super) fn new(settings: Settings, streams: [u64; 2], asks_acks: bool) -> End {
+    /// Creates an end; `streams` are the one that it writes and the one that it reads.
+    pub(super) fn new(settings: Settings, streams: [u64; 2], reports_acks: bool) -> End {
         End {
             link: Link::Waiting,
             settings,
             streams,
-            asks_acks,
+            reports_acks,
             watched: false,
             pending: 0,
-            unsaid: false,
+            written_unreported: false,
             closing: false,
             shut: false,
             ended: false,
@@ -108,23 +108,23 @@ impl End {
             sent: 0,
             acked: 0,
             read: 0,
-            told: 0,
+            reported: 0,
             retransmissions: 0,
         }
     }
 
-    /// The application writes, and perhaps closes behind it.
+    /// Writes data of the application, and with `close` closes after them.
     pub(super) fn write(&mut self, bytes: u64, close: bool, payload: &Payload, out: &mut Vec<Event>) {
         self.pending += bytes;
-        self.unsaid |= bytes > 0;
+        self.written_unreported |= bytes > 0;
         self.closing |= close;
         self.act(out, |end, out| {
             end.flush(payload, out)?;
-            end.look_for_the_end(out)
+            end.poll_closed(out)
         });
     }
 
-    /// The application takes `bytes` out of the receive buffer.
+    /// Reads `bytes` of the application out of the receive buffer.
     pub(super) fn consume(&mut self, bytes: u64, payload: &mut Payload, out: &mut Vec<Event>) {
         self.act(out, |end, out| {
             let until = end.read + bytes;
@@ -139,30 +139,30 @@ impl End {
         });
     }
 
-    /// Something happened at the socket; `ended`: the peer has closed.
+    /// Processes the readiness of the socket; `ended` is true if the peer has closed.
     pub(super) fn service(&mut self, ended: bool, payload: &mut Payload, out: &mut Vec<Event>) {
         self.act(out, |end, out| {
             if !end.finish_connecting(out)? {
                 return Ok(());
             }
             end.flush(payload, out)?;
-            end.look_for_bytes(ended, payload, out)?;
-            end.look_for_acks(out)?;
-            end.look_for_the_end(out)
+            end.poll_received(ended, payload, out)?;
+            end.poll_acknowledged(out)?;
+            end.poll_closed(out)
         });
     }
 
-    /// Asks the kernel what is acknowledged.
+    /// Polls the kernel for acknowledgements.
     pub(super) fn poll_acks(&mut self, out: &mut Vec<Event>) {
-        self.act(out, End::look_for_acks);
+        self.act(out, End::poll_acknowledged);
     }
 
-    /// Whether acknowledgements are to be asked for, as no event of the socket will tell of them.
+    /// Returns true if acknowledgements have to be polled, as no event of the socket reports them.
     pub(super) fn awaits_acks(&self) -> bool {
-        self.asks_acks && !self.over && self.pending == 0 && self.acked < self.sent
+        self.reports_acks && !self.over && self.pending == 0 && self.acked < self.sent
     }
 
-    /// What the kernel says of this end, and the segments sent again since the last call.
+    /// Returns the kernel's figures of this end, and the segments retransmitted since the last call.
     pub(super) fn report(&mut self) -> Option<(TcpInfo, u64)> {
         let (Link::Open(socket) | Link::Connecting(socket)) = &self.link else { return None };
         let info = TcpInfo::of(socket).ok()?;
@@ -171,7 +171,7 @@ impl End {
         Some((info, news))
     }
 
-    /// Drops the socket, with a reset unless it has been closed in order: nothing of it is left in the network.
+    /// Drops the socket, with a reset unless it has been closed in order: no packets of it remain in the network.
     pub(super) fn drop_socket(&mut self) {
         if let Link::Open(socket) | Link::Connecting(socket) = std::mem::replace(&mut self.link, Link::Gone)
             && !(self.shut && self.over)
@@ -181,7 +181,7 @@ impl End {
         }
     }
 
-    /// Lets this end act, and tells if that fails.
+    /// Calls `act` with this end, and reports a failure.
     fn act(&mut self, out: &mut Vec<Event>, act: impl FnOnce(&mut End, &mut Vec<Event>) -> io::Result<()>) {
         if self.over {
             return;
@@ -192,7 +192,7 @@ impl End {
         }
     }
 
-    /// Whether the connection stands.
+    /// Returns true if the connection is established.
     fn finish_connecting(&mut self, out: &mut Vec<Event>) -> io::Result<bool> {
         if let Link::Connecting(socket) = &self.link {
             if let Some(e) = socket.take_error()? {
@@ -203,13 +203,13 @@ impl End {
                 found => found?,
             };
             let Link::Connecting(socket) = std::mem::replace(&mut self.link, Link::Waiting) else { return Ok(false) };
-            self.stand(socket, out);
+            self.connected(socket, out);
         }
         Ok(matches!(self.link, Link::Open(_)))
     }
 
-    /// The connection of `socket` stands.
-    pub(super) fn stand(&mut self, socket: Socket, out: &mut Vec<Event>) {
+    /// Sets the socket of an established connection.
+    pub(super) fn connected(&mut self, socket: Socket, out: &mut Vec<Event>) {
         self.link = Link::Open(socket);
         self.refresh();
         out.push(Event::Connected);
@@ -221,7 +221,7 @@ impl End {
         }
     }
 
-    /// Hands over what the kernel takes now.
+    /// Writes the data that the kernel accepts now.
     fn flush(&mut self, payload: &Payload, out: &mut Vec<Event>) -> io::Result<()> {
         let Link::Open(socket) = &self.link else { return Ok(()) };
         while self.pending > 0 {
@@ -239,13 +239,13 @@ impl End {
             socket.shutdown(Shutdown::Write)?;
             self.shut = true;
         }
-        if self.pending == 0 && std::mem::take(&mut self.unsaid) {
+        if self.pending == 0 && std::mem::take(&mut self.written_unreported) {
             out.push(Event::Written);
         }
         Ok(())
     }
 
-    fn look_for_bytes(&mut self, ended: bool, payload: &mut Payload, out: &mut Vec<Event>) -> io::Result<()> {
+    fn poll_received(&mut self, ended: bool, payload: &mut Payload, out: &mut Vec<Event>) -> io::Result<()> {
         if self.ended {
             return Ok(());
         }
@@ -256,7 +256,7 @@ impl End {
                 return Err(e);
             }
             // The FIN was there before this count, so all before it is counted.
-            self.tell_of(self.read + ioctl_fionread(socket)?, out);
+            self.report_received(self.read + ioctl_fionread(socket)?, out);
         } else {
             over = loop {
                 match self.read_some(CHUNK, payload, out) {
@@ -264,12 +264,12 @@ impl End {
                     Ok(_) => {}
                     Err(e) if e.kind() == io::ErrorKind::WouldBlock => break false,
                     Err(e) => {
-                        self.tell_of(self.read, out);
+                        self.report_received(self.read, out);
                         return Err(e);
                     }
                 }
             };
-            self.tell_of(self.read, out);
+            self.report_received(self.read, out);
             self.refresh();
         }
         if over {
@@ -279,11 +279,11 @@ impl End {
         Ok(())
     }
 
-    /// In all `arrived` bytes have arrived.
-    fn tell_of(&mut self, arrived: u64, out: &mut Vec<Event>) {
-        let bytes = arrived.saturating_sub(self.told);
+    /// Reports bytes to the application; `arrived` is the total of those that have arrived.
+    fn report_received(&mut self, arrived: u64, out: &mut Vec<Event>) {
+        let bytes = arrived.saturating_sub(self.reported);
         if bytes > 0 {
-            self.told = arrived;
+            self.reported = arrived;
             out.push(Event::Readable { bytes });
         }
     }
@@ -306,12 +306,12 @@ impl End {
         Ok(read as u64)
     }
 
-    fn look_for_acks(&mut self, out: &mut Vec<Event>) -> io::Result<()> {
-        if self.asks_acks
+    fn poll_acknowledged(&mut self, out: &mut Vec<Event>) -> io::Result<()> {
+        if self.reports_acks
             && self.acked < self.sent
             && let Link::Open(socket) = &self.link
         {
-            // The FIN comes last, so it is among them if any is.
+            // The FIN is sent last, so it is among them if any is.
             let left = unacknowledged(socket)?.saturating_sub(u64::from(self.shut));
             let acked = self.sent.saturating_sub(left);
             let bytes = acked.saturating_sub(self.acked);
@@ -323,8 +323,8 @@ impl End {
         Ok(())
     }
 
-    /// Whether both FINs are there and this side's is acknowledged.
-    fn look_for_the_end(&mut self, out: &mut Vec<Event>) -> io::Result<()> {
+    /// Checks if both FINs have arrived and this side's is acknowledged.
+    fn poll_closed(&mut self, out: &mut Vec<Event>) -> io::Result<()> {
         if self.shut
             && self.ended
             && let Link::Open(socket) = &self.link

@@ -1,4 +1,4 @@
-//! Why the applications cannot be played.
+//! The reasons for which the applications cannot be played.
 
 use std::io;
 use std::net::SocketAddr;
@@ -6,8 +6,8 @@ use std::net::SocketAddr;
 use cellway_apps::Side;
 use thiserror::Error;
 
-/// Why a run of the player ended early. What the network does to a connection is none of these: that fails the
-/// conversation.
+/// The reasons for which a run of the player ends early. The effects of the network on a connection are none of these:
+/// they fail the conversation.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum PlayerError {
@@ -18,7 +18,7 @@ pub enum PlayerError {
         slot: String,
         /// The host it names.
         host: usize,
-        /// How many there are.
+        /// The number of hosts.
         hosts: usize,
     },
     /// The two ends of a slot cannot talk.
@@ -34,17 +34,17 @@ pub enum PlayerError {
     Socket {
         /// The host.
         host: String,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
-    /// A host does not let a socket have an address.
+    /// A host does not allow an address for a socket.
     #[error("host `{host}` cannot use {address}: {source}; it must be an address of that host, and its port free")]
     Address {
         /// The host.
         host: String,
-        /// The address and port; port 0 stands for any.
+        /// The address and port; port 0 means any.
         address: SocketAddr,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
     /// The kernel refuses TCP options.
@@ -52,15 +52,15 @@ pub enum PlayerError {
     Options {
         /// The host.
         host: String,
-        /// Which, and what would be accepted.
+        /// The refused option, and the accepted ones.
         source: cellway_measure::Error,
     },
-    /// The system refuses what the player itself needs.
+    /// The system refuses a resource that the player itself needs.
     #[error("cannot {what}: {source}")]
     System {
-        /// What was to be done.
+        /// The operation that failed.
         what: &'static str,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
     /// Payload came other than it was written.

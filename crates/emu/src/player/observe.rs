@@ -1,4 +1,4 @@
-//! What the player tells while it plays.
+//! The observations that the player sends while it runs.
 
 use std::sync::mpsc::Sender;
 
@@ -13,11 +13,11 @@ pub struct Observation {
     pub at: Time,
     /// The slot, as the plan numbers it.
     pub slot: usize,
-    /// What.
+    /// The event.
     pub seen: Seen,
 }
 
-/// What happened.
+/// An event that the player observes.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Seen {
@@ -26,11 +26,11 @@ pub enum Seen {
         /// Its number in the slot, from 0.
         conversation: u32,
     },
-    /// Bytes came in order to the peer of `from`, since the last time that this was told.
+    /// Bytes arrived in order at the peer of `from`, since the last report.
     Delivered {
         /// The side that wrote them.
         from: Side,
-        /// How many, 1 or more.
+        /// The number of bytes, 1 or more.
         bytes: u64,
     },
     /// An interactive packet had this delay.
@@ -42,7 +42,7 @@ pub enum Seen {
     Item {
         /// Its size.
         bytes: Bytes,
-        /// How long it took, as [`cellway_apps::Action::Item`] defines it.
+        /// The duration, as defined by [`cellway_apps::Action::Item`].
         span: Span,
     },
     /// A datagram was sent.
@@ -62,54 +62,60 @@ pub enum Seen {
         conversation: u32,
         /// `Completed` or `Failed`.
         outcome: Outcome,
-        /// What failed and why, in words of the system.
+        /// The operation that failed and the reason, from the system.
         reason: Option<String>,
     },
-    /// What the kernel's TCP says of one end of a connection.
+    /// The kernel's TCP figures of one end of a connection.
     Tcp(TcpReport),
 }
 
-/// The state of one end of a connection: at the interval of the plan, and when the end is gone.
+/// The state of one end of a connection: at the interval of the plan, and when the end is closed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TcpReport {
     /// The connection, unique in its slot: counted from 0 over all conversations.
     pub connection: u32,
     /// Its number in its conversation.
     pub conn: ConnId,
-    /// The end that says so.
+    /// The end that is reported.
     pub side: Side,
-    /// Whether no connection of the slot was opened after it.
+    /// True if no later connection of the slot was opened.
     pub newest: bool,
     /// Segments that this end has sent again since its last report.
     pub retransmissions: u64,
     /// The kernel's figures; counts are since the connection's beginning.
     pub info: TcpInfo,
-    /// Whether this is the last report of this end.
+    /// True if this is the last report of this end.
     pub last: bool,
 }
 
-/// The way of observations to the driver. Deliveries wait here for the end of a round of events, or for
-/// anything else that the slot has to tell: there may be a hundred thousand segments in a second.
+/// Sends observations to the driver. Deliveries wait here for the end of a round of events, or for the next observation
+/// of the slot: there may be a hundred thousand segments in a second.
 #[derive(Debug)]
 pub(super) struct Reporter {
     sender: Sender<Observation>,
     /// The number of each slot of the plan.
     numbers: Vec<usize>,
-    /// Bytes from originator and responder, by slot, not told yet.
+    /// Bytes from originator and responder, by slot, not reported yet.
     delivered: Vec<[u64; 2]>,
     /// The slots that have such bytes.
     waiting: Vec<usize>,
-    /// Nobody listens any more.
-    deaf: bool,
+    /// Set after the receiver of observations has been dropped.
+    receiver_dropped: bool,
 }
 
 impl Reporter {
     pub(super) fn new(sender: Sender<Observation>, numbers: Vec<usize>) -> Reporter {
-        Reporter { sender, delivered: vec![[0; 2]; numbers.len()], numbers, waiting: Vec::new(), deaf: false }
+        Reporter {
+            sender,
+            delivered: vec![[0; 2]; numbers.len()],
+            numbers,
+            waiting: Vec::new(),
+            receiver_dropped: false,
+        }
     }
 
-    pub(super) fn is_deaf(&self) -> bool {
-        self.deaf
+    pub(super) fn receiver_is_dropped(&self) -> bool {
+        self.receiver_dropped
     }
 
     pub(super) fn delivered(&mut self, slot: usize, from: Side, bytes: u64) {
@@ -119,12 +125,12 @@ impl Reporter {
         self.delivered[slot][from as usize] += bytes;
     }
 
-    pub(super) fn tell(&mut self, at: Time, slot: usize, seen: Seen) {
+    pub(super) fn report(&mut self, at: Time, slot: usize, seen: Seen) {
         self.flush_slot(at, slot);
         self.send(at, slot, seen);
     }
 
-    /// Tells all deliveries that wait.
+    /// Reports all deliveries that wait.
     pub(super) fn flush(&mut self, at: Time) {
         while let Some(slot) = self.waiting.pop() {
             self.flush_slot(at, slot);
@@ -141,6 +147,6 @@ impl Reporter {
     }
 
     fn send(&mut self, at: Time, slot: usize, seen: Seen) {
-        self.deaf |= self.sender.send(Observation { at, slot: self.numbers[slot], seen }).is_err();
+        self.receiver_dropped |= self.sender.send(Observation { at, slot: self.numbers[slot], seen }).is_err();
     }
 }

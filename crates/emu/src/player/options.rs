@@ -17,18 +17,18 @@ const UNBOUNDED: Rate = Rate::from_bps(1_000_000_000_000);
 pub struct HostTcp {
     /// Window, buffer, segment size, congestion control, Nagle, pace.
     pub options: TcpOptions,
-    /// Each segment is acknowledged at once. Best effort: the kernel leaves this mode by itself, so it is asked
-    /// anew after each read (`TCP_QUICKACK`, tcp(7)); segments that come before the next read may share an
+    /// Each segment is acknowledged at once. Best effort: the kernel leaves this mode by itself, so it is requested
+    /// again after each read (`TCP_QUICKACK`, tcp(7)); segments that arrive before the next read may share an
     /// acknowledgement.
     pub quick_ack: bool,
 }
 
 impl HostTcp {
-    /// What one socket can be told of `spec`; [`host_settings`] has more.
+    /// Returns the settings of `spec` that one socket can have; [`host_settings`] has more.
     ///
-    /// Not followed: the initial window (`initcwnd` of a route has it) and threshold, the timeout before the first
-    /// round trip (1 s), the tick of the timers, the delay of acknowledgements (the kernel chooses 40 ms to
-    /// 200 ms), limited transmit (always on), the time that a closed connection lingers (60 s).
+    /// Not followed: the initial window (`initcwnd` of a route sets it) and threshold, the timeout before the first
+    /// round trip (1 s), the tick of the timers, the delay of acknowledgements (the kernel chooses 40 ms to 200 ms),
+    /// limited transmit (always on), the time that a closed connection lingers (60 s).
     pub fn from_spec(spec: &TcpSpec) -> HostTcp {
         let congestion = match spec.control() {
             // The kernel has no Tahoe. It recovers as NewReno, or by SACK, whatever the recovery.
@@ -48,9 +48,9 @@ impl HostTcp {
     }
 }
 
-/// What a host is to have under `/proc/sys/net/ipv4` (for IPv6, too) so that its TCP comes nearer to `spec`: each
-/// network namespace has its own. A kernel may lack one: `tcp_rto_max_ms` is of Linux 6.15, `tcp_rto_min_us` of
-/// 6.11. Where groups with different TCP share a host, it can have one group's only.
+/// Returns the values under `/proc/sys/net/ipv4` (for IPv6, too) with which the TCP of a host comes nearer to `spec`:
+/// each network namespace has its own. A kernel may lack one: `tcp_rto_max_ms` is of Linux 6.15, `tcp_rto_min_us` of
+/// 6.11. If groups with different TCP share a host, it can follow one group only.
 pub fn host_settings(spec: &TcpSpec) -> Vec<(&'static str, u64)> {
     let selective = spec.recovery().uses_sack();
     let micros = |span: Span| span.as_ps() / Span::from_us(1).as_ps();
@@ -58,18 +58,17 @@ pub fn host_settings(spec: &TcpSpec) -> Vec<(&'static str, u64)> {
         ("tcp_window_scaling", u64::from(spec.window_scaling)),
         ("tcp_timestamps", spec.timestamps.into()),
         ("tcp_sack", selective.into()),
-        // A connection knows nothing of those before it.
+        // A connection does not use measurements of earlier ones.
         ("tcp_no_metrics_save", 1),
     ];
     if spec.control() == CongestionControl::Cubic || spec.recovery() == LossRecovery::Rack {
-        // What is asked for is the kernel as it is.
-        // By itself it accepts ECN, but does not offer it.
+        // The scenario requests the kernel as it is. By default it accepts ECN, but does not offer it.
         return negotiated.into_iter().chain(spec.ecn.then_some(("tcp_ecn", 1))).collect();
     }
     let of_its_time = [
         ("tcp_dsack", selective.into()),
-        // Loss is what duplicate acknowledgements say: neither RACK nor tail loss probes (RFC 8985), no F-RTO
-        // (RFC 5682). Linux since 6.17 keeps RACK wherever SACK is on.
+        // Loss is detected by duplicate acknowledgements: neither RACK nor tail loss probes (RFC 8985), no F-RTO (RFC
+        // 5682). Linux since 6.17 keeps RACK if SACK is on.
         ("tcp_recovery", 0),
         ("tcp_early_retrans", 0),
         ("tcp_frto", 0),
@@ -81,7 +80,7 @@ pub fn host_settings(spec: &TcpSpec) -> Vec<(&'static str, u64)> {
         ("tcp_rto_max_ms", (micros(spec.rto_max) / 1000).clamp(1000, 120_000)),
         ("tcp_retries2", spec.max_retransmissions.min(255).into()),
         ("tcp_ecn", spec.ecn.into()),
-        // Small writes are held back by Nagle's rule only.
+        // Small writes are delayed by Nagle's algorithm only.
         ("tcp_autocorking", 0),
         // A sender with an open window does not wait up to 1 ms to have a third of it for one burst
         // (`tcp_tso_should_defer`): 1/255 of the window will do.
@@ -90,16 +89,16 @@ pub fn host_settings(spec: &TcpSpec) -> Vec<(&'static str, u64)> {
     negotiated.into_iter().chain(of_its_time).collect()
 }
 
-/// The options of one socket: those of its host, and whether its application reads by itself.
+/// The options of one socket: those of its host, and those of an application that controls its own reading.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Settings {
     pub(super) tcp: HostTcp,
-    /// What the application leaves in the receive buffer is to close the window.
+    /// Set if data that the application leaves in the receive buffer close the window.
     pub(super) reads_itself: bool,
 }
 
 impl Settings {
-    /// Before the socket connects or listens.
+    /// Sets the options that must precede connect or listen.
     pub(super) fn prepare(&self, host: &str, socket: &Socket) -> Result<(), PlayerError> {
         let refused = |source| PlayerError::Options { host: host.to_owned(), source };
         self.tcp.options.apply(socket).map_err(refused)?;
@@ -109,9 +108,9 @@ impl Settings {
         Ok(())
     }
 
-    /// When the connection stands, and after each read.
+    /// Sets the options that follow the handshake and each read.
     pub(super) fn refresh(&self, socket: &Socket) {
-        // Either is refused only by a connection that is over, which the next call on it tells.
+        // Either is refused only by a connection that is over, which the next call on it reports.
         let _ = self.tcp.options.hold_window(socket);
         if self.tcp.quick_ack {
             let _ = sockopt::set_tcp_quickack(socket, true);
@@ -119,8 +118,8 @@ impl Settings {
     }
 }
 
-/// A receive buffer in which about `window` bytes find room. The kernel doubles the size for the memory around
-/// the payload and counts that memory, so it holds from half to twice as much payload, by the size of the segments.
+/// Sets a receive buffer for about `window` bytes. The kernel doubles the size for the memory around the payload and
+/// counts that memory, so it holds from half to twice as much payload, depending on the size of the segments.
 fn bound_buffer(socket: &Socket, window: Bytes) -> std::io::Result<()> {
     let size = usize::try_from(window.0).unwrap_or(usize::MAX);
     if sockopt::set_socket_recv_buffer_size_force(socket, size).is_err() {
@@ -129,7 +128,7 @@ fn bound_buffer(socket: &Socket, window: Bytes) -> std::io::Result<()> {
     Ok(())
 }
 
-/// The place of a side in an array of two.
+/// Returns the index of a side in an array of two.
 pub(super) const fn at(side: Side) -> usize {
     match side {
         Side::Originator => 0,
@@ -146,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kernel_is_told_what_the_scenario_says() {
+    fn the_kernel_follows_the_scenario() {
         let text = include_str!("../../../../scenarios/satellite-bulk.toml");
         let spec = Plan::parse(text, "satellite-bulk.toml").unwrap().base().traffic[0].tcp().unwrap().tcp;
         let spec = TcpSpec { variant: Variant::Reno, delayed_ack: AckDelay(None), nagle: false, ..spec };

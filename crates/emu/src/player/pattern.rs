@@ -1,11 +1,11 @@
-//! What the payload is: octets that tell their place in the stream, at no cost to the writer.
+//! The pattern of the payload: octets that depend on their position in the stream, at no cost to the writer.
 
-/// The pattern repeats after so many octets: a prime, so that shifts by powers of two and by segments show.
+/// The period of the pattern (octets): a prime, so that shifts by powers of two and by segments are detected.
 const PERIOD: usize = 251;
 /// The most that is written or read at a time, in octets.
 pub(super) const CHUNK: usize = 256 << 10;
 
-/// A stretch of the pattern, from which any piece can be taken.
+/// A part of the pattern from which any piece can be copied.
 #[derive(Debug)]
 pub(super) struct Pattern(Box<[u8]>);
 
@@ -22,7 +22,8 @@ impl Pattern {
         &self.0[start..start + len.min(CHUNK as u64) as usize]
     }
 
-    /// The offset of the first octet in `found`, which begins at `offset` of `stream`, that is not as it was written.
+    /// Returns the offset of the first octet in `found`, which begins at `offset` of `stream`, that differs from the
+    /// written one.
     pub(super) fn mismatch(&self, stream: u64, offset: u64, found: &[u8]) -> Option<u64> {
         let written = self.piece(stream, offset, found.len() as u64);
         let at = found.iter().zip(written).position(|(a, b)| a != b)?;

@@ -1,4 +1,4 @@
-//! What is to be played, and where.
+//! The applications to play, and their hosts.
 
 use std::fmt;
 use std::io;
@@ -11,7 +11,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 use super::error::PlayerError;
 use super::options::{HostTcp, at};
 
-/// Makes a socket inside a host, whichever thread asks.
+/// Makes a socket inside a host, from any thread.
 pub type MakeSocket = Box<dyn FnMut(Domain, Type, Protocol) -> io::Result<Socket> + Send>;
 
 /// A host whose TCP is used.
@@ -33,7 +33,7 @@ impl fmt::Debug for PlayerHost {
 pub struct PlayerEnd {
     /// The host, by its place in the plan.
     pub host: usize,
-    /// The host's address on the way to the other end.
+    /// The host's address on the path to the other end.
     pub address: IpAddr,
     /// TCP of this end.
     pub tcp: HostTcp,
@@ -46,16 +46,16 @@ pub struct PlayerSlot {
     pub slot: usize,
     /// "ftp-3"; names its random streams.
     pub name: String,
-    /// What is played.
+    /// The application.
     pub workload: Workload,
     /// When the first conversation begins.
     pub start: Time,
-    /// Whether another conversation follows when one ends: at once, or [`super::RETRY`] after a failure.
+    /// True if another conversation follows when one ends: at once, or [`super::RETRY`] after a failure.
     pub repeat: bool,
     /// Originator and responder.
     pub ends: [PlayerEnd; 2],
-    /// The responder's port of a conversation's first connection, and of its others; 0 stands for any. Where
-    /// another socket of the host has the port, or other TCP options hold it, a free one is taken.
+    /// The responder's port of a conversation's first connection, and of its others; 0 means any. If another socket of
+    /// the host has the port, or other TCP options use it, a free one is used.
     pub well_known_ports: [u16; 2],
 }
 
@@ -64,7 +64,7 @@ impl PlayerSlot {
         &self.ends[at(side)]
     }
 
-    /// Where `side` is on its connection number `conn`; the originator's port is any.
+    /// Returns the address of `side` on its connection number `conn`; the originator's port is any.
     pub(super) fn address(&self, side: Side, conn: u32) -> SocketAddr {
         let port = match side {
             Side::Originator => 0,
@@ -83,11 +83,11 @@ pub struct PlayerPlan {
     pub slots: Vec<PlayerSlot>,
     /// The seed of all random streams.
     pub seed: u64,
-    /// How long it goes on, since the epoch.
+    /// The duration, since the epoch.
     pub duration: Span,
-    /// How often TCP's figures are reported of each open connection; only at its end if absent.
+    /// The interval at which the TCP figures of each open connection are reported; only at its end if absent.
     pub tcp_every: Option<Span>,
-    /// Whether payload is compared with what was written. It is always the same pattern.
+    /// True if payload is compared with the written octets. It is always the same pattern.
     pub verify: bool,
 }
 

@@ -27,59 +27,59 @@ const STOP: Token = Token(usize::MAX);
 const TIMER: Token = Token(usize::MAX - 1);
 /// Set in the tokens of sockets that listen.
 const LISTENER: usize = 1 << (usize::BITS - 2);
-/// How often acknowledgements are asked for while any are awaited.
+/// The interval at which acknowledgements are polled while any are awaited.
 const ACKS: Span = Span::from_us(200);
 
-/// The bits of serial numbers in tokens: they come back after 2^28 connections of a slot, long after the
-/// first of them is gone.
+/// The bits of serial numbers in tokens: they repeat after 2^28 connections of a slot, long after the first of them has
+/// ended.
 pub(super) const SERIALS: u32 = (1 << 28) - 1;
 /// Events taken from the kernel at a time.
 const EVENTS: usize = 1024;
 
-/// The token of one end of a connection.
+/// Returns the token of one end of a connection.
 pub(super) fn token(slot: usize, serial: u32, side: Side) -> Token {
     Token((slot << 29) | ((serial & SERIALS) as usize) << 1 | usize::from(side == Side::Responder))
 }
 
-/// The slot, the last bits of the serial number and the side that a token stands for.
+/// Returns the slot, the last bits of the serial number and the side of a token.
 pub(super) fn from_token(number: usize) -> (usize, u32, Side) {
     let side = if number & 1 == 0 { Side::Originator } else { Side::Responder };
     (number >> 29, (number >> 1) as u32 & SERIALS, side)
 }
 
-/// The token of a socket that listens.
+/// Returns the token of a listening socket.
 pub(super) fn listener_token(index: usize) -> Token {
     Token(LISTENER | index)
 }
 
-/// Something that sockets and applications have to tell each other within an instant.
+/// A pending event or action between sockets and applications at one instant.
 #[derive(Debug)]
 pub(super) enum Todo {
-    /// A socket of a slot tells its application.
+    /// An event of a socket of a slot for its application.
     Tcp { slot: usize, serial: u32, side: Side, event: Event },
-    /// The application of a slot's conversation `conversation` asks.
+    /// An action of the application of a slot's conversation `conversation`.
     App { slot: usize, conversation: u32, action: Action },
 }
 
-/// A slot and what goes on in it.
+/// A slot and its state.
 #[derive(Debug)]
 pub(super) struct Slot {
     pub(super) plan: PlayerSlot,
     pub(super) conversation: Option<Conversation>,
     /// Conversations begun.
     pub(super) begun: u32,
-    /// Connections that still exist; oldest first.
+    /// Open connections; oldest first.
     pub(super) connections: Vec<Connection>,
     /// Connections opened.
     pub(super) opened: u32,
-    /// The latest time that its application was told.
+    /// The latest time that its application was called with.
     pub(super) clock: Time,
-    /// What failed last.
+    /// The last failure.
     pub(super) reason: Option<String>,
 }
 
 impl Slot {
-    /// The number of the conversation under way.
+    /// Returns the number of the conversation in progress.
     pub(super) fn current(&self) -> u32 {
         self.begun.saturating_sub(1)
     }
@@ -95,7 +95,7 @@ pub struct Player {
     pub(super) hosts: Vec<PlayerHost>,
     pub(super) slots: Vec<Slot>,
     pub(super) streams: Streams,
-    /// When the event under way was seen: no earlier than any before it.
+    /// The time of the present event: no earlier than any before it.
     pub(super) now: Time,
     end: Time,
     tcp_every: Option<Span>,
@@ -116,7 +116,8 @@ pub struct Player {
 }
 
 impl Player {
-    /// Makes ready to play `plan`. What is seen goes to `sender`; the run ends early if nobody receives it.
+    /// Prepares a player for `plan`. Observations are sent to `sender`; the run ends early if their receiver is
+    /// dropped.
     pub fn new(plan: PlayerPlan, sender: Sender<Observation>) -> Result<Player, PlayerError> {
         plan.check()?;
         let poll = Poll::new().map_err(PlayerError::system("wait for sockets"))?;
@@ -169,7 +170,7 @@ impl Player {
     /// Plays until the end of the run, or until it is stopped, and closes everything.
     pub fn run(mut self, clock: Clock) -> Result<Played, PlayerError> {
         let mut events = Events::with_capacity(EVENTS);
-        while !self.stopper.is_asked() && !self.reporter.is_deaf() {
+        while !self.stopper.is_asked() && !self.reporter.receiver_is_dropped() {
             let mut next = Time::ZERO;
             if let Some(now) = clock.now() {
                 self.now = now;
@@ -220,16 +221,16 @@ impl Player {
         Ok(())
     }
 
-    /// Does what was due at `at`. For an application it is then that time, whatever it is by now.
+    /// Executes a timer that was due at `at`, which is the time for an application, whatever the present time.
     fn fire(&mut self, clock: &Clock, at: Time, due: Due) -> Result<(), PlayerError> {
         match due {
             Due::Begin { slot } => {
                 self.begin(at, slot);
-                self.settle(at)
+                self.process_pending(at)
             }
             Due::App { slot, conversation, id } => {
                 self.app(at, slot, conversation, |app, at, out| app.timer(at, id, out));
-                self.settle(at)
+                self.process_pending(at)
             }
             Due::Acks => {
                 for (slot, serial, side) in std::mem::take(&mut self.awaiting) {
@@ -237,7 +238,7 @@ impl Player {
                         end.watched = false;
                         end.poll_acks(out);
                     });
-                    self.settle_now(clock)?;
+                    self.process_pending_now(clock)?;
                 }
                 Ok(())
             }
@@ -262,12 +263,12 @@ impl Player {
         let plan = &slot.plan;
         slot.conversation = Some(Conversation::new(&plan.workload, &self.streams, &plan.name, conversation.into()));
         self.played.conversations += 1;
-        self.reporter.tell(self.now, index, Seen::Begun { conversation });
+        self.reporter.report(self.now, index, Seen::Begun { conversation });
         self.app(time, index, conversation, |app, time, out| app.start(time, out));
     }
 
-    /// Lets the application of a conversation act, if that conversation is still the current one. Its time is
-    /// `time`, but never before what it has been told already.
+    /// Calls the application of a conversation, if that conversation is still the current one. Its time is `time`, but
+    /// never before a time that it was called with already.
     pub(super) fn app(
         &mut self,
         time: Time,
@@ -286,7 +287,7 @@ impl Player {
         }
     }
 
-    /// Lets an end of a connection act, and notes what it has to tell.
+    /// Calls an end of a connection, and queues its events.
     pub(super) fn end(
         &mut self,
         slot: usize,

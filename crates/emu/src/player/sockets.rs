@@ -1,4 +1,4 @@
-//! Opening: sockets that connect, sockets that listen, and which connection an accepted one belongs to.
+//! Connection setup: sockets that connect, sockets that listen, and the connection of an accepted socket.
 
 use std::collections::HashMap;
 use std::io;
@@ -19,8 +19,8 @@ use crate::sys::tcp::defer_port;
 /// `net.core.somaxconn`.
 const BACKLOG: i32 = 4096;
 
-/// Opens a connection from `local` (port 0: any) to `remote`. Gives the socket and what the network said at once.
-/// Where an earlier connection between the same ports still lingers, it takes any port.
+/// Opens a connection from `local` (port 0: any) to `remote`. Returns the socket and the immediate result of the call.
+/// If an earlier connection between the same ports still lingers, it uses any port.
 pub(super) fn connect(
     host: &mut PlayerHost,
     local: SocketAddr,
@@ -58,14 +58,14 @@ fn prepared(host: &mut PlayerHost, local: SocketAddr, settings: &Settings) -> Re
     let socket = made.map_err(|source| PlayerError::Socket { host: host.name.clone(), source })?;
     socket.set_nonblocking(true).map_err(PlayerError::system("make a socket nonblocking"))?;
     settings.prepare(&host.name, &socket)?;
-    // A well-known port is soon wanted again. Any port is to be one that no ending connection has.
+    // A well-known port is needed again soon. Any other port must be one that no closing connection uses.
     if local.port() != 0 {
         socket.set_reuse_address(true).map_err(PlayerError::system("share a port"))?;
     }
     Ok(socket)
 }
 
-/// Takes any port where the one asked for is not free.
+/// Binds to any port if the requested one is not free.
 fn bind(host: &PlayerHost, socket: &Socket, address: SocketAddr) -> Result<(), PlayerError> {
     let refused = |source| PlayerError::Address { host: host.name.clone(), address, source };
     match socket.bind(&address.into()) {
@@ -77,7 +77,7 @@ fn bind(host: &PlayerHost, socket: &Socket, address: SocketAddr) -> Result<(), P
     }
 }
 
-/// The port and address of a socket of the internet.
+/// Returns the address and port of an internet socket.
 pub(super) fn internet(address: io::Result<SockAddr>) -> Option<SocketAddr> {
     address.ok().and_then(|address| address.as_socket())
 }
@@ -86,12 +86,12 @@ pub(super) fn internet(address: io::Result<SockAddr>) -> Option<SocketAddr> {
 #[derive(Debug)]
 pub(super) struct Listener {
     pub(super) socket: Socket,
-    /// Where it listens.
+    /// The address of the listener.
     address: SocketAddr,
     settings: Settings,
     /// For one connection only.
     single: bool,
-    /// The connections that are under way to it, by slot and serial number, by the address they come from.
+    /// The connections in progress to it, by slot and serial number, by their source address.
     expected: HashMap<SocketAddr, (usize, u32)>,
 }
 
@@ -107,13 +107,13 @@ impl Listeners {
         self.all.get_mut(index)?.as_mut()
     }
 
-    /// A shared listener of the host that is there already.
+    /// Returns an existing shared listener of the host.
     pub(super) fn find(&self, host: usize, asked: SocketAddr, settings: &Settings) -> Option<usize> {
         let fits = |&&index: &&usize| self.all[index].as_ref().is_some_and(|l| l.settings == *settings);
         self.shared.get(&(host, asked))?.iter().find(fits).copied()
     }
 
-    /// A new one of host `number`; `single` for one connection only.
+    /// Creates a listener of host `number`; `single` for one connection only.
     pub(super) fn listen(
         &mut self,
         (host, poll): (&mut PlayerHost, &Poll),
@@ -143,7 +143,7 @@ impl Listeners {
         Ok(place)
     }
 
-    /// Where it listens.
+    /// Returns the address of a listener.
     pub(super) fn address(&self, index: usize) -> Option<SocketAddr> {
         Some(self.all.get(index)?.as_ref()?.address)
     }
@@ -154,7 +154,7 @@ impl Listeners {
         }
     }
 
-    /// The connection that comes from `from`, if one is expected.
+    /// Returns the connection from `from`, if one is expected.
     pub(super) fn claim(&mut self, index: usize, from: SocketAddr) -> Option<(usize, u32)> {
         let claimed = self.get(index)?.expected.remove(&from);
         if claimed.is_some() {
@@ -163,7 +163,7 @@ impl Listeners {
         claimed
     }
 
-    /// A connection will not come any more.
+    /// Removes a connection that is no longer expected.
     pub(super) fn forget(&mut self, index: usize, slot: usize, serial: u32) {
         if let Some(listener) = self.get(index) {
             listener.expected.retain(|_, expected| *expected != (slot, serial));

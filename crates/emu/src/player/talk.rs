@@ -1,4 +1,4 @@
-//! What sockets and applications have to tell each other within an instant.
+//! Events of sockets for applications, and actions of applications on sockets, within an instant.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -20,8 +20,8 @@ use super::sockets::{connect, internet};
 use super::timers::Due;
 use crate::clock::Clock;
 
-/// Whether the application wants to know what of `side`'s bytes is acknowledged.
-fn asks_acks(workload: &Workload, side: Side) -> bool {
+/// Returns true if the application uses the acknowledgements of `side`'s bytes.
+fn reports_acks(workload: &Workload, side: Side) -> bool {
     side == Side::Originator
         && match workload {
             Workload::Telnet(telnet) => !telnet.echo,
@@ -37,14 +37,14 @@ fn asks_acks(workload: &Workload, side: Side) -> bool {
 }
 
 impl Player {
-    /// Something happened at the socket of a token; `ended`: its peer has closed.
+    /// Processes the readiness of the socket of a token; `ended` is true if its peer has closed.
     pub(super) fn service(&mut self, clock: &Clock, number: usize, ended: bool) -> Result<(), PlayerError> {
         let (slot, last_bits, side) = from_token(number);
         let found = self.slots[slot].connections.iter().find(|c| c.serial & SERIALS == last_bits);
         // None: an event from before the connection was dropped.
         if let Some(serial) = found.map(|c| c.serial) {
             self.end(slot, serial, side, |end, payload, out| end.service(ended, payload, out));
-            self.settle_now(clock)?;
+            self.process_pending_now(clock)?;
         }
         Ok(())
     }
@@ -61,15 +61,15 @@ impl Player {
                 Err(e) if matches!(e.kind(), io::ErrorKind::ConnectionAborted | io::ErrorKind::Interrupted) => continue,
                 Err(e) => return Err(PlayerError::system("accept a connection")(e)),
             };
-            // One that nobody here opened is dropped.
+            // A connection that this player has not opened is dropped.
             let from = internet(Ok(from));
             let Some((slot, serial)) = from.and_then(|from| self.listeners.claim(index, from)) else { continue };
             let Some(connection) = self.slots[slot].connection(serial) else { continue };
             let Some((_, side)) = connection.awaited.take() else { continue };
             socket.set_nonblocking(true).map_err(PlayerError::system("make a socket nonblocking"))?;
             self.register(&socket, slot, serial, side)?;
-            self.end(slot, serial, side, |end, _, out| end.stand(socket, out));
-            self.settle_now(clock)?;
+            self.end(slot, serial, side, |end, _, out| end.connected(socket, out));
+            self.process_pending_now(clock)?;
         }
         Ok(())
     }
@@ -81,29 +81,29 @@ impl Player {
         registered.map_err(PlayerError::system("wait for a socket"))
     }
 
-    /// Passes on the events of a socket, with an instant read from the clock after the socket was read: data is never
-    /// dated before its arrival, even if this thread was stopped in between. Timers that were due by then run first, so
-    /// that an application receives all events in the order of time.
-    pub(super) fn settle_now(&mut self, clock: &Clock) -> Result<(), PlayerError> {
+    /// Processes the events of a socket, with an instant read from the clock after the socket was read: data are never
+    /// dated before their arrival, even if this thread was stopped in between. Timers that were due by then run first,
+    /// so that an application receives all events in the order of time.
+    pub(super) fn process_pending_now(&mut self, clock: &Clock) -> Result<(), PlayerError> {
         let arrived = std::mem::take(&mut self.todo);
         self.now = clock.now().unwrap_or(Time::ZERO);
         self.fire_due(clock)?;
         self.todo = arrived;
-        self.settle(self.now)
+        self.process_pending(self.now)
     }
 
-    /// Passes on all that sockets and applications have to tell each other; for the applications it is `time`.
-    pub(super) fn settle(&mut self, time: Time) -> Result<(), PlayerError> {
+    /// Processes all pending events and actions; for the applications the time is `time`.
+    pub(super) fn process_pending(&mut self, time: Time) -> Result<(), PlayerError> {
         while let Some(todo) = self.todo.pop_front() {
             match todo {
-                Todo::Tcp { slot, serial, side, event } => self.tell_application(time, slot, serial, side, event)?,
-                Todo::App { slot, conversation, action } => self.obey(time, slot, conversation, action)?,
+                Todo::Tcp { slot, serial, side, event } => self.notify_application(time, slot, serial, side, event)?,
+                Todo::App { slot, conversation, action } => self.execute(time, slot, conversation, action)?,
             }
         }
         Ok(())
     }
 
-    fn tell_application(
+    fn notify_application(
         &mut self,
         time: Time,
         index: usize,
@@ -148,7 +148,7 @@ impl Player {
         Ok(())
     }
 
-    fn obey(&mut self, time: Time, index: usize, conversation: u32, action: Action) -> Result<(), PlayerError> {
+    fn execute(&mut self, time: Time, index: usize, conversation: u32, action: Action) -> Result<(), PlayerError> {
         match action {
             Action::Open { conn, from } => self.open(index, conversation, conn, from)?,
             Action::Write { conn, side, bytes } => {
@@ -163,8 +163,8 @@ impl Player {
                 self.at_end(index, (conversation, conn), side, |end, payload, out| end.consume(bytes, payload, out));
             }
             Action::Timer { at, id } => self.timers.add(at, Due::App { slot: index, conversation, id }),
-            Action::Delay { span } => self.reporter.tell(self.now, index, Seen::Delay { span }),
-            Action::Item { bytes, span } => self.reporter.tell(self.now, index, Seen::Item { bytes, span }),
+            Action::Delay { span } => self.reporter.report(self.now, index, Seen::Delay { span }),
+            Action::Item { bytes, span } => self.reporter.report(self.now, index, Seen::Item { bytes, span }),
             Action::Ended => self.ended(time, index, conversation),
         }
         Ok(())
@@ -185,7 +185,7 @@ impl Player {
         }
         let reason = slot.reason.take();
         let again = slot.plan.repeat;
-        self.reporter.tell(self.now, index, Seen::Ended { conversation, outcome, reason });
+        self.reporter.report(self.now, index, Seen::Ended { conversation, outcome, reason });
         match (again, outcome) {
             (false, _) => {}
             (true, Outcome::Failed) => self.timers.add(self.now + RETRY, Due::Begin { slot: index }),
@@ -202,12 +202,12 @@ impl Player {
         self.played.connections += 1;
         let reads = |side| slot.conversation.as_ref().is_some_and(|app| app.reads_itself(conn, side));
         let settings = SIDES.map(|side| Settings { tcp: slot.plan.end(side).tcp.clone(), reads_itself: reads(side) });
-        let ask = SIDES.map(|side| asks_acks(&slot.plan.workload, side));
+        let ask = SIDES.map(|side| reports_acks(&slot.plan.workload, side));
         let mut connection = Connection::new(serial, conversation, conn, settings.clone(), ask);
 
         let [local, asked] = [from, to].map(|side| slot.plan.address(side, conn.0));
         let [active, passive] = [from, to].map(|side| slot.plan.end(side).host);
-        // Every data connection of FTP has its own port at the originator, as its PORT command says.
+        // Every data connection of FTP has its own port at the originator, as its PORT command announces.
         let single = to == Side::Originator;
         let found = if single { None } else { self.listeners.find(passive, asked, &settings[at(to)]) };
         let listener = match found {
@@ -247,7 +247,7 @@ impl Player {
         }
     }
 
-    /// An end is over: its last report, and then its socket is closed.
+    /// Ends an end: sends its last report, then closes its socket.
     fn drop_end(&mut self, index: usize, serial: u32, side: Side) {
         self.report(index, serial, side, true);
         if let Some(connection) = self.slots[index].connection(serial) {
@@ -255,7 +255,7 @@ impl Player {
         }
     }
 
-    /// Reports what TCP has done at all ends.
+    /// Reports the TCP figures of all ends.
     pub(super) fn report_all(&mut self, last: bool) {
         for index in 0..self.slots.len() {
             for place in 0..self.slots[index].connections.len() {
@@ -272,7 +272,7 @@ impl Player {
         let conn = connection.conn;
         if let Some((info, retransmissions)) = connection.end(side).report() {
             let report = TcpReport { connection: serial, conn, side, newest, retransmissions, info, last };
-            self.reporter.tell(self.now, index, Seen::Tcp(report));
+            self.reporter.report(self.now, index, Seen::Tcp(report));
         }
     }
 }

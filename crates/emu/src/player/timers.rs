@@ -1,24 +1,24 @@
-//! What the player has to do at given times, in a total order.
+//! The timers of the player, in a total order.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use cellway_units::Time;
 
-/// What is to be done. The derived order is that of things due at one instant.
+/// A timer of the player. The derived order is that of timers due at one instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Due {
     /// A slot begins its next conversation.
     Begin { slot: usize },
     /// The application of one conversation of a slot.
     App { slot: usize, conversation: u32, id: u32 },
-    /// Ask the kernel what is acknowledged.
+    /// Poll the kernel for acknowledgements.
     Acks,
-    /// Report what TCP has done.
+    /// Report the TCP figures.
     Report,
 }
 
-/// Pending timers. One that no longer matters is not taken out: its owner is gone when it is due.
+/// Pending timers. One that no longer matters is not removed: its owner does not exist when it expires.
 #[derive(Debug, Default)]
 pub(super) struct Timers {
     heap: BinaryHeap<Reverse<(Time, Due)>>,
@@ -33,7 +33,7 @@ impl Timers {
         self.heap.peek().map(|Reverse((at, _))| *at)
     }
 
-    /// The next thing due at `now`, and when it was.
+    /// Returns the next timer due at `now`, and its due time.
     pub(super) fn pop_due(&mut self, now: Time) -> Option<(Time, Due)> {
         let Reverse(next) = *self.heap.peek()?;
         if next.0 > now {

@@ -77,7 +77,7 @@ impl Output {
         Ok(())
     }
 
-    /// Returns whether a line has matched the pattern.
+    /// Returns true if a line has matched the pattern.
     pub(super) fn has_matched(&self) -> bool {
         self.matched.load(Ordering::Acquire)
     }
@@ -99,7 +99,7 @@ impl Output {
         })
     }
 
-    /// The last line of standard error, or else of standard output.
+    /// Returns the last line of standard error, or else of standard output.
     pub(super) fn last_line(&mut self) -> String {
         let [out, err] = self.finish();
         let last = |text: &str| text.lines().map(str::trim).rfind(|line| !line.is_empty()).map(str::to_owned);

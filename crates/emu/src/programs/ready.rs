@@ -51,9 +51,10 @@ pub(crate) fn make_ready(
 }
 
 impl Program {
-    /// Returns whether the program is ready.
+    /// Returns true if the program is ready.
     ///
     /// # Errors
+    ///
     /// The program has ended before it was ready.
     fn is_ready(&mut self, namespace: &Namespace) -> Result<bool, Error> {
         let State::Running { child, output } = &mut self.state else { return Ok(true) };

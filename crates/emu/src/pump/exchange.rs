@@ -48,8 +48,8 @@ impl<D: Device, C: TimeSource> Pump<D, C> {
         Ok(now)
     }
 
-    /// Reads the packets that hosts have sent before `end`. Returns whether there may be more that the hosts' lines
-    /// have room for.
+    /// Reads the packets that hosts have sent before `end`. Returns true if the devices may have more for which the
+    /// hosts' lines have room.
     pub(super) fn take_in(&mut self, end: Time) -> Result<bool, Error> {
         for host in (0..self.devices.len()).map(HostIndex) {
             if !self.intake[host.0].readable {
@@ -115,7 +115,7 @@ impl<D: Device, C: TimeSource> Pump<D, C> {
                     device.write_vectored(&parts)
                 }
                 None => {
-                    // Checksums are complete: nothing is offloaded to the host.
+                    // Checksums are complete: none is offloaded to the host.
                     let offload = VirtioNetHeader::default().octets();
                     device.write_vectored(&[IoSlice::new(&offload), IoSlice::new(&due[batch.members[0]].octets)])
                 }

@@ -13,7 +13,7 @@ use crate::sys::TunConfig;
 
 /// The capacity of a device's queue, in packets.
 const QUEUE: usize = TunConfig::QUEUE as usize;
-/// The instant of one read in so many is stored.
+/// The interval of reads whose instant is stored.
 const STEP: usize = 50;
 
 /// The bound for one device.

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_follows_what_may_be_late() {
+    fn the_interval_follows_the_lateness_limit() {
         assert_eq!(Pace::new(Span::from_us(200)).interval, Span::from_us(20));
         assert_eq!(Pace::new(Span::from_us(500)).interval, Span::from_us(50));
         assert_eq!(Pace::new(Span::from_secs(10)).interval, Span::from_us(100));

@@ -132,7 +132,7 @@ fn an_answer_is_as_old_as_the_packet_that_it_is_about() {
 }
 
 #[test]
-fn what_is_read_after_the_end_does_not_enter() {
+fn packets_read_after_the_end_do_not_enter() {
     let packet = udp(CLIENT, SERVER, (1, 2), 100);
     let mut pump = pump(&[Span::from_ms(10)], [vec![(us(5_000), packet)], vec![], vec![]]);
     pump.clock.pass_until(us(1_000));
@@ -181,7 +181,7 @@ fn a_host_that_waits_for_its_own_line_waits_as_on_any_network() {
 }
 
 #[test]
-fn a_line_that_gets_room_while_others_are_read_ends_the_wait() {
+fn a_line_with_new_room_ends_the_wait() {
     // The first host fills its line; reading the second host takes longer than that line needs for the backlog.
     let first = (0..60).map(|n| (us(1_000), udp(CLIENT, THIRD, (n, 2), 1400))).collect();
     let second = vec![(us(1_000), udp(SERVER, CLIENT, (1, 2), 100))];
@@ -213,9 +213,9 @@ fn bound_after_sleep(delay: Option<Span>) -> Span {
 }
 
 #[test]
-fn what_ends_a_sleep_came_when_the_thread_was_ready_to_run() {
+fn a_packet_that_ends_a_sleep_arrived_when_the_thread_was_ready() {
     let near = |span: Span, us: u64| span.abs_diff(Span::from_us(us)) < Span::from_us(us / 100 + 1);
-    // The thread was ready for 4 ms before it ran; the device was last seen empty 10 us before the sleep.
+    // The thread was ready for 4 ms before it ran; the last check had found the device empty 10 us before the sleep.
     let bound = bound_after_sleep(Some(Span::from_ms(4)));
     assert!(near(bound, 4_030), "{bound:?}");
     let bound = bound_after_sleep(Some(Span::from_us(7)));
@@ -223,7 +223,7 @@ fn what_ends_a_sleep_came_when_the_thread_was_ready_to_run() {
 }
 
 proptest! {
-    /// Wherever the thread is stopped, and however long, no packet takes less time than an idle path needs for it.
+    /// Wherever and however long the thread is stopped, no packet takes less time than an idle path needs for it.
     #[test]
     fn no_packet_is_faster_than_the_path(
         stalls in prop::collection::vec(0u64..3_000, 0..60),

@@ -16,13 +16,13 @@ use crate::player::{
     PlayerHost, PlayerPlan, PlayerSlot, host_settings,
 };
 
-/// How often the kernel's figures are asked for.
+/// The interval at which the kernel's figures are polled.
 const FIGURES: Span = Span::from_ms(100);
-/// Datagrams that were sent in the last so long of a run need not have arrived: they may wait in the kernel of a host,
+/// Datagrams that were sent in this last part of a run need not have arrived: they may wait in the kernel of a host,
 /// where the network does not count them.
 const DRAIN: Span = Span::from_ms(100);
 
-/// What plays the slots of a scenario.
+/// The players of the slots of a scenario.
 pub(super) struct Players {
     /// The conversations over TCP, if there are any.
     pub(super) conversations: Option<Player>,
@@ -31,7 +31,7 @@ pub(super) struct Players {
 }
 
 impl Players {
-    /// Nothing is played.
+    /// No players.
     pub(super) const NONE: Players = Players { conversations: None, datagrams: None };
 
     /// Players for all slots.
@@ -85,17 +85,17 @@ impl Players {
         Ok(players)
     }
 
-    /// Whether anything is played.
+    /// Returns true if anything is played.
     pub(super) fn any(&self) -> bool {
         self.conversations.is_some() || self.datagrams.is_some()
     }
 }
 
-/// Sets what a host has for all its sockets.
+/// Sets the values that a host has for all its sockets.
 fn set_hosts(spec: &TcpSpec, ends: [(usize, IpAddr); 2], network: &Network, notes: &mut Vec<String>) {
     for (host, _) in ends {
         for (key, value) in host_settings(spec) {
-            // A kernel may lack one; then its own way is what is measured, and the reader is told.
+            // A kernel may lack one; then its own behaviour is measured, and a note reports it.
             if let Err(refused) = network.namespaces[host].set(&format!("net/ipv4/{key}"), &value.to_string()) {
                 let told = format!("TCP of this kernel does not follow the scenario: {refused}");
                 if !notes.contains(&told) {
@@ -116,7 +116,7 @@ fn hosts(network: &Network) -> Vec<PlayerHost> {
     hosts.collect()
 }
 
-/// Returns what a reader must know of the datagrams of a run.
+/// Returns a note for the reader of the results about the datagrams of a run, if one is needed.
 pub(super) fn note(played: &DatagramsPlayed) -> Option<String> {
     let DatagramsPlayed { sent, refused, reason, .. } = played;
     let reason = reason.as_ref().filter(|_| *refused > 0)?;

@@ -28,11 +28,11 @@ use crate::sys::NamespaceHandle;
 
 /// The port of a gateway, for QUIC and for TLS.
 const PORT: u16 = 4433;
-/// How long gateways have to reach each other.
+/// The time within which gateways must reach each other.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How often to look whether they have.
+/// The interval of checks.
 const TICK: Duration = Duration::from_millis(10);
-/// How long a peer may be silent before connections over it are reset: what the daemon takes by itself.
+/// The time after which an unresponsive peer causes resets of its connections: the daemon's default.
 const OUTAGE: Span = Span::from_secs(60);
 
 /// The daemons of a run. They end when this is dropped.
@@ -41,18 +41,17 @@ pub(crate) struct Gateways {
     running: Vec<Running>,
 }
 
-/// A daemon on a thread of its own.
+/// A daemon on its own thread.
 #[derive(Debug)]
 struct Running {
     name: String,
     handle: Handle,
-    /// Says what it took of a processor.
+    /// Returns its processor time.
     thread: Option<JoinHandle<Result<Span, cellway_gatewayd::Error>>>,
 }
 
 impl Gateways {
-    /// Starts the daemons of all pairs that split connections; none where the scenario does not want them, or no host
-    /// does.
+    /// Starts the daemons of all pairs that split connections; none if the scenario does not use them, or no host does.
     pub(crate) fn start(scenario: &Scenario, network: &Network) -> Result<Gateways, Error> {
         let mut gateways = Gateways::default();
         let pairs = if scenario.emulate.gateways { pairs(scenario, network) } else { Vec::new() };
@@ -76,7 +75,7 @@ impl Gateways {
         self.running.is_empty()
     }
 
-    /// Waits until all have reached their peers, and for what is then under way: `rtt` for its round trip.
+    /// Waits until all have reached their peers, and for packets then in flight: `rtt` for a round trip.
     pub(crate) fn wait(&self, rtt: Span) -> Result<(), Error> {
         let begun = Instant::now();
         loop {
@@ -140,7 +139,7 @@ impl Running {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    /// A peer that it has not reached, and why not.
+    /// Returns a peer that it has not reached, and the reason.
     fn apart(&self) -> Option<(String, String, String)> {
         let Some(snapshot) = self.handle.snapshot(false) else {
             return Some((self.name.clone(), "its peer".to_owned(), "it does not answer".to_owned()));
@@ -161,7 +160,7 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         if self.thread.is_some() {
-            // There is nobody left to tell.
+            // Errors cannot be reported here.
             let _ = self.end();
         }
     }
@@ -181,9 +180,10 @@ fn report(snapshot: &Snapshot, subject: &Arc<str>, rows: &mut Rows) {
     rows.put(subject, &metric::GATEWAY_DOWNS, sum(|peer| peer.downs));
 }
 
-/// Whether this machine has what the gateways of a scenario need, besides what every emulation needs.
+/// Checks that this computer has the programs that the gateways of a scenario need, besides those of every emulation.
 ///
 /// # Errors
+///
 /// A program is missing.
 pub fn check_gateways(scenario: &Scenario) -> Result<(), Error> {
     let has_gateways = scenario.nodes.iter().any(|node| node.gateway.is_some());
@@ -200,13 +200,13 @@ fn check_programs() -> Result<(), Error> {
 /// Two gateways between which connections are carried.
 struct Pair {
     nodes: [NodeIndex; 2],
-    /// The hosts behind each whose connections are.
+    /// The hosts behind each whose connections are split.
     behind: [Vec<IpAddr>; 2],
-    /// Whether a line between them carries cells.
+    /// True if a line between them carries cells.
     atm: bool,
 }
 
-/// The pairs that have hosts on both sides whose connections they split.
+/// Returns the pairs that have hosts on both sides whose connections they split.
 fn pairs(scenario: &Scenario, network: &Network) -> Vec<Pair> {
     let testbed = &network.engine.testbed;
     let mut pairs = Vec::new();
@@ -236,13 +236,14 @@ fn pairs(scenario: &Scenario, network: &Network) -> Vec<Pair> {
     pairs
 }
 
-/// Whether packets of a host go over the gateway `own` on their way to its peer.
+/// Returns true if packets of a host pass the gateway `own` on their path to its peer.
 fn is_behind(testbed: &Testbed<Datagram>, host: &Host, own: NodeId, other: NodeId) -> bool {
     let stretches = testbed.stretches([host.node, other], OTHER_KIND).unwrap_or_default();
     stretches.iter().any(|way| way.hosts.contains(&own))
 }
 
-/// Whether connections of a host are split. They are not if all its groups whose way crosses gateways pass them by.
+/// Returns true if connections of a host are split. They are not if all its groups whose path crosses gateways bypass
+/// them.
 fn is_split(scenario: &Scenario, testbed: &Testbed<Datagram>, host: &Host) -> bool {
     let own = testbed.slots().iter().filter(|slot| slot.hosts.contains(&host.node));
     let crossing = |group: &usize| {
@@ -254,7 +255,7 @@ fn is_split(scenario: &Scenario, testbed: &Testbed<Datagram>, host: &Host) -> bo
     groups.peek().is_none() || groups.any(|group| scenario.traffic[group].gateways().is_some())
 }
 
-/// What each daemon is told.
+/// Returns the configurations of the daemons.
 fn configs(scenario: &Scenario, names: &Names, pairs: &[Pair], folder: &Path) -> Result<Vec<Config>, Error> {
     let ends: Vec<(&Pair, usize)> = pairs.iter().flat_map(|pair| [(pair, 0), (pair, 1)]).collect();
     let name = |node: NodeIndex| scenario.nodes[node.0].name.clone();
@@ -302,7 +303,7 @@ fn configs(scenario: &Scenario, names: &Names, pairs: &[Pair], folder: &Path) ->
 }
 
 impl Network {
-    /// All addresses of a host.
+    /// Returns all addresses of a host.
     fn addresses(&self, place: usize, host: &Host) -> impl Iterator<Item = IpAddr> + use<> {
         let v4 = self.names.address(place);
         let v6 = super::network::has_ipv6(host.mtu.0).then(|| IpAddr::V6(ipv6(v4)));

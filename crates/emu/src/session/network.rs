@@ -33,7 +33,7 @@ pub(crate) struct Network {
     pub(crate) tuns: Vec<Tun>,
     pub(crate) namespaces: Vec<Namespace>,
     pub(crate) names: Names,
-    /// What a reader must know of it.
+    /// Messages for the reader of the results.
     pub(crate) notes: Vec<String>,
 }
 
@@ -44,7 +44,7 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// The place of a host.
+    /// Returns the index of a host.
     pub(crate) fn place(&self, name: &str) -> Option<usize> {
         self.hosts.iter().position(|(known, _)| known == name)
     }
@@ -58,7 +58,7 @@ impl Names {
         self.hosts.iter().map(|(name, address)| (name.as_str(), *address))
     }
 
-    /// The environment of programs: where each host is.
+    /// Returns the environment of programs: the addresses of the hosts.
     pub(crate) fn environment(&self) -> impl Iterator<Item = (String, String)> + '_ {
         self.hosts.iter().map(|(name, address)| (cellway_scenario::host_variable(name), address.to_string()))
     }
@@ -103,8 +103,8 @@ impl Network {
         Ok(Network { engine, tuns, namespaces, names, notes })
     }
 
-    /// Lets packets through while `work` is done, before the time of the run begins: through a network like this one,
-    /// of which nothing is kept.
+    /// Forwards packets while `work` is done, before the time of the run begins: through a network like this one, of
+    /// which nothing is recorded.
     pub(crate) fn open_while<T>(
         &mut self,
         scenario: &Scenario,
@@ -130,7 +130,7 @@ impl Network {
         worked
     }
 
-    /// Captures what passes a node.
+    /// Captures the packets that pass a node.
     pub(crate) fn tap(&mut self, capture: &mut Capture<'_>) -> Result<(), Error> {
         Ok(capture.begin(&mut self.engine.testbed)?)
     }
@@ -145,8 +145,8 @@ fn limits(scenario: &Scenario) -> Limits {
     }
 }
 
-/// A gateway sends packets on through the device that they came from, which is no detour to be told of; and it answers
-/// each packet whose hops are used up, as the network itself does.
+/// Configures a namespace as a gateway. A gateway forwards packets through the device that they came from, which must
+/// cause no redirects; and it answers each packet whose time to live has expired, as the network itself does.
 fn set_forwarding(namespace: &Namespace) -> Result<(), Error> {
     for key in ["conf/all/send_redirects", "conf/default/send_redirects", "icmp_ratelimit"] {
         namespace.set(&format!("net/ipv4/{key}"), "0")?;
@@ -154,13 +154,13 @@ fn set_forwarding(namespace: &Namespace) -> Result<(), Error> {
     Ok(())
 }
 
-/// The routes of a gateway to everyone else, with the MTU of the stretch that begins each: its lines differ, and it has
-/// one device.
+/// Returns the routes of a gateway to all other hosts, with the MTU of the first segment of each path: its lines
+/// differ, and it has one device.
 fn routes(testbed: &Testbed<Datagram>, gateway: &Host, names: &Names) -> String {
     let mut lines = String::new();
     let others = testbed.hosts().chain(testbed.gateways()).enumerate();
     for (place, other) in others.filter(|(_, other)| other.node != gateway.node) {
-        // What nobody can reach is refused when somebody tries.
+        // A destination without a route is refused when a program tries it.
         let Ok(stretches) = testbed.stretches([gateway.node, other.node], OTHER_KIND) else { continue };
         let mtu = stretches[0].mtu.0;
         let address = names.address(place);
@@ -173,9 +173,9 @@ fn routes(testbed: &Testbed<Datagram>, gateway: &Host, names: &Names) -> String 
     lines
 }
 
-/// Opens a conversation of each slot and closes them again: what the services of groups on one channel contradict in is
-/// refused now, and not when the packet comes that shows it. Returns the groups whose conversations are taken for
-/// another group's, because both are between the same hosts and of one type.
+/// Opens a conversation of each slot and closes them again: contradictions between the services of groups on one
+/// channel are refused now, and not when the first packet arrives. Returns the groups whose conversations are assigned
+/// to another group, because both are between the same hosts and of one type.
 fn check_groups(testbed: &mut Testbed<Datagram>) -> Result<Vec<String>, Error> {
     let mut opened = Vec::new();
     let mut notes = Vec::new();
@@ -189,7 +189,7 @@ fn check_groups(testbed: &mut Testbed<Datagram>) -> Result<Vec<String>, Error> {
         for way in &stretches {
             opened.push(testbed.open(Time::ZERO, way, kind)?);
         }
-        // The first stretch is of the group, whatever gateways do behind it.
+        // The first segment belongs to the group, whatever gateways do after it.
         if let Some(group) = stretches[0].group.filter(|&group| group != slot.group) {
             let name = |group: usize| &testbed.scenario().traffic[group].name;
             let (own, other) = (name(slot.group), name(group));
@@ -208,18 +208,18 @@ fn check_groups(testbed: &mut Testbed<Datagram>) -> Result<Vec<String>, Error> {
         }
     }
     for conversation in opened {
-        // Nothing was sent on it.
+        // No packet was sent on it.
         testbed.close(conversation);
     }
     Ok(notes)
 }
 
-/// Whether IPv6 can be had over a line with this MTU.
+/// Returns true if a line with this MTU can carry IPv6.
 pub(super) fn has_ipv6(mtu: u64) -> bool {
     mtu >= IPV6_MTU
 }
 
-/// The device of a host: everything is reached through it; from the present namespace only `block`.
+/// Returns the device of a host: everything is reached through it; from the present namespace only `block`.
 fn device(address: Ipv4Addr, mtu: u32, block: Option<Block>) -> TunConfig {
     let prefix = |address: IpAddr, length| Prefix { address, length };
     let name = block.map_or(DEVICE.to_owned(), |block| format!("cw{:08x}", block.base()));

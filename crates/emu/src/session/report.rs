@@ -1,4 +1,4 @@
-//! What came of a run, as rows of its tables.
+//! The results of a run, as rows of its tables.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::lateness::SUBJECT;
 use crate::programs::ProgramEnd;
 use crate::pump::Pump;
 
-/// The record of a run that ended at `ended`.
+/// Returns the record of a run that ended at `ended`.
 pub(super) fn emulated(
     pump: Pump,
     ended: Time,

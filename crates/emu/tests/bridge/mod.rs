@@ -1,4 +1,4 @@
-//! A line without delay between two devices: what comes out of one goes into the other.
+//! A link without delay between two devices: packets that leave one enter the other.
 
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use cellway_emu::sys::{Interest, Readiness, Tun, now_ns};
 /// Octets of `struct virtio_net_hdr`.
 pub(crate) const HEADER: usize = Tun::HEADER;
 
-/// What passed.
+/// The packets that passed.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Seen {
     /// Packets of either direction.
@@ -35,7 +35,7 @@ impl Bridge {
         Self { stop, thread: std::thread::spawn(move || carry(&[a, b], &stopped)) }
     }
 
-    /// Stops, removes the devices and says what passed.
+    /// Stops, removes the devices and returns the packets that passed.
     pub(crate) fn stop(self) -> Seen {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.join().unwrap()

@@ -1,4 +1,4 @@
-//! What all live tests share: whether they can run here, and one at a time.
+//! Helpers of all live tests: a check that they can run on this computer, and a lock so that one runs at a time.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
 use std::io::Write;
@@ -17,14 +17,14 @@ pub(crate) fn one_at_a_time() -> MutexGuard<'static, ()> {
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Says on the terminal what was not tested. Not through the print macros, whose text the test harness
-/// keeps to itself.
+/// Prints the reason of a skipped test on the terminal. Not through the print macros, whose output the test harness
+/// captures.
 pub(crate) fn skip(why: &str) {
     std::io::stderr().write_all(format!("skipped: {why}\n").as_bytes()).unwrap();
 }
 
-/// Whether the test `name` can go on in this process. Where only a user namespace allows it, runs it
-/// there, in a process of its own.
+/// Returns true if the test `name` can continue in this process. If only a user namespace allows it, runs it there, in
+/// its own process.
 pub(crate) fn possible(name: &str) -> bool {
     match support() {
         Support::Direct => return true,

@@ -1,4 +1,4 @@
-//! A bench on loopback: hosts are addresses, and what the player tells is collected by slot.
+//! A bench on loopback: hosts are addresses, and observations of the player are collected by slot.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
@@ -19,13 +19,13 @@ use socket2::Socket;
 /// Longer than any test may take.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A table that tcplib's rule always draws `value` from.
+/// Returns tables from which tcplib's rule always draws `value`.
 pub(crate) fn always(tables: Tables, variable: Variable, value: f64) -> Tables {
     let knots = vec![Knot { probability: 0.9995, value }, Knot { probability: 1.0, value: value + 1.0 }];
     tables.with(variable, QuantileModel::new(knots, "test").unwrap())
 }
 
-/// An address of this machine. Tests run beside each other, so each has its own.
+/// Returns an address of this computer. Tests run in parallel, so each has its own.
 pub(crate) fn loopback(number: u8) -> IpAddr {
     Ipv4Addr::new(127, 77, 0, number).into()
 }
@@ -34,7 +34,7 @@ pub(crate) fn free_port(address: IpAddr) -> u16 {
     TcpListener::bind((address, 0)).unwrap().local_addr().unwrap().port()
 }
 
-/// What is done to a socket behind the player's back.
+/// A change to a socket that the player does not see.
 type Meddling = fn(&Socket) -> io::Result<()>;
 
 #[derive(Clone)]
@@ -45,13 +45,13 @@ pub(crate) struct Bench {
     every: Option<Span>,
     duration: Span,
     nobody_listens: bool,
-    /// Copies of all sockets, by host, if wanted: a copy keeps the socket.
+    /// Copies of all sockets, by host, if requested: a copy keeps the socket open.
     sockets: Arc<Mutex<Vec<(usize, Socket)>>>,
     copies: bool,
     meddle: Option<(Duration, Meddling)>,
 }
 
-/// What was seen.
+/// All observations.
 pub(crate) struct All {
     pub(crate) played: Played,
     slots: Vec<OfSlot>,
@@ -121,12 +121,12 @@ impl Bench {
         Bench { every: Some(every), ..self }
     }
 
-    /// Whatever listens stops before anyone connects.
+    /// Stops all listeners before any connection is opened.
     pub(crate) fn nobody_listens(self) -> Bench {
         Bench { nobody_listens: true, copies: true, ..self }
     }
 
-    /// Something is done to the sockets of the first host after a time.
+    /// Applies a change to the sockets of the first host after a time.
     pub(crate) fn meddle(self, after: Duration, with: Meddling) -> Bench {
         Bench { meddle: Some((after, with)), copies: true, ..self }
     }
@@ -197,7 +197,7 @@ impl Bench {
         played
     }
 
-    /// Runs until `enough` has been seen or the run is over.
+    /// Runs until `enough` returns true or the run is over.
     pub(crate) fn run_until(self, enough: impl Fn(&All) -> bool) -> All {
         let (sender, receiver) = channel();
         let player = Player::new(self.plan(), sender).unwrap();
@@ -217,7 +217,7 @@ impl Bench {
     }
 }
 
-/// Whether patience ran out.
+/// Returns true if the time limit expired.
 fn collect(receiver: &Receiver<Observation>, all: &mut All, enough: &impl Fn(&All) -> bool) -> bool {
     let end = Instant::now() + PATIENCE;
     while !enough(all) {
@@ -230,7 +230,7 @@ fn collect(receiver: &Receiver<Observation>, all: &mut All, enough: &impl Fn(&Al
     false
 }
 
-/// Writes an octet that nobody asked for.
+/// Writes an octet that is not part of the stream.
 pub(crate) fn intrude(socket: &Socket) -> io::Result<()> {
     socket.send(b"!").map(|_| ())
 }
