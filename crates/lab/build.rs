@@ -25,7 +25,7 @@ fn main() {
     fs::write(out, code).expect("the build folder can be written");
 }
 
-/// What `wanted` lies in `folder`, by name.
+/// Returns the entries of `folder` for which `wanted` returns true, by name.
 fn sorted(folder: &Path, wanted: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap_or_else(|e| panic!("cannot list {}: {e}", folder.display()));
     let mut paths: Vec<PathBuf> = entries.map(|e| e.expect("a folder can be read to its end").path()).collect();

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 #[cfg(target_os = "linux")]
-use cellway_lab::reproduce::wants_namespaces;
+use cellway_lab::reproduce::needs_namespaces;
 use cellway_lab::reproduce::{
     ClaimRow, Live, Paper, ReproduceOptions, Reproduced, Source, markdown, reproduce, short, tally_text,
 };
@@ -43,7 +43,7 @@ pub(crate) fn run(options: &Reproduce, face: &mut Face<'_>) -> Result<(), Failur
     let (quick, out, force) = (options.quick, options.out.as_deref(), options.force);
     let wanted = ReproduceOptions { only: &only, quick, live, out, force };
     #[cfg(target_os = "linux")]
-    if wants_namespaces(&papers, &wanted)?
+    if needs_namespaces(&papers, &wanted)?
         && let Some(code) = cellway_lab::emulate::enter()?
     {
         return if code == DONE { Ok(()) } else { Err(Failure { message: String::new(), code }) };

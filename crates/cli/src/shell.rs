@@ -42,7 +42,7 @@ pub(crate) fn run(options: &Shell) -> Result<(), Failure> {
     };
     // What is wrong with the input is told before a namespace is entered.
     path.plan(&["sh".to_owned()])?;
-    if options.here && emulate::is_apart() {
+    if options.here && emulate::is_isolated() {
         return Err(wrong(
             "--here: the far end cannot be this machine, as an ordinary user reaches its network from no namespace; run \
              it as root, or without --here"

@@ -1,6 +1,6 @@
-//! One scenario predicted, simulated and emulated, and what was published of it: side by side.
+//! Compares the prediction, the simulation and the emulation of one scenario, and published values of it.
 //!
-//! The simulation comes first, on all cores; the emulation follows it alone, since it needs the processor in time.
+//! The simulation runs first, on all cores; the emulation follows it alone, since it needs the processor in time.
 
 mod main_rows;
 mod published;
@@ -22,13 +22,13 @@ use crate::predict::{PointPrediction, scenario as predict};
 use crate::simulate::{Simulated, Stopwatch, asked_for, simulate};
 use crate::study::{Progress, Settings, VERSION, axis_value};
 
-/// The name of the file in a result folder that says that a comparison is in it, and has its rows.
+/// The name of the file in a result folder that marks it as a comparison, and has its rows.
 pub const COMPARE_FILE: &str = "compare.json";
 
-/// How often a point is emulated unless a caller says.
+/// The default number of emulations of a point.
 pub const REPEATS: u64 = 3;
 
-/// What to compare.
+/// The options of a comparison.
 #[derive(Default)]
 pub struct CompareOptions<'a> {
     /// Replications of the simulation, instead of those of the file.
@@ -37,14 +37,14 @@ pub struct CompareOptions<'a> {
     pub repeats: Option<u64>,
     /// Leave the emulation out.
     pub no_emulation: bool,
-    /// What is known from elsewhere.
+    /// Values from other sources.
     pub published: Option<&'a Published>,
 }
 
-/// What became of the emulation.
+/// The result of the emulation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Emulation {
-    /// It was not wanted.
+    /// It was not requested.
     LeftOut,
     /// It cannot be done, for this reason.
     Impossible(String),
@@ -54,30 +54,30 @@ pub enum Emulation {
     Invalid,
 }
 
-/// What a comparison has brought.
+/// The result of a comparison.
 pub struct Compared {
     /// The tables: `source` is "predict", "simulate", "emulate" or "published".
     pub tables: Simulated,
     /// The name of the scenario.
     pub name: String,
-    /// What at least two sources have, at each point of the sweep.
+    /// The rows that at least two sources have, at each point of the sweep.
     pub points: Vec<ComparedPoint>,
-    /// What became of the emulation.
+    /// The result of the emulation.
     pub emulation: Emulation,
-    /// What the predictions leave out.
+    /// The effects that the predictions leave out.
     pub caveats: Vec<String>,
 }
 
 /// One point of a sweep.
 #[derive(Clone, Debug)]
 pub struct ComparedPoint {
-    /// Where it lies.
+    /// The axis values of the point.
     pub axes: Vec<(String, AxisValue)>,
     /// A row for each subject and metric.
     pub rows: Vec<ComparedRow>,
 }
 
-/// Why a plan cannot be emulated, here or anywhere; `None` if it can.
+/// Returns the reason why a plan cannot be emulated, here or anywhere; `None` if it can.
 pub fn cannot_emulate(plan: &Plan) -> Result<Option<String>, Error> {
     let points = plan.points()?;
     #[cfg(target_os = "linux")]
@@ -92,11 +92,12 @@ pub fn cannot_emulate(plan: &Plan) -> Result<Option<String>, Error> {
     }
 }
 
-/// Predicts, simulates and, where that can be done, emulates every point of a plan. The caller has made sure of the
-/// rights to emulate: see [`crate::emulate::enter`].
+/// Predicts, simulates and, if possible, emulates every point of a plan. The caller has the privileges to emulate: see
+/// [`crate::emulate::enter`].
 ///
 /// # Errors
-/// Whatever the simulation and the emulation refuse; published values of what nobody measured.
+///
+/// The errors of the simulation and of the emulation; published values of a metric that is not measured.
 pub fn compare(
     plan: &Plan,
     folder: &Path,
@@ -146,7 +147,7 @@ pub fn compare(
     Ok(Compared { tables, name: plan.base().name.clone(), points: compared, emulation, caveats })
 }
 
-/// Does `work` with progress under the name of the scenario and `what`.
+/// Calls `work` with progress reported under the name of the scenario and `what`.
 fn named<T>(
     what: &str,
     settings: &mut Settings<'_>,
@@ -160,7 +161,7 @@ fn named<T>(
     work(&mut Settings { threads: *threads, progress: &mut tell, stop: &mut **stop })
 }
 
-/// The tables and warnings of the emulation, and whether it is valid.
+/// Returns the tables and warnings of the emulation, and true if it is valid.
 #[cfg(target_os = "linux")]
 fn emulate(plan: &Plan, folder: &Path, repeats: u64, settings: &mut Settings<'_>) -> Result<(Simulated, bool), Error> {
     use crate::emulate::{EmulateOptions, emulate};
@@ -169,13 +170,13 @@ fn emulate(plan: &Plan, folder: &Path, repeats: u64, settings: &mut Settings<'_>
     Ok((study.results, study.valid))
 }
 
-/// [`cannot_emulate`] has said so.
+/// [`cannot_emulate`] has returned the reason.
 #[cfg(not(target_os = "linux"))]
 fn emulate(_: &Plan, _: &Path, _: u64, _: &mut Settings<'_>) -> Result<(Simulated, bool), Error> {
     Err(Error::Option("emulation needs Linux".to_owned()))
 }
 
-/// The rows of each point that at least two sources have.
+/// Returns the rows of each point that at least two sources have.
 fn rows(
     points: &[Point],
     predictions: &[PointPrediction],
@@ -185,7 +186,7 @@ fn rows(
 ) -> Result<Vec<ComparedPoint>, Error> {
     let simulated = row::figures(simulated)?;
     let emulated = emulated.map(row::figures).transpose()?.unwrap_or_default();
-    // What any point has, to tell what there is.
+    // The metrics of any point, for the messages about unknown ones.
     let mut measured: Vec<(String, String)> = Vec::new();
     let mut used = published.map(|published| vec![false; published.len()]).unwrap_or_default();
     let compared = points.iter().zip(predictions).enumerate().map(|(place, (point, prediction))| {
@@ -204,17 +205,17 @@ fn rows(
     let busy = main_rows::busy(compared.iter().flat_map(|point| &point.rows));
     compared.iter_mut().zip(points).for_each(|(of, point)| main_rows::mark(&mut of.rows, point, &busy));
     match (published, used.iter().position(|used| !used)) {
-        (Some(published), Some(unused)) => Err(published.nowhere(unused, &measured)),
+        (Some(published), Some(unused)) => Err(published.unknown_value(unused, &measured)),
         _ => Ok(compared),
     }
 }
 
-/// The figures of the point at `place`; none of a study that was not made.
+/// Returns the figures of the point at `place`; none for a study that did not run.
 fn figures_at(study: &[Vec<row::Figure>], place: usize) -> &[row::Figure] {
     study.get(place).map(Vec::as_slice).unwrap_or_default()
 }
 
-/// What the predictions leave out, each once.
+/// Returns the effects that the predictions leave out, each once.
 fn caveats(points: &[PointPrediction]) -> Vec<String> {
     let mut told: Vec<String> = Vec::new();
     for group in points.iter().flat_map(|point| &point.groups) {
@@ -228,7 +229,7 @@ fn caveats(points: &[PointPrediction]) -> Vec<String> {
 }
 
 impl Compared {
-    /// The rows as JSON, with what became of the emulation.
+    /// Returns the rows as JSON, with the result of the emulation.
     pub fn to_json(&self) -> Value {
         let (state, reason) = match &self.emulation {
             Emulation::LeftOut => ("left out", None),

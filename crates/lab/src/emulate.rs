@@ -32,12 +32,12 @@ pub fn enter() -> Result<Option<u8>, Error> {
     }
 }
 
-/// Whether [`enter`] would go into a user namespace, from where this machine's own network cannot be reached.
-pub fn is_apart() -> bool {
+/// Returns true if [`enter`] would enter a user namespace, from which the network of this host cannot be reached.
+pub fn is_isolated() -> bool {
     cellway_emu::sys::support() == cellway_emu::sys::Support::UserNamespace
 }
 
-/// Why emulations cannot be run on this machine, in words; `None` if they can.
+/// Returns the reason why emulations cannot run on this host; `None` if they can.
 pub fn missing() -> Option<String> {
     use cellway_emu::sys::{Support, SysError, support};
     match support() {
@@ -46,11 +46,12 @@ pub fn missing() -> Option<String> {
     }
 }
 
-/// Whether emulations can be run by this very process; if not, but [`missing`] names nothing, by one in a user
+/// Returns true if emulations can run in this process; if not, but [`missing`] returns `None`, they can in a user
 /// namespace, as that of [`enter`].
 ///
 /// # Errors
-/// All that is missing on this machine.
+///
+/// All prerequisites that this host lacks.
 pub fn possible_here() -> Result<bool, Error> {
     use cellway_emu::sys::{Support, SysError, support};
     match support() {
@@ -60,7 +61,7 @@ pub fn possible_here() -> Result<bool, Error> {
     }
 }
 
-/// Why this very process cannot emulate, in words; `None` if it can.
+/// Returns the reason why this process cannot emulate; `None` if it can.
 pub(crate) fn missing_here() -> Option<String> {
     match possible_here() {
         Ok(true) => None,
@@ -92,7 +93,7 @@ pub struct Log {
 #[derive(Debug)]
 struct LogFile {
     file: File,
-    /// The first error; nothing is written after it.
+    /// The first error; no line is written after it.
     error: Option<std::io::Error>,
 }
 
@@ -107,15 +108,16 @@ impl Log {
         Ok(Log { path: path.to_owned(), to: Arc::new(Mutex::new(LogFile { file, error: None })) })
     }
 
-    /// Returns what writes lines to it.
+    /// Returns the writer of lines to it.
     pub fn lines(&self) -> Lines {
         let to = self.to.clone();
         lines_to(Written(to))
     }
 
-    /// The end of the log.
+    /// Ends the log.
     ///
     /// # Errors
+    ///
     /// A line was not written.
     pub fn finish(self) -> Result<(), Error> {
         let error = self.to.lock().unwrap_or_else(PoisonError::into_inner).error.take();
@@ -142,35 +144,35 @@ impl Write for Written {
     }
 }
 
-/// What a caller may want besides the tables.
+/// The options of a caller besides the tables.
 #[derive(Default)]
 pub struct EmulateOptions<'a> {
     /// Replications, instead of those of the file.
     pub seeds: Option<u64>,
-    /// How often to look at the running network, and who is shown it.
+    /// The interval of snapshots of the running network, and their receiver.
     pub view: View<'a>,
     /// A node, and the file to capture in the first run.
     pub capture: Option<(&'a str, &'a Path)>,
-    /// Whether the file may be replaced.
+    /// True if the file may be replaced.
     pub force: bool,
     /// Receives each line that the programs of the scenario print.
     pub lines: Option<Lines>,
 }
 
-/// What an emulation has brought.
+/// The result of an emulation.
 pub struct EmulatedStudy {
     /// Tables and warnings, with `source` "emulate".
     pub results: Simulated,
-    /// Whether all runs kept their time.
+    /// True if the lateness of all runs was within the limit.
     pub valid: bool,
-    /// Whether a program of the scenario failed.
+    /// True if a program of the scenario failed.
     pub failed: bool,
     /// Records of the capture.
     pub captured: Option<u64>,
 }
 
-/// Emulates a plan, run by run. Programs that failed, packets that were refused, and runs that were late are in the
-/// warnings.
+/// Emulates a plan, run by run. The warnings report programs that failed, packets that were refused, and runs that were
+/// late.
 pub fn emulate(
     plan: &Plan,
     folder: &Path,
@@ -211,7 +213,7 @@ pub fn emulate(
     Ok(EmulatedStudy { results: Simulated { results, about, warnings }, valid, failed, captured })
 }
 
-/// One run, and how much of it was captured.
+/// Runs once, and returns the number of captured records.
 pub(crate) fn run(
     prepared: &Prepared,
     index: u64,
@@ -244,7 +246,7 @@ pub(crate) fn run(
     }
     let emulated = cellway_emu::emulate(&point.scenario, workloads, seed, control);
     if let (Err(_), Some((_, path))) = (&emulated, capture) {
-        // Best effort: the first error is the one to tell.
+        // Best effort: the first error is the one to report.
         let _ = std::fs::remove_file(path);
     }
     match emulated {
@@ -253,7 +255,7 @@ pub(crate) fn run(
     }
 }
 
-/// What a reader must know of a run.
+/// Returns the messages for the reader about a run.
 pub(crate) fn warnings_of(emulated: &Emulated) -> Vec<String> {
     let mut warnings = emulated.notes.clone();
     if let Some(why) = emulated.invalid() {

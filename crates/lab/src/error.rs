@@ -1,8 +1,8 @@
-//! What can go wrong, sorted by whose fault it is.
+//! The errors of this crate, sorted by their cause.
 
 use std::path::PathBuf;
 
-/// Why nothing, or not everything, was done.
+/// The reasons for which nothing, or not everything, was done.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -14,7 +14,7 @@ pub enum Error {
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
     /// A file besides the results cannot be written.
@@ -22,7 +22,7 @@ pub enum Error {
     Write {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
     /// A traffic table is wrong.
@@ -33,7 +33,7 @@ pub enum Error {
     Fit {
         /// The table.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         message: String,
     },
     /// An option makes no sense.
@@ -42,9 +42,9 @@ pub enum Error {
     /// There is no such paper.
     #[error("there are no experiments of a paper {name:?}; there are {known}")]
     NoSuchPaper {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// What there is.
+        /// The existing names.
         known: String,
     },
     /// A folder of experiments cannot be used.
@@ -52,7 +52,7 @@ pub enum Error {
     Experiments {
         /// The file.
         path: std::path::PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         message: String,
     },
     /// Theory has no answer.
@@ -75,7 +75,7 @@ pub enum Error {
         /// The last line that it printed.
         said: String,
     },
-    /// Nothing could be measured.
+    /// The measurement failed.
     #[cfg(target_os = "linux")]
     #[error(transparent)]
     Measure(cellway_measure::Error),
@@ -105,7 +105,7 @@ impl From<cellway_emu::Error> for Error {
 }
 
 impl Error {
-    /// Whether the scenario, or a table that it names, is at fault.
+    /// Returns true if the fault is in the scenario, or in a table that it names.
     pub fn is_scenario(&self) -> bool {
         use cellway_sim::{BuildError, Error as S};
         let in_run = |e: &S| {
@@ -115,7 +115,7 @@ impl Error {
         matches!(self, Error::Scenario(_) | Error::Table(_)) || matches!(self, Error::Run(e) if in_run(e))
     }
 
-    /// Returns whether a capture could not be written.
+    /// Returns true if a capture could not be written.
     pub fn is_capture(&self) -> bool {
         use cellway_sim::{BuildError, Error as S};
         #[cfg(target_os = "linux")]
@@ -125,7 +125,7 @@ impl Error {
         matches!(self, Error::Run(S::Build(BuildError::Capture(_))))
     }
 
-    /// Whether an emulation could not be done, or broke off.
+    /// Returns true if an emulation could not run, or was aborted.
     pub fn is_emulation(&self) -> bool {
         #[cfg(target_os = "linux")]
         if let Error::Emulation(_) = self {
@@ -146,7 +146,7 @@ impl Error {
         None
     }
 
-    /// Whether the input is at fault (exit code 2) rather than the run (exit code 1).
+    /// Returns true if the fault is in the input (exit code 2) rather than in the run (exit code 1).
     pub fn is_input(&self) -> bool {
         use cellway_sim::{BuildError, Error as S};
         use cellway_tables::Error as T;

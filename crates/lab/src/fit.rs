@@ -7,7 +7,7 @@ use cellway_apps::{FitOptions, FullTable, fit};
 
 use crate::error::Error;
 
-/// A fitted model and how near it comes to its table.
+/// A fitted model and its deviation from its table.
 pub struct FitReport {
     /// The name of the table, which is its file's without the ending.
     pub name: String,
@@ -21,7 +21,7 @@ pub struct FitReport {
     pub mean_table: f64,
     /// Mean of the model, drawn in the same way.
     pub mean_model: f64,
-    /// The model, as it stands in a models file.
+    /// The model, in the form of a models file.
     pub toml: String,
 }
 

@@ -1,8 +1,8 @@
-//! The one entry: check, simulate, reproduce, fit.
+//! The entry for users of the simulator: check, simulate, reproduce, fit.
 //!
-//! Command line and Python see only this crate. What it does beyond the crates below is the
-//! plumbing of whole studies: reading files, running replications on all cores, putting results in
-//! run order, and holding a paper's claims against them.
+//! Command line and Python see only this crate. It adds to the crates below it the management of whole studies: it
+//! reads files, runs replications on all cores, sorts results in run order, and compares the claims of a paper with
+//! them.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 pub mod compare;

@@ -15,7 +15,7 @@ pub fn plan_from_file(path: &Path, overrides: &[Override]) -> Result<Plan, Error
     plan_from_text(&text, &path.to_string_lossy(), overrides)
 }
 
-/// Checks a scenario given as text; `name` stands in messages where a file name would.
+/// Checks a scenario given as text; `name` replaces the name of a file in messages.
 pub fn plan_from_text(text: &str, name: &str, overrides: &[Override]) -> Result<Plan, Error> {
     Ok(Plan::parse_with(text, name, overrides, None)?)
 }
@@ -29,8 +29,8 @@ pub struct Checked {
     pub warnings: Vec<Problem>,
 }
 
-/// Checks all that a run would need: each point of the sweep, the tables it names, the options of
-/// TCP. `folder` is where relative table folders start.
+/// Checks everything that a run needs: each point of the sweep, the tables it names, the options of TCP. `folder` is
+/// the base of relative table folders.
 pub fn check(plan: &Plan, folder: &Path) -> Result<Checked, Error> {
     let points = plan.points()?;
     let mut tables = TableFolders::new(folder);
@@ -51,7 +51,7 @@ impl TableFolders {
         TableFolders { base: base.to_owned(), read: BTreeMap::new() }
     }
 
-    /// The workload of each traffic group at a point of `plan`.
+    /// Returns the workload of each traffic group at a point of `plan`.
     pub(crate) fn workloads(&mut self, plan: &Plan, point: &Point) -> Result<Vec<GroupWorkload>, Error> {
         point
             .scenario

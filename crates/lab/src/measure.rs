@@ -10,8 +10,8 @@ use crate::study::{Progress, Settings};
 pub use cellway_measure::{DEFAULT_PORT, Error as MeasureError, Limit, Limits, Outcome, Server, Sweep, Test, run};
 pub use cellway_units::{Bytes, Rate, Span};
 
-/// Runs every test of a sweep `repeat` times with the server at `host` and `port`; `asked` is the text that the
-/// manifest keeps of what was asked for. The first test that fails ends it.
+/// Runs every test of a sweep `repeat` times with the server at `host` and `port`; `asked` is the text of the request
+/// for the manifest. The first test that fails ends it.
 pub fn measure(
     host: &str,
     port: u16,

@@ -1,4 +1,4 @@
-//! The metrics of the tables: what can be asked for, and names that are misspelled.
+//! The metrics of the tables: the known names, and suggestions for misspelled ones.
 
 use cellway_record::metric;
 pub use cellway_record::metric::{Definition, Recorded, Subject};
@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use crate::error::Error;
 
-/// Returns the metrics of a name, one for each kind of subjects with a definition of its own; all metrics without a name.
+/// Returns the metrics of a name, one for each kind of subjects with a definition of its own; all metrics without a
+/// name.
 ///
-/// # Errors
-/// A name that no metric has; the error has the nearest one, if any is near.
+/// # Errors A name that no metric has; the error has the nearest one, if there is one.
 pub fn metrics(name: Option<&str>) -> Result<Vec<&'static Definition>, Error> {
     let Some(name) = name else { return Ok(metric::all().collect()) };
     let found: Vec<_> = metric::named(name).collect();

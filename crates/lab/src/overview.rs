@@ -11,7 +11,7 @@ use crate::error::Error;
 /// One figure at one point.
 #[derive(Clone, Debug)]
 pub struct Cell {
-    /// What was observed: `r1>s1`, `ftp`, `telnet-1`.
+    /// The subject: `r1>s1`, `ftp`, `telnet-1`.
     pub subject: String,
     /// The figure.
     pub metric: String,
@@ -35,8 +35,8 @@ pub struct Overview {
     pub points: Vec<PointFigures>,
 }
 
-/// The ends of the confidence interval for the mean of a sample of `metric`, within the bounds that the metric has; `None`
-/// for fewer than two values.
+/// Returns the ends of the confidence interval for the mean of a sample of `metric`, within the bounds that the metric
+/// has; `None` for fewer than two values.
 pub fn confidence_interval(sample: &[f64], level: f64, metric: Option<&str>) -> Option<(f64, f64)> {
     let bounds = metric.map_or(Bounds::NONE, Bounds::of);
     cellway_record::stats::confidence_interval(sample, level, bounds).map(|i| (i.low, i.high))

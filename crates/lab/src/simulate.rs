@@ -14,18 +14,18 @@ use crate::left_out::LeftOut;
 use crate::study::{Prepared, Settings, VERSION, run_all};
 use crate::transient::TransientCheck;
 
-/// What a simulation has brought.
+/// The result of a simulation.
 pub struct Simulated {
     /// The tables.
     pub results: Results,
-    /// What to write about them.
+    /// The contents of the manifest.
     pub about: Provenance,
-    /// What a reader should check before trusting the numbers.
+    /// The warnings to check before trusting the numbers.
     pub warnings: Vec<String>,
 }
 
-/// Runs a plan. `folder` is where relative table folders start; `seeds` replaces the number of
-/// replications of the file.
+/// Runs a plan. `folder` is the base of relative table folders; `seeds` replaces the number of replications of the
+/// file.
 pub fn simulate(
     plan: &Plan,
     folder: &Path,
@@ -52,14 +52,14 @@ pub fn simulate(
     Ok(Simulated { results, about, warnings })
 }
 
-/// That a simulation has no place for programs, if the scenario has any.
+/// Returns a warning that a simulation does not run programs, if the scenario has any.
 fn commands_left_out(prepared: &Prepared) -> Option<String> {
     let commands = prepared.points().map(|point| point.scenario.commands.len()).max().filter(|n| *n > 0)?;
     let them = if commands == 1 { "the program" } else { "the programs" };
     Some(format!("{them} of [[run.command]] did not run: only an emulation starts programs"))
 }
 
-/// Whether there is a node `node` to capture at, which a caller asks before a long run.
+/// Checks that a node `node` exists for a capture, before a long run.
 pub fn check_capture(plan: &Plan, node: &str) -> Result<(), Error> {
     let points = plan.points()?;
     let names = cellway_sim::node_names(&points.first().expect("a plan has a point").scenario)?;
@@ -70,7 +70,7 @@ pub fn check_capture(plan: &Plan, node: &str) -> Result<(), Error> {
     Err(cellway_sim::Error::from(missing).into())
 }
 
-/// Whether nothing stands at `path`, where a capture is to be written without `force`.
+/// Checks that no file exists at `path`, for a capture without `force`.
 pub fn check_free(path: &Path) -> Result<(), Error> {
     if path.exists() { Err(exists(path)) } else { Ok(()) }
 }
@@ -79,9 +79,9 @@ fn exists(path: &Path) -> Error {
     Error::Option(format!("{} exists; --force replaces it", path.display()))
 }
 
-/// Runs the first replication of the first point again and writes what passes `node` to `path`, as a
-/// pcap file; a file that stands there is replaced only with `force`. Returns the number of records.
-/// A run that fails or is stopped leaves no file.
+/// Runs the first replication of the first point again and writes the packets that pass `node` to `path`, as a pcap
+/// file; an existing file is replaced only with `force`. Returns the number of records. A run that fails or is stopped
+/// leaves no file.
 pub fn capture(
     plan: &Plan,
     folder: &Path,
@@ -100,7 +100,7 @@ pub fn capture(
     let capture = Some(Capture::new(node, &mut to, &mut records));
     let control = Control { stop: &|| (stop.borrow_mut())(), capture };
     if let Err(error) = cellway_sim::run(&point.scenario, workloads, prepared.key(0).seed, control) {
-        // Best effort: the first error is the one to tell.
+        // Best effort: the first error is the one to report.
         let _ = std::fs::remove_file(path);
         let stopped = matches!(error, cellway_sim::Error::Stopped { .. });
         return Err(if stopped { Error::Stopped } else { error.into() });
@@ -114,7 +114,7 @@ pub fn move_into(from: &Path, to: &Path) -> Result<(), Error> {
     moved.map_err(|e| cellway_sim::Error::from(cellway_sim::BuildError::Capture(e)).into())
 }
 
-/// A file for a capture; one that stands there is replaced only with `force`.
+/// Creates the file of a capture; an existing one is replaced only with `force`.
 pub(crate) fn create(path: &Path, force: bool) -> Result<std::fs::File, Error> {
     let mut open = std::fs::OpenOptions::new();
     open.write(true).truncate(true).create(true).create_new(!force);
@@ -124,7 +124,7 @@ pub(crate) fn create(path: &Path, force: bool) -> Result<std::fs::File, Error> {
     })
 }
 
-/// The text of the scenario file, with the keys that were overridden named at its end.
+/// Returns the text of the scenario file, with the overridden keys named at its end.
 pub(crate) fn asked_for(plan: &Plan) -> String {
     let mut text = plan.text().to_owned();
     if !plan.overrides().is_empty() {
@@ -134,7 +134,7 @@ pub(crate) fn asked_for(plan: &Plan) -> String {
     text
 }
 
-/// When a study started and how long it took: for the manifest only.
+/// The start and the duration of a study: for the manifest only.
 pub(crate) struct Stopwatch {
     started: SystemTime,
     clock: Instant,
@@ -153,7 +153,7 @@ impl Stopwatch {
         chrono::DateTime::<chrono::Utc>::from(self.started).to_rfc3339_opts(chrono::SecondsFormat::Secs, true)
     }
 
-    /// What is to be written about runs; `run` is absent where there is no scenario.
+    /// Returns the contents of the manifest about runs; `run` is absent if there is no scenario.
     pub(crate) fn provenance(
         &self,
         scenario: &str,
@@ -182,7 +182,7 @@ impl Stopwatch {
 }
 
 impl Simulated {
-    /// The manifest of tables that stay in memory.
+    /// Returns the manifest of tables that stay in memory.
     pub fn manifest(&self) -> Manifest {
         Manifest::new(&self.provenance(), self.results.runs.num_rows() as u64, self.results.counts, Vec::new())
     }
@@ -196,17 +196,17 @@ impl Simulated {
         self.write_with(target, force, |_| Ok(Vec::new()))
     }
 
-    /// Writes the result folder. `beside` may write more files into it, whose names it returns; they
-    /// are listed in the manifest, and the folder appears with them or not at all.
+    /// Writes the result folder. `extra` may write more files into it, whose names it returns; they are listed in the
+    /// manifest, and the folder appears with them or not at all.
     pub fn write_with(
         &self,
         target: &Path,
         force: bool,
-        beside: impl FnOnce(&Path) -> Result<Vec<String>, Error>,
+        extra: impl FnOnce(&Path) -> Result<Vec<String>, Error>,
     ) -> Result<Manifest, Error> {
         let mut folder = ResultFolder::create(target, force)?;
         self.results.write_into(&mut folder)?;
-        for name in beside(folder.path())? {
+        for name in extra(folder.path())? {
             folder.adopt(&name)?;
         }
         Ok(folder.commit(&self.provenance(), self.results.runs.num_rows() as u64, self.results.counts)?)

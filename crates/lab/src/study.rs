@@ -15,16 +15,16 @@ use cellway_sim::Control;
 use crate::error::Error;
 use crate::load::TableFolders;
 
-/// The version of Cellway, as it stands in manifests.
+/// The version of Cellway, as in manifests.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// How long the caller's `stop` may go unasked.
+/// The longest interval between calls of the caller's `stop`.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// How far a study has come.
+/// The progress of a study.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress<'a> {
-    /// What is being run.
+    /// The name of the study.
     pub label: &'a str,
     /// Runs finished.
     pub done: u64,
@@ -41,13 +41,13 @@ impl Progress<'_> {
     }
 }
 
-/// How to run, which never changes what comes out.
+/// The settings of a run, which never change the results.
 pub struct Settings<'a> {
     /// Threads; all cores if absent.
     pub threads: Option<usize>,
     /// Called on the calling thread whenever a run is done.
     pub progress: &'a mut dyn FnMut(Progress<'_>),
-    /// Asked on the calling thread, several times a second; `true` stops everything.
+    /// Called on the calling thread, several times a second; `true` stops everything.
     pub stop: &'a mut dyn FnMut() -> bool,
 }
 
@@ -61,7 +61,7 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
-    /// `seeds` replaces the number of replications of the plan.
+    /// Prepares a plan; `seeds` replaces the number of replications of the plan.
     pub(crate) fn new(plan: &Plan, folder: &Path, seeds: Option<u64>) -> Result<Prepared, Error> {
         let prepared = Prepared::to_emulate(plan, folder, seeds)?;
         if prepared.points().any(|point| point.scenario.traffic.is_empty()) {
@@ -93,7 +93,7 @@ impl Prepared {
         Ok(Prepared { points, seed: run.seed, seeds, warnings })
     }
 
-    /// The point of run `index`, and its workloads.
+    /// Returns the point of run `index`, and its workloads.
     pub(crate) fn of_run(&self, index: u64) -> &(Point, Vec<GroupWorkload>) {
         &self.points[(index / self.seeds) as usize]
     }
@@ -114,7 +114,7 @@ impl Prepared {
         &self.points[0]
     }
 
-    /// What run `index` is: the replications of a point follow each other.
+    /// Returns the key of run `index`: the replications of a point follow each other.
     pub(crate) fn key(&self, index: u64) -> RunKey {
         let point = &self.points[(index / self.seeds) as usize].0;
         let axes = point.axes.iter().map(|(name, value)| (name.clone(), axis_value(value))).collect();
@@ -152,7 +152,7 @@ impl<'a> Batch<'a> {
         self.studies.iter().map(|(_, study)| study.runs()).sum()
     }
 
-    /// The study of run `index`, and its number there.
+    /// Returns the study of run `index`, and its number there.
     fn find(&self, mut index: u64) -> (usize, u64) {
         for (study, (_, prepared)) in self.studies.iter().enumerate() {
             if index < prepared.runs() {
@@ -185,7 +185,7 @@ impl<'a> Batch<'a> {
                 scope.spawn(move || {
                     while !stop.load(Ordering::Relaxed) {
                         let index = started.fetch_add(1, Ordering::Relaxed);
-                        // The receiver is gone only when the study is given up.
+                        // The receiver is dropped only when the study is stopped.
                         if index >= total || send.send((index, self.run(index, stop))).is_err() {
                             break;
                         }
@@ -241,7 +241,7 @@ impl<'a> Batch<'a> {
                     }
                 }
                 Err(mpsc::RecvTimeoutError::Timeout) => {}
-                // A thread has panicked; the scope will say so.
+                // A thread has panicked; the scope propagates that.
                 Err(mpsc::RecvTimeoutError::Disconnected) => break,
             }
             if (settings.stop)() {
@@ -252,7 +252,7 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// [`Batch::run_all`] of a single study.
+/// Runs a single study as [`Batch::run_all`] does.
 pub(crate) fn run_all(
     prepared: &Prepared,
     label: &str,
@@ -279,7 +279,7 @@ link = [{ between = ["a", "b"], rate = "1 Mbit/s", delay = "5 ms", framing = "pa
 traffic = [{ name = "t", app = "bulk", from = "a", to = "b", access = { rate = "1 Gbit/s", delay = "0 s" } }]
 "#;
 
-    /// Each study is reported as ended once, in order, whichever thread finishes first, and never with more runs than
+    /// The end of each study is reported once, in order, whichever thread finishes first, and never with more runs than
     /// it has.
     #[test]
     fn each_study_ends_once() {

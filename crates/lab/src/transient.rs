@@ -1,24 +1,24 @@
-//! Whether the warm-up was long enough. Cáceres 1993, section 2.3, plotted output over time to find out.
+//! Checks that the warm-up was long enough. Cáceres 1993, section 2.3, plotted output over time for that.
 
 use cellway_record::metric::slot::THROUGHPUT;
 use cellway_record::stats::{Moments, mser};
 use cellway_record::{RunKey, RunRecord};
 use cellway_scenario::Point;
 
-/// The relative change of the mean that a leftover of the transient may cause unmentioned. MSER alone
-/// also cuts at harmless wiggles, of a series that hardly varies or of one that is noise throughout.
+/// The relative change of the mean by a leftover of the transient that causes no warning. MSER alone also cuts at small
+/// variations, of a series that is nearly constant or of one that is noise throughout.
 const TOLERATED: f64 = 0.01;
 
-/// Whether the mean of `left` is further from that of `settled` than noise explains: three standard
+/// Returns true if the mean of `left` differs from that of `settled` by more than noise explains: three standard
 /// errors, both parts taken to vary as the settled one does.
-fn stands_out(left: &[f64], settled: &[f64]) -> bool {
+fn differs_by_more_than_noise(left: &[f64], settled: &[f64]) -> bool {
     let mut noise = Moments::new();
     settled.iter().for_each(|&bin| noise.push(bin));
     let bins = 1.0 / left.len() as f64 + 1.0 / settled.len() as f64;
     (mean(left) - mean(settled)).abs() > 3.0 * (noise.variance().unwrap_or(0.0) * bins).sqrt()
 }
 
-/// Replications from which on the check means anything: the mean of fewer follows single long transfers.
+/// Replications from which on the check is meaningful: the mean of fewer follows single long transfers.
 const ENOUGH_SEEDS: u64 = 4;
 
 /// Bins from which on the rule has a choice of cuts.
@@ -59,7 +59,7 @@ impl TransientCheck {
         }
     }
 
-    /// A word on the warm-up of a study, unless it was checked and found long enough.
+    /// Returns a warning about the warm-up of a study, unless it was checked and found long enough.
     pub(crate) fn warning<'a>(&self, points: impl ExactSizeIterator<Item = &'a Point>, seeds: u64) -> Option<String> {
         let unchecked = |why: &str| Some(format!("whether the warm-up is long enough was not checked: {why}"));
         if seeds < ENOUGH_SEEDS {
@@ -79,8 +79,8 @@ impl TransientCheck {
     }
 }
 
-/// Whether the transient outlasts the warm-up: the MSER rule cuts after it, and what stands between the
-/// warm-up and the cut moves the mean by more than [`TOLERATED`] and is not noise.
+/// Returns true if the transient outlasts the warm-up: the MSER rule cuts after it, and the part between the warm-up
+/// and the cut changes the mean by more than [`TOLERATED`] and is not noise.
 fn outlasts_warmup(point: &Point, bins: &[f64]) -> bool {
     let warmup = point.scenario.run.warmup.as_ps() / point.scenario.bin().as_ps();
     lasts_past(bins, (warmup as usize).min(bins.len()))
@@ -91,7 +91,7 @@ fn lasts_past(bins: &[f64], warmup: usize) -> bool {
         !cut.suffices(warmup) && cut.cut > warmup && {
             let (left, settled) = (&bins[warmup..cut.cut], &bins[cut.cut..]);
             let moved = (mean(&bins[warmup..]) - mean(settled)).abs();
-            moved > TOLERATED * mean(settled).abs() && stands_out(left, settled)
+            moved > TOLERATED * mean(settled).abs() && differs_by_more_than_noise(left, settled)
         }
     })
 }
@@ -101,7 +101,7 @@ fn name(point: &Point) -> String {
     if axes.is_empty() { "the only point".to_owned() } else { axes.join(", ") }
 }
 
-/// At most three names, and how many more there are.
+/// Returns at most three names, and the number of the others.
 fn shortened(names: &[String]) -> String {
     let more = names.len().saturating_sub(3);
     let shown = names[..names.len() - more].join("; ");
@@ -112,7 +112,7 @@ fn shortened(names: &[String]) -> String {
 mod tests {
     use super::*;
 
-    /// A fixed pattern of mean zero in place of noise.
+    /// Returns a fixed pattern of mean zero in place of noise.
     fn ripple(i: usize) -> f64 {
         ((i * 7919 + 13) % 101) as f64 / 101.0 - 0.5
     }
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn noise_and_what_is_too_small_to_matter_are_passed_over() {
+    fn noise_and_small_changes_cause_no_warning() {
         let noise: Vec<f64> = (0..40).map(|i| 0.8 + 0.3 * ripple(i)).collect();
         let small: Vec<f64> = (0..40).map(|i| if i < 15 { 0.799 } else { 0.8 }).collect();
         assert!((0..40).all(|warmup| !lasts_past(&noise, warmup)));
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_checked_is_said() {
+    fn an_omitted_check_is_reported() {
         let check = TransientCheck { bins: vec![vec![1.0; 3]] };
         let none = || std::iter::empty::<&Point>();
         assert!(check.warning(none(), 3).unwrap().contains("not checked: 3 of the 4 replications"));

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use common::{plan, single, skip};
 
-/// Runs tshark; `None`, said on the terminal, where there is none.
+/// Runs tshark; without it prints a message on the terminal and returns `None`.
 fn tshark(file: &Path, arguments: &[&str]) -> Option<String> {
     let options = ["-o", "erf.aal5_type:Unspecified", "-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE"];
     match Command::new("tshark").args(options).args(arguments).arg("-r").arg(file).output() {
@@ -24,7 +24,7 @@ fn tshark(file: &Path, arguments: &[&str]) -> Option<String> {
     }
 }
 
-/// A capture at `node` of a short run of three FTP and a TELNET.
+/// Captures at `node` a short run of three FTP and a TELNET.
 fn captured(node: &str, set: &[(&str, &str)]) -> (tempfile::TempDir, PathBuf, u64) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("capture.pcap");
@@ -58,7 +58,7 @@ fn every_frame_reassembles_with_a_good_crc_and_good_checksums() {
             assert_eq!(rows.len() as u64, records);
             let frames = rows.iter().filter(|row| !row[2].is_empty()).count();
             assert_eq!(frames, crcs.len(), "{node}, {encapsulation}: each frame has a CRC");
-            // A switch sees frames only, each on its way in and out; a router packets of its hosts too.
+            // A switch captures frames only, each on arrival and departure; a router also packets of its hosts.
             assert_eq!(frames == rows.len(), node == "s1", "{node}: {frames} of {records}");
             // Status 1 is "good".
             let bad: Vec<_> = rows.iter().filter(|row| row[..2] != ["1", "1"]).take(3).collect();
@@ -121,14 +121,14 @@ fn channels_of_a_capture_are_those_of_the_policy() {
         let Some(rows) = fields(&path, &["atm.vpi", "atm.vci", "ip.src"]) else { return };
         let channels: std::collections::BTreeSet<(&String, &String)> =
             rows.iter().map(|row| (&row[0], &row[1])).collect();
-        // There and back.
+        // Both directions.
         assert_eq!(channels.len(), 2 * there, "{policy}: {channels:?}");
         assert!(channels.iter().all(|(vpi, vci)| *vpi == "0" && vci.parse::<u32>().unwrap() >= 32), "{channels:?}");
     }
 }
 
-/// The counterpart: where single cells are dropped, what is left of their frames has no good CRC, and
-/// there are as many such frames as the router counts as lost.
+/// The counterpart: if single cells are dropped, the rest of their frames has no good CRC, and there are as many such
+/// frames as the router counts as lost.
 #[test]
 fn frames_that_lost_cells_fail_the_check() {
     let tight = [

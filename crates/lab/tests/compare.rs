@@ -1,4 +1,4 @@
-//! Comparisons without an emulation, and with one where the machine can.
+//! Comparisons without an emulation, and with one if this host can emulate.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
@@ -62,21 +62,21 @@ fn row<'a>(compared: &'a Compared, point: usize, subject: &str, metric: &str) ->
 }
 
 #[test]
-fn each_source_stands_under_its_name() {
+fn each_source_has_its_column() {
     let plan = plan(BULK, &[]);
     let known = published("subject,metric,unit,value,tcp.window\nbulk,goodput_total,Mbit/s,4.5,24 KiB\n");
     let options = CompareOptions { no_emulation: true, published: Some(&known), ..CompareOptions::default() };
     let compared = run(&plan, &options).unwrap();
     assert_eq!(compared.emulation, Emulation::LeftOut);
     let [first, second] = [0, 1].map(|point| row(&compared, point, "bulk", "goodput_total"));
-    // Theory and simulation agree on a window that limits: within what a round trip more or less makes.
+    // Theory and simulation agree on a window that limits: within the effect of one round trip.
     for row in [first, second] {
         let (theory, simulated) = (row.predicted.unwrap(), row.simulated.unwrap());
         assert!(!theory.bound && (simulated.mean / theory.value - 1.0).abs() < 0.05, "{row:?}");
         assert!(row.main && row.emulated.is_none() && row.difference.is_none());
     }
     assert_eq!([first.published, second.published], [None, Some(4_500_000.0)]);
-    // What the simulation alone has is no comparison, but is in the tables.
+    // A metric that only the simulation has is not compared, but is in the tables.
     assert!(compared.points.iter().all(|point| point.rows.len() == 1));
     let overview = Overview::of(&simulate(&plan, 2).unwrap().results).unwrap();
     let simulated = overview.points[1].1.iter().find(|c| c.subject == "bulk" && c.metric == "goodput_total").unwrap();
@@ -144,16 +144,17 @@ fn published_values_of_nothing_are_refused() {
 fn gateways_are_emulated_where_their_programs_are() {
     let text = std::fs::read_to_string(common::repository("scenarios/gateway.toml")).unwrap();
     let reason = |set: &[(&str, &str)]| cellway_lab::compare::cannot_emulate(&plan(&text, set)).unwrap();
-    // As routers they need nothing of their own.
+    // As routers they need no further programs.
     let without = reason(&[("run.emulate.gateways", "false")]);
     let with = reason(&[]);
     assert!(with == without || with.as_ref().is_some_and(|why| why.contains("nftables")), "{with:?}, {without:?}");
 }
 
-/// The emulation delivers what the window allows, as theory and simulation have it: real time, so the bounds are wide.
+/// The emulation delivers the rate that the window allows, as theory and simulation do: real time, so the bounds are
+/// wide.
 #[test]
 #[cfg(target_os = "linux")]
-fn an_emulation_stands_beside_the_simulation() {
+fn an_emulation_agrees_with_the_simulation() {
     match cellway_lab::emulate::possible_here() {
         Ok(true) => {}
         Ok(false) => return skip("only a process in a user namespace can emulate here"),

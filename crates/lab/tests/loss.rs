@@ -1,4 +1,4 @@
-//! What theory says of lossy links, against runs over them.
+//! The formulas for lossy links, against runs over them.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
@@ -24,7 +24,7 @@ fn plan(text: &str, set: &[(&str, &str)]) -> Plan {
     plan_from_text(text, "t.toml", &set).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Goodput of the group as predicted, what binds it, and as simulated.
+/// Returns the predicted goodput of the group, its limit, and the simulated goodput.
 fn both(set: &[(&str, &str)]) -> (f64, &'static str, f64) {
     let plan = plan(LINE, set);
     let points = predict::scenario(&plan).unwrap();
@@ -37,9 +37,9 @@ fn both(set: &[(&str, &str)]) -> (f64, &'static str, f64) {
     (group.goodput, limit, goodput.unwrap().mean)
 }
 
-/// The formulas are for Reno; SACK, which mends several losses in one round trip, gets a few per cent more of it.
+/// The formulas are for Reno; SACK, which repairs several losses in one round trip, gets a few per cent more of it.
 #[test]
-fn goodput_under_loss_is_what_the_formulas_say() {
+fn goodput_under_loss_agrees_with_the_formulas() {
     for (set, most) in [
         (&[][..], 1.08),
         (&[("tcp.delayed-ack", "200 ms")], 1.08),
@@ -63,7 +63,7 @@ host = \"bulk-1\"
 run = [\"true\"]
 ";
 
-/// `run` as a section, so that commands can follow.
+/// Returns the file with `run` as a section, so that commands can follow.
 fn sections() -> String {
     let (head, rest) = LINE.split_once("run = {").unwrap();
     let (_, rest) = rest.split_once("}\n").unwrap();
@@ -71,7 +71,7 @@ fn sections() -> String {
 }
 
 #[test]
-fn a_simulation_says_that_it_leaves_commands_out() {
+fn a_simulation_reports_that_it_does_not_run_commands() {
     let run = |text: &str| {
         let mut settings = Settings { threads: None, progress: &mut |_| {}, stop: &mut || false };
         simulate(&plan(text, &[]), Path::new("."), None, &mut settings)

@@ -1,11 +1,11 @@
-//! The program and the Python package hold no study: whatever is special to a paper stands in its folder.
+//! The program and the Python package contain no study: everything special to a paper is in its folder.
 //!
-//! Looked for in `crates/*/src` and `python/cellway`, comments included:
-//! - the name of a folder of `papers` as a whole word; where it is an ordinary word, too, in the forms in which a paper
-//!   is cited or asked for (`` `name` ``, `"name"`, `name/claim`, `name section 2`, `papers/name`);
+//! The test searches `crates/*/src` and `python/cellway`, comments included, for:
+//! - the name of a folder of `papers` as a whole word; if it is also an ordinary word, in the forms in which a paper is
+//!   cited or requested (`` `name` ``, `"name"`, `name/claim`, `name section 2`, `papers/name`);
 //! - in code, a port (`"a>b"`), a conversation (`"group-1"`) or an axis (`traffic.group.`) of a scenario of a paper.
 //!
-//! Tests and examples in documentation may name papers, and pages in `docs/models` are called after them.
+//! Tests and examples in documentation may name papers, and pages in `docs/models` are named after them.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
@@ -19,7 +19,7 @@ use regex::Regex;
 /// Names of papers that are words of the field or of the language.
 const ORDINARY: [&str; 2] = ["magic", "spacing"];
 
-/// What the papers are called, and what their scenarios call things.
+/// The names of the papers, and the names in their scenarios.
 #[derive(Default)]
 struct Names {
     papers: BTreeSet<String>,
@@ -90,24 +90,25 @@ fn files(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// A Rust file without the module of tests at its end.
+/// Returns a Rust file without the module of tests at its end.
 fn without_tests(text: &str) -> &str {
     text.find("#[cfg(test)]\nmod tests {").map_or(text, |end| &text[..end])
 }
 
-/// Files that are compiled for tests only: `#[cfg(test)] mod name;` in a file beside them, or `tests.rs`.
+/// Returns true for files that are compiled for tests only: `#[cfg(test)] mod name;` in a neighbouring file, or
+/// `tests.rs`.
 fn is_test(path: &Path) -> bool {
     let stem = path.file_stem().unwrap().to_str().unwrap();
     let declared = Regex::new(&format!(r"#\[cfg\(test\)\]\s*mod {stem};")).unwrap();
     let folder = path.parent().unwrap();
     let parent = folder.with_extension("rs");
-    let beside = entries(folder).into_iter().chain([parent]).filter(|p| p.extension().is_some_and(|e| e == "rs"));
-    let mut beside = beside.filter(|p| p.is_file());
+    let neighbours = entries(folder).into_iter().chain([parent]).filter(|p| p.extension().is_some_and(|e| e == "rs"));
+    let mut neighbours = neighbours.filter(|p| p.is_file());
     let inside = path.components().any(|part| part.as_os_str() == "tests");
-    inside || beside.any(|p| declared.is_match(&std::fs::read_to_string(p).unwrap()))
+    inside || neighbours.any(|p| declared.is_match(&std::fs::read_to_string(p).unwrap()))
 }
 
-/// The code of a file: no comments; no strings in triple quotes, which are the documentation of Python.
+/// Returns the code of a file: no comments; no strings in triple quotes, which are the documentation of Python.
 fn code(text: &str, is_python: bool) -> String {
     let text = if is_python {
         Regex::new(r#"(?s)""".*?""""#).unwrap().replace_all(text, "").into_owned()
@@ -130,7 +131,7 @@ fn faults(names: &Names, text: &str, is_python: bool) -> Vec<String> {
 }
 
 #[test]
-fn no_name_of_a_paper_of_its_nodes_or_of_its_traffic_stands_outside_its_folder() {
+fn no_name_of_a_paper_of_its_nodes_or_of_its_traffic_is_outside_its_folder() {
     let names = Names::read();
     assert!(names.papers.len() >= 5 && names.nodes.len() >= 10 && names.groups.len() >= 5);
     let mut found = Vec::new();
@@ -153,9 +154,9 @@ fn no_name_of_a_paper_of_its_nodes_or_of_its_traffic_stands_outside_its_folder()
     assert!(found.is_empty(), "cite a paper by its authors, and leave choices to its folder:\n{}", found.join("\n"));
 }
 
-/// The check of the check.
+/// A test of the test.
 #[test]
-fn the_scan_finds_what_it_looks_for() {
+fn the_scan_finds_planted_names() {
     let names = Names::read();
     let rust = |text: &str| faults(&names, text, false);
     assert_eq!(rust("/// As the paper `kdd` says."), ["kdd"]);

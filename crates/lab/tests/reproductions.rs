@@ -42,7 +42,7 @@ fn papers_are_found_by_name() {
 }
 
 #[test]
-fn several_papers_stand_in_a_folder_with_an_index() {
+fn several_papers_are_in_a_folder_with_an_index() {
     let place = tempfile::tempdir().unwrap();
     let out = place.path().join("papers");
     let done = run(&[], &TWO, Some(&out), false).unwrap();
@@ -68,7 +68,7 @@ fn several_papers_stand_in_a_folder_with_an_index() {
         (&"reproduced".into(), &"predict".into(), &Value::Null)
     );
     assert_eq!((&index["tally"]["reproduced"], &index["tally"]["not-measured"]), (&2.into(), &0.into()));
-    // Nothing is replaced unasked, and by force the whole.
+    // A result is replaced only with `force`, and then completely.
     let Err(refused) = run(&["kdd"], &TWO[..1], Some(&out), false) else { panic!("replaced") };
     assert!(refused.is_input() && refused.to_string().contains("papers"), "{refused}");
     run(&["kdd"], &TWO[..1], Some(&out), true).unwrap();
@@ -82,7 +82,7 @@ fn several_papers_stand_in_a_folder_with_an_index() {
 
 /// The control of `cellsim` needs one study of eight.
 #[test]
-fn only_what_a_claim_needs_is_run() {
+fn only_the_studies_that_a_claim_needs_are_run() {
     let place = tempfile::tempdir().unwrap();
     let out = place.path().join("some");
     let done = run(&["cellsim", "spacing"], &["control-fair-endless", "spacing/eq24-high"], Some(&out), false).unwrap();
@@ -112,7 +112,7 @@ fn the_same_rows_give_the_same_page() {
 }
 
 #[test]
-fn what_is_not_known_is_refused_before_anything_is_made() {
+fn unknown_names_are_refused_before_anything_is_written() {
     let place = tempfile::tempdir().unwrap();
     let out = place.path().join("out");
     for (papers, only, words) in [
@@ -126,7 +126,7 @@ fn what_is_not_known_is_refused_before_anything_is_made() {
     }
 }
 
-/// A paper of one emulated study: a transfer that takes a fifth of a second.
+/// Returns a paper of one emulated study: a transfer that takes a fifth of a second.
 fn emulated_paper(folder: &Path) -> &'static Paper {
     let study = "title = \"T\"\ncitation = \"C.\"\n[[study]]\nid = \"live\"\ntitle = \"L\"\nscenario = \"s.toml\"\n\
                  driver = \"emulate\"\nseeds = 2\n";
@@ -153,7 +153,7 @@ fn emulate(live: Live, quick: bool, out: Option<&Path>) -> Reproduced {
 }
 
 #[test]
-fn emulated_studies_are_left_out_where_they_are_not_wanted() {
+fn emulated_studies_are_left_out_if_not_requested() {
     for (live, quick, told) in [(Live::Never, false, "--no-emulate"), (Live::Unless, true, "--emulate")] {
         let done = emulate(live, quick, None);
         let row = done.claims().next().unwrap();
@@ -178,7 +178,7 @@ fn an_emulated_study_is_run_and_judged() {
         return common::skip(&row.not_run);
     }
     assert_eq!((row.verdict, row.source, row.of_seeds, done.runs), (Verdict::Shape, Source::Emulate, 2, 2));
-    // What the link takes, in octets of TCP.
+    // The capacity of the link, in octets of TCP.
     assert!((1e6..10e6).contains(&row.emulated.unwrap()) && row.simulated.is_none(), "{row:?}");
     assert_eq!(json(&out.join("study.json"))["studies"][0]["driver"], "emulate");
     let (results, _) = Results::read(&out.join("tables/live")).unwrap();

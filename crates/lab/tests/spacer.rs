@@ -17,7 +17,7 @@ fn theorems_1_to_3_hold_to_a_cell() {
     let mut settings = Settings { threads: Some(2), progress: &mut |_| {}, stop: &mut || false };
     let done = reproduce(&[Paper::find("spacing").unwrap()], &options, &mut settings).unwrap();
     let mut compared = 0;
-    // Theorem 1 is about settings inside condition C1; that it fails outside is a row of its own.
+    // Theorem 1 holds for settings inside condition C1; its failure outside is a row of its own.
     let inside = || done.claims().filter(|row| row.id != "theorem1-everywhere");
     for row in inside() {
         let worst = row.simulated.unwrap_or_else(|| panic!("{} compares nothing", row.id));

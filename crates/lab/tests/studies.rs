@@ -10,7 +10,7 @@ use cellway_lab::reproduce::{Paper, ReproduceOptions, reproduce};
 use cellway_lab::{Error, Manifest, Overview, Results, Settings, Simulated};
 use common::{SWEEP, names, plan, shared, simulate, simulate_in, single};
 
-/// The Parquet files of a study.
+/// Returns the Parquet files of a study.
 fn tables(simulated: &Simulated) -> Vec<(String, Vec<u8>)> {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");
@@ -125,8 +125,8 @@ fn a_result_is_not_overwritten_without_force() {
     let (results, manifest) = Results::read(&out).unwrap();
     assert_eq!(results.runs, other.results.runs);
     assert_eq!((manifest.first_seed, manifest.seeds, manifest.runs), (9, 2, 2));
-    assert_eq!(names(folder.path()), ["out"], "nothing is left beside it");
-    // What is no result of ours is never replaced.
+    assert_eq!(names(folder.path()), ["out"], "nothing else is left");
+    // A folder that is not a result of Cellway is never replaced.
     let mine = folder.path().join("mine");
     std::fs::create_dir(&mine).unwrap();
     std::fs::write(mine.join("thesis.tex"), "x").unwrap();
@@ -168,7 +168,7 @@ fn a_study_that_is_stopped_leaves_nothing() {
     assert_eq!(names(folder.path()), Vec::<String>::new());
 }
 
-/// Endless transfers that begin one after the other: the load still rises when counting begins.
+/// Endless transfers that begin one after the other: the load still rises when measurement begins.
 #[test]
 fn a_warm_up_that_is_too_short_is_warned_of() {
     let warnings = |stagger: &str, warmup: &str| {

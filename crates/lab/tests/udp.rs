@@ -1,4 +1,4 @@
-//! What theory says of datagrams against the simulator.
+//! Theory of datagrams against the simulator.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use cellway_record::stats::{Bounds, confidence_interval};
@@ -85,13 +85,13 @@ fn the_wait_of_a_poisson_source_is_that_of_m_d_1() {
         let sample: Vec<f64> = (1..=20).map(|seed| simulated(&s, seed, "delay_mean")).collect();
         let interval = confidence_interval(&sample, 0.999, Bounds::NONE).unwrap();
         assert!(interval.contains(expected), "{expected} {interval:?}");
-        // It is no answer to everything: the wait is told from that of M/M/1, twice as long.
+        // The test can distinguish models: the wait differs from that of M/M/1, which is twice as long.
         assert!(interval.high - interval.low < (expected - 0.0244) / 2.0, "{interval:?}");
     }
 }
 
 #[test]
-fn what_theory_cannot_say_it_says() {
+fn a_point_without_theory_is_reported() {
     let why = |set: &[(&str, &str)]| match predicted(&scenario(set)).delay_mean {
         Answer::None(why) => why,
         Answer::Value(value) => panic!("{value}"),

@@ -1,4 +1,5 @@
-//! The rules of the house: who may see whom, and that simulation code asks nobody for time or chance.
+//! Rules of the workspace: the dependencies between crates, and no clock or random source of the system in simulation
+//! code.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
@@ -36,13 +37,13 @@ const MAY_SEE: [(&str, &[&str]); 22] = [
     ("python", &["lab", "cli"]),
 ];
 
-/// Where nothing may depend on the machine.
+/// The crates whose results must not depend on the computer.
 const PURE: [&str; 14] = [
     "units", "spec", "wire", "net", "tcp", "apps", "delivery", "gateway", "settings", "scenario", "record", "theory",
     "testbed", "sim",
 ];
 
-/// The dependencies of each crate of the workspace on others of it, dev-dependencies left out.
+/// Returns the dependencies of each crate of the workspace on others of it, without dev-dependencies.
 fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version", "1", "--no-deps", "--offline", "--manifest-path"])
@@ -71,7 +72,7 @@ fn crates_see_only_those_that_they_may() {
             assert!(allowed.contains(&&other[..]), "{name} must not depend on {other}");
         }
     }
-    // The rules are about what there is.
+    // The rules list exactly the existing crates.
     assert_eq!(found.keys().map(String::as_str).collect::<Vec<_>>(), rules.into_keys().collect::<Vec<_>>());
     assert!(found["sim"].contains("net") && found["cli"].contains("lab"), "{found:?}");
 }
@@ -87,7 +88,7 @@ fn sources(folder: &Path, found: &mut Vec<std::path::PathBuf>) {
     }
 }
 
-/// What a file names that its run's result must not depend on.
+/// Returns the names in a file on which the result of a run must not depend.
 fn impure(text: &str) -> Vec<&'static str> {
     const BANNED: [&str; 18] = [
         "std::time",
@@ -109,7 +110,7 @@ fn impure(text: &str) -> Vec<&'static str> {
         "HashMap",
         "HashSet",
     ];
-    // Comments may speak of clocks.
+    // Comments may mention clocks.
     let code: Vec<&str> = text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect();
     let named = |word: &str| code.iter().any(|line| line.contains(word));
     let nested = ["time", "thread", "fs", "env", "process"];
@@ -137,15 +138,15 @@ fn simulation_code_asks_no_clock_thread_socket_or_chance() {
     }
 }
 
-/// The check of the check.
+/// A test of the test.
 #[test]
-fn the_scan_sees_what_it_looks_for() {
+fn the_scan_finds_impure_names() {
     assert_eq!(impure("let t = std::time::Instant::now();"), ["std::time", "Instant::now"]);
     assert_eq!(impure("use std::{io, time::Duration};"), ["time"]);
     assert_eq!(impure("// not std::time\nuse std::net::Ipv4Addr;\n"), Vec::<&str>::new());
 }
 
-/// The files that leave the safe language, by their names in the folder of the crates.
+/// Returns the files with `unsafe` code, by their names in the folder of the crates.
 fn files_with_raw_code() -> BTreeSet<String> {
     let crates = repository("crates");
     let mut files = Vec::new();
@@ -160,8 +161,8 @@ fn files_with_raw_code() -> BTreeSet<String> {
     files.into_iter().filter(has_it).map(name).collect()
 }
 
-/// System calls that no library has a safe function for are in `sys`, in few files; elsewhere only tests count what is
-/// allocated.
+/// System calls without a safe function in a library are in `sys`, in few files; elsewhere only tests count
+/// allocations.
 #[test]
 fn only_sys_leaves_the_safe_language() {
     let found: Vec<String> = files_with_raw_code().into_iter().collect();
@@ -178,15 +179,15 @@ fn only_sys_leaves_the_safe_language() {
     assert_eq!(found, known, "system calls belong in the crate sys, behind functions that anyone may call");
 }
 
-/// A test that cannot run prints `skipped: ` past the capture of the test harness: a captured line would be counted as a
-/// passed test.
+/// A test that cannot run prints `skipped: ` in a way that the test harness does not capture: a captured line would be
+/// counted as a passed test.
 #[test]
 fn no_test_reports_by_a_macro_that_it_is_skipped() {
     let mut files = Vec::new();
     sources(&repository("crates"), &mut files);
     // In two parts: this file is scanned, too.
     let word = ["println!(\"", "skipped: "].concat();
-    // The harness of this one is the file itself, which captures nothing.
+    // This file has its own harness, which captures nothing.
     let own = repository("crates").join("sys/tests/memory.rs");
     let is_bench = |path: &Path| path.components().any(|part| part.as_os_str() == "benches");
     for path in files.iter().filter(|&path| *path != own && !is_bench(path)) {
@@ -195,9 +196,9 @@ fn no_test_reports_by_a_macro_that_it_is_skipped() {
     }
 }
 
-/// What stands in the repository is for everyone: no path or name of the place where it was written.
+/// The repository is for everyone: it contains no path or name of the computer on which it was written.
 #[test]
-fn no_source_names_the_place_where_it_was_written() {
+fn no_source_names_the_computer_on_which_it_was_written() {
     let mut files = Vec::new();
     sources(&repository("crates"), &mut files);
     assert!(files.len() > 100);

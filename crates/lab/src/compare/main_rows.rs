@@ -1,4 +1,4 @@
-//! Which rows a reader sees first.
+//! The selection of the rows that are shown first.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use cellway_scenario::{App, Point, Traffic};
 
 use super::ComparedRow;
 
-/// The telling metrics, in the order in which they are shown.
+/// The main metrics, in the order in which they are shown.
 static MAIN: [&Definition; 17] = [
     group::GOODPUT_TOTAL.definition(),
     slot::GOODPUT.definition(),
@@ -31,11 +31,11 @@ static MAIN: [&Definition; 17] = [
 /// The most slots of a group that are shown one by one.
 const SLOTS: u32 = 8;
 
-/// The least share of the time in which a line sends that makes it worth a look.
+/// The least utilisation of a line that is shown.
 const BUSY: f64 = 0.05;
 
-/// Marks what is shown first and sorts it to the front, by metric. What theory or a paper has a value for is always
-/// there; zeros, idle lines, single slots of large groups, and sums of one group are not.
+/// Marks the rows that are shown first and sorts them to the front, by metric. A row with a prediction or a published
+/// value is always among them; zeros, idle lines, single slots of large groups, and sums of one group are not.
 pub(super) fn mark(rows: &mut [ComparedRow], point: &Point, busy: &BTreeSet<String>) {
     let traffic = &point.scenario.traffic;
     let slot_of = |subject: &str| traffic.iter().find(|group| (1..=group.count).any(|n| group.slot(n) == subject));
@@ -49,7 +49,7 @@ pub(super) fn mark(rows: &mut [ComparedRow], point: &Point, busy: &BTreeSet<Stri
         let idle = lines.contains(&*row.subject) && !busy.contains(&row.subject);
         let group = traffic.iter().find(|group| group.name == row.subject);
         let repeated = match (slot_of(&row.subject), &*row.metric) {
-            // Of others it is what chance gave them to send.
+            // For others it follows their random traffic.
             (Some(slots), "goodput") => !bulk(slots) || slots.count == 1 || slots.count > SLOTS,
             (Some(slots), _) => slots.count > SLOTS || known.contains(&(slots.name.clone(), row.metric.clone())),
             (None, "goodput_total") if row.subject == "network" => !sums,
@@ -65,7 +65,7 @@ pub(super) fn mark(rows: &mut [ComparedRow], point: &Point, busy: &BTreeSet<Stri
     rows.sort_by_key(place);
 }
 
-/// The lines that send a good deal at any of these points.
+/// Returns the lines whose utilisation reaches [`BUSY`] at any of these points.
 pub(super) fn busy<'a>(rows: impl IntoIterator<Item = &'a ComparedRow>) -> BTreeSet<String> {
     let used = rows.into_iter().filter(|row| row.metric == port::UTILISATION.name());
     let used = used.filter(|row| [row.simulated, row.emulated].into_iter().flatten().any(|m| m.mean >= BUSY));

@@ -14,7 +14,7 @@ use crate::metrics::did_you_mean;
 /// The columns that the file must have.
 const COLUMNS: [&str; 4] = ["subject", "metric", "unit", "value"];
 
-/// What a file says: a header with `subject,metric,unit,value` in any order and the axes that a value depends on.
+/// The contents of a file: a header with `subject,metric,unit,value` in any order and the axes that a value depends on.
 #[derive(Clone, Debug)]
 pub struct Published {
     path: PathBuf,
@@ -30,7 +30,7 @@ struct Line {
     unit: String,
     text: String,
     value: f64,
-    /// As long as `axes`; an empty one stands for all values.
+    /// As long as `axes`; an empty one matches all values.
     at: Vec<String>,
 }
 
@@ -44,7 +44,7 @@ impl Published {
         Published::parse(&text, path)
     }
 
-    /// As [`Published::read`], of a text that stands for the file `path`.
+    /// Parses `text` as [`Published::read`] does; `path` is its name in messages.
     pub fn parse(text: &str, path: &Path) -> Result<Published, Error> {
         let wrong = |line: usize, why: String| Error::Option(format!("{}:{line}: {why}", path.display()));
         let mut lines =
@@ -78,7 +78,7 @@ impl Published {
         })
     }
 
-    /// How many values there are.
+    /// Returns the number of values.
     pub(super) fn len(&self) -> usize {
         self.lines.len()
     }
@@ -87,7 +87,7 @@ impl Published {
         Error::Option(format!("{}:{}: {why}", self.path.display(), line.number))
     }
 
-    /// That all axes are those of the sweep.
+    /// Checks that all axes are those of the sweep.
     pub(super) fn check_axes(&self, points: &[Point]) -> Result<(), Error> {
         let known: Vec<&str> =
             points.first().map(|p| p.axes.iter().map(|(name, _)| &name[..]).collect()).unwrap_or_default();
@@ -127,8 +127,9 @@ impl Published {
         Ok(())
     }
 
-    /// That value `index` belongs to no row of any point; `measured` are the subjects and metrics that there are.
-    pub(super) fn nowhere(&self, index: usize, measured: &[(String, String)]) -> Error {
+    /// Returns the error for value `index`, which belongs to no row of any point; `measured` are the existing subjects
+    /// and metrics.
+    pub(super) fn unknown_value(&self, index: usize, measured: &[(String, String)]) -> Error {
         let line = &self.lines[index];
         let (subject, metric) = (&line.subject, &line.metric);
         let metrics: Vec<&str> =
@@ -154,7 +155,7 @@ impl Published {
     }
 }
 
-/// Whether a place on an axis is what was written: 8 is 8.0, and "128KiB" is "128 KiB".
+/// Returns true if the value of an axis equals the written one: 8 is 8.0, and "128KiB" is "128 KiB".
 fn is(value: &AxisValue, written: &str) -> bool {
     let plain = |text: &str| text.split_whitespace().collect::<String>();
     match value {
@@ -163,7 +164,7 @@ fn is(value: &AxisValue, written: &str) -> bool {
     }
 }
 
-/// The value in the unit of a table.
+/// Returns the value in the unit of a table.
 fn converted(line: &Line, unit: &str) -> Option<f64> {
     if line.unit == unit {
         return Some(line.value);
@@ -177,8 +178,8 @@ fn converted(line: &Line, unit: &str) -> Option<f64> {
     }
 }
 
-/// The fields of a line of CSV: separated by commas, perhaps in double quotes that stand doubled inside (RFC 4180,
-/// without line breaks in fields).
+/// Returns the fields of a line of CSV: separated by commas, optionally in double quotes, which are doubled inside (RFC
+/// 4180, without line breaks in fields).
 fn fields(line: &str) -> Result<Vec<String>, String> {
     let mut found = Vec::new();
     let mut rest = line.trim_end_matches('\r');
@@ -230,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_line() {
+    fn errors_name_the_line() {
         assert!(read("subject,metric,value\n").unwrap_err().starts_with("p.csv:1: there is no column \"unit\""));
         let short = read("subject,metric,unit,value\n\na,b,c\n").unwrap_err();
         assert_eq!(short, "p.csv:3: 3 values under 4 columns");

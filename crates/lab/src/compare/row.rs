@@ -1,4 +1,4 @@
-//! One subject and metric, and what each source has for it.
+//! One subject and metric, and the value of each source.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +11,12 @@ use serde_json::{Value, json};
 use crate::error::Error;
 use crate::predict::PointPrediction;
 
-/// What theory says.
+/// The prediction of an equation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// In the unit of the row.
     pub value: f64,
-    /// Whether it is an upper bound only, as the application does not always have data to send.
+    /// True if it is an upper bound only, as the application does not always have data to send.
     pub bound: bool,
 }
 
@@ -34,35 +34,35 @@ pub struct Measured {
 /// One subject and metric at one point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ComparedRow {
-    /// What was observed: `r1>s1`, `ftp`, `telnet-1`.
+    /// The subject: `r1>s1`, `ftp`, `telnet-1`.
     pub subject: String,
     /// The figure.
     pub metric: String,
     /// Its unit.
     pub unit: String,
-    /// What theory says.
+    /// The predicted value.
     pub predicted: Option<Estimate>,
-    /// What the simulation gave.
+    /// The simulated value.
     pub simulated: Option<Measured>,
-    /// What the emulation gave.
+    /// The emulated value.
     pub emulated: Option<Measured>,
-    /// What was published.
+    /// The published value.
     pub published: Option<f64>,
-    /// How far the emulation is from the simulation, as a share of the latter, over the seeds that both have; absent
-    /// if that is 0.
+    /// The difference of the emulation from the simulation, as a share of the latter, over the seeds that both have;
+    /// absent if that is 0.
     pub difference: Option<f64>,
-    /// Whether it is among the rows to look at first.
+    /// True if it is among the rows that are shown first.
     pub main: bool,
 }
 
 impl ComparedRow {
-    /// How many sources have a value.
+    /// Returns the number of sources that have a value.
     pub fn sources(&self) -> usize {
         let known = [self.predicted.is_some(), self.simulated.is_some(), self.emulated.is_some()];
         known.into_iter().chain([self.published.is_some()]).filter(|known| *known).count()
     }
 
-    /// Whether any source has something other than zero.
+    /// Returns true if any source has a value other than zero.
     pub fn is_nonzero(&self) -> bool {
         let measured = [self.simulated, self.emulated].into_iter().flatten().map(|m| m.mean);
         measured.chain(self.published).any(|value| value != 0.0)
@@ -88,7 +88,7 @@ pub(super) struct Figure {
     values: Vec<(u64, f64)>,
 }
 
-/// The figures of each point of a study, in the order in which they were recorded.
+/// Returns the figures of each point of a study, in the order in which they were recorded.
 pub(super) fn figures(results: &Results) -> Result<Vec<Vec<Figure>>, Error> {
     let runs: BTreeMap<u32, (usize, u64)> =
         results.run_keys()?.into_iter().map(|key| (key.run, (key.point as usize, key.seed))).collect();
@@ -125,7 +125,8 @@ impl Figure {
         Measured { mean, interval, runs: values.len() }
     }
 
-    /// How far `other` is from this, over the seeds that both have: they play the same conversations.
+    /// Returns the relative difference of `other` from this, over the seeds that both have: they play the same
+    /// conversations.
     fn difference(&self, other: &Figure) -> Option<f64> {
         let pairs = self.values.iter().filter_map(|(seed, value)| {
             let (_, other) = other.values.iter().find(|(of, _)| of == seed)?;
@@ -136,7 +137,7 @@ impl Figure {
     }
 }
 
-/// The figures of a simulation and of an emulation, those of the simulation first and in its order.
+/// Returns the figures of a simulation and of an emulation, those of the simulation first and in its order.
 pub(super) fn matched(simulated: &[Figure], emulated: &[Figure]) -> Vec<ComparedRow> {
     let row = |figure: &Figure, simulated, emulated, difference| ComparedRow {
         subject: figure.subject.clone(),
@@ -158,7 +159,7 @@ pub(super) fn matched(simulated: &[Figure], emulated: &[Figure]) -> Vec<Compared
     both.chain(alone.map(|figure| row(figure, None, Some(figure.measured()), None))).collect()
 }
 
-/// Fills in what theory says of each traffic group.
+/// Sets the predictions of each traffic group.
 pub(super) fn predict(rows: &mut [ComparedRow], point: &Point, prediction: &PointPrediction) {
     for group in &prediction.groups {
         let Some(traffic) = point.scenario.traffic.iter().find(|traffic| traffic.name == group.group) else { continue };

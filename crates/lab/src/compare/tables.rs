@@ -6,8 +6,8 @@ use cellway_tables::{Results, ResultsBuilder};
 use super::{ComparedPoint, ComparedRow};
 use crate::error::Error;
 
-/// First a run for each point with what is predicted and published, then the runs of the simulation, then those of
-/// the emulation: each keeps point, seed and axes, and gets a number of its own.
+/// Merges the tables: first a run for each point with its predicted and published values, then the runs of the
+/// simulation, then those of the emulation. Each keeps point, seed and axes, and gets a number of its own.
 pub(super) fn merge(
     points: &[ComparedPoint],
     first_seed: u64,

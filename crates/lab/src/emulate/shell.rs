@@ -14,25 +14,25 @@ use crate::error::Error;
 const HOSTS: [&str; 2] = ["client", "server"];
 /// All nodes of the path.
 const NODES: [&str; 4] = ["client", "near", "far", "server"];
-/// The name of the program in the foreground.
+/// The name of the main program.
 const COMMAND: &str = "shell";
 /// The prefix of the names of programs at the far end.
 const SERVE: &str = "serve-";
-/// What joins hosts to their routers: so fast that all waiting is before the line.
+/// The rate of the links between hosts and their routers: so high that all waiting is before the line.
 const ACCESS: &str = "100 Gbit/s";
 /// The buffer before a line without a rate, which is as fast as the links that feed it.
 const UNLIMITED_QUEUE: Bytes = Bytes(16 << 20);
-/// The least buffer before the line, if none is asked for: some packets of the largest size.
+/// The least buffer before the line, if none is given: some packets of the largest size.
 const LEAST_QUEUE: Bytes = Bytes(64 * 1024);
-/// The address of the far end; also tells a shell inside a shell that there is a path already.
+/// The address of the far end; its presence also marks a shell inside a path.
 const SERVER: &str = "CELLWAY_SERVER";
 /// The addresses of the path that a program is behind.
 const BLOCK: &str = "CELLWAY_BLOCK";
 
-/// Where the far end of the path is.
+/// The location of the far end of the path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Far {
-    /// In a namespace of its own, with nothing but what is started there; inside another path, as [`Far::Here`].
+    /// In its own namespace, with only the programs that are started there; inside another path, as [`Far::Here`].
     #[default]
     New,
     /// In the network namespace that the command is given in.
@@ -53,7 +53,7 @@ pub struct ShellPath {
     pub framing: Option<String>,
     /// The largest IP packet; that of the framing if absent.
     pub mtu: Option<String>,
-    /// Packets that are lost at random, each way.
+    /// Packets that are lost at random, in each direction.
     pub loss: Option<String>,
     /// "per-conversation", "per-type" or "per-destination".
     pub multiplexing: String,
@@ -62,20 +62,20 @@ pub struct ShellPath {
     /// The condition under which each of those is ready, in their order: a port or a pattern, as in
     /// `run.command.ready`. The program starts when all are ready.
     pub ready: Vec<String>,
-    /// Where that is.
+    /// The location of the far end.
     pub far: Far,
     /// The largest 99th percentile of lateness of a valid run; 1 ms if absent.
     pub lateness_limit: Option<String>,
 }
 
-/// What a path did while a program was behind it.
+/// The results of a path while a program was behind it.
 #[derive(Debug)]
 pub struct ShellReport {
     /// The run, whose ports are "near>far" (towards the server) and "far>near".
     pub emulated: cellway_emu::Emulated,
     /// The exit status of the program.
     pub status: u8,
-    /// What a reader must know.
+    /// Messages for the reader.
     pub warnings: Vec<String>,
 }
 
@@ -143,7 +143,7 @@ impl ShellPath {
         .to_owned()
     }
 
-    /// The framing of the line.
+    /// Returns the framing of the line.
     fn framing(&self) -> &str {
         let line = self.rate.as_ref().and_then(|rate| rate.trim().parse::<Line>().ok());
         let usual = match line {
@@ -254,9 +254,10 @@ pub struct ShellOptions<'a> {
     pub lines: Option<Lines>,
 }
 
-/// Runs `command`, whose first word is the program, behind a path.
+/// Runs `command`, whose first element is the program, behind a path.
 ///
 /// # Errors
+///
 /// The errors of [`ShellPath::plan`]; missing privileges for namespaces; [`Error::Serve`] as soon as a program at the
 /// far end fails.
 pub fn shell(path: &ShellPath, command: &[OsString], options: ShellOptions<'_>) -> Result<ShellReport, Error> {
@@ -272,7 +273,8 @@ pub fn shell(path: &ShellPath, command: &[OsString], options: ShellOptions<'_>) 
             cellway_emu::free_part(outer)?
         }
     };
-    // Inside another path the far end is here, and what was reached through the outer path still is.
+    // Inside another path the far end is the present namespace, and hosts reached through the outer path remain
+    // reachable.
     let here = outer.is_some() || path.far == Far::Here;
     let server = match std::env::var(SERVER) {
         Ok(server) if outer.is_some() => server,

@@ -12,7 +12,7 @@ pub fn evaluate(id: &str, arguments: &BTreeMap<String, String>) -> Result<Predic
     Ok(cellway_theory::evaluate(id, arguments)?)
 }
 
-/// An argument as "NAME=VALUE" was written.
+/// Parses an argument "NAME=VALUE".
 pub fn argument(text: &str) -> Result<(String, String), Error> {
     match text.split_once('=') {
         Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().to_owned(), value.trim().to_owned())),
@@ -20,7 +20,7 @@ pub fn argument(text: &str) -> Result<(String, String), Error> {
     }
 }
 
-/// A predicted value, as JSON.
+/// Returns a predicted value, as JSON.
 pub fn predicted_json(predicted: &Predicted) -> Value {
     json!({
         "equation": predicted.equation, "value": predicted.value, "unit": predicted.unit,
@@ -28,7 +28,7 @@ pub fn predicted_json(predicted: &Predicted) -> Value {
     })
 }
 
-/// All equations, as JSON.
+/// Returns all equations, as JSON.
 pub fn equations_json() -> Value {
     cellway_theory::equations().iter().map(equation_json).collect()
 }

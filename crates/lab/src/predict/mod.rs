@@ -1,4 +1,4 @@
-//! What theory says, without a run: of one equation, of a path, of each traffic group of a scenario.
+//! Predictions from theory, without a run: of one equation, of a path, of each traffic group of a scenario.
 
 mod equation;
 mod path;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::error::Error;
 
-/// The texts that a path has: name and what is accepted. The first three are needed.
+/// The parameters of a path: name and accepted values. The first three are required.
 pub const PATH: [(&str, &str); 11] = [
     (
         "rate",
@@ -78,21 +78,21 @@ fn accepted(name: &str) -> &'static str {
 }
 
 impl Texts<'_> {
-    /// What `read` makes of the text of that name; nothing if it is not given.
+    /// Parses the text of that name with `read`; `None` if it is not given.
     fn word<T>(&self, name: &str, read: impl Fn(&str) -> Option<T>) -> Result<Option<T>, Error> {
         let Some(text) = self.0.get(name) else { return Ok(None) };
         let wrong = || Error::Option(format!("{name}: {text:?} is not right; accepted: {}", accepted(name)));
         read(text.trim()).map(Some).ok_or_else(wrong)
     }
 
-    /// A quantity, which says itself what is wrong with it.
+    /// Parses a quantity, whose error describes the fault.
     fn read<T: FromStr<Err: std::fmt::Display>>(&self, name: &str) -> Result<Option<T>, Error> {
         let Some(text) = self.0.get(name) else { return Ok(None) };
         let wrong = |e: T::Err| Error::Option(format!("{name}: {e}; accepted: {}", accepted(name)));
         text.trim().parse().map(Some).map_err(wrong)
     }
 
-    /// A rate, or the name of a line.
+    /// Parses a rate, or the name of a line.
     fn rate(&self, name: &str) -> Result<Option<Rate>, Error> {
         match self.0.get(name).and_then(|text| text.trim().parse::<Line>().ok()) {
             Some(line) => Ok(Some(line.rate())),
@@ -101,7 +101,7 @@ impl Texts<'_> {
     }
 }
 
-/// A prediction, as JSON.
+/// Returns a prediction, as JSON.
 pub fn path_json(prediction: &Prediction) -> Value {
     let amount = |amount: &Amount| json!({ "value": amount.value, "unit": amount.unit });
     json!({

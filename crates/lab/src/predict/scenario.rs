@@ -7,9 +7,9 @@ use serde_json::{Map, Value, json};
 use super::path::path_json;
 use crate::error::Error;
 
-/// What theory says at one point of a sweep.
+/// The predictions at one point of a sweep.
 pub struct PointPrediction {
-    /// Where the point lies.
+    /// The axis values of the point.
     pub axes: Vec<(String, AxisValue)>,
     /// Each traffic group over TCP, in the order of the file.
     pub groups: Vec<GroupPrediction>,
@@ -27,7 +27,7 @@ pub fn scenario(plan: &Plan) -> Result<Vec<PointPrediction>, Error> {
     Ok(points.map(predicted).collect())
 }
 
-/// The points, as JSON.
+/// Returns the points, as JSON.
 pub fn scenario_json(name: &str, points: &[PointPrediction]) -> Value {
     json!({ "name": name, "points": points.iter().map(point_json).collect::<Vec<_>>() })
 }

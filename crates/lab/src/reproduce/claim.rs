@@ -18,38 +18,38 @@ pub struct Claim {
     /// Figure, table or equation of the paper.
     #[serde(default)]
     pub figure: String,
-    /// What the paper says, in our words.
+    /// The claim of the paper, in our words.
     pub claim: String,
-    /// The same in a few words, for figures.
+    /// A short form for figures.
     #[serde(default)]
     pub(super) label: String,
-    /// Whether the paper gives a number or describes a trend.
+    /// Number or trend.
     pub form: Form,
-    /// Whether the row is a claim of the paper as it was first read.
+    /// The relation of the row to the paper.
     #[serde(default)]
     pub(super) origin: Origin,
 
     /// The number of the paper, in `unit`.
     pub(super) published: Option<f64>,
-    /// The number as it is printed, where it is more than a number: "roughly 310".
+    /// The number as it is printed, if it is more than a number: "roughly 310".
     pub(super) published_text: Option<String>,
     /// Accepted deviation relative to the published number: 0.05 is 5 % to either side.
     pub(super) within: Option<f64>,
-    /// Least accepted value, where `within` does not say it.
+    /// The least accepted value, if `within` does not give it.
     pub(super) min: Option<f64>,
     /// Largest accepted value, likewise.
     pub(super) max: Option<f64>,
-    /// Why this tolerance stands for the words of the paper.
+    /// The reason for this tolerance.
     #[serde(default)]
     pub(super) tolerance: String,
     /// Unit of all values of the row.
     #[serde(default)]
     pub(super) unit: String,
-    /// Whether the paper itself uses the equation outside its domain, so that a caveat leaves the verdict as it is.
+    /// True if the paper itself uses the equation outside its domain, so that a caveat does not change the verdict.
     #[serde(default)]
     pub(super) outside_domain: bool,
 
-    /// Which value is judged: that of the study where there is one, unless this says otherwise.
+    /// The source of the judged value: the study if there is one, unless this key selects another.
     source: Option<Source>,
     /// The equation that predicts the value.
     pub(super) predict: Option<Predict>,
@@ -59,7 +59,7 @@ pub struct Claim {
     pub(super) subject: String,
     #[serde(default)]
     pub(super) metric: String,
-    /// What is computed of the metric.
+    /// The value computed from the metric.
     #[serde(default)]
     pub(super) measure: Measure,
     #[serde(default)]
@@ -89,15 +89,15 @@ pub struct Claim {
     /// Parameters tuned to this or another number of the paper, so that the row is no test.
     #[serde(default)]
     pub(super) fitted: Vec<String>,
-    /// What was tried where it does not come out.
+    /// The attempts to explain a claim that does not reproduce.
     #[serde(default)]
     pub(super) tried: String,
-    /// What remains without an explanation.
+    /// The part that remains without an explanation.
     #[serde(default)]
     pub(super) unexplained: String,
 }
 
-/// What kind of evidence a claim is.
+/// The kind of evidence of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Form {
@@ -107,20 +107,20 @@ pub enum Form {
     Trend,
 }
 
-/// What a row is to its paper.
+/// The relation of a row to its paper.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {
     /// A claim of the paper as it was first read.
     #[default]
     Paper,
-    /// The same words judged under another reading, added after a first run.
+    /// The same claim judged under another reading, added after a first run.
     Reading,
-    /// No claim of the paper: a check that the experiment shows what it should.
+    /// Not a claim of the paper: a check that the experiment behaves as intended.
     Control,
 }
 
-/// Where a value comes from.
+/// The source of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
@@ -128,19 +128,19 @@ pub enum Source {
     Simulate,
     /// An equation.
     Predict,
-    /// The runs of a study on the wall clock, with the TCP of this machine's kernel.
+    /// The runs of a study in real time, with the TCP of this host's kernel.
     Emulate,
-    /// The same where what is under test runs itself: real hosts and real gateways, over an emulated line.
+    /// Runs in real time of the programs under test: real hosts and real gateways, over an emulated link.
     Measure,
 }
 
 impl Source {
-    /// The source in one word, as tables and rows have it.
+    /// Returns the name of the source, as in tables and rows.
     pub fn word(self) -> &'static str {
         self.recorded().word()
     }
 
-    /// The source of rows in tables.
+    /// Returns the source of rows in tables.
     pub(crate) fn recorded(self) -> cellway_record::Source {
         match self {
             Source::Simulate => cellway_record::Source::Simulate,
@@ -159,13 +159,13 @@ pub(super) enum Measure {
     Level,
     /// The metric at one point less that at another, seed by seed.
     Difference,
-    /// How much the difference between two points grows from the other study to this one, seed by seed.
+    /// The growth of the difference between two points from the other study to this one, seed by seed.
     Growth,
     /// The metric at one point over that at another, seed by seed.
     Ratio,
     /// The first value of an axis at which the mean of the metric reaches a threshold.
     Crossing,
-    /// The largest distance of the metric from what theory gives for the same point, over all points.
+    /// The largest distance of the metric from the theory for the same point, over all points.
     WorstDeviation,
 }
 
@@ -178,7 +178,7 @@ pub(super) struct Predict {
     /// Its arguments, with their units.
     #[serde(default)]
     pub(super) arguments: BTreeMap<String, String>,
-    /// The predicted value over this is in the unit of the row: 1e6 for bit/s where the row has Mbit/s.
+    /// The divisor from the predicted value to the unit of the row: 1e6 for bit/s if the row has Mbit/s.
     #[serde(default = "one")]
     pub(super) per: f64,
 }
@@ -188,26 +188,26 @@ fn one() -> f64 {
 }
 
 impl Claim {
-    /// Which value is judged.
+    /// Returns the source of the judged value.
     pub(super) fn source(&self) -> Source {
         let simulated = if self.study.is_some() { Source::Simulate } else { Source::Predict };
         self.source.unwrap_or(simulated)
     }
 
-    /// Lets a claim whose study is emulated or measured, or whose other study is, be judged as such.
+    /// Sets the source of a claim whose study is emulated or measured, or whose other study is.
     pub(super) fn resolve(&mut self, source: impl Fn(&str) -> Source) {
         let studies = [&self.study, &self.from_study];
         self.source = self.source.or_else(|| studies.into_iter().flatten().map(|id| source(id)).max());
     }
 
-    /// The figures that it needs, with their studies.
+    /// Returns the figures that it needs, with their studies.
     pub(crate) fn figures(&self) -> Vec<(&str, Figure)> {
         let Some(study) = &self.study else { return Vec::new() };
         let own = (self.subject.clone(), self.metric.clone());
         vec![(study, own), (self.from_study.as_ref().unwrap_or(study), self.other_figure())]
     }
 
-    /// The places in sweeps that it looks at, with their studies.
+    /// Returns the points of sweeps that it uses, with their studies.
     pub(super) fn places(&self) -> Vec<(&str, &At)> {
         let Some(study) = &self.study else { return Vec::new() };
         let other = self.from_study.as_ref().unwrap_or(study);
@@ -219,7 +219,7 @@ impl Claim {
         all.into_iter().filter_map(|(id, at)| Some((&id[..], at?))).collect()
     }
 
-    /// Whether it is measured over many points.
+    /// Returns true if it is measured over many points.
     #[cfg(test)]
     pub(super) fn crosses(&self) -> bool {
         matches!(self.measure, Measure::Crossing | Measure::WorstDeviation)
@@ -230,7 +230,7 @@ impl Claim {
         (or(&self.from_subject, &self.subject), or(&self.from_metric, &self.metric))
     }
 
-    /// The accepted range; infinite at a side that is open.
+    /// Returns the accepted range; infinite at an open side.
     pub(super) fn range(&self) -> (f64, f64) {
         match (self.published, self.within) {
             (Some(published), Some(within)) => {
@@ -241,7 +241,7 @@ impl Claim {
         }
     }
 
-    /// What contradicts itself in the row, or is missing from it.
+    /// Returns the contradictions in the row, and its missing keys.
     pub(super) fn faults(&self) -> Vec<&'static str> {
         let (bounds, relative) = (self.min.is_some() || self.max.is_some(), self.within.is_some());
         let texts = [&self.given, &self.inferred, &self.fitted];

@@ -1,4 +1,4 @@
-//! How a claim is judged.
+//! The verdict on a claim.
 
 use super::claim::{Claim, Form, Measure, Source};
 use super::measure::Measured;
@@ -7,7 +7,7 @@ use super::row::{ClaimRow, Verdict, bound, short};
 use super::values::StudyValues;
 
 impl Claim {
-    /// Judges the claim by the studies it names, `None` for one that was not run, and by what its equation gives.
+    /// Judges the claim by the studies it names, `None` for one that was not run, and by the value of its equation.
     pub(super) fn judge(
         &self,
         paper: &str,
@@ -29,7 +29,7 @@ impl Claim {
         let finite = |value: f64| Some(value).filter(|v| v.is_finite());
         let value = simulated.as_ref().and_then(|m| finite(m.value));
         let of_source = |sources: &[Source]| value.filter(|_| sources.contains(&self.source()));
-        // What an equation gives is no measure of a run that did not take place.
+        // The value of an equation is no measure of a run that did not take place.
         let stands_in = predicted.filter(|_| not_run.is_none() || self.source() == Source::Predict);
         let deviation = value.or(stands_in).zip(self.published.filter(|&p| p != 0.0)).map(|(v, p)| v / p - 1.0);
         let numbered = self.section.starts_with(|c: char| c.is_ascii_digit());
@@ -84,7 +84,7 @@ impl Claim {
         }
     }
 
-    /// Why there is nothing to judge the claim by: runs that it looks at did not take place.
+    /// Returns the reason why the claim cannot be judged: runs that it needs did not take place.
     fn not_run(&self, study: Option<&StudyValues>, from: Option<&StudyValues>) -> Option<String> {
         let own = self.study.as_deref();
         let of = |id: &str| if Some(id) == own { study } else { from };
@@ -92,7 +92,7 @@ impl Claim {
         reason.map(str::to_owned)
     }
 
-    /// The verdict on a value that lies between two bounds, both included.
+    /// Returns the verdict on a value that lies between two bounds, both included.
     fn verdict(&self, judged: Option<(f64, f64)>) -> Verdict {
         let (min, max) = self.range();
         let Some((low, high)) = judged else { return Verdict::NotMeasured };

@@ -58,7 +58,7 @@ fn a_level_is_the_mean_with_its_interval() {
     assert_eq!(row.expected, "-10 to 20");
 }
 
-/// The interval of equal values is a point: each side of each border.
+/// The interval of equal values is a point: each side of each bound.
 #[test]
 fn the_whole_interval_must_lie_in_the_range_borders_included() {
     let at = |low: f64, high: f64, range: &str, form: &str| {
@@ -102,7 +102,7 @@ fn a_ratio_is_taken_seed_by_seed() {
     let row =
         judge("form = \"number\"\nmeasure = \"ratio\"\nat = { n = 2 }\nfrom = { n = 1 }\nmin = 2\nmax = 2", &values);
     assert_eq!((row.measured, row.verdict), (Some(2.0), Verdict::Reproduced));
-    // A ratio to nothing is no number.
+    // A ratio with zero as its divisor is no number.
     let row = judge("form = \"number\"\nmeasure = \"ratio\"\nat = { n = 2 }\nfrom = { n = 3 }\nmin = 2", &values);
     assert_eq!((row.measured, row.verdict, &row.measured_text[..]), (None, Verdict::NotMeasured, "not measured"));
 }
@@ -151,12 +151,12 @@ fn a_curve_that_never_reaches_the_threshold_is_said_to() {
 }
 
 #[test]
-fn what_is_not_there_is_not_measured() {
+fn absent_figures_are_not_measured() {
     let values = study(&[(1.0, &[0.5, 0.5]), (2.0, &[0.6])]);
     for lines in [
         "measure = \"level\"\nat = { n = 7 }",
         "measure = \"level\"\nat = { m = 1 }",
-        // Two points where one is meant.
+        // Two points match although the claim needs one.
         "measure = \"level\"\nat = { kind = \"a\" }",
         "measure = \"difference\"\nat = { n = 1 }",
         "measure = \"crossing\"\nat = {}",
@@ -216,14 +216,14 @@ fn claim_of_port(lines: &str) -> Claim {
     toml::from_str(&text).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// A claim with a key that nobody reads would be judged by less than it says.
+/// A claim with an unknown key would be judged by fewer conditions than it states.
 #[test]
 fn a_claim_with_an_unknown_key_is_refused() {
     let text = "id = \"c\"\nsection = \"3\"\nclaim = \"So.\"\nform = \"number\"\nstudy = \"s\"\nsubject = \"line\"\nmetric = \"load\"\nmeasure = \"level\"\nat = {}\nmaximum = 3\n";
     assert!(toml::from_str::<Claim>(text).is_err());
 }
 
-/// What `reproduce --json` prints for each claim.
+/// The output of `reproduce --json` for each claim.
 #[test]
 fn a_row_as_json_has_the_documented_keys() {
     let values = study(&[(1.0, &[0.5, 0.5])]);
@@ -244,7 +244,7 @@ fn a_row_as_json_has_the_documented_keys() {
     assert_eq!((&unmeasured["verdict"], &unmeasured["measured"]), (&"not-measured".into(), &serde_json::Value::Null));
 }
 
-/// A claim that is judged by an equation alone.
+/// Returns a claim that is judged by an equation alone.
 fn by_equation(lines: &str) -> Claim {
     let text = format!(
         "id = \"c\"\nfigure = \"Table 1\"\nclaim = \"So.\"\nform = \"number\"\npredict = {{ equation = \"e\" }}\n{lines}\n"
@@ -273,7 +273,8 @@ fn a_claim_without_a_study_is_judged_by_its_equation() {
     assert_eq!(claim.judge("p", None, None, None).verdict, Verdict::NotMeasured);
 }
 
-/// With both values the simulated one is judged, unless the row says otherwise; the deviation is its own too.
+/// If both values exist the simulated one is judged, unless the row selects the other; the deviation is that of the
+/// judged one.
 #[test]
 fn a_claim_with_both_is_judged_by_the_study() {
     let values = study_of(&[(1.0, &[2.0])], true);
@@ -285,8 +286,8 @@ fn a_claim_with_both_is_judged_by_the_study() {
     assert_eq!((row.source, row.verdict, row.simulated), (Source::Predict, Verdict::Reproduced, Some(2.0)));
 }
 
-/// Agreement outside the domain of the equation says nothing, unless the paper itself computes there; disagreement
-/// stays what it is, and so does what a study has shown.
+/// Agreement outside the domain of the equation proves nothing, unless the paper itself computes there; disagreement
+/// remains, and so does the result of a study.
 #[test]
 fn an_equation_outside_its_domain_does_not_reproduce_anything() {
     let doubtful = |value: f64| {
@@ -308,7 +309,7 @@ fn an_equation_outside_its_domain_does_not_reproduce_anything() {
 }
 
 #[test]
-fn what_is_fitted_is_never_called_reproduced() {
+fn a_fitted_row_is_never_called_reproduced() {
     let fitted = "fitted = [\"cost = 1 ms\"]\npublished = 1\nwithin = 0.1";
     let verdict = |value| by_equation(fitted).judge("p", None, None, predicting(value)).verdict;
     assert_eq!([verdict(1.0), verdict(1.2)], [Verdict::Fitted, Verdict::NotReproduced]);
@@ -330,12 +331,12 @@ fn a_deterministic_value_has_no_interval() {
     assert_eq!((row.simulated, row.verdict, &row.measured_text[..]), (Some(2.0), Verdict::Reproduced, "2"));
     let ratio = "form = \"number\"\nmeasure = \"ratio\"\nat = { n = 2 }\nfrom = { n = 1 }\nmax = 2";
     assert_eq!(judge(ratio, &values).verdict, Verdict::Reproduced);
-    // The same from a study with draws is one value without an interval, which says nothing.
+    // The same from a random study is one value without an interval, which proves nothing.
     assert_eq!(judge(ratio, &study(&[(1.0, &[31.73e6]), (2.0, &[60e6])])).verdict, Verdict::NotMeasured);
 }
 
 #[test]
-fn the_ends_of_a_range_are_told_in_full() {
+fn the_ends_of_a_range_have_all_digits() {
     let expected = |lines: &str| by_equation(lines).judge("p", None, None, None).expected;
     assert_eq!(expected("min = 1181.5\nmax = 1182.5\nunit = \"cells\""), "1181.5 to 1182.5 cells");
     assert_eq!(expected("published = 1.47\nwithin = 0.005"), "1.46265 to 1.47735");
@@ -365,7 +366,7 @@ fn a_row_that_contradicts_itself_is_found() {
 }
 
 #[test]
-fn what_was_not_run_has_that_verdict_and_its_reason() {
+fn a_row_that_was_not_run_has_that_verdict_and_its_reason() {
     let lines = "form = \"number\"\nat = { n = 2 }\npublished = 5\nwithin = 0.5\npredict = { equation = \"e\" }";
     let prediction = || Some(Prediction { value: 5.0, equation: "e".to_owned(), caveats: Vec::new() });
     let none = StudyValues::of_none("no machine for it");
@@ -383,7 +384,7 @@ fn what_was_not_run_has_that_verdict_and_its_reason() {
     assert_eq!((row.verdict, &row.not_run[..]), (Verdict::NotRun, "too late"));
     let row = judge(&lines.replace("n = 2", "n = 1").replace("predict", "#"), &values);
     assert_eq!((row.verdict, row.measured, &row.not_run[..]), (Verdict::Reproduced, Some(5.0), ""));
-    // Also as the other point, and where an equation is what judges.
+    // Also as the other point, and if an equation is judged.
     let ratio = "form = \"trend\"\nmeasure = \"ratio\"\nat = { n = 1 }\nfrom = { n = 2 }\nmin = 1";
     assert_eq!(judge(ratio, &values).verdict, Verdict::NotRun);
     let row = claim(&format!("{lines}\nsource = \"predict\"")).judge("p", Some(&none), Some(&none), prediction());

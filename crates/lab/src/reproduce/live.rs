@@ -1,11 +1,11 @@
-//! Which emulated studies of papers run, and their runs: one after the other, with nothing beside them.
+//! The selection of emulated studies of papers, and their runs: one after the other, with no other work in parallel.
 
 use super::paper::Paper;
 use super::run::ReproduceOptions;
 use super::select::select;
 use crate::error::Error;
 
-/// Whether emulated studies run. Where they do not, rows that need them are "not run".
+/// The treatment of emulated studies. If they are left out, rows that need them are "not run".
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Live {
     /// In a whole run, not in a quick one.
@@ -17,8 +17,8 @@ pub enum Live {
     Never,
 }
 
-/// Why emulated studies are left out, whatever the machine; `None` if they are wanted.
-fn unwanted(options: &ReproduceOptions<'_>) -> Option<&'static str> {
+/// Returns the reason why emulated studies are not requested, on any host; `None` if they are.
+fn not_requested(options: &ReproduceOptions<'_>) -> Option<&'static str> {
     match options.live {
         Live::Never => Some("emulated studies were to be left out (--no-emulate)"),
         Live::Unless if options.quick => Some("a quick look leaves emulated studies out (--emulate runs them)"),
@@ -26,9 +26,9 @@ fn unwanted(options: &ReproduceOptions<'_>) -> Option<&'static str> {
     }
 }
 
-/// Why emulated studies cannot or shall not run in this process.
+/// Returns the reason why emulated studies cannot or must not run in this process.
 pub(super) fn obstacle(options: &ReproduceOptions<'_>) -> Option<String> {
-    unwanted(options).map(str::to_owned).or_else(machine)
+    not_requested(options).map(str::to_owned).or_else(machine)
 }
 
 #[cfg(target_os = "linux")]
@@ -41,14 +41,15 @@ fn machine() -> Option<String> {
     Some("only Linux can emulate".to_owned())
 }
 
-/// Whether a run of these papers emulates something that this machine can emulate: then a caller that has no right
-/// to make network namespaces gets it first, by `emulate::enter`.
+/// Returns true if a run of these papers emulates a study that this host can emulate: then a caller without the
+/// privilege to create network namespaces obtains it first, by `emulate::enter`.
 ///
 /// # Errors
-/// `only` names claims that are not there.
-pub fn wants_namespaces(papers: &[&'static Paper], options: &ReproduceOptions<'_>) -> Result<bool, Error> {
+///
+/// `only` names claims that do not exist.
+pub fn needs_namespaces(papers: &[&'static Paper], options: &ReproduceOptions<'_>) -> Result<bool, Error> {
     let selected = select(papers, options.only)?;
-    let wanted = unwanted(options).is_none()
+    let wanted = not_requested(options).is_none()
         && selected.iter().any(|selected| {
             let studies = selected.paper.studies().study;
             studies.iter().any(|study| study.is_emulated() && selected.needs(&study.id))
@@ -75,18 +76,18 @@ pub(super) mod runs {
     use crate::error::Error;
     use crate::study::{Prepared, Settings};
 
-    /// How often a run that was late is repeated before it is given up.
+    /// The number of repetitions of a late run before its point is left out.
     const REPEATS: usize = 2;
 
-    /// What came of a run.
+    /// The outcome of a run.
     pub(in super::super) enum Outcome {
-        /// Its record, and what a reader must know of it.
+        /// Its record, and messages for the reader.
         Done(Box<RunRecord>, Vec<String>),
-        /// Why there is none.
+        /// The reason why there is none.
         Failed(String),
     }
 
-    /// Run `index`, again if it was late.
+    /// Emulates run `index`, again if it was late.
     pub(in super::super) fn attempt(
         prepared: &Prepared,
         index: u64,

@@ -4,7 +4,7 @@ use super::row::{ClaimRow, Verdict, tally, tally_text};
 use super::run::{PaperResult, Reproduced};
 use crate::study::VERSION;
 
-/// Where the page stands in the repository.
+/// The path of the page in the repository.
 pub const PAGE: &str = "docs/validation/papers.md";
 
 const HEAD: &str = "\
@@ -20,7 +20,7 @@ gateways between such hosts, too; they come with their 95 % confidence interval,
 measured value, or else of the predicted one, from the published number.
 ";
 
-/// The page for `result`.
+/// Returns the page for `result`.
 pub fn markdown(result: &Reproduced) -> String {
     let mut page = HEAD.to_owned();
     let few = if result.quick { " with few seeds (`--quick`): intervals are wide" } else { "" };
@@ -77,7 +77,7 @@ fn line(row: &ClaimRow) -> String {
     format!("| {} |\n", cells.join(" | "))
 }
 
-/// What stands behind a row: its parameters by kind, its equation, and what was tried.
+/// Returns the remarks on a row: its parameters by kind, its equation, and the attempted explanations.
 fn remarks(row: &ClaimRow) -> String {
     let list = |name: &str, parts: &[String]| (!parts.is_empty()).then(|| format!("{name}: {}.", parts.join(", ")));
     let text = |name: &str, text: &str| {
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_shows_what_stands_behind_it() {
+    fn a_row_shows_its_parameters_and_equation() {
         let mut shown = row(
             "published = 1.5\nwithin = 0.1\nunit = \"Mbit/s\"\ngiven = [\"window = 8 KiB\"]\nfitted = [\"cost = 1 ms\"]\nunexplained = \"why\"",
         );

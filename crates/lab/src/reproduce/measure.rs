@@ -1,4 +1,4 @@
-//! What a claim is measured by: one value for each seed, and the interval over the seeds.
+//! The measured value of a claim: one value for each seed, and the interval over the seeds.
 
 use cellway_record::stats::{Bounds, Interval, interval95};
 
@@ -13,16 +13,16 @@ pub(super) struct Measured {
     pub(super) high: f64,
     /// Replications that it rests on.
     pub(super) seeds: usize,
-    /// Whether it comes from a deterministic study: there is no interval.
+    /// True if it is from a deterministic study: there is no interval.
     pub(super) exact: bool,
-    /// How to print it, where value and interval are not all there is to say.
+    /// The printed form, if it has more than value and interval.
     pub(super) text: Option<String>,
 }
 
 /// A value for each seed.
 type Sample = Vec<(u64, f64)>;
 
-/// Mean and 95 % interval of a sample. The one value of a deterministic study is known exactly.
+/// Returns the mean and 95 % interval of a sample. The one value of a deterministic study is exact.
 fn interval(sample: &[(u64, f64)], exact: bool, bounds: Bounds) -> Option<Interval> {
     let values: Vec<f64> = sample.iter().map(|&(_, value)| value).collect();
     let interval = match values[..] {
@@ -39,14 +39,14 @@ impl Measured {
     }
 }
 
-/// The values of both samples, for the seeds that both have.
+/// Returns the values of both samples, for the seeds that both have.
 fn paired(one: &[(u64, f64)], other: &[(u64, f64)], combine: impl Fn(f64, f64) -> f64) -> Sample {
     let partner = |seed: u64| other.iter().find(|&&(s, _)| s == seed).map(|&(_, value)| value);
     one.iter().filter_map(|&(seed, value)| Some((seed, combine(value, partner(seed)?)))).collect()
 }
 
 impl Claim {
-    /// Measures the claim in `study`; `from_study` is where its other point lies.
+    /// Measures the claim in `study`; `from_study` has its other point.
     pub(super) fn measure(&self, study: &StudyValues, from_study: &StudyValues) -> Option<Measured> {
         let figure = (self.subject.clone(), self.metric.clone());
         let scaled = |sample: &[(u64, f64)]| sample.iter().map(|&(seed, value)| (seed, value * self.scale)).collect();
@@ -83,8 +83,8 @@ impl Claim {
         }
     }
 
-    /// The largest distance between simulation and theory over all points and seeds where theory says something and
-    /// its condition holds.
+    /// Returns the largest distance between simulation and theory over all points and seeds for which theory has a
+    /// value and its condition holds.
     fn worst_deviation(&self, study: &StudyValues, figure: &Figure) -> Option<Measured> {
         let inside = |point: usize| match &self.domain {
             Some(condition) => study.theory(point, &(figure.0.clone(), condition.clone())) == Some(1.0),
@@ -104,8 +104,8 @@ impl Claim {
         Some(Measured { value, low: value, high: value, seeds, exact: true, text: Some(text) })
     }
 
-    /// The first value of an axis at which the mean reaches the threshold. The interval goes from where
-    /// the upper bounds of the curve reach it to where the lower bounds do.
+    /// Returns the first value of an axis at which the mean reaches the threshold. The interval extends from the value
+    /// at which the upper bounds of the curve reach it to that at which the lower bounds do.
     fn crossing(&self, study: &StudyValues, figure: &Figure) -> Option<Measured> {
         let (axis, threshold) = (self.axis.as_ref()?, self.threshold?);
         let (exact, threshold) = (study.deterministic(), threshold / self.scale);

@@ -1,4 +1,4 @@
-//! The experiments of papers: their studies run, their claims held against what came out.
+//! The experiments of papers: runs their studies, and compares their claims with the results.
 
 mod claim;
 mod judge;
@@ -21,7 +21,7 @@ mod write;
 
 pub use claim::{Claim, Form, Origin, Source};
 pub use live::Live;
-pub use live::wants_namespaces;
+pub use live::needs_namespaces;
 pub use markdown::{PAGE, markdown};
 pub use paper::{Paper, RECIPE, papers};
 pub use row::{ClaimRow, Tally, Verdict, short, tally, tally_text};

@@ -1,4 +1,4 @@
-//! What ships of a paper: its scenario files, its studies and its expected numbers.
+//! The files of a paper: its scenario files, its studies and its expected numbers.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::claim::{Claim, Source};
 use super::theory::Theory;
 use crate::error::Error;
 
-/// A paper whose experiments ship with the program: a folder of `papers`.
+/// A paper whose experiments are built into the program: a folder of `papers`.
 #[derive(PartialEq, Eq)]
 pub struct Paper {
     /// Its short name, which is that of the folder.
@@ -21,7 +21,7 @@ pub struct Paper {
 
 include!(concat!(env!("OUT_DIR"), "/papers.rs"));
 
-/// All papers, by name.
+/// Returns all papers, by name.
 pub fn papers() -> &'static [Paper] {
     PAPERS
 }
@@ -37,21 +37,21 @@ pub(crate) struct Studies {
     pub(crate) citation: String,
     /// One line for lists of studies; the title if it is absent.
     description: Option<String>,
-    /// What the paper found, in one sentence.
+    /// The finding of the paper, in one sentence.
     #[serde(default)]
     pub(crate) finding: String,
-    /// What the paper set up and measured, in one paragraph.
+    /// The experiment of the paper, in one paragraph.
     #[serde(default)]
     pub(crate) experiment: String,
-    /// What a reader must know before reading the verdicts.
+    /// Notes for the reader of the verdicts.
     #[serde(default)]
     pub(crate) remarks: Vec<String>,
-    /// None for a paper whose claims are all judged by equations.
+    /// Empty for a paper whose claims are all judged by equations.
     #[serde(default)]
     pub(crate) study: Vec<Study>,
 }
 
-/// What a study's runs are.
+/// The kind of the runs of a study.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Driver {
@@ -65,7 +65,7 @@ pub(crate) enum Driver {
 }
 
 impl Driver {
-    /// The `source` of its rows in tables.
+    /// Returns the `source` of its rows in tables.
     pub(crate) fn source(self) -> Source {
         match self {
             Driver::Simulate => Source::Simulate,
@@ -84,24 +84,24 @@ pub(crate) struct Study {
     pub(crate) scenario: String,
     #[serde(default)]
     pub(crate) driver: Driver,
-    /// Whether no draw enters the runs, so that one replication is all there is and its value has no interval.
+    /// True if no random draw enters the runs, so that there is one replication and its value has no interval.
     #[serde(default)]
     pub(crate) deterministic: bool,
     /// Replications; absent if deterministic.
     seeds: Option<u64>,
-    /// Replications of a quick look, where they are fewer.
+    /// The replications of a quick run, if they are fewer.
     quick_seeds: Option<u64>,
     #[serde(default)]
     set: BTreeMap<String, toml::Value>,
     #[serde(default)]
     axes: Vec<Axis>,
-    /// The axes of a quick look, where they differ.
+    /// The axes of a quick run, if they differ.
     quick_axes: Option<Vec<Axis>>,
     #[serde(default)]
     variant: Vec<Variant>,
     /// The theory that each point is held against.
     pub(crate) theory: Option<Theory>,
-    /// Whether its tables hold rows over time.
+    /// True if its tables contain rows over time.
     #[serde(default = "yes")]
     pub(crate) series: bool,
 }
@@ -133,19 +133,19 @@ struct Expected {
 }
 
 impl Expected {
-    /// Claims of emulated and measured studies say so.
+    /// Sets the sources of claims of emulated and measured studies.
     fn resolve(&mut self, studies: &Studies) {
         self.claim.iter_mut().for_each(|claim| claim.resolve(|id| studies.source(id)));
     }
 }
 
 impl Studies {
-    /// What the runs of a study are; of one that is not there, simulations.
+    /// Returns the source of the values of a study; for one that does not exist, simulations.
     fn source(&self, id: &str) -> Source {
         self.study.iter().find(|study| study.id == id).map_or(Source::Simulate, |study| study.driver.source())
     }
 
-    /// What a claim says of its studies that is not so.
+    /// Returns a contradiction between a claim and its studies.
     pub(super) fn fault_of(&self, claim: &Claim) -> Option<&'static str> {
         let most = claim.figures().into_iter().map(|(id, _)| self.source(id)).max();
         match claim.source() {
@@ -164,7 +164,7 @@ impl Studies {
 }
 
 impl Study {
-    /// Whether its network is emulated: hosts and gateways are then real, and so is time.
+    /// Returns true if its network is emulated: hosts and gateways are then real, and so is time.
     pub(crate) fn is_emulated(&self) -> bool {
         self.driver != Driver::Simulate
     }
@@ -175,7 +175,7 @@ impl Study {
         if self.deterministic { 1 } else { asked.unwrap_or(0) }
     }
 
-    /// What contradicts itself in how often it is run.
+    /// Returns contradictions in the numbers of its runs.
     pub(super) fn faults(&self) -> Vec<&'static str> {
         let mut faults = Vec::new();
         let counts = [self.seeds, self.quick_seeds];
@@ -199,7 +199,7 @@ impl Study {
 }
 
 impl Paper {
-    /// The paper of that name; or what a folder of the same files holds, if `name` looks like a path.
+    /// Returns the paper of that name; or the contents of a folder of the same files, if `name` looks like a path.
     pub fn find(name: &str) -> Result<&'static Paper, Error> {
         if name.contains(std::path::MAIN_SEPARATOR) {
             return Paper::open(std::path::Path::new(name));
@@ -211,8 +211,8 @@ impl Paper {
             .ok_or_else(|| Error::NoSuchPaper { name: name.to_owned(), known: known() })
     }
 
-    /// The experiments in a folder with `study.toml`, `expected.toml` and the scenario files that they name. They
-    /// stay in memory until the program ends, like those that ship.
+    /// Reads the experiments in a folder with `study.toml`, `expected.toml` and the scenario files that they name. They
+    /// stay in memory until the program ends, like the built-in ones.
     pub fn open(folder: &std::path::Path) -> Result<&'static Paper, Error> {
         let wrong = |file: &str, message: String| Error::Experiments { path: folder.join(file), message };
         let read = |file: &str| std::fs::read_to_string(folder.join(file)).map_err(|e| wrong(file, e.to_string()));
@@ -270,8 +270,8 @@ impl Paper {
         })))
     }
 
-    /// The papers of these names, in this order, each once; all papers for none. Two papers of one name, such as one
-    /// that ships and a changed copy of it, cannot be told apart in results and are refused.
+    /// Returns the papers of these names, in this order, each once; all papers if there are no names. Two papers of one
+    /// name, such as a built-in one and a changed copy of it, cannot be distinguished in results and are refused.
     pub fn find_all<S: AsRef<str>>(names: &[S]) -> Result<Vec<&'static Paper>, Error> {
         let mut found: Vec<&'static Paper> = Vec::new();
         for name in names {
@@ -300,23 +300,23 @@ impl Paper {
             .unwrap_or_else(|e| panic!("{}/study.toml is not well formed: {e}", self.folder))
     }
 
-    /// One line that says what it is, for lists.
+    /// Returns a description of one line, for lists.
     pub fn description(&self) -> String {
         let Studies { title, description, .. } = self.studies();
         description.unwrap_or(title)
     }
 
-    /// The Python program that draws its figures, if it has one.
+    /// Returns the Python program that draws its figures, if it has one.
     pub fn recipe(&self) -> Option<&'static str> {
         self.files.iter().find(|(name, _)| *name == RECIPE).map(|&(_, text)| text)
     }
 
-    /// The file that says what is run.
+    /// Returns the file that describes the runs.
     pub(crate) fn studies_text(&self) -> &'static str {
         self.file("study.toml")
     }
 
-    /// The claims, in the order of the paper.
+    /// Returns the claims, in the order of the paper.
     pub fn claims(&self) -> Vec<Claim> {
         let mut expected: Expected = toml::from_str(self.file("expected.toml"))
             .unwrap_or_else(|e| panic!("{}/expected.toml is not well formed: {e}", self.folder));
@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn two_papers_of_one_name_are_refused_and_the_same_one_comes_once() {
+    fn two_papers_of_one_name_are_refused_and_a_repeated_one_is_listed_once() {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path().join("kdd");
         write(&folder, &format!("{STUDY}seeds = 5\n"), &format!("{CLAIM}min = 0\n"));

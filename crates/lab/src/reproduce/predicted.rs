@@ -1,4 +1,4 @@
-//! What the equation of a claim gives.
+//! The value of the equation of a claim.
 
 use super::claim::{Claim, Predict};
 use crate::error::Error;
@@ -11,7 +11,7 @@ pub(super) struct Prediction {
 }
 
 impl Claim {
-    /// What its equation gives; nothing for a claim without one.
+    /// Returns the value of its equation; `None` for a claim without one.
     pub(super) fn predicted(&self) -> Result<Option<Prediction>, Error> {
         let Some(Predict { equation, arguments, per }) = &self.predict else { return Ok(None) };
         let predicted = crate::predict::evaluate(equation, arguments)?;

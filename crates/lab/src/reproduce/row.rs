@@ -1,4 +1,4 @@
-//! A claim with what came out, as it is printed, written and drawn.
+//! A claim with its result, as it is printed, written and drawn.
 
 use std::collections::BTreeMap;
 
@@ -6,24 +6,24 @@ use serde::Serialize;
 
 use super::claim::{Form, Origin, Source};
 
-/// How a claim came out.
+/// The verdict on a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// The number came out: the judged value lies within the tolerance, with its whole confidence interval.
+    /// The number reproduces: the judged value lies within the tolerance, with its whole confidence interval.
     Reproduced,
     /// Within the tolerance, but a parameter that it rests on was tuned to the paper, so that it is no test.
     Fitted,
     /// The order or trend holds, confidence interval included.
     Shape,
-    /// The confidence interval straddles the tolerance: these replications cannot tell. Or the equation that judges
+    /// The confidence interval straddles the tolerance: these replications cannot decide. Or the equation that judges
     /// the claim agrees with it, but outside its domain.
     Undecided,
-    /// It did not come out.
+    /// It does not reproduce.
     NotReproduced,
-    /// There was nothing to measure it by, which says nothing about the claim.
+    /// It could not be measured, which is no evidence for or against the claim.
     NotMeasured,
-    /// Its emulation was left out, could not be run on this machine, or was too late to count: `not_run` says which.
+    /// Its emulation was left out, could not run on this host, or was too late to count: `not_run` has the reason.
     NotRun,
 }
 
@@ -39,7 +39,7 @@ impl Verdict {
         Verdict::NotRun,
     ];
 
-    /// The verdict in words.
+    /// Returns the text of the verdict.
     pub fn words(self) -> &'static str {
         match self {
             Verdict::Reproduced => "reproduced",
@@ -53,7 +53,7 @@ impl Verdict {
     }
 }
 
-/// A claim with what was predicted and measured. All values of a row are in its `unit`.
+/// A claim with its predicted and measured values. All values of a row are in its `unit`.
 #[derive(Clone, Debug, Serialize)]
 pub struct ClaimRow {
     /// Short name of the paper.
@@ -66,9 +66,9 @@ pub struct ClaimRow {
     pub figure: String,
     /// Section and figure.
     pub place: String,
-    /// What the paper says.
+    /// The claim of the paper.
     pub claim: String,
-    /// The same in a few words, for figures; may be empty.
+    /// A short form for figures; may be empty.
     pub label: String,
     /// Number or trend.
     pub form: Form,
@@ -80,19 +80,19 @@ pub struct ClaimRow {
     pub published_text: String,
     /// The accepted range.
     pub expected: String,
-    /// What the equation gives.
+    /// The value of the equation.
     pub predicted: Option<f64>,
     /// The same with its unit; empty without an equation.
     pub predicted_text: String,
     /// The equation.
     pub equation: Option<String>,
-    /// Where the equation may not hold here.
+    /// The reasons why the equation may not hold here.
     pub caveats: Vec<String>,
     /// The value that simulated runs gave; absent if there was none.
     pub simulated: Option<f64>,
     /// The value that emulated runs gave; absent if there was none.
     pub emulated: Option<f64>,
-    /// The value that the runs gave, whatever they were; that of real hosts and gateways stands here alone.
+    /// The value of the runs, of any kind; that of real hosts and gateways is only in this field.
     pub measured: Option<f64>,
     /// The value that the runs gave with its interval, as text; empty without a study.
     pub measured_text: String,
@@ -118,9 +118,9 @@ pub struct ClaimRow {
     pub metric: String,
     /// The verdict.
     pub verdict: Verdict,
-    /// Why it was not run, in words; empty if it was.
+    /// The reason why it was not run; empty if it was.
     pub not_run: String,
-    /// Why the range stands for the paper's words, and what stood in the way.
+    /// The reason for the range, and the obstacles to a measurement.
     pub note: String,
     /// Parameters that the paper states.
     pub given: Vec<String>,
@@ -128,13 +128,13 @@ pub struct ClaimRow {
     pub inferred: Vec<String>,
     /// Parameters tuned until this very number came out.
     pub fitted: Vec<String>,
-    /// What was tried where it does not come out.
+    /// The attempts to explain a claim that does not reproduce.
     pub tried: String,
-    /// What remains without an explanation.
+    /// The part that remains without an explanation.
     pub unexplained: String,
 }
 
-/// How many rows had each verdict.
+/// The number of rows with each verdict.
 pub type Tally = BTreeMap<Verdict, usize>;
 
 /// Counts the rows by verdict; every verdict is there, at least with 0.
@@ -146,14 +146,14 @@ pub fn tally<'a>(rows: impl IntoIterator<Item = &'a ClaimRow>) -> Tally {
     counts
 }
 
-/// The tally in words: "3 reproduced, 1 shape". Verdicts that nothing got are left out.
+/// Returns the tally as text: "3 reproduced, 1 shape". Verdicts with no row are left out.
 pub fn tally_text(tally: &Tally) -> String {
     let told = tally.iter().filter(|&(_, &count)| count > 0);
     let told: Vec<String> = told.map(|(verdict, count)| format!("{count} {}", verdict.words())).collect();
     if told.is_empty() { "no claims".to_owned() } else { told.join(", ") }
 }
 
-/// A number in as many digits as a reader can use.
+/// Formats a number with the digits that a reader can use.
 pub fn short(x: f64) -> String {
     let digits = match x.abs() {
         a if a == 0.0 || a >= 1000.0 => 0,
@@ -166,7 +166,7 @@ pub fn short(x: f64) -> String {
     plain(&format!("{x:.digits$}")).to_owned()
 }
 
-/// A number below 0.1 in three significant digits; with an exponent if it is below 0.0001.
+/// Formats a number below 0.1 with three significant digits; with an exponent if it is below 0.0001.
 fn small(x: f64) -> String {
     let text = format!("{x:.2e}");
     let (mantissa, exponent) = text.split_once('e').expect("the format has an exponent");
@@ -176,12 +176,12 @@ fn small(x: f64) -> String {
     }
 }
 
-/// A decimal fraction without zeros at its end.
+/// Returns a decimal fraction without zeros at its end.
 fn plain(text: &str) -> &str {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text }
 }
 
-/// An end of an accepted range: all its digits, up to six, since what lies beside it is refused.
+/// Formats an end of an accepted range: all its digits, up to six, since the value is exact.
 pub(super) fn bound(x: f64) -> String {
     let before = if x.abs() >= 1.0 { x.abs().log10().floor() as usize + 1 } else { 0 };
     plain(&format!("{x:.*}", 6usize.saturating_sub(before))).to_owned()

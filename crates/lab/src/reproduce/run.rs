@@ -21,29 +21,29 @@ use crate::simulate::Stopwatch;
 use crate::study::{Batch, Prepared, Progress, Settings};
 use crate::transient::TransientCheck;
 
-/// What to run and where to put it.
+/// The options of a reproduction.
 #[derive(Default)]
 pub struct ReproduceOptions<'a> {
-    /// The claims wanted, with the studies that they need: ids, beginnings of ids, or patterns with `*`, each
-    /// perhaps after `PAPER/`. All claims and studies if empty.
+    /// The requested claims, with the studies that they need: ids, beginnings of ids, or patterns with `*`, each
+    /// optionally after `PAPER/`. All claims and studies if empty.
     pub only: &'a [String],
     /// Fewer replications.
     pub quick: bool,
-    /// Whether emulated studies run.
+    /// The treatment of emulated studies.
     pub live: Live,
-    /// The result folder; nothing is written if absent. A single paper goes into the folder itself, several into
-    /// a folder each in it, with `index.json` beside them.
+    /// The result folder; nothing is written if absent. A single paper is written into the folder itself, several into
+    /// one folder each in it, with `index.json` next to them.
     pub out: Option<&'a Path>,
-    /// Whether an earlier result there may be replaced.
+    /// True if an earlier result there may be replaced.
     pub force: bool,
 }
 
-/// What came out.
+/// The results.
 #[derive(Debug)]
 pub struct Reproduced {
-    /// In the order in which they were asked for; those that nothing was wanted of are left out.
+    /// In the order of the request; papers without requested claims are left out.
     pub papers: Vec<PaperResult>,
-    /// Whether fewer replications were run.
+    /// True if fewer replications were run.
     pub quick: bool,
     /// When it began, as RFC 3339 text.
     pub started: String,
@@ -53,28 +53,28 @@ pub struct Reproduced {
     pub runs: u64,
     /// The work done.
     pub counts: Counts,
-    /// Where the result folder stands.
+    /// The path of the result folder.
     pub folder: Option<PathBuf>,
 }
 
-/// What came out of one paper.
+/// The results of one paper.
 #[derive(Debug)]
 pub struct PaperResult {
     /// Its short name.
     pub paper: &'static str,
     /// Its title.
     pub title: String,
-    /// How to cite it.
+    /// The citation of the paper.
     pub citation: String,
-    /// What the paper found, in one sentence; may be empty.
+    /// The finding of the paper, in one sentence; may be empty.
     pub finding: String,
-    /// What the paper set up and measured; may be empty.
+    /// The experiment of the paper; may be empty.
     pub experiment: String,
-    /// What a reader must know before reading the verdicts.
+    /// Notes for the reader of the verdicts.
     pub remarks: Vec<String>,
     /// One row per claim, in the order of the paper.
     pub claims: Vec<ClaimRow>,
-    /// What a reader should check before trusting the numbers.
+    /// The warnings to check before trusting the numbers.
     pub warnings: Vec<String>,
     /// Seconds that its runs took.
     pub wall_seconds: f64,
@@ -99,9 +99,9 @@ struct Work {
     selected: Selected,
     about: PaperResult,
     predictions: Vec<Option<Prediction>>,
-    /// Where its files go.
+    /// The folder of its files.
     folder: Option<ResultFolder>,
-    /// How the first study runs.
+    /// The run settings of the first study.
     run: Option<Run>,
     studies: Vec<Entry>,
     values: BTreeMap<String, StudyValues>,
@@ -156,7 +156,7 @@ pub fn reproduce(
             None => Ok(()),
         }
     })?;
-    // Simulations keep all cores busy; an emulation beside them would be late.
+    // Simulations use all cores; a parallel emulation would be late.
     emulate_all(&emulated, &mut works, options, settings)?;
     let mut result = Reproduced {
         papers: Vec::new(),
@@ -180,7 +180,7 @@ pub fn reproduce(
     Ok(result)
 }
 
-/// Emulates the studies of `jobs`, or notes why not.
+/// Emulates the studies of `jobs`, or records the reason why not.
 fn emulate_all(
     jobs: &[Job],
     works: &mut [Work],
@@ -226,7 +226,7 @@ fn emulate_one(
 ) -> Result<(), Error> {
     use super::live::runs::{Outcome, attempt};
     let key = job.ready.key(index);
-    // A machine that was too slow for one repeat would only keep the reader waiting for the others.
+    // A host that was too slow for one repeat would only delay the others.
     if running.values.is_left_out(&key) {
         return Ok(());
     }
@@ -260,7 +260,7 @@ impl Job {
 }
 
 impl Work {
-    /// The paper with the studies that it needs.
+    /// Creates the work for a paper with the studies that it needs.
     fn new(selected: Selected, folder: Option<ResultFolder>) -> Result<(Work, Vec<Study>), Error> {
         let Studies { title, citation, finding, experiment, remarks, study, .. } = selected.paper.studies();
         let predictions = selected.claims.iter().map(Claim::predicted).collect::<Result<_, _>>()?;
@@ -282,12 +282,12 @@ impl Work {
         Ok((Work { selected, about, predictions, folder, run: None, studies, values }, needed))
     }
 
-    /// A study has run: its tables are written, its figures kept.
+    /// Adds a finished study: writes its tables and keeps its figures.
     fn add(&mut self, job: &Job, done: Open, threads: Option<usize>) -> Result<(), Error> {
         let Job { study, plan, ready, .. } = job;
         let run = plan.base().run;
         self.run = self.run.or(Some(run));
-        // One run without chance has no replications to tell a transient by, nor have the few repeats of an emulation.
+        // One deterministic run has no replications to detect a transient, nor have the few repeats of an emulation.
         let told = !study.deterministic && !study.is_emulated();
         if let Some(warning) = done.transient.warning(ready.points(), ready.seeds()).filter(|_| told) {
             self.about.warnings.push(format!("{}: {warning}", study.id));
@@ -319,7 +319,7 @@ impl Work {
         Ok(())
     }
 
-    /// All studies have run: the claims are judged and everything is written.
+    /// Judges the claims after all studies have run, and writes everything.
     fn finish(mut self, quick: bool, clock: &Stopwatch, threads: Option<usize>) -> Result<PaperResult, Error> {
         let values = &self.values;
         let of = |id: &Option<String>| id.as_ref().and_then(|id| values.get(id));
@@ -371,9 +371,9 @@ impl Open {
         let scenario = job.ready.points().nth(key.point as usize).map(|point| &point.scenario);
         let mut theory = RunRecord::default();
         if let (Some(theories), Some(scenario)) = (job.study.theory, scenario) {
-            let beside = theories.beside(scenario, &record)?;
-            record.summary.extend(beside.simulated);
-            theory = beside.theory;
+            let additions = theories.additions(scenario, &record)?;
+            record.summary.extend(additions.simulated);
+            theory = additions.theory;
         }
         self.transient.add(&key, &record);
         if job.study.series {
@@ -392,23 +392,23 @@ impl Open {
 }
 
 impl Reproduced {
-    /// The rows of all papers.
+    /// Returns the rows of all papers.
     pub fn claims(&self) -> impl Iterator<Item = &ClaimRow> {
         self.papers.iter().flat_map(|paper| &paper.claims)
     }
 
-    /// The rows as JSON, one list for all papers.
+    /// Returns the rows as JSON, one list for all papers.
     pub fn claims_json(&self) -> String {
         let rows: Vec<&ClaimRow> = self.claims().collect();
         serde_json::to_string_pretty(&rows).expect("plain data has a JSON form")
     }
 
-    /// How many claims had each verdict.
+    /// Returns the number of claims with each verdict.
     pub fn tally(&self) -> Tally {
         tally(self.claims())
     }
 
-    /// What a reader should check before trusting the numbers; after the name of the paper if there are several.
+    /// Returns the warnings to check before trusting the numbers; after the name of the paper if there are several.
     pub fn warnings(&self) -> Vec<String> {
         let told = |paper: &PaperResult, warning: &String| match self.papers.len() {
             1 => warning.clone(),

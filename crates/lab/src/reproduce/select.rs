@@ -1,4 +1,4 @@
-//! Which claims are wanted: all, or those that `--only` names.
+//! The selection of claims: all, or those that `--only` names.
 
 use std::collections::BTreeSet;
 
@@ -6,23 +6,23 @@ use super::claim::Claim;
 use super::paper::Paper;
 use crate::error::Error;
 
-/// A paper with the claims that are wanted of it.
+/// A paper with the selected claims.
 pub(super) struct Selected {
     pub(super) paper: &'static Paper,
     pub(super) claims: Vec<Claim>,
-    /// Whether all claims are wanted, and with them the studies that no claim looks at.
+    /// True if all claims are selected, and with them the studies that no claim uses.
     pub(super) all: bool,
 }
 
 impl Selected {
-    /// Whether the study `id` has to run.
+    /// Returns true if the study `id` has to run.
     pub(super) fn needs(&self, id: &str) -> bool {
         self.all || self.claims.iter().any(|claim| claim.figures().iter().any(|(study, _)| *study == id))
     }
 }
 
-/// The claims of `papers` that `only` names: by id, by the beginning of ids, or with `*` for any text; after
-/// `PAPER/` of that paper only. Papers that nothing is wanted of are left out. All claims if it is empty.
+/// Returns the claims of `papers` that `only` names: by id, by the beginning of ids, or with `*` for any text; after
+/// `PAPER/` of that paper only. Papers without selected claims are left out. All claims if it is empty.
 pub(super) fn select(papers: &[&'static Paper], only: &[String]) -> Result<Vec<Selected>, Error> {
     let mut found: Vec<(Selected, BTreeSet<usize>)> = papers
         .iter()
@@ -62,15 +62,15 @@ pub(super) fn select(papers: &[&'static Paper], only: &[String]) -> Result<Vec<S
     Ok(some.collect())
 }
 
-/// Whether `text` fits `pattern`, in which `*` stands for any text.
+/// Returns true if `text` matches `pattern`, in which `*` matches any text.
 fn glob(pattern: &str, text: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else { return pattern == text };
     let Some(left) = text.strip_prefix(first) else { return false };
-    // Where the star ends is tried from the left; patterns are short.
+    // All ends of the star are tried from the left; patterns are short.
     (0..=left.len()).any(|end| left.is_char_boundary(end) && glob(rest, &left[end..]))
 }
 
-/// No claim fits `wanted`: which one was probably meant.
+/// Returns the error for a `wanted` that matches no claim, with a suggestion.
 fn unknown(wanted: &str, papers: &[&'static Paper]) -> Error {
     let known: Vec<(String, String)> = papers
         .iter()
@@ -108,7 +108,8 @@ mod tests {
         let some = ids(&["fig2-nntp"]);
         assert_eq!(some, ["cellsim/fig2-nntp-below-ftp", "cellsim/fig2-nntp-above-telnet"]);
         assert_eq!(ids(&["fig2-*-above-telnet"]), ["cellsim/fig2-nntp-above-telnet", "cellsim/fig2-smtp-above-telnet"]);
-        // An id that is also the beginning of others means itself; what is named twice comes once, in the paper's order.
+        // An id that is also the beginning of others selects itself only; a claim named twice is selected once, in the
+        // paper's order.
         assert_eq!(ids(&["fig9-collapse-per-type"]), ["cellsim/fig9-collapse-per-type"]);
         let twice = ids(&["sec6-saturates", "fig2-telnet", "fig2-telnet-idle"]);
         assert_eq!(twice, ["cellsim/fig2-telnet-idle", "cellsim/sec6-saturates"]);
@@ -130,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unknown_is_told_with_the_nearest() {
+    fn an_unknown_claim_is_reported_with_the_nearest() {
         let told = |papers: &[&'static Paper], only: &str| match select(papers, &[only.to_owned()]) {
             Ok(_) => panic!("{only} was found"),
             Err(error) => {

@@ -1,4 +1,4 @@
-//! The papers that ship: their files are well formed, and what their claims name is there.
+//! Checks of the built-in papers: their files are well formed, and everything that their claims name exists.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,13 +12,13 @@ use super::row::{ClaimRow, Verdict};
 use super::values::{Figure, StudyValues};
 use crate::study::axis_value;
 
-/// Whether conversations are drawn from tcplib's distributions: a short run then has the figures of a long one.
+/// Returns true if conversations are drawn from tcplib's distributions: a short run then has the figures of a long one.
 fn drawn(point: &Point) -> bool {
     let tcplib = |app: &App| matches!(app, App::Ftp { .. } | App::Nntp { .. } | App::Smtp { .. } | App::Telnet { .. });
     point.scenario.traffic.iter().any(|traffic| traffic.app().is_some_and(tcplib))
 }
 
-/// Two short runs of a point.
+/// Returns two short runs of a point.
 fn run_point(point: &mut Point, deterministic: bool) -> Vec<(u64, RunRecord)> {
     let scenario = &mut point.scenario;
     (scenario.run.duration, scenario.run.warmup) = (scenario.run.rtt * 100, scenario.run.rtt * 20);
@@ -32,8 +32,8 @@ fn run_point(point: &mut Point, deterministic: bool) -> Vec<(u64, RunRecord)> {
     seeds.iter().map(|&seed| (seed, run(seed))).collect()
 }
 
-/// The figures of the points of a study that claims look at, from short runs. `seen` tells whether a run had
-/// TELNET's delays.
+/// Returns the figures of the points of a study that claims use, from short runs. `seen` is set if a run had TELNET's
+/// delays.
 fn values_of(paper: &Paper, study: &Study, claims: &[Claim], quick: bool, seen: &mut [bool; 2]) -> StudyValues {
     let wanted = claims.iter().flat_map(Claim::figures).filter(|(id, _)| *id == study.id);
     let wanted: BTreeSet<Figure> = wanted.map(|(_, figure)| figure).collect();
@@ -48,7 +48,7 @@ fn values_of(paper: &Paper, study: &Study, claims: &[Claim], quick: bool, seen: 
     let looked_at: BTreeSet<usize> = places.flat_map(|(_, at)| values.points_at(at)).collect();
     for point in points.iter_mut().filter(|p| looked_at.contains(&p.index)) {
         for (seed, mut record) in run_point(point, study.deterministic) {
-            // So short a run may see no keystroke: the figure is then absent, not misnamed.
+            // So short a run may contain no keystroke: the figure is then absent, not misnamed.
             let telnet = point.scenario.traffic.iter().any(|t| t.name == "telnet" && t.count > 0);
             for (metric, seen) in ["delay_mean_rtt", "delay_sd_rtt"].into_iter().zip(seen.iter_mut()) {
                 let has = record.summary.iter().any(|r| &*r.subject == "telnet-1" && r.metric == metric);
@@ -92,8 +92,8 @@ fn assert_every_claim_is_measured(quick: bool) {
     assert_eq!(seen, [true; 2], "no run has the delays of telnet-1");
 }
 
-/// Runs of transfers cannot be shortened without losing their figures: of those, what a claim names is looked up
-/// in the scenario, and its metric is found missing by the run itself (`not-measured`).
+/// Runs of transfers cannot be shortened without losing their figures: for those, the names of a claim are looked up in
+/// the scenario, and the run itself reports a missing metric (`not-measured`).
 #[test]
 fn every_claim_names_a_study_subject_and_point_that_exist() {
     let mut faults = Vec::new();
@@ -140,7 +140,7 @@ fn every_claim_names_a_study_subject_and_point_that_exist() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// Whether a run of `point` has rows of that subject: a group, a slot, a port, a node, or the network.
+/// Returns true if a run of `point` has rows of that subject: a group, a slot, a port, a node, or the network.
 fn has_subject(point: &Point, subject: &str) -> bool {
     let scenario = &point.scenario;
     let node = |name: &str| scenario.nodes.iter().any(|node| node.name == name);
@@ -156,7 +156,7 @@ fn every_claim_of_drawn_traffic_is_measured() {
 }
 
 #[test]
-fn a_quick_look_has_the_points_of_every_claim_too() {
+fn a_quick_run_has_the_points_of_every_claim() {
     assert_every_claim_is_measured(true);
 }
 
@@ -192,16 +192,16 @@ fn the_files_of_all_papers_are_well_formed() {
     }
 }
 
-/// What real gateways are held against, those of the simulator are, too: in the same network, at the same place.
+/// A claim about real gateways has a counterpart about those of the simulator: in the same network, at the same point.
 #[test]
-fn a_measured_row_stands_beside_a_simulated_one() {
+fn a_measured_row_has_a_simulated_counterpart() {
     let claims: Vec<Claim> = papers().iter().flat_map(Paper::claims).collect();
     let measured: Vec<&Claim> = claims.iter().filter(|claim| claim.source() == Source::Measure).collect();
     assert!(!measured.is_empty());
     for claim in measured {
-        let beside = claims.iter().find(|other| other.id == format!("linux-{}", claim.id));
-        let beside = beside.unwrap_or_else(|| panic!("{}: no simulated row", claim.id));
-        assert_eq!((beside.range(), beside.published), (claim.range(), claim.published), "{}", claim.id);
+        let counterpart = claims.iter().find(|other| other.id == format!("linux-{}", claim.id));
+        let counterpart = counterpart.unwrap_or_else(|| panic!("{}: no simulated row", claim.id));
+        assert_eq!((counterpart.range(), counterpart.published), (claim.range(), claim.published), "{}", claim.id);
         let study = |claim: &Claim| {
             let studies = papers().iter().find_map(|paper| {
                 let study = paper.studies().study.into_iter().find(|study| Some(&study.id) == claim.study.as_ref());
@@ -209,13 +209,13 @@ fn a_measured_row_stands_beside_a_simulated_one() {
             });
             (studies, claim.subject.clone(), claim.metric.clone(), format!("{:?} {:?}", claim.at, claim.from))
         };
-        assert_eq!(study(beside), study(claim), "{}", claim.id);
+        assert_eq!(study(counterpart), study(claim), "{}", claim.id);
     }
 }
 
-/// What has an equation can be computed, and what is judged by it alone is judged here.
+/// Every equation of a claim can be computed, and claims judged by an equation alone are judged here.
 #[test]
-fn what_is_predicted_and_does_not_come_out_is_explained() {
+fn a_prediction_that_does_not_reproduce_is_explained() {
     let rows = papers().iter().flat_map(|paper| {
         let row = |claim: &Claim| claim.judge(paper.name, None, None, claim.predicted().unwrap());
         paper.claims().iter().map(row).collect::<Vec<_>>()
@@ -230,7 +230,7 @@ fn what_is_predicted_and_does_not_come_out_is_explained() {
     }
 }
 
-/// A caveat is accepted where there is one, row by row, and nowhere else.
+/// A caveat is accepted exactly in the rows that have one.
 #[test]
 fn a_row_says_that_its_equation_is_outside_its_domain_exactly_where_it_is() {
     let mut faults = Vec::new();
@@ -245,10 +245,10 @@ fn a_row_says_that_its_equation_is_outside_its_domain_exactly_where_it_is() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// The committed page has the verdicts of a whole run, which takes minutes: what did not come out there says
-/// what was tried or that it is unexplained, and what is called reproduced was not fitted.
+/// The committed page has the verdicts of a whole run, which takes minutes: a row that did not reproduce there states
+/// the attempts or that it is unexplained, and a row called reproduced was not fitted.
 #[test]
-fn what_did_not_come_out_on_the_page_is_explained() {
+fn a_row_of_the_page_that_did_not_reproduce_is_explained() {
     let page = include_str!("../../../../docs/validation/papers.md");
     let (mut rows, mut not) = (0, 0);
     for (name, section) in page.split("\n## ").skip(1).map(|s| s.split_once('\n').unwrap()) {
@@ -257,7 +257,8 @@ fn what_did_not_come_out_on_the_page_is_explained() {
         let verdicts = head.split(" | ").position(|cell| cell == "verdict").unwrap();
         for line in section.lines().filter(|line| line.contains("` | ")) {
             let cells: Vec<&str> = line.split(" | ").collect();
-            // A row of a claim that has gone since shows that the page is old, not that the papers' files are wrong.
+            // A row of a claim that does not exist any more shows that the page is old, not that the papers' files are
+            // wrong.
             let id = cells[1].rsplit('`').nth(1).unwrap();
             let Some(claim) = claims.iter().find(|claim| claim.id == id) else { continue };
             let verdict = cells[verdicts];
@@ -278,7 +279,7 @@ fn the_claims_of_cellsim_cover_the_paper() {
     for claim in &claims {
         assert!(claim.section.starts_with(|c: char| c.is_ascii_digit()), "{}: section {:?}", claim.id, claim.section);
     }
-    // What the paper shows and says: each figure from 2 to 9, and both sensitivity studies.
+    // The contents of the paper: each figure from 2 to 9, and both sensitivity studies.
     for n in 2..=9 {
         let figure = format!("Figure {n}");
         assert!(claims.iter().any(|c| c.figure.contains(&figure) || c.figure.contains(&n.to_string())), "{figure}");

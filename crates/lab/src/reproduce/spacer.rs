@@ -8,7 +8,7 @@ use cellway_scenario::{Encapsulation, Scenario};
 use cellway_theory::{Count, Framing, HEADERS, SlowStart, Spacer, SpacerInput, spacer_of};
 use cellway_units::Bytes;
 
-use super::theory::Beside;
+use super::theory::Additions;
 use crate::error::Error;
 
 /// The most in the intervals of slow start, by their numbers.
@@ -34,15 +34,15 @@ impl Rows {
     }
 }
 
-/// The final levels always; those of slow start where the queue of the spacer was recorded from the beginning.
-pub(super) fn beside(scenario: &Scenario, record: &RunRecord) -> Result<Beside, Error> {
+/// Returns the final levels; those of slow start only if the queue of the spacer was recorded from the beginning.
+pub(super) fn additions(scenario: &Scenario, record: &RunRecord) -> Result<Additions, Error> {
     let input = spacer_of(scenario)?;
     let spacer = Spacer::new(input)?;
     let shaper = &scenario.shapers[0];
     let rows = Rows(scenario.port_name(shaper.at, shaper.link).into());
     let start = spacer.slow_start();
-    let mut beside = Beside::default();
-    beside.theory.summary = vec![
+    let mut additions = Additions::default();
+    additions.theory.summary = vec![
         rows.row(port::QUEUE_MIN.counted_in(QueueUnit::Cell), spacer.low_counted(spacer.window(), Count::Waiting)),
         rows.row(
             port::QUEUE_MAX.counted_in(QueueUnit::Cell),
@@ -61,23 +61,24 @@ pub(super) fn beside(scenario: &Scenario, record: &RunRecord) -> Result<Beside, 
     // The theorems are compared cell by cell, which a record with changes left out does not allow.
     let is_whole = !record.left_out().any(|(subject, metric, _)| metric == "queue" && subject == &*rows.0);
     if let Some(trace) = Trace::new(changes, &input, handshake).filter(|_| is_whole) {
-        trace.slow_start(&rows, &spacer, &start, &mut beside);
-        trace.filling(&rows, &spacer, &start, &mut beside);
-        trace.threshold(&rows, &spacer, &start, &mut beside);
+        trace.slow_start(&rows, &spacer, &start, &mut additions);
+        trace.filling(&rows, &spacer, &start, &mut additions);
+        trace.threshold(&rows, &spacer, &start, &mut additions);
         let t = |seconds: f64| Some(trace.zero + seconds);
         let point = |at: f64, value: f64| Row { t: t(at), ..rows.row(port::QUEUE.counted_in(QueueUnit::Cell), value) };
-        let series = &mut beside.theory.series;
+        let series = &mut additions.theory.series;
         series.extend(start.intervals.iter().map(|i| point(i.start, spacer.peak_counted(i.maximum, Count::Waiting))));
         series.push(point(start.oscillation_time, spacer.peak_counted(start.high, Count::Waiting)));
     }
-    Ok(beside)
+    Ok(additions)
 }
 
 /// The cells that wait in a spacer, at each change.
 struct Trace {
     /// Time in s, and cells after the change.
     changes: Vec<(f64, f64)>,
-    /// When the first cell of data would have begun to come in had nothing been before it: the zero of theory, in s.
+    /// The time at which the first cell of data would have begun to arrive without earlier ones: the zero of theory, in
+    /// s.
     zero: f64,
     /// Time of a cell at the rate of the source, in s.
     cell_in: f64,
@@ -86,16 +87,16 @@ struct Trace {
 }
 
 impl Trace {
-    /// `handshake`: cells of the acknowledgement that goes before the first data.
+    /// Creates a trace; `handshake` is the number of cells of the acknowledgement before the first data.
     fn new(changes: Vec<(f64, f64)>, input: &SpacerInput, handshake: u64) -> Option<Trace> {
         let cell_in = 1.0 / input.peak.cells_per_sec();
         let mut trace = Trace { changes, zero: 0.0, cell_in, rate: input.rate.cells_per_sec() };
-        // The first burst asks for the connection.
+        // The first burst is the SYN.
         let asking = trace.arrivals().skip(1).take_while(|arrival| !arrival.after_pause).count() + 1;
         let before = asking + usize::try_from(handshake).ok()?;
         let mut last = 0.0;
         let mut departures = trace.changes.iter().filter(|&&(_, n)| std::mem::replace(&mut last, n) > n);
-        // A cell that waits for the handshake's last one begins late; it is when it begins that counts.
+        // A cell that waits for the handshake's last one begins late; its beginning counts.
         trace.zero = departures.nth(before)?.0 - cell_in;
         Some(trace)
     }
@@ -111,31 +112,32 @@ impl Trace {
         })
     }
 
-    /// Smallest and largest content from `from` to before `to`, what there is at `from` included; in s of theory,
-    /// where a cell that begins to come in is complete `cell_in` later.
+    /// Returns the smallest and largest content from `from` to before `to`, that at `from` included; in s of theory, in
+    /// which a cell that begins to arrive is complete `cell_in` later.
     fn range(&self, from: f64, to: f64) -> Option<(f64, f64)> {
         let place = |t: f64| self.changes.partition_point(|&(at, _)| at < self.zero + t + 0.5 * self.cell_in);
         let (first, last) = (place(from).checked_sub(1)?, place(to));
-        // The record must reach the end of the time that is asked for.
+        // The record must reach the end of the requested time.
         let inside = &self.changes[first..last];
         (last < self.changes.len()).then(|| {
             inside.iter().fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), &(_, n)| (low.min(n), high.max(n)))
         })
     }
 
-    fn slow_start(&self, rows: &Rows, spacer: &Spacer, start: &SlowStart, beside: &mut Beside) {
+    fn slow_start(&self, rows: &Rows, spacer: &Spacer, start: &SlowStart, additions: &mut Additions) {
         for interval in &start.intervals {
             let metric = usize::try_from(interval.number).ok().and_then(|n| PEAKS.get(n).copied());
             let range = self.range(interval.start, interval.start + interval.length);
             if let (Some(metric), Some((_, most))) = (metric, range) {
-                beside.simulated.push(rows.row(metric, most));
-                beside.theory.summary.push(rows.row(metric, spacer.peak_counted(interval.maximum, Count::Waiting)));
+                additions.simulated.push(rows.row(metric, most));
+                additions.theory.summary.push(rows.row(metric, spacer.peak_counted(interval.maximum, Count::Waiting)));
             }
         }
     }
 
-    /// Theorem 1: the levels in the first round of acknowledgements from t_b on, and t_b in cells at the rate c.
-    fn threshold(&self, rows: &Rows, spacer: &Spacer, start: &SlowStart, beside: &mut Beside) {
+    /// Adds the values of Theorem 1: the levels in the first round of acknowledgements from t_b on, and t_b in cells at
+    /// the rate c.
+    fn threshold(&self, rows: &Rows, spacer: &Spacer, start: &SlowStart, additions: &mut Additions) {
         let low = spacer.low_counted(spacer.threshold(), Count::Waiting);
         let high = spacer.peak_counted(start.high, Count::Waiting);
         let grows = start.threshold_time + spacer.threshold() as f64 * spacer.segment_time();
@@ -149,14 +151,14 @@ impl Trace {
             (&metric::THRESHOLD_QUEUE_MAX, most, high),
             (&metric::OSCILLATION_START, began * self.rate, start.oscillation_time * self.rate),
         ] {
-            beside.simulated.push(rows.row(metric, simulated));
-            beside.theory.summary.push(rows.row(metric, theory));
+            additions.simulated.push(rows.row(metric, simulated));
+            additions.theory.summary.push(rows.row(metric, theory));
         }
     }
 
-    /// How fast the content grows between bursts from the end of the last interval of slow start until the window is
-    /// at the threshold, if bursts have pauses between them; in theory σ more at each acknowledgement.
-    fn filling(&self, rows: &Rows, spacer: &Spacer, start: &SlowStart, beside: &mut Beside) {
+    /// Adds the growth rate of the content between bursts from the end of the last interval of slow start until the
+    /// window is at the threshold, if bursts have pauses between them; in theory σ more at each acknowledgement.
+    fn filling(&self, rows: &Rows, spacer: &Spacer, start: &SlowStart, additions: &mut Additions) {
         let last = start.last();
         let (from, to) = (last.start + last.length, start.threshold_time);
         let slack = 0.5 * self.cell_in;
@@ -164,12 +166,13 @@ impl Trace {
         let bursts: Vec<Arrival> = self.arrivals().filter(|a| a.after_pause && within(a)).collect();
         let ([first, .., end], false) = (&bursts[..], last.empties) else { return };
         let rate = (end.found - first.found) / (end.at - first.at);
-        beside.simulated.push(rows.row(&metric::FILLING_RATE, rate));
+        additions.simulated.push(rows.row(&metric::FILLING_RATE, rate));
         let theory = self.rate * spacer.segment_time() / spacer.acknowledgement_gap();
-        beside.theory.summary.push(rows.row(&metric::FILLING_RATE, theory));
+        additions.theory.summary.push(rows.row(&metric::FILLING_RATE, theory));
     }
 
-    /// From when on, between `from` and `to`, each burst finds the lower level and none passes the upper one.
+    /// Returns the time, between `from` and `to`, from which on each burst finds the lower level and none exceeds the
+    /// upper one.
     fn oscillates(&self, from: f64, to: f64, low: f64, high: f64) -> Option<f64> {
         let time = |at: f64| at - self.zero - self.cell_in;
         let slack = 0.5 * self.cell_in;
@@ -185,14 +188,14 @@ impl Trace {
     }
 }
 
-/// A cell that comes in.
+/// A cell that arrives.
 struct Arrival {
     /// In s.
     at: f64,
-    /// Cells that it finds.
+    /// Cells in the queue before it.
     found: f64,
     /// Cells with it.
     content: f64,
-    /// Whether the source sent nothing right before it.
+    /// True if the source was idle right before it.
     after_pause: bool,
 }

@@ -1,4 +1,4 @@
-//! What theory says about each point of a study, beside what its run shows.
+//! The theory for each point of a study, next to the results of its run.
 
 use cellway_record::{Row, RunRecord};
 use cellway_scenario::Scenario;
@@ -15,20 +15,20 @@ pub(crate) enum Theory {
     Spacer,
 }
 
-/// What is added to a run.
+/// The rows added to a run.
 #[derive(Debug, Default)]
-pub(crate) struct Beside {
+pub(crate) struct Additions {
     /// Figures taken from the run's own rows over time.
     pub(crate) simulated: Vec<Row>,
-    /// What theory gives for them, and for figures that the run has anyway.
+    /// The values of theory for them, and for figures that the run has anyway.
     pub(crate) theory: RunRecord,
 }
 
 impl Theory {
-    /// What this theory says about a run of `scenario` that gave `record`.
-    pub(crate) fn beside(self, scenario: &Scenario, record: &RunRecord) -> Result<Beside, Error> {
+    /// Returns the rows of this theory for a run of `scenario` with the result `record`.
+    pub(crate) fn additions(self, scenario: &Scenario, record: &RunRecord) -> Result<Additions, Error> {
         match self {
-            Theory::Spacer => spacer::beside(scenario, record),
+            Theory::Spacer => spacer::additions(scenario, record),
         }
     }
 }

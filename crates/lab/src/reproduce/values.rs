@@ -20,39 +20,39 @@ pub(crate) struct StudyValues {
     seeds: BTreeSet<u64>,
     /// Per point and figure: (seed, value).
     values: BTreeMap<(usize, Figure), Vec<(u64, f64)>>,
-    /// Per point and figure what theory gives.
+    /// The value of theory per point and figure.
     theory: BTreeMap<(usize, Figure), f64>,
-    /// Why no run of the study took place.
+    /// The reason why no run of the study took place.
     not_run: Option<String>,
     /// Points that have no runs that count, with the reason.
     left_out: BTreeMap<usize, String>,
 }
 
 impl StudyValues {
-    /// Of a study that is deterministic or not; keeps the `wanted` figures only.
+    /// Creates the values of a study, deterministic or not; keeps the `wanted` figures only.
     pub(crate) fn new(wanted: BTreeSet<Figure>, deterministic: bool) -> StudyValues {
         StudyValues { wanted, deterministic, ..StudyValues::default() }
     }
 
-    /// Of a study that was not run, and why.
+    /// Creates the values of a study that was not run, with the reason.
     pub(crate) fn of_none(reason: &str) -> StudyValues {
         StudyValues { not_run: Some(reason.to_owned()), ..StudyValues::default() }
     }
 
-    /// The point of `key` has no runs that count.
+    /// Records that the point of `key` has no runs that count.
     #[cfg(any(test, target_os = "linux"))]
     pub(crate) fn leave_out(&mut self, key: &RunKey, reason: String) {
         self.place(key);
         self.left_out.entry(key.point as usize).or_insert(reason);
     }
 
-    /// Whether the point of `key` was given up.
+    /// Returns true if the point of `key` was left out.
     #[cfg(any(test, target_os = "linux"))]
     pub(crate) fn is_left_out(&self, key: &RunKey) -> bool {
         self.left_out.contains_key(&(key.point as usize))
     }
 
-    /// Why a point at `at` has no runs; nothing if all have.
+    /// Returns the reason why a point at `at` has no runs; `None` if all have.
     pub(crate) fn left_out_at(&self, at: &At) -> Option<&str> {
         let of_point = || self.points_at(at).into_iter().find_map(|point| self.left_out.get(&point));
         self.not_run.as_ref().or_else(of_point).map(String::as_str)
@@ -64,7 +64,7 @@ impl StudyValues {
         }
     }
 
-    /// Whether its one replication is all there is.
+    /// Returns true if it is deterministic, so that there is one replication.
     pub(crate) fn deterministic(&self) -> bool {
         self.deterministic
     }
@@ -84,14 +84,14 @@ impl StudyValues {
         }
     }
 
-    /// What theory gives for the figures of a point.
+    /// Adds the values of theory for the figures of a point.
     pub(crate) fn add_theory(&mut self, key: &RunKey, theory: &RunRecord) {
         for row in &theory.summary {
             self.theory.insert((key.point as usize, (row.subject.to_string(), row.metric.to_string())), row.value);
         }
     }
 
-    /// What theory gives for a figure at a point.
+    /// Returns the value of theory for a figure at a point.
     pub(crate) fn theory(&self, point: usize, figure: &Figure) -> Option<f64> {
         self.theory.get(&(point, figure.clone())).copied()
     }
@@ -101,7 +101,7 @@ impl StudyValues {
         self.seeds.len()
     }
 
-    /// The points that lie at `at`, which may leave axes open.
+    /// Returns the points that lie at `at`, which may leave axes open.
     pub(crate) fn points_at(&self, at: &At) -> Vec<usize> {
         (0..self.points.len())
             .filter(|&point| at.iter().all(|(axis, value)| self.lies_at(point, axis, value)))
@@ -118,7 +118,7 @@ impl StudyValues {
         }
     }
 
-    /// The number that `point` has on `axis`.
+    /// Returns the number that `point` has on `axis`.
     pub(crate) fn number(&self, point: usize, axis: &str) -> Option<f64> {
         self.points[point].iter().find_map(|(name, value)| match value {
             AxisValue::Number(number) if name == axis => Some(*number),
@@ -126,7 +126,7 @@ impl StudyValues {
         })
     }
 
-    /// (seed, value) of a figure at a point.
+    /// Returns (seed, value) of a figure at a point.
     pub(crate) fn sample(&self, point: usize, figure: &Figure) -> &[(u64, f64)] {
         self.values.get(&(point, figure.clone())).map_or(&[], Vec::as_slice)
     }

@@ -79,13 +79,13 @@ struct IndexEntry<'a> {
     warnings: &'a [String],
 }
 
-/// A rate that is 0 where nothing was done.
+/// Returns a rate, which is 0 without work.
 fn per_second(hops: u64, seconds: f64) -> f64 {
     if seconds > 0.0 { hops as f64 / seconds } else { 0.0 }
 }
 
-/// Writes what is known of a paper beside its tables, and the recipe of its figures, so that the report can be drawn from
-/// the folder alone; from then on the folder exists, whole.
+/// Writes the description of a paper next to its tables, and the recipe of its figures, so that the report can be drawn
+/// from the folder alone; after this the folder exists, complete.
 pub(super) fn write_paper(
     mut folder: ResultFolder,
     paper: &PaperResult,
@@ -125,7 +125,7 @@ pub(super) fn write_paper(
     Ok(())
 }
 
-/// Writes the index of several papers, whose folders stand in `folder`; from then on it exists, whole.
+/// Writes the index of several papers, whose folders are in `folder`; after this it exists, complete.
 pub(super) fn write_index(
     mut folder: ResultFolder,
     papers: &[&'static Paper],

@@ -1,4 +1,4 @@
-//! Small plans to run, and what to run them with.
+//! Small plans, and helpers to run them.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
 use std::io::Write;
@@ -59,7 +59,7 @@ fairness-window = "20 rtt"
 axes = { "multiplexing.channel" = ["per-conversation", "per-destination"], "traffic.ftp.count" = [2, 4] }
 "#;
 
-/// `SWEEP` without its sweep.
+/// Returns `SWEEP` without its sweep.
 pub(crate) fn single() -> &'static str {
     SWEEP.split_once("[sweep]").expect("it has one").0
 }
@@ -78,7 +78,7 @@ pub(crate) fn simulate_in(plan: &Plan, folder: &Path, threads: usize) -> Result<
     cellway_lab::simulate(plan, folder, None, &mut settings)
 }
 
-/// The names in a folder.
+/// Returns the names in a folder.
 pub(crate) fn names(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).expect("the folder is there");
     let mut names: Vec<String> = entries.map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
@@ -90,7 +90,7 @@ pub(crate) fn repository(path: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }
 
-/// The reference data beside the repository, if this machine has it.
+/// Returns the reference data next to the repository, if they exist.
 pub(crate) fn shared(path: &str) -> Option<PathBuf> {
     let folder = std::env::var_os("CELLWAY_SHARED").map_or_else(|| repository("../shared"), PathBuf::from).join(path);
     if !folder.is_dir() {
@@ -100,8 +100,8 @@ pub(crate) fn shared(path: &str) -> Option<PathBuf> {
     Some(folder)
 }
 
-/// Says on the terminal what was not tested. Not through the print macros, whose text the test harness
-/// keeps to itself.
+/// Prints the reason of a skipped test on the terminal. Not through the print macros, whose output the test harness
+/// captures.
 pub(crate) fn skip(why: &str) {
     std::io::stderr().write_all(format!("skipped: {why}\n").as_bytes()).expect("standard error is open");
 }
