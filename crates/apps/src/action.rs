@@ -12,7 +12,7 @@ pub enum Side {
 }
 
 impl Side {
-    /// The other end.
+    /// Returns the other end.
     pub const fn peer(self) -> Side {
         match self {
             Side::Originator => Side::Responder,
@@ -25,7 +25,7 @@ impl Side {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ConnId(pub u32);
 
-/// What a conversation asks of the driver, or tells it.
+/// A request of a conversation to the driver, or a report to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Open connection `conn`: active at `from`, passive at its peer.
@@ -35,31 +35,31 @@ pub enum Action {
         /// The side that opens actively.
         from: Side,
     },
-    /// Send `bytes` on `conn` from `side`. The driver takes all of it, queues what TCP does not
-    /// take yet, and calls [`Conversation::written`](crate::Conversation::written) when TCP has taken everything.
+    /// Send `bytes` on `conn` from `side`. The driver accepts all of it, queues the part that TCP does not accept yet,
+    /// and calls [`Conversation::written`](crate::Conversation::written) when TCP has accepted everything.
     Write {
         /// The connection.
         conn: ConnId,
         /// The side that writes.
         side: Side,
-        /// How many bytes, 1 or more.
+        /// The number of bytes, 1 or more.
         bytes: u64,
     },
     /// Close `conn` at `side` once everything written there is sent.
     Close {
         /// The connection.
         conn: ConnId,
-        /// The side that has nothing more to say.
+        /// The side that sends no more data.
         side: Side,
     },
-    /// `side` of `conn` takes `bytes` out of its receive buffer: no more than has arrived, and only
-    /// where [`Conversation::reads_itself`](crate::Conversation::reads_itself) says so.
+    /// Read `bytes` of `side` of `conn` out of its receive buffer: no more than has arrived, and only if
+    /// [`Conversation::reads_itself`](crate::Conversation::reads_itself) returns true.
     Consume {
         /// The connection.
         conn: ConnId,
         /// The side that reads.
         side: Side,
-        /// How many bytes, 1 or more.
+        /// The number of bytes, 1 or more.
         bytes: u64,
     },
     /// Call [`Conversation::timer`](crate::Conversation::timer) with `id` at `at`.
@@ -76,15 +76,15 @@ pub enum Action {
         /// The delay.
         span: Span,
     },
-    /// An item arrived whole: at the responder, or at the originator that asked for it.
+    /// An item has arrived completely: at the responder, or at the originator that requested it.
     Item {
         /// Its size.
         bytes: Bytes,
-        /// From its write to the arrival of its last byte. Where the originator asked for it, from
-        /// the beginning of that, and in [`Workload::Www`](crate::Workload::Www) until it is shown.
+        /// From its write to the arrival of its last byte. If the originator requested it, from the beginning of the
+        /// request, and in [`Workload::Www`](crate::Workload::Www) until it is displayed.
         span: Span,
     },
-    /// The conversation is over; the last action, exactly once. After a failure the driver drops
-    /// whatever connections it still has.
+    /// The conversation is over; the last action, exactly once. After a failure the driver drops all remaining
+    /// connections.
     Ended,
 }

@@ -1,9 +1,9 @@
-//! An animation that an X client at the originator draws on the display of the responder: one frame
-//! after the other over one connection (Guillemin et al., section 6).
+//! An animation that an X client at the originator draws on the display of the responder: one frame after the other
+//! over one connection (Guillemin et al., section 6).
 //!
-//! Frames are due at a constant pace. A client cannot draw while its last frame blocks in the socket:
-//! then the next frame is late and so are all that follow. None is dropped and none hurries to catch
-//! up, so a slower network slows the movement down.
+//! Frames are due at a constant pace. A client cannot draw while its last frame blocks in the socket: then the next
+//! frame and all later ones are delayed. None is dropped and no delay is made up for, so a slower network slows the
+//! movement down.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! One application-level conversation: what the driver tells it and what it asks for.
+//! One conversation of an application: its events and its actions.
 
 use cellway_spec::DataConnection;
 use cellway_units::Time;
@@ -17,25 +17,25 @@ use crate::transfer::Transfer;
 use crate::workload::Workload;
 use crate::www::Www;
 
-/// How far a conversation is.
+/// The state of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Not over yet.
     Running,
-    /// Ended in the way it should.
+    /// Ended in order.
     Completed,
     /// Ended because a connection was reset or timed out.
     Failed,
 }
 
-/// A conversation between two hosts. Holds the logic of both ends, but an end acts only on what
-/// has arrived at it. After [`Action::Ended`] every call is without effect.
+/// A conversation between two hosts. Holds the logic of both ends, but an end acts only on data that have arrived at
+/// it. After [`Action::Ended`] every call is without effect.
 ///
-/// The driver obeys the actions of a call in their order. It calls [`written`](Conversation::written)
-/// once whenever the bytes of [`Action::Write`] that TCP has not taken fall to none, also within the
-/// instant of the write itself, but after the call that asked for it has returned. At an end for which
-/// [`reads_itself`](Conversation::reads_itself) holds, TCP keeps what arrives until
-/// [`Action::Consume`]; it may tell of bytes and of the peer's close before they are consumed.
+/// The driver executes the actions of a call in their order. It calls [`written`](Conversation::written) once whenever
+/// the bytes of [`Action::Write`] that TCP has not accepted fall to none, also within the instant of the write itself,
+/// but after the call that returned the action. At an end for which [`reads_itself`](Conversation::reads_itself)
+/// returns true, TCP keeps received bytes until [`Action::Consume`]; it may report bytes and the peer's close before
+/// they are consumed.
 #[derive(Debug)]
 pub struct Conversation {
     app: App,
@@ -56,8 +56,8 @@ enum App {
 }
 
 impl Conversation {
-    /// Conversation `number` (from 0) of the slot called `slot`. What it says depends on nothing
-    /// but the workload, the seed of `streams`, `slot` and `number`.
+    /// Creates conversation `number` (from 0) of the slot called `slot`. Its sizes and times depend on nothing but the
+    /// workload, the seed of `streams`, `slot` and `number`.
     pub fn new(workload: &Workload, streams: &Streams, slot: &str, number: u64) -> Conversation {
         let named = Named::new(streams, slot, number);
         let app = match workload {
@@ -88,7 +88,7 @@ impl Conversation {
         Conversation { app, open: 0, outcome: Outcome::Running }
     }
 
-    /// How far it is.
+    /// Returns its state.
     pub fn outcome(&self) -> Outcome {
         self.outcome
     }
@@ -101,8 +101,8 @@ impl Conversation {
         });
     }
 
-    /// Whether `side` of `conn` reads by itself, with [`Action::Consume`]. Otherwise it reads
-    /// everything the moment it arrives. Asked when the connection is made; it does not change.
+    /// Returns true if `side` of `conn` controls its own reading, with [`Action::Consume`]. Otherwise it reads
+    /// everything at once. Called when the connection is created; the value does not change.
     pub fn reads_itself(&self, _conn: ConnId, side: Side) -> bool {
         match &self.app {
             App::Www(www) => www.reads_itself(side),
@@ -110,7 +110,7 @@ impl Conversation {
         }
     }
 
-    /// `side` of `conn` is connected and may write.
+    /// Reports that `side` of `conn` is connected and may write.
     pub fn connected(&mut self, now: Time, conn: ConnId, side: Side, out: &mut Vec<Action>) {
         self.step(out, |app, out| match app {
             App::Dialogue(dialogue) => dialogue.connected(now, conn, side, out),
@@ -123,8 +123,8 @@ impl Conversation {
         });
     }
 
-    /// `bytes` more have arrived in order at `side` of `conn`. The application has read them, or
-    /// they wait in the receive buffer if that side [reads by itself](Conversation::reads_itself).
+    /// Reports that `bytes` more have arrived in order at `side` of `conn`. The application has read them, or they wait
+    /// in the receive buffer if that side [controls its own reading](Conversation::reads_itself).
     pub fn received(&mut self, now: Time, conn: ConnId, side: Side, bytes: u64, out: &mut Vec<Action>) {
         self.step(out, |app, out| match app {
             App::Dialogue(dialogue) => dialogue.received(now, conn, side, bytes, out),
@@ -137,7 +137,7 @@ impl Conversation {
         });
     }
 
-    /// TCP has taken all that `side` wrote on `conn` so far: a blocking write returns.
+    /// Reports that TCP has accepted all bytes that `side` wrote on `conn` so far: a blocking write returns.
     pub fn written(&mut self, now: Time, conn: ConnId, _side: Side, out: &mut Vec<Action>) {
         self.step(out, |app, out| match app {
             App::Transfer(transfer) => transfer.written(now, out),
@@ -147,7 +147,7 @@ impl Conversation {
         });
     }
 
-    /// `bytes` more of what `side` wrote on `conn` are acknowledged.
+    /// Reports that `bytes` more that `side` wrote on `conn` are acknowledged.
     pub fn acked(&mut self, now: Time, _conn: ConnId, side: Side, bytes: u64, out: &mut Vec<Action>) {
         self.step(out, |app, out| match app {
             App::Telnet(telnet) => telnet.acked(now, side, bytes, out),
@@ -156,8 +156,8 @@ impl Conversation {
         });
     }
 
-    /// `side` of `conn` has received everything: its peer closed. What a side that reads by itself
-    /// has not read is still there.
+    /// Reports that `side` of `conn` has received everything: its peer closed. Bytes that a side has not read with
+    /// [`Action::Consume`] remain readable.
     pub fn peer_closed(&mut self, _now: Time, conn: ConnId, side: Side, out: &mut Vec<Action>) {
         self.step(out, |app, out| match app {
             App::Dialogue(dialogue) => dialogue.peer_closed(conn, side, out),
@@ -171,7 +171,7 @@ impl Conversation {
         });
     }
 
-    /// Both sides of `conn` have closed it, and each knows.
+    /// Reports that both sides of `conn` have closed it, and each has received the FIN of the other.
     pub fn closed(&mut self, _now: Time, _conn: ConnId, out: &mut Vec<Action>) {
         if self.outcome == Outcome::Running {
             self.open = self.open.saturating_sub(1);
@@ -181,14 +181,14 @@ impl Conversation {
         }
     }
 
-    /// `conn` was reset or timed out: the conversation fails.
+    /// Reports that `conn` was reset or timed out: the conversation fails.
     pub fn failed(&mut self, _now: Time, _conn: ConnId, out: &mut Vec<Action>) {
         if self.outcome == Outcome::Running {
             self.end(Outcome::Failed, out);
         }
     }
 
-    /// The timer `id` has come.
+    /// Reports that the timer `id` has expired.
     pub fn timer(&mut self, now: Time, id: u32, out: &mut Vec<Action>) {
         self.step(out, |app, out| match app {
             App::Telnet(telnet) => telnet.timer(now, id, out),
@@ -200,7 +200,7 @@ impl Conversation {
         });
     }
 
-    /// Lets the application act unless the conversation is over, and counts what it opens.
+    /// Calls the application unless the conversation is over, and counts the connections that it opens.
     fn step(&mut self, out: &mut Vec<Action>, act: impl FnOnce(&mut App, &mut Vec<Action>)) {
         if self.outcome == Outcome::Running {
             let before = out.len();

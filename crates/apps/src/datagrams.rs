@@ -5,8 +5,8 @@ use cellway_units::{Span, Time};
 
 use crate::random::{Stream, Streams};
 
-/// The source of one slot. Its instants are a pure function of seed and slot: nothing that happens to its packets moves
-/// them.
+/// The source of one slot. Its instants are a pure function of seed and slot: the treatment of its packets by the
+/// network does not change them.
 #[derive(Clone, Debug)]
 pub struct DatagramSource {
     gaps: Gaps,
@@ -56,7 +56,7 @@ enum Gaps {
 /// Equal distances whose long-run rate is exact.
 #[derive(Clone, Copy, Debug, Default)]
 struct Spacing {
-    /// The rest of the last division, in bits × ps / s.
+    /// The remainder of the last division, in bits × ps / s.
     carry: u64,
 }
 
@@ -68,13 +68,13 @@ struct OnOff {
     means: [Span; 2],
     /// The streams of the lengths on and off.
     lengths: [Stream; 2],
-    /// The rest of the period on.
+    /// The rest of the present on period.
     left: Span,
 }
 
 impl DatagramSource {
-    /// A source that starts at `start`: with a packet, or for Poisson arrivals with a distance to the first. An on-off
-    /// source starts a period on. `slot` ("voice-3") names the random streams.
+    /// Creates a source that starts at `start`: with a packet, or for Poisson arrivals with a distance to the first. An
+    /// on-off source starts with an on period. `slot` ("voice-3") names the random streams.
     pub fn new(spec: UdpSource, streams: &Streams, slot: &str, start: Time) -> DatagramSource {
         let stream = |what: &str| streams.stream(&format!("{slot}/{what}"));
         let gaps = match spec.arrivals {
@@ -99,7 +99,7 @@ impl DatagramSource {
         self.next
     }
 
-    /// Takes the packet that is due and returns its sequence number, from 0.
+    /// Removes the packet that is due and returns its sequence number, from 0.
     pub fn send(&mut self) -> u64 {
         let sequence = self.sequence;
         self.sequence += 1;
@@ -109,7 +109,7 @@ impl DatagramSource {
         sequence
     }
 
-    /// The time of the packet after one at `last`.
+    /// Returns the time of the packet after one at `last`.
     fn advance(&mut self, last: Time) {
         let bits = self.spec.packet.bits();
         let gap = match &mut self.gaps {
@@ -130,7 +130,7 @@ impl Spacing {
 }
 
 impl OnOff {
-    /// The time until so much time on has passed as lies between two packets.
+    /// Returns the time until the on periods add up to the distance between two packets.
     fn next(&mut self, spec: UdpSource) -> Span {
         let mut needed = self.spacing.next(spec);
         let mut gap = Span::ZERO;

@@ -1,11 +1,10 @@
 //! The common shape of bulk transfer conversations: messages that take turns.
 //!
-//! Greeting, opening handshakes, then for each item its handshakes, the item and a reply, and a
-//! farewell. Each message waits for the whole of the one before it, so each request costs one
-//! round trip: the idle periods "in the order of the network round-trip time during which control
-//! handshakes take place" of Caceres 1993, section 2.4. Items flow from the originator, as the
-//! bottleneck of that paper is the router attached to the sources. The responder closes after its
-//! last reply, as FTP, NNTP and SMTP servers do.
+//! Greeting, opening handshakes, then for each item its handshakes, the item and a reply, and a farewell. Each message
+//! waits for the whole of the one before it, so each request costs one round trip: the idle periods "in the order of
+//! the network round-trip time during which control handshakes take place" of Caceres 1993, section 2.4. Items flow
+//! from the originator, as the bottleneck of that paper is the router attached to the sources. The responder closes
+//! after its last reply, as FTP, NNTP and SMTP servers do.
 
 use std::fmt;
 
@@ -22,34 +21,33 @@ pub(crate) struct Exchange {
     pub(crate) reply: u64,
 }
 
-/// The sizes of the messages of one conversation, asked for in the order of sending. All in bytes
-/// and 1 or more.
+/// The sizes of the messages of one conversation, requested in the order of sending. All in bytes and 1 or more.
 pub(crate) trait Script: fmt::Debug + Send {
-    /// How many items the conversation has.
+    /// Returns the number of items of the conversation.
     fn items(&self) -> u64;
-    /// The responder's first words.
+    /// Returns the size of the responder's greeting.
     fn greeting(&mut self) -> u64;
-    /// Opening handshake `index`, from 0.
+    /// Returns the sizes of opening handshake `index`, from 0.
     fn opening(&mut self, index: u32) -> Exchange;
-    /// Handshake before an item.
+    /// Returns the sizes of a handshake before an item.
     fn before_item(&mut self) -> Exchange;
-    /// The next item.
+    /// Returns the size of the next item.
     fn item(&mut self) -> u64;
-    /// The reply to a whole item.
+    /// Returns the size of the reply to a whole item.
     fn after_item(&mut self) -> u64;
-    /// The farewell.
+    /// Returns the sizes of the farewell.
     fn farewell(&mut self) -> Exchange;
 }
 
 /// The connection of the dialogue itself.
 const CONTROL: ConnId = ConnId(0);
 
-/// What the message under way is.
+/// The kind of the message in transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Greeting,
     Opening,
-    /// `last` of its item: what follows is the item.
+    /// `last` of its item: the item follows.
     BeforeItem {
         last: bool,
     },
@@ -58,7 +56,7 @@ enum Stage {
     Farewell,
 }
 
-/// A message under way on the control connection.
+/// A message in transfer on the control connection.
 #[derive(Clone, Copy, Debug)]
 struct Message {
     stage: Stage,
@@ -73,9 +71,9 @@ struct Message {
 #[derive(Clone, Copy, Debug)]
 struct Data {
     conn: ConnId,
-    /// Whether the originator is connected.
+    /// True if the originator is connected.
     connected: bool,
-    /// Whether the originator has been told to send.
+    /// True if the originator was requested to send.
     asked: bool,
 }
 
@@ -84,7 +82,7 @@ struct Data {
 pub(crate) struct Dialogue {
     script: Box<dyn Script>,
     handshakes: Handshakes,
-    /// Whether each item has a connection of its own.
+    /// True if each item has its own connection.
     per_item: bool,
     /// Opening handshakes done.
     opened: u32,
@@ -154,7 +152,7 @@ impl Dialogue {
     pub(crate) fn peer_closed(&mut self, conn: ConnId, side: Side, out: &mut Vec<Action>) {
         let is_item = self.data.is_some_and(|data| data.conn == conn);
         match side {
-            // The responder has said farewell; the other way round it is the echo of that.
+            // The responder has sent its farewell; in the other direction this is the response to it.
             Side::Originator if conn == CONTROL => out.push(Action::Close { conn, side }),
             // The end of a data connection is the end of its item (RFC 959, section 3.3).
             Side::Responder if is_item => {
@@ -166,7 +164,7 @@ impl Dialogue {
         }
     }
 
-    /// The whole of `message` is there: what its receiver does.
+    /// Processes a `message` that has arrived completely at its receiver.
     fn answer(&mut self, now: Time, message: Message, out: &mut Vec<Action>) {
         match (message.stage, message.from) {
             (Stage::Item, _) => self.finish_item(out),
@@ -193,7 +191,7 @@ impl Dialogue {
         }
     }
 
-    /// The originator's turn: its next message.
+    /// Sends the next message of the originator.
     fn proceed(&mut self, now: Time, out: &mut Vec<Action>) {
         let (stage, exchange) = if self.opened < self.handshakes.opening {
             self.opened += 1;

@@ -1,6 +1,6 @@
 //! Errors of tables and distributions.
 
-/// Why a text is not a table, or numbers are not a distribution.
+/// The reasons for which a text is not a table, or numbers are not a distribution.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TableError {
@@ -9,7 +9,7 @@ pub enum TableError {
     Header {
         /// The file.
         file: String,
-        /// What stands there.
+        /// The text found.
         found: String,
     },
     /// A line that is not two numbers.
@@ -19,7 +19,7 @@ pub enum TableError {
         file: String,
         /// The line, from 1.
         line: usize,
-        /// What stands there.
+        /// The text found.
         found: String,
     },
     /// A value below zero.
@@ -29,17 +29,17 @@ pub enum TableError {
         file: String,
         /// The line, from 1.
         line: usize,
-        /// What stands there.
+        /// The text found.
         found: String,
     },
-    /// A value above what can be meant.
+    /// A value above the accepted range.
     #[error("{file}:{line}: value {found} is too large; the limit is {limit:e}, in bytes, items or ms")]
     TooLarge {
         /// The file.
         file: String,
         /// The line, from 1.
         line: usize,
-        /// What stands there.
+        /// The text found.
         found: String,
         /// The limit.
         limit: u64,
@@ -53,9 +53,9 @@ pub enum TableError {
         line: usize,
         /// `value` or `cum_prob`.
         column: &'static str,
-        /// What stands there.
+        /// The text found.
         found: String,
-        /// What stands in the row before.
+        /// The value in the row before.
         before: String,
     },
     /// A probability outside [0, 1].
@@ -65,7 +65,7 @@ pub enum TableError {
         file: String,
         /// The line, from 1.
         line: usize,
-        /// What stands there.
+        /// The text found.
         found: String,
     },
     /// The last probability is not 1.
@@ -75,7 +75,7 @@ pub enum TableError {
         file: String,
         /// The line, from 1.
         line: usize,
-        /// What stands there.
+        /// The text found.
         found: String,
     },
     /// Fewer than two rows.
@@ -83,7 +83,7 @@ pub enum TableError {
     TooShort {
         /// The file.
         file: String,
-        /// How many there are.
+        /// The number of rows.
         rows: usize,
     },
     /// More knots than a compact model may have.
@@ -93,7 +93,7 @@ pub enum TableError {
         file: String,
         /// The variable.
         name: String,
-        /// How many there are.
+        /// The number of knots.
         knots: usize,
         /// The limit.
         limit: usize,
@@ -103,10 +103,10 @@ pub enum TableError {
     Models {
         /// The file.
         file: String,
-        /// What is wrong and where.
+        /// The fault and its location.
         message: String,
     },
-    /// A variable for which nothing is given.
+    /// A variable without a table.
     #[error("{file}: no table for {names}")]
     Missing {
         /// The file or folder.

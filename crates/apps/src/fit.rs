@@ -1,14 +1,13 @@
 //! Compact models of full tables: the fewest knots that keep distribution and mean.
 //!
-//! Knots are a subset of the table's points, so probabilities stay on tcplib's grid of 1/1000 and
-//! one drawing rule serves table and model. Of all subsets with the fewest knots within the
-//! limits, the one with the least error of the mean is taken, by dynamic programming. The last
-//! interval is kept as the table has it: tcplib may never draw it, and half of the mean can hang
-//! on that.
+//! Knots are a subset of the table's points, so probabilities stay on tcplib's grid of 1/1000 and one drawing rule
+//! serves table and model. Of all subsets with the fewest knots within the limits, dynamic programming selects the one
+//! with the least error of the mean. The last interval is that of the table: tcplib may never draw it, and it can
+//! contribute half of the mean.
 //!
-//! What is compared is the number before rounding, which makes the distance exact: table and
-//! model are straight lines between the table's points, so the largest distance is at one of
-//! them. Rounding both to whole numbers can only lessen it.
+//! The compared number is the one before rounding, which makes the distance exact: table and model are straight lines
+//! between the table's points, so the largest distance is at one of them. Rounding both to whole numbers can only
+//! reduce it.
 
 use std::fmt::Write as _;
 
@@ -18,15 +17,15 @@ use crate::model::{Knot, QuantileModel};
 use crate::table::FullTable;
 use crate::tables::{MAX_KNOTS, Variable};
 
-/// What a fit must keep.
+/// The limits of a fit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FitOptions {
     /// The most knots, 2 or more.
     pub knots: usize,
-    /// The largest distance between the cumulative distributions (Kolmogorov-Smirnov), 0 to 1,
-    /// both of the table itself and of what [`Draw::Tcplib`] draws from it.
+    /// The largest distance between the cumulative distributions (Kolmogorov-Smirnov), 0 to 1, both of the table itself
+    /// and of the draws of [`Draw::Tcplib`] from it.
     pub ks: f64,
-    /// The largest relative error of the mean of what [`Draw::Tcplib`] draws.
+    /// The largest relative error of the mean of the draws of [`Draw::Tcplib`].
     pub mean: f64,
 }
 
@@ -36,7 +35,7 @@ impl Default for FitOptions {
     }
 }
 
-/// Why a table has no model within the limits.
+/// The reasons for which a table has no model within the limits.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FitError {
@@ -56,7 +55,7 @@ pub enum FitError {
     },
 }
 
-/// A model and how near it comes.
+/// A model and its deviation from the table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fit {
     /// The table's name.
@@ -65,10 +64,9 @@ pub struct Fit {
     pub rows: usize,
     /// The model.
     pub model: QuantileModel,
-    /// The largest distance between the distributions of table and model as they stand
-    /// ([`Draw::Continuous`]).
+    /// The largest distance between the distributions of table and model without a rule ([`Draw::Continuous`]).
     pub ks: f64,
-    /// The same between what tcplib's rule draws from either ([`Draw::Tcplib`]).
+    /// The same between the draws of tcplib's rule from either ([`Draw::Tcplib`]).
     pub ks_drawn: f64,
     /// The mean that tcplib's rule gives with the table.
     pub mean_table: f64,
@@ -107,9 +105,9 @@ pub fn fit(table: &FullTable, options: FitOptions) -> Result<Fit, FitError> {
     Err(FitError::OutOfReach { name: table.name().into(), knots, ks, mean })
 }
 
-/// For 2, 3, ... `most` knots the subset of `points` that keeps every point within `limit` of the
-/// line between its neighbours and has the least sum of the errors that the lines make in the
-/// mean; counts without such a subset are left out. First, last and last but one are always in.
+/// Returns for 2, 3, ... `most` knots the subset of `points` that keeps every point within `limit` of the line between
+/// its neighbours and has the least sum of the errors of the lines in the mean; counts without such a subset are left
+/// out. First, last and last but one are always in.
 fn best_subsets(points: &[Knot], limit: f64, most: usize) -> Vec<Vec<usize>> {
     let n = points.len();
     let kept = n - 2; // index of the last but one
@@ -146,8 +144,8 @@ fn best_subsets(points: &[Knot], limit: f64, most: usize) -> Vec<Vec<usize>> {
     found
 }
 
-/// The lines from point `from` to each later point up to `last` that pass all points between
-/// within `limit`, with the error that each makes in the mean.
+/// Returns the lines from point `from` to each later point up to `last` that pass all points between within `limit`,
+/// with the error of each in the mean.
 fn lines_from(points: &[Knot], from: usize, last: usize, limit: f64) -> Vec<(usize, f64)> {
     let a = points[from];
     let mut lines = Vec::new();
@@ -167,7 +165,7 @@ fn lines_from(points: &[Knot], from: usize, last: usize, limit: f64) -> Vec<(usi
 }
 
 impl Fit {
-    /// The model as a section of a models file, which [`crate::Tables::from_toml`] reads.
+    /// Returns the model as a section of a models file, which [`crate::Tables::from_toml`] reads.
     pub fn to_toml(&self) -> String {
         let unit = Variable::from_name(&self.name).map_or("unit of the table", Variable::unit);
         let mut text = format!(
@@ -189,7 +187,7 @@ impl Fit {
     }
 }
 
-/// The text of a whole models file, as shipped: header with the acknowledgement, then the fits.
+/// Returns the text of a whole models file, as shipped: header with the acknowledgement, then the fits.
 pub fn models_file(fits: &[Fit]) -> String {
     let sections: Vec<String> = fits.iter().map(Fit::to_toml).collect();
     format!("{HEADER}\n{}", sections.join("\n"))

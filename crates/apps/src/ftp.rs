@@ -25,7 +25,7 @@ impl FtpScript {
             items: sampler(Variable::FtpItems).count(&mut named.stream("items")),
             item_size: (sampler(Variable::FtpItemSize), named.stream("item-size")),
             control_size: (sampler(Variable::FtpControlSize), named.stream("control-size")),
-            // A stream of its own: with the spike or without, all other draws are the same.
+            // Its own stream: with the spike or without, all other draws are the same.
             spike: ftp.spike.map(|spike| (spike, named.stream("spike"))),
         }
     }

@@ -1,10 +1,10 @@
 //! The originator logs in to the responder and gets one file (Kato et al. 1997, section 4.3.2).
 //!
-//! The control connection goes from the originator to the responder: greeting, round trips to log in
-//! and name a port, the request for the file. The responder then opens the data connection, from the
-//! server to the client: that is FTP's active mode, the only one before `PASV` became common (RFC 959,
-//! section 3.2). It sends the file over it and closes it, which is the end of the file (section 3.4),
-//! and says so on the control connection. With both the client has what it wanted and hangs up.
+//! The control connection goes from the originator to the responder: greeting, round trips to log in and name a port,
+//! the request for the file. The responder then opens the data connection, from the server to the client: that is FTP's
+//! active mode, the only one before `PASV` became common (RFC 959, section 3.2). It sends the file over it and closes
+//! it, which is the end of the file (section 3.4), and confirms that on the control connection. After both the client
+//! closes the control connection.
 
 use cellway_units::Time;
 
@@ -17,7 +17,7 @@ const CONTROL: ConnId = ConnId(0);
 const DATA: ConnId = ConnId(1);
 /// Every message on the control connection, in bytes: the mean of tcplib's `ftp_ctlsize`, 27.4, rounded.
 const MESSAGE: u64 = 27;
-/// What a disk reads at a time, in bytes: a block of 4.2BSD's fast file system.
+/// The size of a read from a disk, in bytes: a block of 4.2BSD's fast file system.
 const DISK_BLOCK: u64 = 8192;
 
 /// One file transfer; its item is the file, from the request to the arrival of the last byte.
@@ -26,11 +26,11 @@ pub(crate) struct FtpGet {
     size: u64,
     /// Round trips between the greeting and the request.
     handshake: u64,
-    /// Bytes that each side has heard on the control connection.
+    /// Bytes that each side has received on the control connection.
     heard: [u64; 2],
     writer: Writer,
     item: Option<Item>,
-    /// The responder has said that the transfer is complete.
+    /// Set after the originator has received the confirmation of the responder that the transfer is complete.
     confirmed: bool,
     /// The data connection has ended at the originator.
     ended: bool,
@@ -82,7 +82,7 @@ impl FtpGet {
         }
     }
 
-    /// The originator has heard reply `number`; the greeting is 0.
+    /// Processes reply `number` at the originator; the greeting is 0.
     fn reply(&mut self, now: Time, number: u64, out: &mut Vec<Action>) {
         if number <= self.handshake {
             if number == self.handshake {
@@ -96,7 +96,7 @@ impl FtpGet {
         }
     }
 
-    /// The responder has heard request `number`, from 0.
+    /// Processes request `number` at the responder, from 0.
     fn request(&mut self, number: u64, out: &mut Vec<Action>) {
         say(Side::Responder, out);
         if number == self.handshake {

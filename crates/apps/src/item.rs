@@ -1,10 +1,10 @@
-//! Something that is on its way: counted until its last byte is there.
+//! An item in transfer: counted until its last byte has arrived.
 
 use cellway_units::{Bytes, Time};
 
 use crate::action::Action;
 
-/// An item on its way, on whichever connection.
+/// An item in transfer, on any connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Item {
     bytes: u64,
@@ -13,12 +13,12 @@ pub(crate) struct Item {
 }
 
 impl Item {
-    /// An item of `bytes` whose span begins at `since`.
+    /// Creates an item of `bytes` whose span begins at `since`.
     pub(crate) fn new(bytes: u64, since: Time) -> Item {
         Item { bytes, left: bytes, since }
     }
 
-    /// `bytes` more of it are there. Tells of the item with its last byte; whether these had it.
+    /// Counts `bytes` more of it. Reports the item with its last byte; returns true if these had it.
     pub(crate) fn arrived(&mut self, now: Time, bytes: u64, out: &mut Vec<Action>) -> bool {
         let before = self.left;
         debug_assert!(bytes <= before, "more bytes than the item has");

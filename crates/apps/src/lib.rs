@@ -1,12 +1,11 @@
-//! Who talks: tcplib conversations and other applications, as state machines without I/O.
+//! Traffic: tcplib conversations and other applications, as state machines without I/O.
 //!
 //! A slot of a traffic group has conversations over TCP or a source of datagrams ([`GroupWorkload`]).
 //!
-//! A [`Workload`] says how a kind of application behaves, a [`Conversation`] is one run of it
-//! between two hosts. The driver tells the conversation what happens to its connections and does
-//! what the returned [`Action`]s ask; bytes are counted, never held. Sizes and pauses come from
-//! [`QuantileModel`]s of the tcplib tables and are drawn from named random streams, so that
-//! conversation `k` of a slot is the same under every network.
+//! A [`Workload`] describes a kind of application, a [`Conversation`] is one run of it between two hosts. The driver
+//! reports the events of its connections to the conversation and executes the returned [`Action`]s; bytes are counted,
+//! never stored. Sizes and pauses come from [`QuantileModel`]s of the tcplib tables and are drawn from named random
+//! streams, so that conversation `k` of a slot is the same under every network.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod action;

@@ -7,8 +7,8 @@ use cellway_spec::Draw;
 use crate::error::TableError;
 use crate::random::Stream;
 
-/// The largest value of a distribution: 1 PB or 30 000 years, far above any that was measured and
-/// small enough that doubles still tell neighbouring whole numbers apart.
+/// The largest value of a distribution: 1 PB or 30 000 years, far above any measured one and small enough that doubles
+/// still distinguish neighbouring whole numbers.
 const MAX_VALUE: u64 = 1_000_000_000_000_000;
 
 /// A point of a distribution: `probability` that a draw is at most `value`.
@@ -68,13 +68,13 @@ impl QuantileModel {
         }
     }
 
-    /// The knots, in increasing order.
+    /// Returns the knots, in increasing order.
     pub fn knots(&self) -> &[Knot] {
         &self.knots
     }
 
-    /// Draws a number by `rule`, before any rounding to whole numbers. Takes the same two numbers
-    /// from the stream whatever comes out.
+    /// Draws a number by `rule`, before any rounding to whole numbers. Draws the same two numbers from the stream for
+    /// any result.
     pub fn draw(&self, rule: Draw, stream: &mut Stream) -> f64 {
         let (k, w) = (stream.below(1000), stream.uniform());
         let first = self.knots[0];
@@ -87,7 +87,7 @@ impl QuantileModel {
         }
     }
 
-    /// The value that a draw exceeds with probability `1 - u`.
+    /// Returns the value that a draw exceeds with probability `1 - u`.
     pub fn quantile(&self, u: f64) -> f64 {
         if u <= self.knots[0].probability {
             return self.knots[0].value;
@@ -97,14 +97,14 @@ impl QuantileModel {
         self.within(upper, (u.min(1.0) - a.probability) / (b.probability - a.probability))
     }
 
-    /// The probability that a draw by `rule` is at most `x`, before any rounding.
+    /// Returns the probability that a draw by `rule` is at most `x`, before any rounding.
     pub fn cdf(&self, rule: Draw, x: f64) -> f64 {
         self.cdf_of(&self.weights(rule), x)
     }
 
-    /// The largest distance between the cumulative distributions of draws by `rule` from this
-    /// model and from `other` (Kolmogorov-Smirnov), before any rounding. Exact: both are straight
-    /// lines between the knots of both, with jumps at the first knots only.
+    /// Returns the largest distance between the cumulative distributions of draws by `rule` from this model and from
+    /// `other` (Kolmogorov-Smirnov), before any rounding. Exact: both are straight lines between the knots of both,
+    /// with jumps at the first knots only.
     pub fn distance(&self, other: &QuantileModel, rule: Draw) -> f64 {
         let (mine, others) = (self.weights(rule), other.weights(rule));
         let at = |x| (self.cdf_of(&mine, x) - other.cdf_of(&others, x)).abs();
@@ -131,7 +131,7 @@ impl QuantileModel {
         sum.min(1.0) // the sum of the weights may be a rounding error above
     }
 
-    /// The exact expectation of a draw by `rule`, of its whole number if `whole`: no sampling.
+    /// Returns the exact expectation of a draw by `rule`, of its whole number if `whole`: no sampling.
     pub fn mean(&self, rule: Draw, whole: bool) -> f64 {
         let shift = if rule == Draw::Continuous { 0.5 } else { 0.0 };
         let (atom, weights) = self.weights(rule);
@@ -144,7 +144,7 @@ impl QuantileModel {
         sum
     }
 
-    /// The probability of the first value itself and of each interval after it, under `rule`.
+    /// Returns the probability of the first value itself and of each interval after it, under `rule`.
     fn weights(&self, rule: Draw) -> (f64, Vec<f64>) {
         let first = self.knots[0].probability;
         match rule {
@@ -163,7 +163,7 @@ impl QuantileModel {
         }
     }
 
-    /// The upper knot of the interval that holds `u`; the first interval if `u` is at or below it.
+    /// Returns the upper knot of the interval that contains `u`; the first interval if `u` is at or below it.
     fn interval(&self, u: f64) -> usize {
         self.knots.partition_point(|knot| knot.probability < u).clamp(1, self.knots.len() - 1)
     }
@@ -174,26 +174,26 @@ impl QuantileModel {
     }
 }
 
-/// The mean of `floor(x)` for `x` uniform in [a, b], both 0 or more.
+/// Returns the mean of `floor(x)` for `x` uniform in [a, b], both 0 or more.
 fn mean_floor(a: f64, b: f64) -> f64 {
     // The integral of floor from 0 to x.
     let area = |x: f64| x.floor() * (x.floor() - 1.0) / 2.0 + x.floor() * (x - x.floor());
     (area(b) - area(a)) / (b - a)
 }
 
-/// A variable ready to draw: its model, the rule, and whether it counts whole things.
+/// A sampler of a variable: its model, its rule, and its rounding.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sampler {
     /// The distribution.
     pub model: Arc<QuantileModel>,
     /// The rule.
     pub draw: Draw,
-    /// Whether draws are rounded to whole numbers in the way of the rule.
+    /// True if draws are rounded to whole numbers, as the rule defines.
     pub whole: bool,
 }
 
 impl Sampler {
-    /// The next value.
+    /// Returns the next value.
     pub fn value(&self, stream: &mut Stream) -> f64 {
         let x = self.model.draw(self.draw, stream);
         match (self.whole, self.draw) {
@@ -203,13 +203,13 @@ impl Sampler {
         }
     }
 
-    /// The next value as a count of bytes or items, at least 1: a conversation without items does
-    /// not exist, and an empty item could not be seen on a shared connection.
+    /// Returns the next value as a count of bytes or items, at least 1: a conversation without items does not exist,
+    /// and an empty item could not be detected on a shared connection.
     pub fn count(&self, stream: &mut Stream) -> u64 {
         (self.value(stream) as u64).max(1)
     }
 
-    /// The exact expectation of [`Sampler::value`].
+    /// Returns the exact expectation of [`Sampler::value`].
     pub fn mean(&self) -> f64 {
         self.model.mean(self.draw, self.whole)
     }

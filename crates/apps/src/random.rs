@@ -22,7 +22,7 @@ pub struct Stream {
 }
 
 impl Streams {
-    /// The streams of the run with this seed.
+    /// Creates the streams of the run with this seed.
     pub fn new(seed: u64) -> Streams {
         let mut key = [0; 32];
         let mut state = seed;
@@ -32,15 +32,15 @@ impl Streams {
         Streams { key }
     }
 
-    /// The stream named `path`, from its first number: `"ftp-3/17/item-size"`.
+    /// Returns the stream named `path`, from its first number: `"ftp-3/17/item-size"`.
     pub fn stream(&self, path: &str) -> Stream {
         let mut generator = ChaCha8Rng::from_seed(self.key);
         generator.set_stream(fnv1a(path));
         Stream { generator }
     }
 
-    /// The stream named `path`, advanced by `drawn` calls of [`Stream::bits`]. For streams that are used too rarely to
-    /// be worth keeping in memory.
+    /// Returns the stream named `path`, advanced by `drawn` calls of [`Stream::bits`]. For streams that are used too
+    /// rarely to keep them in memory.
     pub fn stream_after(&self, path: &str, drawn: u64) -> Stream {
         let Stream { mut generator } = self.stream(path);
         // Each 64-bit draw advances the generator by two words.
@@ -50,18 +50,18 @@ impl Streams {
 }
 
 impl Stream {
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     pub fn bits(&mut self) -> u64 {
         self.generator.next_u64()
     }
 
-    /// A number in [0, 1): the upper 53 bits of [`Stream::bits`] over 2^53, so every value is exact.
+    /// Returns a number in [0, 1): the upper 53 bits of [`Stream::bits`] over 2^53, so every value is exact.
     pub fn uniform(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// A whole number in `0..n`, each equally likely (a product in 128 bits; the few products that
-    /// would favour some numbers are drawn again). Zero for `n = 0`.
+    /// Returns a whole number in `0..n`, each equally likely (a product in 128 bits; the few products that would favour
+    /// some numbers are drawn again). Zero for `n = 0`.
     pub fn below(&mut self, n: u64) -> u64 {
         let mut product = u128::from(self.bits()) * u128::from(n);
         if (product as u64) < n {
@@ -91,7 +91,7 @@ impl<'a> Named<'a> {
     }
 }
 
-/// SplitMix64 (Steele, Lea and Flood 2014).
+/// Advances SplitMix64 (Steele, Lea and Flood 2014) and returns its next output.
 fn split_mix(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;
@@ -100,7 +100,7 @@ fn split_mix(state: &mut u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// FNV-1a, 64 bits (RFC 9923).
+/// Returns the FNV-1a hash, 64 bits (RFC 9923).
 fn fnv1a(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
@@ -119,8 +119,8 @@ mod tests {
         assert_eq!(split_mix(&mut state), 3_203_168_211_198_807_973);
     }
 
-    /// First draws, computed by another program from the rules above, so that neither an upgrade
-    /// of the generator nor a change of the rules can shift results unseen.
+    /// First draws, computed by another program from the rules above, so that no upgrade of the generator and no change
+    /// of the rules shifts results unnoticed.
     #[test]
     fn first_draws_stay_what_they_are() {
         let streams = Streams::new(1);

@@ -12,8 +12,8 @@ pub struct FullTable {
 }
 
 impl FullTable {
-    /// Reads `value,cum_prob` lines below that header. `file` is what errors call the text; the
-    /// table is named after it, without folder and extension. Blank lines are skipped.
+    /// Reads `value,cum_prob` lines below that header. `file` is the name of the text in errors; the table is named
+    /// after it, without folder and extension. Blank lines are skipped.
     pub fn parse_csv(text: &str, file: &str) -> Result<FullTable, TableError> {
         let mut lines = text.trim_start_matches('\u{feff}').lines().map(str::trim);
         let header = lines.next().unwrap_or_default();
@@ -33,17 +33,17 @@ impl FullTable {
         Ok(FullTable { name, model })
     }
 
-    /// The table's name, that of its file: `ftp_nitems`.
+    /// Returns the table's name, that of its file: `ftp_nitems`.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The table as a model with a knot for every row.
+    /// Returns the table as a model with a knot for every row.
     pub fn model(&self) -> &QuantileModel {
         &self.model
     }
 
-    /// The table as a model with a knot for every row.
+    /// Returns the table as a model with a knot for every row.
     pub fn into_model(self) -> QuantileModel {
         self.model
     }

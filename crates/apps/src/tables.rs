@@ -49,7 +49,7 @@ impl Variable {
         Variable::TelnetDuration,
     ];
 
-    /// The name of its table, which is tcplib's name for it.
+    /// Returns the name of its table, which is tcplib's name for it.
     pub const fn name(self) -> &'static str {
         match self {
             Variable::FtpItems => "ftp_nitems",
@@ -64,17 +64,17 @@ impl Variable {
         }
     }
 
-    /// The variable of that name.
+    /// Returns the variable of that name.
     pub fn from_name(name: &str) -> Option<Variable> {
         Variable::ALL.into_iter().find(|variable| variable.name() == name)
     }
 
-    /// Whether it counts whole things: all but the two times.
+    /// Returns true if its values are whole numbers: all but the two times.
     pub const fn is_whole(self) -> bool {
         !matches!(self, Variable::TelnetInterarrival | Variable::TelnetDuration)
     }
 
-    /// The unit of its values.
+    /// Returns the unit of its values.
     pub const fn unit(self) -> &'static str {
         match self {
             Variable::FtpItems | Variable::NntpItems => "items",
@@ -96,7 +96,7 @@ struct Section {
 }
 
 impl Tables {
-    /// The compact models that come with the crate, `data/tcplib.toml`.
+    /// Returns the built-in compact models, `data/tcplib.toml`.
     pub fn shipped() -> Tables {
         static SHIPPED: LazyLock<Tables> = LazyLock::new(|| {
             Tables::from_toml(include_str!("../data/tcplib.toml"), "data/tcplib.toml")
@@ -132,7 +132,7 @@ impl Tables {
         Tables::complete(given, file)
     }
 
-    /// Full tables for all nine variables, as (variable, file name for errors, CSV text).
+    /// Reads full tables for all nine variables, as (variable, file name for errors, CSV text).
     pub fn from_full<'a>(files: impl IntoIterator<Item = (Variable, &'a str, &'a str)>) -> Result<Tables, TableError> {
         let mut given = BTreeMap::new();
         for (variable, file, text) in files {
@@ -141,18 +141,18 @@ impl Tables {
         Tables::complete(given, "tables")
     }
 
-    /// These tables with another model for `variable`.
+    /// Returns these tables with another model for `variable`.
     pub fn with(mut self, variable: Variable, model: QuantileModel) -> Tables {
         self.models[variable as usize] = Arc::new(model);
         self
     }
 
-    /// The model of `variable`.
+    /// Returns the model of `variable`.
     pub fn model(&self, variable: Variable) -> &QuantileModel {
         &self.models[variable as usize]
     }
 
-    /// `variable` ready to draw.
+    /// Returns the sampler of `variable`.
     pub fn sampler(&self, variable: Variable, draw: Draw) -> Sampler {
         Sampler { model: Arc::clone(&self.models[variable as usize]), draw, whole: variable.is_whole() }
     }

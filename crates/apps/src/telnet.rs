@@ -1,6 +1,6 @@
-//! Remote terminal sessions. The originator writes packets at times of its own, whatever becomes
-//! of the earlier ones; the responder echoes what it receives. After the drawn duration the
-//! originator writes no more, waits for what is outstanding and closes.
+//! Remote terminal sessions. The originator writes packets at times of its own, whatever the progress of earlier ones;
+//! the responder echoes all received bytes. After the drawn duration the originator stops writing, waits for
+//! outstanding echoes and closes.
 
 use std::collections::VecDeque;
 
@@ -39,8 +39,7 @@ pub(crate) struct Telnet {
     written: u64,
     /// Bytes of them that have come back, or are acknowledged.
     returned: u64,
-    /// Packets whose last byte has not returned: the count of bytes up to it, and when it was
-    /// written.
+    /// Packets whose last byte has not returned: the count of bytes up to it, and the time of the write.
     outstanding: VecDeque<(u64, Time)>,
 }
 
@@ -121,7 +120,7 @@ impl Telnet {
     }
 }
 
-/// The next drawn time; tables count milliseconds.
+/// Returns the next drawn time; tables count milliseconds.
 fn span(sampler: &Sampler, stream: &mut Stream) -> Span {
     Span::from_secs_f64(sampler.value(stream) / 1000.0)
 }

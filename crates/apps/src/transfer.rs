@@ -16,7 +16,7 @@ pub(crate) struct Transfer {
 }
 
 impl Transfer {
-    /// `size` bytes (without end if absent), `write` at a time, busy for `cost` with each.
+    /// Creates a transfer of `size` bytes (without end if absent), `write` at a time, busy for `cost` with each.
     pub(crate) fn new(size: Option<u64>, write: u64, cost: Span) -> Transfer {
         let writer = Writer::new(ConnId(0), Side::Originator, size, write, Pace::Busy(cost));
         Transfer { writer, size, item: None }

@@ -1,21 +1,21 @@
-//! What settings of an application must not be.
+//! Checks of the settings of an application.
 
 use cellway_spec::{DataConnection, Spike};
 use cellway_units::{Bytes, Rate, Span};
 
 use crate::workload::{Handshakes, Workload};
 
-/// What a setting must not be.
+/// The faults of a setting.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WorkloadError {
     /// A weight that is no probability.
     #[error("spike weight is {weight}; it must be 0 to 1")]
     Weight {
-        /// What was given.
+        /// The given value.
         weight: f64,
     },
-    /// An amount of nothing.
+    /// An amount of zero.
     #[error("{what} is 0 B; it must be 1 B or more")]
     Empty {
         /// The setting.
@@ -26,7 +26,7 @@ pub enum WorkloadError {
     Handshakes {
         /// The setting.
         what: &'static str,
-        /// What was given.
+        /// The given value.
         given: u32,
         /// The limit.
         limit: u32,
@@ -36,18 +36,18 @@ pub enum WorkloadError {
     TooLarge {
         /// The setting.
         what: &'static str,
-        /// What was given (bytes).
+        /// The given value (bytes).
         given: u128,
         /// The limit (bytes).
         limit: u64,
     },
-    /// A list or a count of nothing.
+    /// An empty list or a count of zero.
     #[error("{what} is empty; it needs at least one")]
     None {
         /// The setting.
         what: &'static str,
     },
-    /// A rate at which nothing ever happens.
+    /// A rate of zero.
     #[error("{what} is 0 bit/s; it must be above that")]
     Stopped {
         /// The setting.
@@ -56,13 +56,13 @@ pub enum WorkloadError {
     /// A pace that no clock keeps.
     #[error("rate is {rate} frames/s; it must be {LEAST_FRAME_RATE} to {MOST_FRAME_RATE}")]
     FrameRate {
-        /// What was given (frames/s).
+        /// The given value (frames/s).
         rate: f64,
     },
     /// A session without time.
     #[error("duration is 0 s; it must be above that")]
     NoTime,
-    /// A data connection that nothing asks for.
+    /// A data connection without a handshake that requests it.
     #[error("a data connection per item needs at least 1 handshake per item, which asks for it")]
     Unannounced,
 }

@@ -1,4 +1,4 @@
-//! What a kind of application does: plain settings, with the tables inside.
+//! The settings of each kind of application, with the tables inside.
 
 use cellway_spec::{AppKind, DataConnection, Draw, Spike, UdpSource};
 use cellway_units::{Bytes, Rate, Span};
@@ -21,11 +21,11 @@ pub struct FtpWorkload {
     pub tables: Tables,
     /// The rule for drawing them.
     pub draw: Draw,
-    /// An item size with a probability of its own.
+    /// An item size with its own probability.
     pub spike: Option<Spike>,
     /// 2 (user, password) and 1 (store) by default: RFC 959, section 5.4.
     pub handshakes: Handshakes,
-    /// Where items flow.
+    /// The connection of the items.
     pub data_connection: DataConnection,
 }
 
@@ -58,31 +58,31 @@ pub struct TelnetWorkload {
     pub tables: Tables,
     /// The rule for drawing them.
     pub draw: Draw,
-    /// Whether the responder sends back what it receives.
+    /// True if the responder echoes received bytes.
     pub echo: bool,
 }
 
 /// One transfer: see [`Workload::Bulk`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BulkWorkload {
-    /// How much; without end if absent.
+    /// The number of bytes; without end if absent.
     pub size: Option<Bytes>,
-    /// How much the application hands over at a time.
+    /// The number of bytes in a write.
     pub write: Bytes,
-    /// `None`: the application keeps between one and two writes beyond what is acknowledged, so it
-    /// never runs dry while a window is at most one write. Otherwise each write blocks until the
-    /// socket has taken all of it and keeps the application busy for this time.
+    /// `None`: the application keeps between one and two writes beyond the acknowledged bytes, so that a window of at
+    /// most one write always has data to send. Otherwise each write blocks until the socket has accepted all of it and
+    /// keeps the application busy for this time.
     pub blocking: Option<Span>,
 }
 
 /// One transfer by blocking writes: see [`Workload::Ttcp`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TtcpWorkload {
-    /// How much is written at a time: ttcp's `-l`, 8192 B by default.
+    /// The size of a write: ttcp's `-l`, 8192 B by default.
     pub write: Bytes,
-    /// How many writes there are: ttcp's `-n`, 2048 by default.
+    /// The number of writes: ttcp's `-n`, 2048 by default.
     pub buffers: u64,
-    /// For how long each write keeps the application busy.
+    /// The time that each write keeps the application busy.
     pub write_cost: Span,
 }
 
@@ -91,7 +91,7 @@ pub struct TtcpWorkload {
 pub struct FtpGetWorkload {
     /// The file.
     pub size: Bytes,
-    /// How fast the server reads it from disk, in blocks of 8192 B; at once if absent.
+    /// The rate at which the server reads it from disk, in blocks of 8192 B; at once if absent.
     pub disk_rate: Option<Rate>,
     /// Round trips on the control connection between the greeting and the request.
     pub handshake: u32,
@@ -104,7 +104,7 @@ pub struct WwwWorkload {
     pub sizes: Vec<Bytes>,
     /// The request for each.
     pub request: Bytes,
-    /// How fast the browser shows what it reads, and so reads it; at once if absent.
+    /// The rate at which the browser displays received bytes, and so reads them; at once if absent.
     pub display_rate: Option<Rate>,
 }
 
@@ -116,11 +116,11 @@ pub struct AnimationWorkload {
     /// Frames per second, above 0 and at most a million. The time between two is rounded to a
     /// picosecond.
     pub rate: f64,
-    /// For how long frames are written; without end if absent.
+    /// The duration of the writes of frames; without end if absent.
     pub duration: Option<Span>,
 }
 
-/// What each slot of a traffic group does.
+/// The application of each slot of a traffic group.
 #[derive(Clone, Debug, PartialEq)]
 pub enum GroupWorkload {
     /// Conversations of an application over TCP, one after the other.
@@ -146,14 +146,14 @@ pub enum Workload {
     Ttcp(TtcpWorkload),
     /// The originator logs in and fetches one file from the responder.
     FtpGet(FtpGetWorkload),
-    /// The originator fetches files from the responder, each over a connection of its own, and shows them.
+    /// The originator requests files from the responder, each over its own connection, and displays them.
     Www(WwwWorkload),
     /// The originator draws frames on the responder's display.
     Animation(AnimationWorkload),
 }
 
 impl Workload {
-    /// The default settings of a kind, with the shipped tables.
+    /// Returns the default settings of a kind, with the shipped tables.
     pub fn new(kind: AppKind) -> Workload {
         let (tables, draw) = (Tables::shipped(), Draw::Tcplib);
         match kind {
@@ -185,7 +185,7 @@ impl Workload {
         }
     }
 
-    /// The kind.
+    /// Returns the kind.
     pub fn kind(&self) -> AppKind {
         match self {
             Workload::Ftp(_) => AppKind::Ftp,

@@ -1,21 +1,21 @@
-//! A process that writes to a socket: one write after the other, and each blocks until the socket
-//! buffer has taken all of it.
+//! A process that writes to a socket: one write after the other, and each blocks until the socket buffer has accepted
+//! all of it.
 //!
-//! The process is busy for a while with each write (making the data, copying it into the kernel),
-//! or must read from disk what it writes next. That goes on while a write is blocked: the next write
-//! begins when the socket has taken the last one and the time has passed, whichever is later.
+//! The process is busy for a time with each write (it makes the data and copies them into the kernel), or must read the
+//! next write from disk. That continues while a write is blocked: the next write begins when the socket has accepted
+//! the last one and the time has passed, whichever is later.
 
 use cellway_units::{Bytes, Rate, Span, Time};
 
 use crate::action::{Action, ConnId, Side};
 
-/// What a write waits for besides the socket.
+/// The condition of a write besides the socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pace {
-    /// Each write keeps the process busy for so long.
+    /// Each write keeps the process busy for this time.
     Busy(Span),
-    /// A disk reads at this rate, one write ahead: it begins to read a block when the block before
-    /// is written. `carry` is what the rounding of the last block left over.
+    /// A disk reads at this rate, one write ahead: it begins to read a block when the block before is written. `carry`
+    /// is the rounding remainder of the last block.
     Disk { rate: Rate, carry: u64 },
 }
 
@@ -48,7 +48,7 @@ impl Writer {
         self.until = until;
     }
 
-    /// The connection is there. Like the two calls below: whether a write begins.
+    /// Starts after the connection is established. Like the two calls below, returns true if a write begins.
     pub(crate) fn start(&mut self, now: Time, out: &mut Vec<Action>) -> bool {
         self.ready = match self.pace {
             Pace::Busy(_) => now,
@@ -57,18 +57,18 @@ impl Writer {
         self.proceed(now, out)
     }
 
-    /// The socket has taken all that was written.
+    /// Continues after the socket has accepted all written bytes.
     pub(crate) fn written(&mut self, now: Time, out: &mut Vec<Action>) -> bool {
         self.blocked = false;
         self.proceed(now, out)
     }
 
-    /// The timer that it asked for has come.
+    /// Continues after its timer has expired.
     pub(crate) fn timer(&mut self, now: Time, out: &mut Vec<Action>) -> bool {
         self.proceed(now, out)
     }
 
-    /// Whether all is written and taken.
+    /// Returns true if everything is written and accepted.
     pub(crate) fn is_done(&self) -> bool {
         self.left == Some(0) && !self.blocked
     }
@@ -103,7 +103,7 @@ impl Writer {
         self.left.map_or(self.size, |left| left.min(self.size))
     }
 
-    /// From the beginning of a write until the next may begin.
+    /// Returns the time from the beginning of a write until the next may begin.
     fn pause(&mut self) -> Span {
         let bits = Bytes(self.next_size()).bits();
         match &mut self.pace {

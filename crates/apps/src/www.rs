@@ -1,9 +1,8 @@
-//! A browser at the originator fetches files from a server at the responder, one after the other,
-//! each over a connection of its own: HTTP/1.0 (RFC 1945, section 1.3) without parallel connections.
+//! A browser at the originator fetches files from a server at the responder, one after the other, each over its own
+//! connection: HTTP/1.0 (RFC 1945, section 1.3) without parallel connections.
 //!
-//! The browser shows a file as fast as its display takes it, and reads no faster: what it has not read
-//! stays in the receive buffer of TCP, whose window closes. The next file is asked for when all of
-//! this one is shown.
+//! The browser displays a file as fast as its display accepts it, and reads no faster: unread bytes stay in the receive
+//! buffer of TCP, whose window closes. The next file is requested when all of this one is displayed.
 
 use cellway_units::{Bytes, Rate, Time};
 
@@ -15,18 +14,18 @@ use crate::workload::WwwWorkload;
 /// of TCP and not this decide by which steps the window opens.
 const READ: u64 = 1024;
 
-/// One browsing session; each file is an item, from the opening of its connection until all is shown.
+/// One browsing session; each file is an item, from the opening of its connection until all of it is displayed.
 #[derive(Debug)]
 pub(crate) struct Www {
     sizes: Vec<Bytes>,
     request: u64,
     display: Option<Display>,
-    /// The file under way, and its connection.
+    /// The file in transfer, and its connection.
     file: u32,
     item: Item,
     /// Bytes of the request that have not arrived.
     asking: u64,
-    /// The responder has closed the connection of the file under way.
+    /// Set after the responder has closed the connection of the file in transfer.
     ended: bool,
 }
 
@@ -34,7 +33,7 @@ pub(crate) struct Www {
 #[derive(Debug)]
 struct Display {
     rate: Rate,
-    /// What the rounding of the last piece left over.
+    /// The rounding remainder of the last piece.
     carry: u64,
     /// Bytes that wait in the receive buffer.
     unread: u64,
@@ -70,12 +69,12 @@ impl Www {
         }
     }
 
-    /// Whether the originator reads by itself.
+    /// Returns true if the originator controls its own reading.
     pub(crate) fn reads_itself(&self, side: Side) -> bool {
         side == Side::Originator && self.display.is_some()
     }
 
-    /// Asks for the file that `file` says, if there is one.
+    /// Requests the file number `file`, if there is one.
     pub(crate) fn open(&mut self, now: Time, out: &mut Vec<Action>) {
         if let Some(size) = self.sizes.get(self.file as usize) {
             self.item = Item::new(size.0, now);
@@ -108,7 +107,7 @@ impl Www {
         }
     }
 
-    /// A piece has been shown.
+    /// Continues after a piece has been displayed.
     pub(crate) fn timer(&mut self, now: Time, out: &mut Vec<Action>) {
         let conn = ConnId(self.file);
         if let Some(display) = &mut self.display {
@@ -127,7 +126,7 @@ impl Www {
         }
     }
 
-    /// `bytes` more are on the display.
+    /// Counts `bytes` more on the display.
     fn shown(&mut self, now: Time, bytes: u64, out: &mut Vec<Action>) {
         if self.item.arrived(now, bytes, out) {
             if self.ended {

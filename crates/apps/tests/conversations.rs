@@ -1,5 +1,5 @@
-//! Every kind of conversation on a network without bandwidth: bytes, pauses and durations against
-//! arithmetic, and what must hold for any conversation.
+//! Every kind of conversation on a network without bandwidth: bytes, pauses and durations against arithmetic, and
+//! properties of any conversation.
 #![allow(clippy::unwrap_used)]
 
 mod harness;
@@ -14,7 +14,7 @@ use harness::{Net, Run};
 
 const L: Span = Span::from_ms(10);
 
-/// A table that tcplib's rule always draws `value` from.
+/// Returns tables from which tcplib's rule always draws `value`.
 fn always(tables: Tables, variable: Variable, value: f64) -> Tables {
     let knots = vec![Knot { probability: 0.9995, value }, Knot { probability: 1.0, value: value + 1.0 }];
     tables.with(variable, QuantileModel::new(knots, "test").unwrap())
@@ -51,9 +51,9 @@ fn run(workload: &Workload) -> Run {
     harness::new(L).run(workload, 1, "slot-1", 0)
 }
 
-/// The end of a dialogue whose originator writes `requests` messages, each answered. The greeting
-/// arrives after 4 latencies (handshake 3, way 1), each request costs 2, and closing 2 more: the
-/// responder's end came with its last reply.
+/// Returns the end of a dialogue whose originator writes `requests` messages, each answered. The greeting arrives after
+/// 4 latencies (handshake 3, transfer 1), each request costs 2, and closing 2 more: the responder's FIN arrived with
+/// its last reply.
 fn dialogue_end(requests: u64) -> Time {
     Time::ZERO + L * (4 + 2 * requests + 2)
 }
@@ -138,8 +138,8 @@ fn telnet_writes_at_its_own_times() {
         assert_eq!(written, [300, 600, 900].map(|ms| connected + Span::from_ms(ms)));
         assert_eq!(run.writes(Side::Responder), [5, 5, 5]);
         assert_eq!(run.delays(), [latency * 2; 3]);
-        // Closes when the duration is over and the last echo is back, whichever is later; then
-        // two ways for the two ends to close, one for the last acknowledgement.
+        // Closes when the duration is over and the last echo has returned, whichever is later; then two latencies for
+        // the two ends to close, one for the last acknowledgement.
         let last_echo = connected + Span::from_ms(900) + latency * 2;
         let closes = last_echo.max(connected + Span::from_ms(1000));
         assert_eq!(run.ended, Some(closes + latency * 3));
@@ -163,7 +163,7 @@ fn a_telnet_packet_in_pieces_has_one_delay() {
     let net = Net { chunk: 100, ..harness::new(L) };
     let run = net.run(&workload, 1, "slot-1", 0);
     assert_eq!(run.writes(Side::Responder), [100; 30]);
-    // Ten pieces: the last comes 9 ns after the first, and so does its echo.
+    // Ten pieces: the last arrives 9 ns after the first, and so does its echo.
     assert_eq!(run.delays(), [L * 2 + Span::from_ns(9); 3]);
 }
 
@@ -180,7 +180,7 @@ fn bulk_of_a_size_ends() {
     let writes = run.writes(Side::Originator);
     assert_eq!(writes.iter().sum::<u64>(), 100_000);
     assert!(writes[..12].iter().all(|&n| n == 8192) && writes.len() == 13);
-    // Two writes a round trip: 13 take 7 turns, of which the last arrives after one way.
+    // Two writes a round trip: 13 take 7 rounds, of which the last arrives after one latency.
     assert_eq!(run.items(), [(100_000, L * (2 * 6 + 1))]);
     assert_eq!(run.ended, Some(Time::ZERO + L * (2 + 2 * 6 + 3)));
 }
@@ -196,7 +196,7 @@ fn endless_bulk_keeps_between_one_and_two_writes_ahead() {
 
 #[test]
 fn no_answer_before_the_whole_message_is_there() {
-    // Bytes that arrive one by one change when things happen, never what is said.
+    // Bytes that arrive one by one change the times of messages, never their contents.
     for kind in [AppKind::Ftp, AppKind::Nntp, AppKind::Smtp] {
         let workload = match kind {
             AppKind::Ftp => fixed_ftp(),
@@ -209,7 +209,7 @@ fn no_answer_before_the_whole_message_is_there() {
             for side in [Side::Originator, Side::Responder] {
                 assert_eq!(pieces.writes(side), whole.writes(side), "{kind:?} in pieces of {chunk}");
             }
-            // Each message is late by a nanosecond for each piece after the first.
+            // Each message is delayed by a nanosecond for each piece after the first.
             let sizes = [whole.writes(Side::Originator), whole.writes(Side::Responder)].concat();
             let late: u64 = sizes.iter().map(|size| size.div_ceil(chunk) - 1).sum();
             assert_eq!(pieces.ended, whole.ended.map(|end| end + Span::from_ns(late)), "{kind:?} in pieces of {chunk}");

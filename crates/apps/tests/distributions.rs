@@ -1,5 +1,5 @@
-//! Draws against their distribution: what samplers give, and the shipped models against the full
-//! tables where those are at hand.
+//! Draws against their distribution: the values of samplers, and the shipped models against the full tables if those
+//! exist.
 #![allow(clippy::unwrap_used)]
 
 use std::io::Write;
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use cellway_apps::random::Streams;
 use cellway_apps::{Draw, FitOptions, FullTable, Knot, QuantileModel, Tables, Variable, fit, models_file};
 
-/// The full tables, or `None` and a plain word on it.
+/// Returns the full tables, or prints the reason and returns `None`.
 fn full_tables(test: &str) -> Option<Vec<FullTable>> {
     let shared = std::env::var_os("CELLWAY_SHARED")
         .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared")), PathBuf::from);
@@ -57,8 +57,8 @@ fn samples_have_the_exact_mean_and_distribution() {
     }
 }
 
-/// First draws from the shipped models, computed by another program, so that no change of model,
-/// generator or rule goes unseen.
+/// First draws from the shipped models, computed by another program, so that no change of model, generator or rule
+/// remains unnoticed.
 #[test]
 fn first_draws_from_the_shipped_models_stay_what_they_are() {
     let expected = [
@@ -112,8 +112,8 @@ fn full_tables_have_the_means_that_tcplib_gives() {
     }
 }
 
-/// The distribution of the table or model at `x` as a straight line between its points, written
-/// without the crate's own.
+/// Returns the distribution of the table or model at `x` as a straight line between its points, computed without the
+/// crate's own function.
 fn line(knots: &[Knot], x: f64) -> f64 {
     match knots.iter().position(|knot| knot.value >= x) {
         None => 1.0,
@@ -222,7 +222,7 @@ fn models_files_are_checked() {
     let many: Vec<String> = (0..=40).map(|i| format!("[{}, {i}]", f64::from(i) / 40.0)).collect();
     let many = format!("version = 1\n[ftp_nitems]\nknots = [{}]", many.join(", "));
     assert_eq!(error(&many), "my.toml: ftp_nitems has 41 knots; the limit is 40");
-    // The shipped file has the acknowledgement that its source asks for.
+    // The shipped file has the acknowledgement that its source requires.
     let shipped = include_str!("../data/tcplib.toml");
     assert!(shipped.contains("Copyright (c) 1991 University of Southern California."));
     let sum: QuantileModel = Tables::shipped().model(Variable::FtpItems).clone();

@@ -1,4 +1,4 @@
-//! Applications whose data flows from the responder to the originator: ftp-get and www.
+//! Applications whose data flow from the responder to the originator: ftp-get and www.
 #![allow(clippy::unwrap_used)]
 
 mod harness;
@@ -22,7 +22,7 @@ fn run(net: &Net, workload: &Workload) -> Run {
     net.run(workload, 1, "slot-1", 0)
 }
 
-/// The times of the writes on the data connection of `ftp_get`.
+/// Returns the times of the writes on the data connection of `ftp_get`.
 fn data_writes(run: &Run) -> Vec<Time> {
     run.times(|action| matches!(action, Action::Write { conn: ConnId(1), .. }))
 }
@@ -41,8 +41,8 @@ fn a_file_comes_over_a_connection_that_the_server_opens() {
         let mut said = vec![27; handshake as usize + 2];
         said.extend([100_000_000, 27]);
         assert_eq!(run.writes(Side::Responder), said);
-        // The greeting is there after 4 ways, and the request leaves 2 ways a handshake later. It takes
-        // one way, opening 2 until the server may send, the file one.
+        // The greeting arrives after 4 latencies, and the request leaves 2 latencies a handshake later. It takes one
+        // latency, opening 2 until the server may send, the file one.
         assert_eq!(run.items(), [(100_000_000, L * 4)]);
         assert_eq!(data_writes(&run), [Time::ZERO + L * (7 + 2 * h)]);
         let opened: Vec<Action> =
@@ -100,13 +100,13 @@ fn a_disk_reads_ahead_while_a_write_is_blocked() {
 #[test]
 fn each_file_has_a_connection_of_its_own() {
     let run = run(&harness::new(L), &www(&[1000, 2000, 3000], None));
-    // To open 2 ways, to ask one, to answer one.
+    // Opening takes 2 latencies, the request one, the response one.
     assert_eq!(run.items(), [(1000, L * 4), (2000, L * 4), (3000, L * 4)]);
     assert_eq!(run.writes(Side::Originator), [300; 3]);
     assert_eq!(run.writes(Side::Responder), [1000, 2000, 3000]);
     let opened = run.times(|action| matches!(action, Action::Open { from: Side::Originator, .. }));
     assert_eq!(opened, [0, 4, 8].map(|ways| Time::ZERO + L * ways));
-    // The server closed with the last file, so two ways more for the browser's end.
+    // The server closed with the last file, so two latencies more for the browser's end.
     assert_eq!(run.ended, Some(Time::ZERO + L * (12 + 2)));
 }
 
@@ -134,7 +134,7 @@ fn the_browser_reads_as_fast_as_it_shows() {
     assert_eq!(reads, (0..10).map(piece).collect::<Vec<_>>());
     let shown = Span::from_us(10_000);
     assert_eq!(run.items(), [(10_000, L * 4 + shown)]);
-    // The end of the file was there before, but stands behind its last byte.
+    // The FIN had arrived before, but follows the last byte.
     assert_eq!(closes(&run, 0, Side::Originator), [arrived + shown]);
 }
 
@@ -145,10 +145,10 @@ fn a_slow_display_holds_the_server_back() {
         let net = Net { receive_buffer: buffer, ..harness::new(L) };
         run(&net, &www(&[10_240], Some(bps))).items()[0].1
     };
-    // A window of 4,096 B and a round trip of 20 ms; ten pieces of 1.024 ms. The fifth comes a round
-    // trip after the first is read, the ninth two, and one more is shown behind that.
+    // A window of 4,096 B and a round trip of 20 ms; ten pieces of 1.024 ms. The fifth arrives a round trip after the
+    // first is read, the ninth two, and one more is displayed after that.
     assert_eq!(shown(4096, 8_000_000), L * 4 + Span::from_ms(40) + Span::from_us(2 * 1024));
-    // A piece takes 10.24 ms and the window lasts for 40.96: the display is all that counts.
+    // A piece takes 10.24 ms and the window lasts for 40.96: only the display limits.
     assert_eq!(shown(4096, 800_000), L * 4 + Span::from_us(102_400));
     // Half a piece a window.
     assert_eq!(shown(512, 8_000_000), L * 4 + Span::from_ms(19 * 20) + Span::from_us(512));

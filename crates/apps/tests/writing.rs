@@ -26,7 +26,7 @@ fn run(net: &Net, workload: &Workload) -> Run {
     net.run(workload, 1, "slot-1", 0)
 }
 
-/// When the originator began its writes, after it was connected.
+/// Returns the times at which the originator began its writes, after it was connected.
 fn write_times(run: &Run) -> Vec<Span> {
     let is_write = |action: &Action| matches!(action, Action::Write { side: Side::Originator, .. });
     run.times(is_write).iter().map(|at| at.since(CONNECTED)).collect()
@@ -114,13 +114,13 @@ fn an_animation_stops_in_time_between_two_frames() {
 fn frames_in_pieces_are_told_apart() {
     let net = Net { chunk: 700, until: CONNECTED + Span::from_ms(95), ..harness::new(L) };
     let run = run(&net, &animation(1000, 50.0, None));
-    // The second piece of each comes a nanosecond later.
+    // The second piece of each arrives a nanosecond later.
     assert_eq!(run.items(), [(1000, L + Span::from_ns(1)); 5]);
 }
 
 #[test]
 fn a_narrow_network_slows_an_animation_and_drops_nothing() {
-    // The socket holds one frame: one in a round trip of 20 ms where 100 a second are due.
+    // The socket holds one frame: one in a round trip of 20 ms at a pace of 100 a second.
     let net = Net { send_buffer: 40_000, until: CONNECTED + Span::from_ms(209), ..harness::new(L) };
     let run = run(&net, &animation(40_000, 100.0, None));
     assert_eq!(write_times(&run), ms(&[0, 10, 20, 40, 60, 80, 100, 120, 140, 160, 180, 200]));
@@ -141,7 +141,7 @@ fn a_late_frame_is_not_made_up_for() {
     conversation.connected(at(0), ConnId(0), Side::Originator, &mut out);
     assert_eq!(out[1..], [write]);
     out.clear();
-    // Four periods late: one frame at once, the next a whole period after it.
+    // Four periods late: one frame at once, the next a full period after it.
     conversation.written(at(95), ConnId(0), Side::Originator, &mut out);
     assert_eq!(out, [write]);
     out.clear();

@@ -1,6 +1,6 @@
-//! A network without bandwidth: everything takes the same time each way. Sockets have buffers: what
-//! was written and is not acknowledged, and what has arrived and is not read. Drives a conversation
-//! to its end and checks on the way that each end acts only on what happens at it.
+//! A network without bandwidth: the delay of each direction is constant. Sockets have buffers: for bytes that are
+//! written and not acknowledged, and for bytes that have arrived and are not read. Drives a conversation to its end and
+//! checks that each end acts only on its own events.
 
 // Each file of tests uses a part of it.
 #![allow(dead_code)]
@@ -12,17 +12,17 @@ use cellway_apps::{Action, ConnId, Conversation, Side, Workload};
 use cellway_units::{Span, Time};
 
 pub(crate) struct Net {
-    /// One way.
+    /// The delay of one direction.
     pub(crate) latency: Span,
-    /// Bytes that arrive at once; the rest a nanosecond later.
+    /// Bytes that arrive at once; the others arrive a nanosecond later.
     pub(crate) chunk: u64,
-    /// Stop here, for what never ends.
+    /// The end of the run, for conversations without end.
     pub(crate) until: Time,
     /// Bytes that a socket holds until they are acknowledged.
     pub(crate) send_buffer: u64,
     /// Bytes that wait at most for a side that reads by itself.
     pub(crate) receive_buffer: u64,
-    /// Whose timers they are.
+    /// The owner of the timers.
     pub(crate) timers_at: Side,
 }
 
@@ -41,7 +41,7 @@ enum Event {
     Received(Side, u64),
     Acked(Side, u64),
     Written(Side),
-    /// The side hears that its peer has read.
+    /// The side is notified that its peer has read.
     Room(Side, u64),
     PeerClosed(Side),
     FinAcked(Side),
@@ -60,15 +60,15 @@ struct Conn {
     queued: [u64; 2],
     /// Taken by the socket and not acknowledged.
     held: [u64; 2],
-    /// What each side may send before its peer reads.
+    /// The bytes that each side may send before its peer reads.
     room: [u64; 2],
-    /// What each side that reads by itself has not read; absent for one that reads at once.
+    /// The unread bytes of each side that controls its own reading; absent for one that reads at once.
     unread: [Option<u64>; 2],
-    /// When the last byte of each side arrives, so that what is behind it stays behind.
+    /// The arrival time of the last byte of each side, so that later events stay behind it.
     busy: [Time; 2],
 }
 
-/// Things to happen, in the order of time and then of being planned.
+/// Pending events, in the order of time and then of scheduling.
 #[derive(Default)]
 struct Agenda {
     events: BTreeMap<(Time, u64), (ConnId, Event)>,
@@ -210,7 +210,7 @@ impl Net {
         }
     }
 
-    /// Moves what `side` wrote into its socket, and from there to its peer, as far as there is room.
+    /// Moves bytes that `side` wrote into its socket, and from there to its peer, as far as there is room.
     fn flush(&self, now: Time, conn: ConnId, c: &mut Conn, side: Side, agenda: &mut Agenda) {
         let (s, l) = (side as usize, self.latency);
         let taken = c.pending[s].min(self.send_buffer - c.held[s]);
@@ -245,7 +245,7 @@ impl Net {
 }
 
 impl Run {
-    /// The sizes of what `side` wrote on all connections, in order.
+    /// Returns the sizes of the writes of `side` on all connections, in order.
     pub(crate) fn writes(&self, side: Side) -> Vec<u64> {
         let of = |(_, action): &(Time, Action)| match *action {
             Action::Write { side: s, bytes, .. } if s == side => Some(bytes),
@@ -270,7 +270,7 @@ impl Run {
         self.actions.iter().filter_map(of).collect()
     }
 
-    /// When the actions that `of` chooses were taken.
+    /// Returns the times of the actions that `of` selects.
     pub(crate) fn times(&self, of: impl Fn(&Action) -> bool) -> Vec<Time> {
         self.actions.iter().filter(|(_, action)| of(action)).map(|(at, _)| *at).collect()
     }
