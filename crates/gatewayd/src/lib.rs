@@ -1,7 +1,7 @@
 //! `cellway-gateway`: the TCP gateway as a daemon for Linux.
 //!
 //! A pair of gateways is placed at the two ends of a long path. Each intercepts the TCP connections of the hosts on its
-//! side, acknowledges locally, and relays the bytes to the other at one paced rate (Hasegawa et al., the paper `kdd`,
+//! side, acknowledges locally, and relays the bytes to the other at one paced rate (Kato et al. 1997,
 //! section 2.2). The state machine of the crate `gateway`, which simulations also run, makes the decisions; this crate
 //! adds the sockets, the transport to the peers, and the rules of the kernel.
 //!

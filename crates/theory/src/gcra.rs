@@ -9,10 +9,10 @@ use crate::registry::Equation;
 
 const PS: u128 = 1_000_000_000_000;
 
-/// Returns N = 1 + ⌊τ / (T − δ)⌋: the most cells in a row, `spacing` apart, that conform to GCRA(`increment`,
+/// Returns N = 1 + ⌊τ / (T − δ)⌋: the most cells in a row, `interval` apart, that conform to GCRA(`increment`,
 /// `tolerance`). `None` if the cells arrive no faster than the increment: any number conforms.
-pub fn conforming_burst(increment: Span, tolerance: Span, spacing: Span) -> Option<u64> {
-    (spacing < increment).then(|| 1 + tolerance.as_ps() / (increment - spacing).as_ps())
+pub fn conforming_burst(increment: Span, tolerance: Span, interval: Span) -> Option<u64> {
+    (interval < increment).then(|| 1 + tolerance.as_ps() / (increment - interval).as_ps())
 }
 
 /// Returns the same for rates, whose cell times need not be integers of picoseconds; exact. In cells.
