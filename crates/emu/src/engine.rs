@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use cellway_net::{Delivery, Packet as Carried, PortCounters};
 use cellway_testbed::Testbed;
-use cellway_units::{Ecn, Span, Time};
+use cellway_units::{Span, Time};
 use cellway_wire::ip::{self, Fit, Gso, Hop, Packet, Trouble, VirtioNetHeader};
 
 use crate::conversations::{Conversations, Id, Kind, Limits};
@@ -206,7 +206,11 @@ impl Engine {
             if let Some(open) = self.open.get_mut(id.slot()).and_then(Option::as_mut).filter(|open| open.id == id) {
                 open.delivered[usize::from(!forward)] += octets.len() as u64;
             }
-            let octets = Arc::try_unwrap(octets).unwrap_or_else(|shared| shared.to_vec());
+            let mut octets = Arc::try_unwrap(octets).unwrap_or_else(|shared| shared.to_vec());
+            // A queue on the way has marked it.
+            if packet.ecn != ip::ecn(&octets) {
+                ip::set_ecn(&mut octets, packet.ecn);
+            }
             self.due.push(Due { host, at, octets, sound });
         }
     }
@@ -331,12 +335,11 @@ impl Engine {
             self.open[place] = Some(Open { id: sighting.id, number, delivered: [0; 2], shown: [0; 2] });
         }
         let Some(Some(open)) = self.open.get(sighting.id.slot()) else { return Ok(()) };
-        let length = octets.len() as u32;
+        let (length, ecn) = (octets.len() as u32, ip::ecn(&octets));
         let body =
             Datagram { octets: Arc::new(octets), entered: now, id: sighting.id, forward: sighting.forward, sound };
         let nodes = [from, to].map(|host| self.hosts[host].node);
-        let packet =
-            Carried { conversation: open.number, from: nodes[0], to: nodes[1], octets: length, ecn: Ecn::NotEct, body };
+        let packet = Carried { conversation: open.number, from: nodes[0], to: nodes[1], octets: length, ecn, body };
         self.testbed.fabric.send(now, packet);
         Ok(())
     }

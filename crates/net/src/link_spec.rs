@@ -5,6 +5,7 @@ use cellway_units::{Rate, Span};
 
 use crate::buffer::BufferSpec;
 use crate::loss::Loss;
+use crate::qdisc::QdiscSpec;
 
 /// A link: a line in each direction, with the output port before it and the propagation delay behind it.
 #[derive(Clone, Debug)]
@@ -21,11 +22,13 @@ pub struct LinkSpec {
     pub ports: [PortSpec; 2],
 }
 
-/// The output port at one end of a link. The default has an unlimited buffer, no packet cost and no loss.
+/// The output port at one end of a link. The default has an unlimited FIFO, no packet cost and no loss.
 #[derive(Clone, Debug, Default)]
 pub struct PortSpec {
     /// The buffer memory; `None` is unlimited.
     pub buffer: Option<BufferSpec>,
+    /// The queue discipline of a packet line; unused on a cell line.
+    pub queue: QdiscSpec,
     /// The time for which each packet keeps a packet line busy besides its transmission: what it takes the machine at
     /// the port to handle a packet.
     pub packet_cost: Span,
@@ -37,6 +40,15 @@ impl LinkSpec {
     /// A link with default ports, whose cell lines serve their channels in round robin.
     pub fn new(rate: Rate, delay: Span, framing: Framing) -> LinkSpec {
         LinkSpec { rate, delay, framing, discipline: Discipline::default(), ports: Default::default() }
+    }
+
+    /// Sets the queue disciplines of both ports.
+    #[must_use]
+    pub fn with_queues(mut self, queues: [QdiscSpec; 2]) -> LinkSpec {
+        for (port, queue) in self.ports.iter_mut().zip(queues) {
+            port.queue = queue;
+        }
+        self
     }
 
     /// Sets the order in which a cell line serves its channels.

@@ -21,6 +21,33 @@ impl<F: FnMut() -> u64 + Clone + Send + Sync + 'static> RandomBits for F {
     }
 }
 
+/// A random stream that can be copied.
+pub struct Stream(Box<dyn RandomBits>);
+
+impl Stream {
+    /// A stream with the numbers of `source`.
+    pub fn new(source: impl RandomBits) -> Stream {
+        Stream(Box::new(source))
+    }
+
+    /// Returns the next 64 bits.
+    pub(crate) fn bits(&mut self) -> u64 {
+        self.0.bits()
+    }
+}
+
+impl Clone for Stream {
+    fn clone(&self) -> Stream {
+        Stream(self.0.copy())
+    }
+}
+
+impl fmt::Debug for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Stream")
+    }
+}
+
 /// Decides for each unit that leaves a line (a cell on a cell line, else a packet) whether it is lost: by independent
 /// draws, and by a list of numbers. The default loses nothing.
 #[derive(Clone, Debug, Default)]
@@ -36,7 +63,7 @@ impl Loss {
     /// Loses each unit with this probability, independently of all others: one draw from `stream` for each unit, or none
     /// at all if the probability is zero.
     pub fn random(chance: Probability, stream: impl RandomBits) -> Loss {
-        let draws = (!chance.is_zero()).then(|| Draws { below: chance.threshold(), stream: Box::new(stream) });
+        let draws = (!chance.is_zero()).then(|| Draws { below: chance.threshold(), stream: Stream::new(stream) });
         Loss { draws, ..Loss::default() }
     }
 
@@ -64,20 +91,9 @@ impl Loss {
 }
 
 /// Independent draws with one probability.
+#[derive(Clone, Debug)]
 struct Draws {
     /// A draw below this is a loss.
     below: u64,
-    stream: Box<dyn RandomBits>,
-}
-
-impl Clone for Draws {
-    fn clone(&self) -> Draws {
-        Draws { below: self.below, stream: self.stream.copy() }
-    }
-}
-
-impl fmt::Debug for Draws {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Draws").field("below", &self.below).finish_non_exhaustive()
-    }
+    stream: Stream,
 }

@@ -112,8 +112,8 @@ impl<B> Packets<B> {
     /// Returns a packet as a queue holds it that it joins `now`.
     #[inline]
     pub(crate) fn queued(&self, now: Time, at: PacketRef) -> Queued {
-        let &Packet { conversation, octets, .. } = self.get(at);
-        Queued { packet: at, conversation, octets, marked: false, since: now }
+        let &Packet { conversation, octets, ecn, .. } = self.get(at);
+        Queued { packet: at, conversation, octets, ecn, marked: false, since: now }
     }
 
     /// Marks a packet with "congestion experienced".

@@ -19,7 +19,7 @@ use crate::link::{Link, Unit};
 use crate::link_spec::{LinkSpec, PortSpec};
 use crate::loss::Loss;
 use crate::packet::{PacketRef, Packets};
-use crate::qdisc::Queued;
+use crate::qdisc::{Qdisc, Queued};
 use crate::rm_cells::RmCells;
 use crate::server::CellServer;
 
@@ -89,14 +89,14 @@ pub(crate) struct Port {
 impl Port {
     pub(crate) fn new(node: NodeId, to: NodeId, link: &LinkSpec, spec: PortSpec) -> Port {
         let &LinkSpec { rate, delay, framing, discipline, .. } = link;
-        let PortSpec { buffer, packet_cost, loss } = spec;
+        let PortSpec { buffer, queue, packet_cost, loss } = spec;
         Port {
             node,
             to,
             kind: match framing {
                 Framing::Atm => Kind::Cells(CellPort::new(discipline, buffer)),
                 Framing::Packet | Framing::Ethernet | Framing::Fddi => {
-                    Kind::Packets(PacketPort::new(framing, packet_cost, buffer))
+                    Kind::Packets(PacketPort::new(framing, packet_cost, Qdisc::new(queue, buffer)))
                 }
             },
             link: Link::new(delay, framing),

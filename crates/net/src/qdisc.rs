@@ -5,13 +5,17 @@
 //! a stream that the discipline was given.
 
 mod fifo;
+mod red;
 
 pub(crate) use fifo::Fifo;
+pub(crate) use red::Red;
+pub use red::{RedMeasure, RedSpec};
 
-use cellway_units::{Span, Time};
+use cellway_units::{Ecn, Span, Time};
 
 use crate::buffer::{Buffer, BufferSpec};
 use crate::line::Line;
+use crate::loss::Stream;
 use crate::packet::PacketRef;
 
 /// A packet at a queue.
@@ -21,6 +25,7 @@ pub(crate) struct Queued {
     pub(crate) conversation: u32,
     /// The length of the IP packet.
     pub(crate) octets: u32,
+    pub(crate) ecn: Ecn,
     /// Set by a discipline that marks the packet instead of dropping it.
     pub(crate) marked: bool,
     /// The time of its arrival at the queue.
@@ -47,18 +52,33 @@ pub(crate) struct QdiscCounters {
 #[derive(Clone, Debug)]
 pub(crate) enum Qdisc {
     Fifo(Fifo),
+    Red(Box<Red>),
+}
+
+/// The choice of a queue discipline.
+#[derive(Clone, Debug, Default)]
+pub enum QdiscSpec {
+    /// First in, first out: drops packets that do not fit the buffer.
+    #[default]
+    Fifo,
+    /// Random early detection, with a random stream of its own.
+    Red(RedSpec, Stream),
 }
 
 impl Qdisc {
-    pub(crate) fn new(limit: Option<BufferSpec>) -> Qdisc {
-        Qdisc::Fifo(Fifo::new(limit))
+    pub(crate) fn new(spec: QdiscSpec, limit: Option<BufferSpec>) -> Qdisc {
+        match spec {
+            QdiscSpec::Fifo => Qdisc::Fifo(Fifo::new(limit)),
+            QdiscSpec::Red(spec, stream) => Qdisc::Red(Box::new(Red::new(limit, spec, stream))),
+        }
     }
 
     /// Handles a packet that arrives, on a busy line or an idle one. It may be dropped, or others in its place.
     #[inline]
-    pub(crate) fn enqueue(&mut self, _line: &Line, packet: Queued, drops: &mut Drops) {
+    pub(crate) fn enqueue(&mut self, line: &Line, packet: Queued, drops: &mut Drops) {
         match self {
             Qdisc::Fifo(fifo) => fifo.enqueue(packet, drops),
+            Qdisc::Red(red) => red.enqueue(line, packet, drops),
         }
     }
 
@@ -67,6 +87,7 @@ impl Qdisc {
     pub(crate) fn dequeue(&mut self, now: Time, _drops: &mut Drops) -> Option<Queued> {
         match self {
             Qdisc::Fifo(fifo) => fifo.dequeue(now),
+            Qdisc::Red(red) => red.dequeue(now),
         }
     }
 
@@ -76,6 +97,7 @@ impl Qdisc {
     pub(crate) fn passes(&mut self, packet: Queued) -> bool {
         match self {
             Qdisc::Fifo(fifo) => fifo.is_empty() && fifo.fits(packet),
+            Qdisc::Red(_) => false,
         }
     }
 
@@ -84,12 +106,14 @@ impl Qdisc {
     pub(crate) fn len(&self) -> u32 {
         match self {
             Qdisc::Fifo(fifo) => fifo.len(),
+            Qdisc::Red(red) => red.len(),
         }
     }
 
     pub(crate) fn counters(&self) -> QdiscCounters {
         match self {
             Qdisc::Fifo(fifo) => fifo.counters(),
+            Qdisc::Red(red) => red.counters(),
         }
     }
 
@@ -97,12 +121,14 @@ impl Qdisc {
     pub(crate) fn buffer(&self) -> &Buffer {
         match self {
             Qdisc::Fifo(fifo) => fifo.buffer(),
+            Qdisc::Red(red) => red.buffer(),
         }
     }
 
     pub(crate) fn buffer_mut(&mut self) -> &mut Buffer {
         match self {
             Qdisc::Fifo(fifo) => fifo.buffer_mut(),
+            Qdisc::Red(red) => red.buffer_mut(),
         }
     }
 }

@@ -4,7 +4,9 @@
 //! effect at any point of the plan.
 
 use crate::found::Found;
-use crate::model::{CongestionControl, Framing, LossRecovery, NodeKind, Scenario, Service, TcpSpec, TcpTraffic};
+use crate::model::{
+    Buffer, CongestionControl, Framing, LossRecovery, NodeKind, Queue, Scenario, Service, TcpSpec, TcpTraffic,
+};
 use crate::plan::Point;
 use crate::sweep::Axis;
 use crate::tree::{Node, Step, at};
@@ -74,6 +76,10 @@ fn shadowed(tree: &Node) -> Vec<Inert> {
         .collect()
 }
 
+fn is_red(buffer: &Buffer) -> bool {
+    buffer.queue != Queue::Fifo
+}
+
 fn inert_keys(scenario: &Scenario) -> Vec<Inert> {
     let mut inert = Vec::new();
     let mut add = |path: &[Step], reason| inert.push(Inert { path: path.to_vec(), reason });
@@ -83,6 +89,14 @@ fn inert_keys(scenario: &Scenario) -> Vec<Inert> {
         }
         for key in ["discard", "threshold", "clp-threshold"] {
             add(&at!["buffer", key], NO_CELLS);
+        }
+    }
+    if ![&scenario.buffer].into_iter().chain(scenario.links.iter().map(|link| &link.buffer)).any(is_red) {
+        add(&at!["buffer", "red"], "no queue is \"red\"");
+    }
+    for (i, _) in scenario.links.iter().enumerate().filter(|(_, link)| link.framing == Framing::Atm) {
+        for key in ["queue", "red"] {
+            add(&at!["link", i, "buffer", key], "the link carries cells, and the discipline is one of packet queues");
         }
     }
     for (i, _) in scenario.links.iter().enumerate().filter(|(_, link)| link.framing != Framing::Atm) {

@@ -4,6 +4,7 @@ mod app;
 mod control;
 mod emulate;
 mod network;
+mod red;
 mod service;
 mod sharing;
 mod tcp;
@@ -13,6 +14,7 @@ pub use app::*;
 pub use control::*;
 pub use emulate::*;
 pub use network::*;
+pub use red::*;
 pub use service::*;
 pub use sharing::*;
 pub use tcp::*;
@@ -20,8 +22,8 @@ pub use traffic::*;
 
 pub use cellway_spec::{
     AppKind, Arrivals, BufferPer, Charge, CongestionControl, DataConnection, Discard, Discipline, Draw, Encapsulation,
-    FastRetransmit, Fraction, Framing, LossRecovery, Multiplexing, PolicerAction, Sharing, SourceKind, Spike,
-    UDP_HEADER_OCTETS, UdpSource, Variant,
+    FastRetransmit, Fraction, Framing, LossRecovery, Multiplexing, PolicerAction, QueueDiscipline, Sharing, SourceKind,
+    Spike, UDP_HEADER_OCTETS, UdpSource, Variant,
 };
 use cellway_units::Span;
 

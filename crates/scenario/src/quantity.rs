@@ -7,7 +7,7 @@ use std::fmt;
 use cellway_settings::quantity::{Error, Format, Text};
 use cellway_units::{Bytes, CellRate, Cells, ParseError, Probability, Rate, Span, split_quantity};
 
-use crate::model::{AckDelay, Fraction};
+use crate::model::{AckDelay, Fraction, QueueLength};
 
 pub(crate) use cellway_settings::quantity::Quantity;
 pub(crate) use rates::LineRate;
@@ -24,6 +24,7 @@ pub(crate) const FORMATS: &[Format] = &[
     Format::of::<RttSpan>(),
     Format::of::<Bytes>(),
     Format::of::<Size>(),
+    Format::of::<QueueLength>(),
     Format::of::<AckDelay>(),
 ];
 

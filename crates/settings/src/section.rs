@@ -1,6 +1,6 @@
 //! Sections whose keys may be given in several layers: the file, a profile, defaults.
 
-use cellway_units::{Bytes, Cells, Rate, Span};
+use cellway_units::{Bytes, Cells, Probability, Rate, Span};
 
 /// The type of a field of a [`section!`](crate::section!). `Option<T>` is a field that no layer needs to give.
 pub trait Setting: Sized {
@@ -77,7 +77,7 @@ macro_rules! settings {
     };
 }
 
-settings!(quantity: Bytes, Cells, Rate, Span);
+settings!(quantity: Bytes, Cells, Probability, Rate, Span);
 settings!(plain: bool, f64, u32, u64);
 
 /// Returns the name of the key of a field.

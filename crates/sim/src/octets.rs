@@ -72,6 +72,7 @@ pub(crate) fn octets(packet: &Packet<Body>, slots: &[Slot], legs: &[Leg]) -> Vec
         destination_port,
         identification: identification(number),
         ttl: TIME_TO_LIVE,
+        ecn: packet.ecn,
         seq: seq.0,
         ack: ack.0,
         flags: tcp_flags(&segment),

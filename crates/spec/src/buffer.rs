@@ -35,6 +35,16 @@ choice! {
 }
 
 choice! {
+    /// The queue discipline of a packet line.
+    pub enum QueueDiscipline {
+        /// First in, first out.
+        Fifo = "fifo",
+        /// Random early detection: packets are dropped or marked as the average queue grows.
+        Red = "red",
+    }
+}
+
+choice! {
     /// What is dropped when a buffer is full.
     pub enum Discard {
         /// At a router the whole packet if its cells do not all fit, at a switch single cells.

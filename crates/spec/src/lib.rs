@@ -14,7 +14,7 @@ mod tcp_rules;
 mod udp;
 
 pub use app::{AppKind, DataConnection, Draw, Spike};
-pub use buffer::{BufferPer, Charge, Discard, Sharing};
+pub use buffer::{BufferPer, Charge, Discard, QueueDiscipline, Sharing};
 pub use cells::{Discipline, Encapsulation, Multiplexing, PolicerAction};
 pub use fraction::Fraction;
 pub use framing::Framing;

@@ -155,6 +155,7 @@ impl<B: Clone> Builder<'_, B> {
             let spec = LinkSpec::new(link.rate, link.delay, link.framing)
                 .with_discipline(scenario.multiplexing.server)
                 .with_buffers(buffers)
+                .with_queues(self.queues(&link.buffer, link.mtu, [a, b], Some(&link.name), is_host))
                 .with_losses(losses);
             let pair = self.fabric.add_link(lines, spec);
             // Bare links of hosts carry nothing that the tables of conversations do not say, unless they lose it.
@@ -227,6 +228,7 @@ impl<B: Clone> Builder<'_, B> {
                 let link = LinkSpec::new(spec.rate, spec.delay, spec.framing)
                     .with_discipline(self.scenario.multiplexing.server)
                     .with_buffers(buffers)
+                    .with_queues(self.queues(&self.scenario.buffer, spec.mtu, [name, router], None, [true, false]))
                     .with_losses(self.losses(spec.loss, [name, router], None));
                 let ports = self.fabric.add_link(ends, link);
                 if !spec.loss.is_zero() {

@@ -18,6 +18,7 @@ mod error;
 mod loss;
 mod meter;
 mod plan;
+mod queue;
 mod way;
 
 pub use attach::Host;

@@ -19,6 +19,12 @@ impl Probability {
     /// The probability 0.
     pub const ZERO: Probability = Probability(0);
 
+    /// Returns a number of parts of a million; below a million.
+    pub const fn from_ppm(parts: u32) -> Probability {
+        assert!(parts < 1_000_000, "a probability is below 1");
+        Probability(parts as u64 * (WHOLE / 1_000_000))
+    }
+
     /// Returns true if it is 0.
     pub const fn is_zero(self) -> bool {
         self.0 == 0

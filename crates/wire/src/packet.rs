@@ -2,7 +2,10 @@
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
-use etherparse::{IpFragOffset, IpNumber, Ipv4Header, Ipv4Slice, TcpHeader, TcpOptionElement, TcpSlice, UdpHeader};
+use cellway_units::Ecn;
+use etherparse::{
+    IpEcn, IpFragOffset, IpNumber, Ipv4Header, Ipv4Slice, TcpHeader, TcpOptionElement, TcpSlice, UdpHeader,
+};
 
 use crate::ip::checksum::{checksum, updated};
 
@@ -55,6 +58,8 @@ pub struct Ipv4Tcp {
     pub identification: u16,
     /// Time to live, in hops.
     pub ttl: u8,
+    /// The ECN field.
+    pub ecn: Ecn,
     /// Sequence number.
     pub seq: u32,
     /// Acknowledgement number; counts only with the ACK flag.
@@ -232,6 +237,12 @@ impl Ipv4Tcp {
         let mut ip = Ipv4Header::new(segment, self.ttl, IpNumber::TCP, from, to).map_err(malformed)?;
         ip.identification = self.identification;
         ip.dont_fragment = true;
+        ip.ecn = match self.ecn {
+            Ecn::NotEct => IpEcn::ZERO,
+            Ecn::Ect1 => IpEcn::ONE,
+            Ecn::Ect0 => IpEcn::TWO,
+            Ecn::Ce => IpEcn::THREE,
+        };
         ip.header_checksum = ip.calc_header_checksum();
         tcp.checksum = tcp.calc_checksum_ipv4_raw(from, to, &payload).map_err(malformed)?;
 
@@ -275,6 +286,7 @@ impl Ipv4Tcp {
             destination_port: tcp.destination_port(),
             identification: ip.identification,
             ttl: ip.time_to_live,
+            ecn: Ecn::from_traffic_class(packet[1]),
             seq: tcp.sequence_number(),
             ack: tcp.acknowledgment_number(),
             flags,

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::net::Ipv4Addr;
 use std::process::Command;
 
-use cellway_units::{Span, Time};
+use cellway_units::{Ecn, Span, Time};
 use cellway_wire::pcap::{AtmCell, AtmFrame, Direction, Error, LinkType, Writer};
 use cellway_wire::{CellHeader, Channel, Encapsulation, Ipv4Tcp, TcpFlags, TcpOptions, aal5};
 
@@ -26,6 +26,7 @@ fn segment(seq: u32, flags: &str, options: TcpOptions, payload_len: u32) -> Vec<
         destination_port: 30_002,
         identification: 1,
         ttl: 64,
+        ecn: Ecn::NotEct,
         seq,
         ack: if flags.ack { 9_000 } else { 0 },
         flags,

@@ -3,6 +3,7 @@
 
 use std::net::Ipv4Addr;
 
+use cellway_units::Ecn;
 use cellway_wire::{
     CellHeader, CellView, Channel, Encapsulation, HeaderError, Ipv4Tcp, LlcError, PacketError, PayloadType, TcpFlags,
     TcpOptions, payload_octet,
@@ -54,6 +55,7 @@ prop_compose! {
     fn packet()(
         (source, destination) in any::<(u32, u32)>(),
         (source_port, destination_port, identification, ttl) in any::<(u16, u16, u16, u8)>(),
+        ecn in (0u8..4).prop_map(Ecn::from_traffic_class),
         (seq, ack, window) in any::<(u32, u32, u16)>(),
         flags in flags(),
         options in options(),
@@ -61,7 +63,7 @@ prop_compose! {
     ) -> Ipv4Tcp {
         let (source, destination) = (Ipv4Addr::from(source), Ipv4Addr::from(destination));
         Ipv4Tcp {
-            source, destination, source_port, destination_port, identification, ttl,
+            source, destination, source_port, destination_port, identification, ttl, ecn,
             seq, ack, flags, window, options, payload_len,
         }
     }
@@ -124,6 +126,7 @@ fn bare() -> Ipv4Tcp {
         destination_port: 21,
         identification: 1,
         ttl: 64,
+        ecn: Ecn::NotEct,
         seq: 0,
         ack: 0,
         flags: TcpFlags { ack: true, ..TcpFlags::default() },

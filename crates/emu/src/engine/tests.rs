@@ -7,7 +7,7 @@ use cellway_scenario::{Override, Plan};
 use cellway_testbed::Testbed;
 use cellway_units::{Span, Time};
 use cellway_wire::ip::checksum::checksum;
-use cellway_wire::ip::{Flow, Packet, VirtioNetHeader, recognise};
+use cellway_wire::ip::{Flow, Packet, VirtioNetHeader, ecn, recognise, set_ecn};
 use etherparse::{Icmpv4Type, PacketBuilder, TcpHeader, icmpv4};
 
 use super::{Behind, Due, EmulatedHost, Engine, HostIndex};
@@ -527,4 +527,80 @@ fn the_network_answers_next_to_a_gateway_as_next_to_a_host() {
     engine.send(us(200_000), SERVER, &last);
     assert_eq!(engine.out(us(250_000)).iter().map(|due| due.host).collect::<Vec<_>>(), [FAR]);
     assert_eq!(engine.refused(), [("too-big", 1)]);
+}
+
+/// All hosts are on packet lines, with RED on a slow one between the routers. The average is the current queue, so that
+/// RED drops or marks a packet that finds two others in it (the probability there is 1 - 10^-14), and no other.
+const RED: &str = r#"version = 1
+name = "red"
+run = { duration = "1000 s" }
+tcp = { profile = "classic", variant = "sack", mss = "1000 B", window = "8 KiB" }
+node = [
+  { name = "near", kind = "router" },
+  { name = "far", kind = "router" },
+  { name = "client", kind = "host" },
+  { name = "server", kind = "host" },
+  { name = "third", kind = "host" },
+]
+link = [
+  { between = ["client", "near"], rate = "1 Gbit/s", delay = "0 s", framing = "packet" },
+  { name = "line", between = ["near", "far"], rate = "8 Mbit/s", delay = "5 ms", framing = "packet" },
+  { between = ["far", "server"], rate = "1 Gbit/s", delay = "0 s", framing = "packet" },
+  { between = ["third", "near"], rate = "1 Gbit/s", delay = "0 s", framing = "packet" },
+]
+
+[buffer]
+size = "1 MB"
+per = "port"
+count = "packet"
+queue = "red"
+
+[buffer.red]
+min = "1 packet"
+max = "2 packet"
+weight = "99.9999999999999 %"
+max-p = "99.9999999999999 %"
+gentle = false
+ecn = true
+
+[[traffic]]
+name = "bulk"
+app = "bulk"
+from = "client"
+to = "server"
+"#;
+
+/// Of four packets in one burst the first goes to the line, and the others find queues of 0, 1 and 2 packets.
+#[test]
+fn a_queue_marks_capable_packets_and_drops_others() {
+    for (field, is_capable) in [(0b00u8, false), (0b01, true), (0b10, true)] {
+        let mut engine = engine_of(RED, &[], Limits::default());
+        let v4 = with(udp(CLIENT, SERVER, (7, 8), 1000), |packet| packet[1] = 0b1011_1000 | field);
+        let mut v6 = udp_v6(CLIENT, SERVER, 1000);
+        v6[1] |= field << 4;
+        for sent in [v4, v6] {
+            let start = engine.now + Span::from_ms(1000);
+            for _ in 0..4 {
+                engine.send(start, CLIENT, &sent);
+            }
+            let out = engine.out(start + Span::from_ms(900));
+            let fields: Vec<u8> = out.iter().map(|due| ecn(&due.octets).bits()).collect();
+            if is_capable {
+                assert_eq!(fields, [field, field, field, 0b11], "{field:02b}");
+            } else {
+                assert_eq!(fields, [field; 3], "{field:02b}");
+            }
+            for Due { octets, .. } in &out {
+                // The header checksum is right, and nothing but the field and the hop limit has changed.
+                let packet = recognise(octets).unwrap().packet;
+                let (ours, theirs) = (packet.payload(), recognise(&sent).unwrap().packet);
+                assert_eq!((ours, packet.source()), (theirs.payload(), theirs.source()));
+                let mut again = octets.clone();
+                set_ecn(&mut again, ecn(&sent));
+                let hop_limit = if octets[0] >> 4 == 4 { 8 } else { 7 };
+                let same = |i: usize| i == hop_limit || (octets[0] >> 4 == 4 && (i == 10 || i == 11));
+                assert!((0..sent.len()).all(|i| same(i) || again[i] == sent[i]));
+            }
+        }
+    }
 }

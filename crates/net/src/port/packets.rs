@@ -3,7 +3,6 @@
 use cellway_units::{Span, Time};
 
 use super::{Kind, Port};
-use crate::buffer::BufferSpec;
 use crate::counters::{Level, PortCounters};
 use crate::line::Line;
 use crate::packet::{PacketRef, Packets};
@@ -20,8 +19,8 @@ pub(super) struct PacketPort {
 }
 
 impl PacketPort {
-    pub(super) fn new(framing: Framing, packet_cost: Span, limit: Option<BufferSpec>) -> PacketPort {
-        PacketPort { framing, packet_cost, qdisc: Qdisc::new(limit) }
+    pub(super) fn new(framing: Framing, packet_cost: Span, qdisc: Qdisc) -> PacketPort {
+        PacketPort { framing, packet_cost, qdisc }
     }
 
     pub(super) fn framing(&self) -> Framing {

@@ -23,8 +23,12 @@ metrics! {
     DROPPED_CELLS: Cell of [Port] in [Summary] by [Simulate, Emulate];
     /// Packets sent, those lost on the link included; packet lines only.
     PACKETS: Packet of [Port] in [Summary] by [Simulate, Emulate];
-    /// Packets that the buffer dropped; packet lines only.
+    /// Packets that the queue dropped; packet lines only.
     DROPPED_PACKETS: Packet of [Port] in [Summary] by [Simulate, Emulate];
+    /// Of `dropped_packets`, those that random early detection dropped before the buffer was full.
+    EARLY_DROPS as "Packets dropped early": Packet of [Port] in [Summary] by [Simulate, Emulate];
+    /// Packets that random early detection marked with "congestion experienced" (ECN).
+    MARKED as "Packets marked": Packet of [Port] in [Summary] by [Simulate, Emulate];
     /// `dropped_packets` and `lost`, over `packets` and `dropped_packets`; packet lines only, no row if there were none.
     LOSS_RATIO: Share of [Port] in [Summary] by [Simulate, Emulate];
     /// Of `dropped_cells`, those refused for their loss priority (CLP = 1).

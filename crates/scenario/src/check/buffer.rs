@@ -8,7 +8,7 @@ use crate::check::{Check, MAX_BUFFER};
 use crate::file::{BufferFile, BufferKeys, File};
 use crate::model::{
     Buffer, BufferPer, BufferSize, Charge, Command, Discard, Emulate, Framing, Link, MultiplexingSpec, NodeIndex,
-    NodeKind, Sharing, Traffic,
+    NodeKind, Queue, QueueDiscipline, QueueLength, Sharing, Traffic,
 };
 use crate::quantity::Size;
 use crate::route;
@@ -189,7 +189,63 @@ impl Check<'_> {
             return None;
         }
         let threshold = threshold.filter(|_| discard == Discard::Epd);
-        Some(Buffer { size, per, sharing, count, discard, threshold, clp_threshold })
+        let queue = self.queue(own, buffer)?;
+        Some(Buffer { size, per, sharing, count, discard, threshold, clp_threshold, queue })
+    }
+
+    /// The discipline of packet queues, with its parameters.
+    fn queue(&mut self, own: Option<usize>, buffer: BufferFile) -> Option<Queue> {
+        if buffer.queue == QueueDiscipline::Fifo {
+            let path = match own {
+                Some(i) => at!["link", i, "buffer", "red"].to_vec(),
+                None => at!["buffer", "red"].to_vec(),
+            };
+            // One that is given in [buffer] may be for a link.
+            if own.is_some() && self.tree.find(&path).is_some() && !self.is_swept(&self.buffer_path(own, "queue")) {
+                self.refuse(&path, "only queue = \"red\" has these parameters", "queue = \"red\", or no red");
+                return None;
+            }
+            return Some(Queue::Fifo);
+        }
+        let red = buffer.red;
+        let path = |check: &Check<'_>, key: &str| {
+            let mut path = check.buffer_path(own, "red");
+            let own_key = [&path[..], &at![key]].concat();
+            path = if check.tree.find(&own_key).is_some() { own_key } else { path };
+            if check.tree.find(&path).is_some() { path } else { check.buffer_path(own, "queue") }
+        };
+        let (min, max) = (red.min, red.max);
+        let same_unit = matches!(
+            (min, max),
+            (QueueLength::Packets(_), QueueLength::Packets(_)) | (QueueLength::Bytes(_), QueueLength::Bytes(_))
+        );
+        let problem = if !same_unit {
+            Some((
+                "max",
+                format!("max is {max} and min is {min}: they have different units"),
+                "both in packets or both in bytes",
+            ))
+        } else if min.amount() >= max.amount() {
+            Some((
+                "max",
+                format!("max is {max}, which is not above min, {min}"),
+                "a max above min, like min = \"5 packet\", max = \"15 packet\"",
+            ))
+        } else if red.max_p.is_zero() {
+            Some(("max-p", "max-p is 0 %: nothing would be dropped early".into(), "above 0 %, like \"2 %\""))
+        } else if red.weight.is_zero() {
+            Some(("weight", "weight is 0 %: the average would never change".into(), "above 0 %, like \"0.2 %\""))
+        } else if red.mean_packet.0 == 0 {
+            Some(("mean-packet", "mean-packet is 0 B: it takes no time on a line".into(), "above 0 B, like \"500 B\""))
+        } else {
+            None
+        };
+        if let Some((key, message, accepted)) = problem {
+            let path = path(self, key);
+            self.refuse(&path, message, accepted);
+            return None;
+        }
+        Some(Queue::Red(red))
     }
 
     /// `Some(None)` if there is none.

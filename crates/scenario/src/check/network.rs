@@ -5,7 +5,7 @@ use cellway_units::{Cells, Probability};
 use crate::check::Check;
 use crate::check::names::Names;
 use crate::file::{LinkFile, LostFile, NodeFile};
-use crate::model::{Buffer, BufferPer, BufferSize, Charge, Discard, Link, Node, NodeIndex, NodeKind, Sharing};
+use crate::model::{Buffer, BufferPer, BufferSize, Charge, Discard, Link, Node, NodeIndex, NodeKind, Queue, Sharing};
 use crate::quantity::Quantity;
 use crate::route::Graph;
 use crate::tree::{Step, at};
@@ -19,6 +19,7 @@ const NO_BUFFER: Buffer = Buffer {
     discard: Discard::Frame,
     threshold: None,
     clp_threshold: None,
+    queue: Queue::Fifo,
 };
 
 /// Nodes and links that are right.

@@ -5,7 +5,9 @@ use cellway_units::{Bytes, CellRate, Probability, Rate, Span};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::model::{BufferPer, Charge, Discard, Framing, HostKeys, NodeKind, Sharing, TcpKeys, Transport};
+use crate::model::{
+    BufferPer, Charge, Discard, Framing, HostKeys, NodeKind, QueueDiscipline, Red, Sharing, TcpKeys, Transport,
+};
 use crate::quantity::{LineRate, Quantity, Size};
 
 /// A node.
@@ -122,6 +124,10 @@ section! {
         pub(crate) threshold: Option<Size>,
         /// The occupancy from which cells of low priority (CLP = 1) are refused, at most `size`. Default: no such limit.
         pub(crate) clp_threshold: Option<Size>,
+        /// The discipline of packet queues; cell queues have that of `multiplexing.server`.
+        pub(crate) queue: QueueDiscipline = QueueDiscipline::Fifo,
+        /// The parameters of "red"; only for that.
+        pub(crate) red: Red,
     }
 }
 settings!(quantity: Size);

@@ -4,6 +4,8 @@ use cellway_settings::section;
 use cellway_spec::{BufferPer, Charge, Discard, Discipline, Encapsulation, Multiplexing, Sharing};
 use cellway_units::{Bytes, Cells};
 
+use crate::model::Queue;
+
 section! {
     /// The mapping of conversations to channels, and of packets to cells.
     #[derive(Copy, Eq)]
@@ -37,6 +39,8 @@ pub struct Buffer {
     /// The occupancy at and above which cells of low priority (CLP = 1) are refused, counted as `size` is and at most
     /// that.
     pub clp_threshold: Option<BufferSize>,
+    /// The discipline of packet queues.
+    pub queue: Queue,
 }
 
 /// A buffer size in what fills the buffer.

@@ -2,15 +2,15 @@
 
 use std::fmt::Write;
 
-use crate::model::{Buffer, BufferSize, GatewaySpec, HostSpec, Scenario};
 use cellway_settings::section::InFile;
 
+use crate::model::{Buffer, BufferSize, GatewaySpec, HostSpec, Queue, QueueDiscipline, Red, Scenario};
 use crate::tree::quoted;
 use crate::write::word;
 
 impl Scenario {
     pub(super) fn write_network(&self, out: &mut String) -> std::fmt::Result {
-        writeln!(out, "\n[buffer]\n{}", buffer(&self.buffer).join("\n"))?;
+        writeln!(out, "\n[buffer]\n{}", buffer(&self.buffer, false).join("\n"))?;
         for node in &self.nodes {
             writeln!(out, "\n[[node]]\nname = {}\nkind = {}", quoted(&node.name), word(node.kind))?;
             if node.host != HostSpec::default() {
@@ -33,7 +33,7 @@ impl Scenario {
             }
             // A link inherits what it does not say, so that all it differs in can be written.
             if link.buffer != self.buffer {
-                writeln!(out, "buffer = {{ {} }}", buffer(&link.buffer).join(", "))?;
+                writeln!(out, "buffer = {{ {} }}", buffer(&link.buffer, self.buffer.queue != Queue::Fifo).join(", "))?;
             }
         }
         Ok(())
@@ -54,7 +54,8 @@ fn write_gateway(out: &mut String, gateway: &GatewaySpec) -> std::fmt::Result {
     writeln!(out, "gateway = {{ {} }}\ntcp = {{ {} }}", keys.join(", "), gateway.tcp.lines().join(", "))
 }
 
-fn buffer(buffer: &Buffer) -> Vec<String> {
+/// The keys of a buffer; `queue` is left out for a FIFO unless `inherits` another.
+fn buffer(buffer: &Buffer, inherits: bool) -> Vec<String> {
     let size = |size: BufferSize| match size {
         BufferSize::Cells(cells) => cells.to_string(),
         BufferSize::Bytes(bytes) => bytes.to_string(),
@@ -67,6 +68,14 @@ fn buffer(buffer: &Buffer) -> Vec<String> {
         format!("discard = {}", word(buffer.discard)),
     ];
     keys.extend(buffer.threshold.map(|threshold| format!("threshold = \"{}\"", size(threshold))));
+    match buffer.queue {
+        Queue::Fifo if inherits => keys.push(format!("queue = {}", word(QueueDiscipline::Fifo))),
+        Queue::Fifo => {}
+        Queue::Red(red) => {
+            keys.push(format!("queue = {}", word(QueueDiscipline::Red)));
+            keys.push(format!("red = {}", Red::write(&red.into())));
+        }
+    }
     keys.extend(buffer.clp_threshold.map(|threshold| format!("clp-threshold = \"{}\"", size(threshold))));
     keys
 }

@@ -99,11 +99,13 @@ impl Summary {
         }
         self.put(s, ports::QUEUE_MIN.counted_in(port.unit), f64::from(counters.queue_min));
         // Only where something of the kind stands, so that plain networks keep short tables.
-        let rare: [(Quantity, u64, u64); 6] = [
+        let rare: [(Quantity, u64, u64); 8] = [
             ((&ports::POLICED_DISCARDED).into(), counters.policed_discarded, before.policed_discarded),
             ((&ports::POLICED_TAGGED).into(), counters.policed_tagged, before.policed_tagged),
             ((&ports::CLP_DISCARDED).into(), counters.clp_discarded, before.clp_discarded),
             ((&ports::EPD_FRAMES).into(), counters.epd_frames, before.epd_frames),
+            ((&ports::EARLY_DROPS).into(), counters.early_drops, before.early_drops),
+            ((&ports::MARKED).into(), counters.marked, before.marked),
             ((&ports::RM_CELLS).into(), counters.rm_cells, before.rm_cells),
             (ports::LOST.counted_in(port.unit), counters.lost, before.lost),
         ];

@@ -7,6 +7,7 @@
 pub mod checksum;
 mod coalesce;
 mod cut;
+mod ecn;
 mod flow;
 mod fragment;
 mod hop;
@@ -17,6 +18,7 @@ mod virtio;
 
 pub use coalesce::Joined;
 pub use cut::{Pieces, cut};
+pub use ecn::{ecn, set_ecn};
 pub use flow::{About, Datagram, Flow, FlowKey, Recognised, Segment, recognise};
 pub use fragment::{Fit, Fragments, fit};
 pub use hop::{Hop, hop};

@@ -1,0 +1,197 @@
+//! Random early detection: drops or marks packets with a probability that grows with the average queue length.
+//!
+//! S. Floyd and V. Jacobson, *Random Early Detection Gateways for Congestion Avoidance*, IEEE/ACM Transactions on
+//! Networking 1(4), 1993, figure 2; the gentle variant is S. Floyd, *Recommendation on using the "gentle_" variant of
+//! RED*, 2000. All arithmetic is addition, multiplication and division of `f64`, which every machine rounds alike.
+
+use cellway_units::{Bytes, Ecn, Probability, Time};
+
+use super::{Drops, Fifo, QdiscCounters, Queued};
+use crate::buffer::{Buffer, BufferSpec};
+use crate::line::Line;
+use crate::loss::Stream;
+
+/// The unit in which the average queue is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RedMeasure {
+    /// Packets: each is dropped with the same probability.
+    Packets,
+    /// Bytes: the probability of a packet is in proportion to its length, and full for one of `largest`.
+    Bytes {
+        /// The largest packet.
+        largest: Bytes,
+    },
+}
+
+/// The parameters of RED.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RedSpec {
+    /// The unit of `min` and `max`.
+    pub measure: RedMeasure,
+    /// The average below which no packet is dropped.
+    pub min: u64,
+    /// The average at which the probability reaches `max_p`. Above `min`.
+    pub max: u64,
+    /// The probability at `max`, before it is spread over the packets between two drops.
+    pub max_p: Probability,
+    /// The weight of the current queue in the average. Above 0.
+    pub weight: Probability,
+    /// Above `max`, lets the probability grow from `max_p` to 1 at twice `max`. If false, every packet is dropped there.
+    pub gentle: bool,
+    /// Marks packets of ECN-capable transports (RFC 3168) instead of dropping them, as long as the probability is
+    /// below 1.
+    pub ecn: bool,
+    /// The packet whose transmission time measures how long the line has been idle. Above 0.
+    pub mean_packet: Bytes,
+}
+
+/// A queue with random early detection.
+#[derive(Clone, Debug)]
+pub(crate) struct Red {
+    queue: Fifo,
+    /// IP octets that wait.
+    octets: u64,
+    spec: RedSpec,
+    stream: Stream,
+    average: f64,
+    /// Packets since the last drop or mark; `None` while the average is below `min`.
+    count: Option<u64>,
+    early: u64,
+    marked: u64,
+}
+
+/// The chance of an arriving packet.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Chance {
+    /// It is let in.
+    None,
+    /// It is dropped or marked with this probability, before it is spread: above 0, below 1.
+    Some(f64),
+    /// It is dropped.
+    Certain,
+}
+
+impl Red {
+    pub(crate) fn new(limit: Option<BufferSpec>, spec: RedSpec, stream: Stream) -> Red {
+        Red { queue: Fifo::new(limit), octets: 0, spec, stream, average: 0.0, count: None, early: 0, marked: 0 }
+    }
+
+    pub(crate) fn enqueue(&mut self, line: &Line, mut packet: Queued, drops: &mut Drops) {
+        self.sample(packet.since, line);
+        let hit = match self.chance(packet.octets) {
+            Chance::None => {
+                self.count = None;
+                false
+            }
+            Chance::Some(probability) => self.strikes(probability),
+            Chance::Certain => {
+                self.count = Some(0);
+                return self.drop_early(packet, drops);
+            }
+        };
+        if hit && !(self.spec.ecn && packet.ecn.is_capable()) {
+            return self.drop_early(packet, drops);
+        }
+        if self.queue.fits(packet) {
+            packet.marked = hit && packet.ecn != Ecn::Ce;
+            self.marked += u64::from(packet.marked);
+            self.octets += u64::from(packet.octets);
+        } else {
+            self.count = self.count.and(Some(0));
+        }
+        self.queue.enqueue(packet, drops);
+    }
+
+    fn drop_early(&mut self, packet: Queued, drops: &mut Drops) {
+        self.early += 1;
+        drops.push(packet.packet);
+    }
+
+    #[inline]
+    pub(crate) fn dequeue(&mut self, now: Time) -> Option<Queued> {
+        let packet = self.queue.dequeue(now)?;
+        self.octets -= u64::from(packet.octets);
+        Some(packet)
+    }
+
+    /// Updates the average for a packet that arrives `now`: one sample of the queue, after one of an empty queue for
+    /// each packet that the line could have sent since it became idle.
+    fn sample(&mut self, now: Time, line: &Line) {
+        let weight = self.spec.weight.as_f64();
+        if self.queue.is_empty() && now > line.free_at() {
+            let idle = u128::from((now - line.free_at()).as_ps());
+            // Bits that the line sends in that time are idle × rate / 10^12.
+            let mean_packet = u128::from(self.spec.mean_packet.bits().0.max(1)) * 1_000_000_000_000;
+            let packets = idle * u128::from(line.rate().as_bps()) / mean_packet;
+            self.average *= power(1.0 - weight, u64::try_from(packets).unwrap_or(u64::MAX));
+        }
+        let waiting = match self.spec.measure {
+            RedMeasure::Packets => u64::from(self.queue.len()),
+            RedMeasure::Bytes { .. } => self.octets,
+        };
+        self.average += weight * (waiting as f64 - self.average);
+    }
+
+    /// Returns the chance of a packet at the current average, p_b of the paper.
+    fn chance(&self, octets: u32) -> Chance {
+        let (min, max, max_p) = (self.spec.min as f64, self.spec.max as f64, self.spec.max_p.as_f64());
+        let probability = if self.average < min {
+            return Chance::None;
+        } else if self.average < max {
+            max_p * (self.average - min) / (max - min)
+        } else if self.spec.gentle && self.average < 2.0 * max {
+            max_p + (1.0 - max_p) * (self.average - max) / max
+        } else {
+            return Chance::Certain;
+        };
+        Chance::Some(match self.spec.measure {
+            RedMeasure::Packets => probability,
+            RedMeasure::Bytes { largest } => probability * (f64::from(octets) / largest.0 as f64).min(1.0),
+        })
+    }
+
+    /// Draws for a packet; returns true if it is hit. The probability p_b / (1 - count p_b) makes the number of packets
+    /// from one hit to the next uniform.
+    fn strikes(&mut self, probability: f64) -> bool {
+        let count = self.count.map_or(0, |count| count + 1);
+        // 53 bits are what an f64 holds exactly.
+        let draw = (self.stream.bits() >> 11) as f64 / (1u64 << 53) as f64;
+        let left = 1.0 - count as f64 * probability;
+        let hit = left <= 0.0 || draw * left < probability;
+        self.count = Some(if hit { 0 } else { count });
+        hit
+    }
+
+    #[inline]
+    pub(crate) fn len(&self) -> u32 {
+        self.queue.len()
+    }
+
+    pub(crate) fn counters(&self) -> QdiscCounters {
+        QdiscCounters { early: self.early, marked: self.marked, ..self.queue.counters() }
+    }
+
+    pub(crate) fn buffer(&self) -> &Buffer {
+        self.queue.buffer()
+    }
+
+    pub(crate) fn buffer_mut(&mut self) -> &mut Buffer {
+        self.queue.buffer_mut()
+    }
+}
+
+/// Returns `base` to the power of `exponent`, by squaring.
+fn power(base: f64, mut exponent: u64) -> f64 {
+    let (mut result, mut square) = (1.0, base);
+    while exponent > 0 {
+        if exponent % 2 == 1 {
+            result *= square;
+        }
+        square *= square;
+        exponent /= 2;
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,91 @@
+//! Random early detection at the packet queues of routers and gateways.
+
+use std::fmt;
+use std::str::FromStr;
+
+use cellway_settings::quantity::{Error, Text};
+use cellway_settings::{section, settings};
+use cellway_units::{Bytes, ParseError, Probability, split_quantity};
+
+section! {
+    /// Random early detection: a queue with `queue = "red"` drops or marks packets before its buffer is full, with a
+    /// probability that grows with the average queue.
+    #[derive(Copy, Eq)]
+    pub struct Red, RedKeys {
+        /// The average queue below which nothing is dropped, in packets or bytes.
+        pub min: QueueLength = QueueLength::Packets(5),
+        /// The average queue at which the probability of a drop reaches `max-p`; above `min`, and in the same unit.
+        pub max: QueueLength = QueueLength::Packets(15),
+        /// The probability of a drop where the average reaches `max`; above 0.
+        pub max_p: Probability = Probability::from_ppm(20_000),
+        /// The weight of the current queue in the average; above 0.
+        pub weight: Probability = Probability::from_ppm(2_000),
+        /// Lets the probability grow from `max-p` at `max` to 1 at twice `max`. If false, all packets are dropped above `max`.
+        pub gentle: bool = true,
+        /// Marks packets that are ECN-capable instead of dropping them.
+        pub ecn: bool = false,
+        /// The packet whose transmission time measures idle time: for each that the line could have sent, the average
+        /// falls as with an empty queue.
+        pub mean_packet: Bytes = Bytes(500),
+    }
+}
+settings!(quantity: QueueLength);
+
+/// The length of a queue, in packets or in bytes of IP packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueLength {
+    /// Packets.
+    Packets(u64),
+    /// Bytes of IP packets.
+    Bytes(Bytes),
+}
+
+impl QueueLength {
+    /// Returns the number of packets or bytes.
+    pub const fn amount(self) -> u64 {
+        match self {
+            QueueLength::Packets(packets) => packets,
+            QueueLength::Bytes(bytes) => bytes.0,
+        }
+    }
+}
+
+impl FromStr for QueueLength {
+    type Err = ParseError;
+    fn from_str(text: &str) -> Result<QueueLength, ParseError> {
+        match split_quantity(text) {
+            Some((number, "packet" | "packets")) => number
+                .parse()
+                .map(QueueLength::Packets)
+                .map_err(|_| ParseError::Fraction { text: text.to_owned(), smallest: "packets" }),
+            _ => Ok(QueueLength::Bytes(text.parse()?)),
+        }
+    }
+}
+
+impl fmt::Display for QueueLength {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            QueueLength::Packets(packets) => write!(f, "{packets} packet"),
+            QueueLength::Bytes(bytes) => write!(f, "{bytes}"),
+        }
+    }
+}
+
+impl Text for QueueLength {
+    const FORMAT: &'static str = "queue-length";
+    const UNITS: &'static [&'static str] = &["packet", "packets", "B", "kB", "KiB", "MB", "MiB", "GB", "GiB"];
+    const EXAMPLES: &'static [&'static str] = &["5 packet", "7500 B"];
+    fn read(text: &str) -> Result<QueueLength, Error> {
+        Ok(text.parse()?)
+    }
+}
+
+/// The discipline of a packet queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Queue {
+    /// First in, first out: what does not fit the buffer is dropped.
+    Fifo,
+    /// Random early detection before that.
+    Red(Red),
+}

@@ -1,0 +1,38 @@
+//! Queue disciplines of packet lines.
+
+use cellway_net::{QdiscSpec, RedMeasure, RedSpec, Stream};
+use cellway_scenario::{Buffer, Queue, QueueLength, Red};
+use cellway_units::Bytes;
+
+use crate::build::Builder;
+
+impl<B: Clone> Builder<'_, B> {
+    /// Returns the queue disciplines of both ports of a link; those of hosts are FIFOs. Each port has a random stream of its
+    /// own, named as for losses: "link/r1-r2/r1>r2/red", or "link/r1>ftp-1/red" for the only link of an implicit host.
+    pub(crate) fn queues(
+        &self,
+        buffer: &Buffer,
+        mtu: Bytes,
+        [a, b]: [&str; 2],
+        link: Option<&str>,
+        is_host: [bool; 2],
+    ) -> [QdiscSpec; 2] {
+        let link = link.map_or(String::new(), |name| format!("{name}/"));
+        [(is_host[0], a, b), (is_host[1], b, a)].map(|(is_host, from, to)| match buffer.queue {
+            Queue::Red(keys) if !is_host => {
+                let mut stream = self.streams.stream(&format!("link/{link}{from}>{to}/red"));
+                QdiscSpec::Red(red(keys, mtu), Stream::new(move || stream.bits()))
+            }
+            _ => QdiscSpec::Fifo,
+        })
+    }
+}
+
+fn red(keys: Red, largest: Bytes) -> RedSpec {
+    let Red { min, max, max_p, weight, gentle, ecn, mean_packet } = keys;
+    let measure = match min {
+        QueueLength::Packets(_) => RedMeasure::Packets,
+        QueueLength::Bytes(_) => RedMeasure::Bytes { largest },
+    };
+    RedSpec { measure, min: min.amount(), max: max.amount(), max_p, weight, gentle, ecn, mean_packet }
+}
