@@ -22,7 +22,6 @@ mod model;
 mod path;
 mod plan;
 mod ports;
-mod profiles;
 mod quantity;
 mod route;
 mod schema;

@@ -7,7 +7,6 @@ mod network;
 mod red;
 mod service;
 mod sharing;
-mod tcp;
 mod traffic;
 
 pub use app::*;
@@ -17,13 +16,12 @@ pub use network::*;
 pub use red::*;
 pub use service::*;
 pub use sharing::*;
-pub use tcp::*;
 pub use traffic::*;
 
 pub use cellway_spec::{
-    AppKind, Arrivals, BufferPer, Charge, CongestionControl, DataConnection, Discard, Discipline, Draw, Encapsulation,
-    FastRetransmit, Fraction, Framing, LossRecovery, Multiplexing, PolicerAction, QueueDiscipline, Sharing, SourceKind,
-    Spike, UDP_HEADER_OCTETS, UdpSource, Variant,
+    AckDelay, AppKind, Arrivals, BufferPer, Charge, CongestionControl, DataConnection, Discard, Discipline, Draw,
+    Encapsulation, FastRetransmit, Fraction, Framing, LossRecovery, Multiplexing, PolicerAction, QueueDiscipline,
+    Sharing, SourceKind, Spike, TcpKeys, TcpProfile, TcpSpec, UDP_HEADER_OCTETS, UdpSource, Variant,
 };
 use cellway_units::Span;
 

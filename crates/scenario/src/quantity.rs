@@ -133,13 +133,3 @@ impl Text for Size {
         }
     }
 }
-
-impl Text for AckDelay {
-    const FORMAT: &'static str = "time-or-off";
-    const UNITS: &'static [&'static str] = Span::UNITS;
-    const EXAMPLES: &'static [&'static str] = &["200 ms", "off"];
-    const WORDS: &'static [&'static str] = &["off"];
-    fn read(text: &str) -> Result<AckDelay, Error> {
-        if text.trim() == "off" { Ok(AckDelay(None)) } else { Ok(AckDelay(Some(text.parse()?))) }
-    }
-}

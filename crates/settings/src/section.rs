@@ -80,6 +80,46 @@ macro_rules! settings {
 settings!(quantity: Bytes, Cells, Probability, Rate, Span);
 settings!(plain: bool, f64, u32, u64);
 
+/// A number that may have a range.
+pub trait Number: Copy + std::fmt::Display {
+    /// Returns the nearest `f64`.
+    fn nearest(self) -> f64;
+}
+
+macro_rules! numbers {
+    ($($number:ty),+) => {
+        $(impl Number for $number {
+            fn nearest(self) -> f64 {
+                self as f64
+            }
+        })+
+    };
+}
+numbers!(f64, u8, u16, u32, u64);
+
+/// A value outside of the range of its key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutOfRange {
+    /// The key.
+    pub key: String,
+    /// The problem, with the value.
+    pub message: String,
+    /// The accepted values.
+    pub accepted: String,
+}
+
+/// Checks a value against the range of the key of `field`.
+///
+/// # Errors
+/// The value is outside.
+pub fn in_range(field: &str, value: impl Number, [min, max]: [f64; 2]) -> Result<(), OutOfRange> {
+    if (min..=max).contains(&value.nearest()) {
+        return Ok(());
+    }
+    let accepted = if max.is_finite() { format!("from {min} to {max}") } else { format!("at least {min}") };
+    Err(OutOfRange { key: key(field), message: format!("{value} is out of range"), accepted })
+}
+
 /// Returns the name of the key of a field.
 pub fn key(field: &str) -> String {
     field.replace('_', "-")
@@ -173,6 +213,21 @@ macro_rules! section {
                     (Some(first), Some(second)) => Some(first.or(second)),
                     (first, second) => first.or(second),
                 }
+            }
+        }
+
+        impl $section {
+            /// Checks the values against the ranges of their keys.
+            ///
+            /// # Errors
+            /// A value is out of range.
+            #[allow(dead_code, clippy::unnecessary_cast, reason = "files are checked against the schema")]
+            $vis fn in_range(&self) -> Result<(), $crate::section::OutOfRange> {
+                $($(
+                    let range = [$min as f64, [$($max as f64,)? f64::INFINITY][0]];
+                    $crate::section::in_range(stringify!($field), self.$field, range)?;
+                )?)+
+                Ok(())
             }
         }
 

@@ -63,7 +63,7 @@ pub(crate) struct End {
 
 impl End {
     fn new(config: Arc<Config>, iss: u32, active: bool) -> End {
-        let recovery = config.recovery();
+        let recovery = config.tcp.recovery();
         let tcp = if active { Endpoint::active(config, iss) } else { Endpoint::passive(config, iss) };
         End {
             tcp,

@@ -294,7 +294,7 @@ impl Run<'_> {
     ) {
         let slot = self.slots[index].tcp();
         let (conversation, from, to) = slot.way_from(place);
-        let receive_window = slot.tcp().config.receive_window;
+        let receive_window = slot.tcp().config.tcp.window.0;
         let newest = slot.opened - 1 == serial;
         let Some(connection) = slot.connection(serial) else { return };
         let conn = connection.conn.0;

@@ -10,7 +10,6 @@ mod cells;
 mod fraction;
 mod framing;
 mod tcp;
-mod tcp_rules;
 mod udp;
 
 pub use app::{AppKind, DataConnection, Draw, Spike};
@@ -18,8 +17,8 @@ pub use buffer::{BufferPer, Charge, Discard, QueueDiscipline, Sharing};
 pub use cells::{Discipline, Encapsulation, Multiplexing, PolicerAction};
 pub use fraction::Fraction;
 pub use framing::Framing;
-pub use tcp::{CongestionControl, FastRetransmit, LossRecovery, Variant};
-pub use tcp_rules::{
-    MAX_DELAYED_ACK, MAX_PACKET, MAX_SEND_BUFFER, MAX_WINDOW, TCP_HEADERS, TIMESTAMPS_OPTION, TcpProblem, TcpValues,
+pub use tcp::{
+    AckDelay, CongestionControl, FastRetransmit, LossRecovery, MAX_DELAYED_ACK, MAX_PACKET, MAX_SEND_BUFFER,
+    MAX_WINDOW, ProfileKeys, TCP_HEADERS, TIMESTAMPS_OPTION, TcpKeys, TcpProblem, TcpProfile, TcpSpec, Variant,
 };
 pub use udp::{Arrivals, SourceKind, UDP_HEADER_OCTETS, UDP_MARK_OCTETS, UdpSource};

@@ -1,6 +1,14 @@
-//! Choices of TCP.
+//! TCP: its choices, its settings, the rules between them, and the profiles of systems.
+
+mod profiles;
+mod rules;
+mod settings;
 
 use cellway_settings::choice;
+
+pub use profiles::ProfileKeys;
+pub use rules::{MAX_DELAYED_ACK, MAX_PACKET, MAX_SEND_BUFFER, MAX_WINDOW, TCP_HEADERS, TIMESTAMPS_OPTION, TcpProblem};
+pub use settings::{AckDelay, TcpKeys, TcpProfile, TcpSpec};
 
 choice! {
     /// The name of a pair of loss recovery and congestion control.

@@ -45,7 +45,8 @@ mod timers;
 mod timestamps;
 
 pub use config::{
-    Config, ConfigError, CongestionControl, FastRetransmit, LossRecovery, MAX_WINDOW, RtoConfig, Variant,
+    AckDelay, Config, CongestionControl, FastRetransmit, LossRecovery, MAX_WINDOW, TcpKeys, TcpProblem, TcpProfile,
+    TcpSpec, Variant,
 };
 pub use endpoint::Endpoint;
 pub use output::{Event, Output};

@@ -27,7 +27,7 @@ pub(crate) struct Pacer {
 
 impl Pacer {
     pub(crate) fn new(config: &Config) -> Pacer {
-        Pacer { by_window: config.pacing, rate: config.pacing_rate, carry: 0, next: Time::ZERO, sent: 0 }
+        Pacer { by_window: config.tcp.pacing, rate: config.tcp.pacing_rate, carry: 0, next: Time::ZERO, sent: 0 }
     }
 
     /// Until when nothing may go, if it may not go at `now`.

@@ -3,7 +3,7 @@
 use cellway_units::{Span, Time};
 
 use crate::timers::TickClock;
-use crate::{Position, RtoConfig};
+use crate::{Position, TcpSpec};
 
 /// What a lost SYN raises the timeout to. RFC 6298 (5.7).
 const AFTER_SYN_LOSS: Span = Span::from_secs(3);
@@ -11,7 +11,10 @@ const AFTER_SYN_LOSS: Span = Span::from_secs(3);
 /// Estimates the round trip and says how long to wait for an acknowledgement.
 #[derive(Clone, Debug)]
 pub(crate) struct Rto {
-    config: RtoConfig,
+    min: Span,
+    max: Span,
+    /// The least by which the timeout is above the smoothed round trip; the G of RFC 6298 (2.3) unless it is set.
+    margin: Span,
     clock: TickClock,
     srtt: Option<Span>,
     rttvar: Span,
@@ -24,14 +27,16 @@ pub(crate) struct Rto {
 }
 
 impl Rto {
-    pub(crate) fn new(config: RtoConfig) -> Rto {
+    pub(crate) fn new(tcp: &TcpSpec) -> Rto {
         Rto {
-            config,
-            clock: TickClock { tick: config.granularity },
+            min: tcp.rto_min,
+            max: tcp.rto_max,
+            margin: tcp.rto_margin.unwrap_or(tcp.timer_granularity),
+            clock: TickClock { tick: tcp.timer_granularity },
             srtt: None,
             rttvar: Span::ZERO,
             // RFC 6298 (2.1): before a measurement, the initial value.
-            base: config.initial,
+            base: tcp.rto_initial,
             doublings: 0,
             timed: None,
         }
@@ -49,7 +54,7 @@ impl Rto {
     pub(crate) fn backed_off(&self, doublings: u32) -> Span {
         // RFC 6298 (2.5): a maximum may be placed on the timeout, also when backed off (5.5).
         let factor = 1_u64.checked_shl(doublings).unwrap_or(u64::MAX);
-        self.base.saturating_mul(factor).min(self.config.max)
+        self.base.saturating_mul(factor).min(self.max)
     }
     /// When a timer set at `now` for the present timeout fires.
     pub(crate) fn deadline(&self, now: Time) -> Time {
@@ -66,7 +71,7 @@ impl Rto {
     /// RFC 6298 (5.7): a SYN was lost; if its timeout was short, data begins with 3 s.
     pub(crate) fn recover_from_syn_loss(&mut self) {
         if self.base < AFTER_SYN_LOSS {
-            self.base = AFTER_SYN_LOSS.min(self.config.max);
+            self.base = AFTER_SYN_LOSS.min(self.max);
         }
         self.doublings = 0;
     }
@@ -109,9 +114,8 @@ impl Rto {
         }
         let srtt = self.srtt.unwrap_or(rtt);
         // RFC 6298 (2.2), (2.3): RTO <- SRTT + max(G, 4 RTTVAR); (2.4): at least the minimum.
-        let margin = self.config.margin.unwrap_or(self.config.granularity);
-        let rto = srtt + self.rttvar.saturating_mul(4).max(margin);
-        self.base = rto.max(self.config.min).min(self.config.max);
+        let rto = srtt + self.rttvar.saturating_mul(4).max(self.margin);
+        self.base = rto.max(self.min).min(self.max);
         // RFC 6298 §5: a new measurement ends the backing off.
         self.doublings = 0;
     }
@@ -125,14 +129,8 @@ mod tests {
         Time::ZERO + Span::from_ms(n)
     }
     fn fine() -> Rto {
-        let min = Span::from_ms(1);
-        Rto::new(RtoConfig {
-            initial: Span::from_secs(1),
-            min,
-            max: Span::from_secs(64),
-            granularity: Span::ZERO,
-            margin: None,
-        })
+        let [rto_initial, rto_min] = [Span::from_secs(1), Span::from_ms(1)];
+        Rto::new(&TcpSpec { rto_initial, rto_min, timer_granularity: Span::ZERO, ..TcpSpec::default() })
     }
 
     #[test]
@@ -151,7 +149,7 @@ mod tests {
     #[test]
     fn the_timeout_keeps_its_margin() {
         let mut rto = fine();
-        rto.config.margin = Some(Span::from_ms(200));
+        rto.margin = Span::from_ms(200);
         // Of 4 RTTVAR, 160 ms at first, nothing is left in the end.
         for i in 0..60 {
             rto.sent(i, ms(i * 100));
@@ -177,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_coarse_clock_measures_ticks() {
-        let mut rto = Rto::new(RtoConfig::default());
+        let mut rto = Rto::new(&TcpSpec::default());
         rto.sent(1, ms(10));
         rto.acked(1, ms(55));
         assert_eq!((rto.smoothed(), rto.current()), (Some(Span::ZERO), Span::from_secs(1)));
@@ -193,7 +191,7 @@ mod tests {
         rto.back_off();
         rto.recover_from_syn_loss();
         assert_eq!(rto.current(), Span::from_secs(3));
-        let mut long = Rto::new(RtoConfig { initial: Span::from_secs(6), ..RtoConfig::default() });
+        let mut long = Rto::new(&TcpSpec { rto_initial: Span::from_secs(6), ..TcpSpec::default() });
         long.back_off();
         long.recover_from_syn_loss();
         assert_eq!(long.current(), Span::from_secs(6));
@@ -201,7 +199,7 @@ mod tests {
 
     #[test]
     fn a_steady_round_trip_leaves_one_tick_of_margin() {
-        let mut rto = Rto::new(RtoConfig::default());
+        let mut rto = Rto::new(&TcpSpec::default());
         for i in 0..60 {
             rto.sent(i, ms(i * 2000));
             rto.acked(i, ms(i * 2000 + 1500));

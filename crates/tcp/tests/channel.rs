@@ -3,8 +3,10 @@
 
 mod common;
 
-use cellway_tcp::{Config, Endpoint, Event, FastRetransmit, LossRecovery, Output, RtoConfig, Variant};
-use cellway_units::{Rate, Span, Time};
+use cellway_tcp::{
+    AckDelay, Config, Endpoint, Event, FastRetransmit, LossRecovery, Output, TcpProfile, TcpSpec, Variant,
+};
+use cellway_units::{Bytes, Rate, Span, Time};
 use common::channel::{App, Channel, Pair};
 use proptest::prelude::*;
 
@@ -53,14 +55,13 @@ fn config() -> impl Strategy<Value = Config> {
             // Room for the option and some payload.
             let mss = if timestamps { mss + 12 } else { mss };
             let part = u64::from(mss) / 3;
-            Config {
+            let tcp = TcpSpec {
                 variant,
                 recovery,
                 control: None,
-                delivery_rate,
-                mss,
-                receive_window: u64::from(mss) * window + part,
-                send_buffer: u64::from(mss) * buffer + part,
+                mss: Bytes(mss.into()),
+                window: Bytes(u64::from(mss) * window + part),
+                send_buffer: Bytes(u64::from(mss) * buffer + part),
                 window_scaling,
                 timestamps,
                 hystart,
@@ -68,26 +69,25 @@ fn config() -> impl Strategy<Value = Config> {
                 abe: ecn,
                 pacing,
                 pacing_rate: pacing_rate.map(Rate::from_bps),
-                delayed_ack,
+                delayed_ack: AckDelay(delayed_ack),
                 nagle,
                 initial_window,
+                initial_ssthresh: None,
                 duplicate_threshold,
                 fast_retransmit,
                 limited_transmit,
                 idle_restart,
-                initial_ssthresh: cellway_tcp::Config::default().initial_ssthresh,
-                immediate_read,
-                rto: RtoConfig {
-                    initial: Span::from_secs(1),
-                    min: Span::from_secs(1),
-                    max: Span::from_secs(8),
-                    granularity: Span::from_ms(tick),
-                    margin: None,
-                },
+                rto_initial: Span::from_secs(1),
+                rto_min: Span::from_secs(1),
+                rto_max: Span::from_secs(8),
+                timer_granularity: Span::from_ms(tick),
+                rto_margin: None,
                 max_retransmissions: 30,
                 // Longer than the other side can be kept from hearing of the end.
                 time_wait: Span::from_secs(240),
-            }
+                profile: TcpProfile::Classic,
+            };
+            Config { tcp, immediate_read, delivery_rate }
         },
     )
 }
@@ -98,8 +98,11 @@ fn iss() -> impl Strategy<Value = u32> {
 }
 
 /// Up to 120 segments, in pieces of up to 4.
-fn app(mss: u32) -> impl Strategy<Value = App> {
-    let mss = u64::from(mss);
+fn least_mss(configs: &[Config; 2]) -> u64 {
+    configs[0].tcp.mss.min(configs[1].tcp.mss).0
+}
+
+fn app(mss: u64) -> impl Strategy<Value = App> {
     (prop_oneof![Just(0), 0..120 * mss], 1..=4 * mss, any::<bool>()).prop_map(|(bytes, piece, waits_for_peer)| App {
         bytes,
         piece,
@@ -109,7 +112,7 @@ fn app(mss: u32) -> impl Strategy<Value = App> {
 
 prop_compose! {
     fn case()(configs in [config(), config()])(
-        apps in [app(configs[0].mss.min(configs[1].mss)), app(configs[0].mss.min(configs[1].mss))],
+        apps in [app(least_mss(&configs)), app(least_mss(&configs))],
         configs in Just(configs),
         iss in [iss(), iss()],
         seed in any::<u64>(),
@@ -147,7 +150,10 @@ proptest! {
     #[test]
     fn nothing_is_resent_over_a_good_channel((configs, iss, apps, seed) in case(), delay in 1u64..100) {
         // A round trip and the delay of an acknowledgement stay below the least that two ticks can be.
-        let configs = configs.map(|c| Config { delayed_ack: c.delayed_ack.map(|d| d.min(Span::from_ms(250))), ..c });
+        let configs = configs.map(|mut config| {
+            config.tcp.delayed_ack.0 = config.tcp.delayed_ack.0.map(|delay| delay.min(Span::from_ms(250)));
+            config
+        });
         let (jitter, losses) = (Span::ZERO, 0);
         let delay = Span::from_ms(delay);
         let channel = Channel { delay, jitter, loss_per_mille: 0, duplicate_per_mille: 0, losses };
@@ -184,13 +190,13 @@ proptest! {
 #[test]
 fn the_channel_is_as_bad_as_it_says() {
     for variant in [Variant::Tahoe, Variant::Reno, Variant::NewReno, Variant::Sack, Variant::Cubic] {
-        let config = Config {
+        let tcp = TcpSpec {
             variant,
             initial_window: 4,
-            receive_window: 16_000,
-            send_buffer: 16_000,
+            window: Bytes(16_000),
+            send_buffer: Bytes(16_000),
             time_wait: Span::from_secs(240),
-            ..Config::default()
+            ..TcpSpec::default()
         };
         let channel = Channel {
             delay: Span::from_ms(30),
@@ -203,7 +209,7 @@ fn the_channel_is_as_bad_as_it_says() {
             App { bytes: 500_000, piece: 5000, waits_for_peer: false },
             App { bytes: 0, piece: 1, waits_for_peer: true },
         ];
-        let mut pair = Pair::new([config; 2], [u32::MAX - 100_000, 5], apps, channel, 11);
+        let mut pair = Pair::new([tcp.into(); 2], [u32::MAX - 100_000, 5], apps, channel, 11);
         pair.run();
         pair.check_delivered();
         let stats = pair.sides[0].endpoint.stats();
@@ -217,16 +223,16 @@ fn the_channel_is_as_bad_as_it_says() {
 #[test]
 fn a_transfer_of_more_than_four_gibibytes() {
     const BYTES: u64 = 9_000_000_000;
-    let config = Config {
+    let tcp = TcpSpec {
         variant: Variant::NewReno,
-        mss: 65_000,
-        receive_window: 64 << 20,
-        send_buffer: 64 << 20,
+        mss: Bytes(65_000),
+        window: Bytes(64 << 20),
+        send_buffer: Bytes(64 << 20),
         window_scaling: true,
-        delayed_ack: Some(Span::from_ms(100)),
-        ..Config::default()
+        delayed_ack: AckDelay(Some(Span::from_ms(100))),
+        ..TcpSpec::default()
     };
-    let mut ends = [Endpoint::active(config, u32::MAX - 9), Endpoint::passive(config, 7)];
+    let mut ends = [Endpoint::active(Config::from(tcp), u32::MAX - 9), Endpoint::passive(Config::from(tcp), 7)];
     let (mut out, mut sent, mut now) = (Output::default(), Vec::new(), Time::ZERO);
     let (mut written, mut delivered) = (0, 0);
     ends[0].connect(now, &mut out);
@@ -258,10 +264,10 @@ fn a_transfer_of_more_than_four_gibibytes() {
 /// A wake before the deadline sends nothing, tells nothing and changes nothing.
 #[test]
 fn waking_early_does_nothing() {
-    let config = Config { delayed_ack: Some(Span::from_ms(200)), ..Config::default() };
+    let tcp = TcpSpec { delayed_ack: AckDelay(Some(Span::from_ms(200))), ..TcpSpec::default() };
     let mut out = Output::default();
-    let mut client = Endpoint::active(config, 1);
-    let mut server = Endpoint::passive(config, 2);
+    let mut client = Endpoint::active(Config::from(tcp), 1);
+    let mut server = Endpoint::passive(Config::from(tcp), 2);
     let mut checked = 0;
     let mut check = |e: &Endpoint, now: Time| {
         let mut early = e.clone();

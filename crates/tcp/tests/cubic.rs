@@ -4,25 +4,26 @@
 
 mod common;
 
-use cellway_tcp::{Config, Endpoint, RtoConfig, Variant};
-use cellway_units::{Span, Time};
+use cellway_tcp::{Endpoint, TcpSpec, Variant};
+use cellway_units::{Bytes, Span, Time};
 use common::line::Line;
 
 const MSS: f64 = 1000.0;
 const C: f64 = 0.4;
 const BETA: f64 = 0.7;
 
-fn config(variant: Variant) -> Config {
-    Config {
+fn config(variant: Variant) -> TcpSpec {
+    TcpSpec {
         variant,
-        mss: 1012,
-        receive_window: 200 << 20,
-        send_buffer: 200 << 20,
+        mss: Bytes(1012),
+        window: Bytes(200 << 20),
+        send_buffer: Bytes(200 << 20),
         window_scaling: true,
         timestamps: true,
         initial_window: 10,
-        rto: RtoConfig { initial: Span::from_secs(3), granularity: Span::from_ms(1), ..RtoConfig::default() },
-        ..Config::default()
+        rto_initial: Span::from_secs(3),
+        timer_granularity: Span::from_ms(1),
+        ..TcpSpec::default()
     }
 }
 fn second(s: u64) -> Time {
@@ -59,7 +60,7 @@ impl Float {
 /// acknowledgement held against the equations. Gives (time since the epoch, window) in s and segments.
 fn after_one_loss(rtt_ms: u64, seconds: u64, lost: u64) -> (f64, Vec<(f64, f64)>) {
     let rtt = rtt_ms as f64 / 1e3;
-    let mut line = Line::new(Config { hystart: false, ..config(Variant::Cubic) }, Span::from_ms(rtt_ms));
+    let mut line = Line::new(TcpSpec { hystart: false, ..config(Variant::Cubic) }, Span::from_ms(rtt_ms));
     let mut prior = 0.0;
     let mut float: Option<Float> = None;
     let mut curve = Vec::new();
@@ -120,7 +121,7 @@ fn at_short_round_trips_the_window_is_reno_s() {
 
 /// The average window with one of `every` segments lost, from what arrives in a round trip (segments).
 fn average(variant: Variant, rtt: Span, every: u64, seconds: u64) -> f64 {
-    let mut line = Line::new(Config { hystart: false, ..config(variant) }, rtt);
+    let mut line = Line::new(TcpSpec { hystart: false, ..config(variant) }, rtt);
     let warm = seconds / 4;
     line.run(second(warm), |n| n % every == 0, |_, _, _| {});
     let before = line.receiver.stats().bytes_received;
@@ -155,7 +156,7 @@ fn the_average_window_is_that_of_the_rfc() {
 /// RFC 9438 §4.8: after a timeout ssthresh is 0.7 of the flight, and the next stage begins at its plateau.
 #[test]
 fn after_a_timeout_the_cubic_begins_at_its_plateau() {
-    let mut line = Line::new(Config { hystart: false, ..config(Variant::Cubic) }, Span::from_ms(100));
+    let mut line = Line::new(TcpSpec { hystart: false, ..config(Variant::Cubic) }, Span::from_ms(100));
     // All of a flight behind the 150th segment is lost: no duplicate tells of it.
     let mut stage: Vec<(f64, f64)> = Vec::new();
     let mut flight = 0;
@@ -184,7 +185,7 @@ fn after_a_timeout_the_cubic_begins_at_its_plateau() {
 #[test]
 fn an_unused_window_does_not_grow() {
     for (variant, grows) in [(Variant::Cubic, false), (Variant::Sack, true)] {
-        let config = Config { receive_window: 50_000, ..config(variant) };
+        let config = TcpSpec { window: Bytes(50_000), ..config(variant) };
         let mut line = Line::new(config, Span::from_ms(50));
         line.run(second(20), |_| false, |_, _, _| {});
         let window = line.sender.congestion_window();

@@ -3,11 +3,12 @@
 
 mod common;
 
-use cellway_tcp::Config;
+use cellway_tcp::TcpSpec;
+use cellway_units::Bytes;
 use common::ladder::{connected, server};
 
-fn config() -> Config {
-    Config { mss: 500, initial_window: 4, ..Config::default() }
+fn config() -> TcpSpec {
+    TcpSpec { mss: Bytes(500), initial_window: 4, ..TcpSpec::default() }
 }
 
 #[test]
@@ -98,7 +99,7 @@ fn a_fin_that_acknowledges_ours_skips_fin_wait_2() {
 #[test]
 fn the_fin_follows_queued_data() {
     connected(
-        Config { initial_window: 1, ..config() },
+        TcpSpec { initial_window: 1, ..config() },
         "100 do write 700
          100 > 1..501
          110 do shutdown
@@ -212,7 +213,7 @@ fn closing_a_listener() {
 #[test]
 fn an_unanswered_fin_is_given_up() {
     connected(
-        Config { max_retransmissions: 1, ..config() },
+        TcpSpec { max_retransmissions: 1, ..config() },
         "100  do shutdown
          100  > FIN 1
          1000 > FIN 1

@@ -3,24 +3,25 @@
 
 mod common;
 
-use cellway_tcp::{Config, LossRecovery, Variant};
+use cellway_tcp::{LossRecovery, TcpSpec, Variant};
+use cellway_units::Bytes;
 use common::ladder::{Ladder, client, connected, server};
 
-fn config() -> Config {
-    Config {
+fn config() -> TcpSpec {
+    TcpSpec {
         variant: Variant::NewReno,
         ecn: true,
-        mss: 1000,
-        receive_window: 50_000,
-        send_buffer: 1_000_000,
+        mss: Bytes(1000),
+        window: Bytes(50_000),
+        send_buffer: Bytes(1_000_000),
         initial_window: 10,
         // In congestion avoidance from the start.
-        initial_ssthresh: 5000,
-        ..Config::default()
+        initial_ssthresh: Some(Bytes(5000)),
+        ..TcpSpec::default()
     }
 }
 /// Ten segments out at 100 ms, each ECN-capable.
-fn ten_out(config: Config, script: &str) -> Ladder {
+fn ten_out(config: TcpSpec, script: &str) -> Ladder {
     let sent: String = (0..10).map(|i| format!("100 > ect0 {}..{}\n", 1 + 1000 * i, 1001 + 1000 * i)).collect();
     connected(config, &format!("100 do write 40000\n{sent}")).run(script)
 }
@@ -45,7 +46,7 @@ fn both_syns_agree() {
     opened(config(), "ECE CWR", "", false);
     // A peer that reflects the flags does not know ECN.
     opened(config(), "ECE CWR", "ECE CWR", false);
-    opened(Config { ecn: false, ..config() }, "", "ECE", false);
+    opened(TcpSpec { ecn: false, ..config() }, "", "ECE", false);
     let answered = |config, syn: &str, answer: &str, agreed: bool| {
         server(
             config,
@@ -61,7 +62,7 @@ fn both_syns_agree() {
     answered(config(), "ECE CWR", "ECE", true);
     answered(config(), "", "", false);
     answered(config(), "ECE", "", false);
-    answered(Config { ecn: false, ..config() }, "ECE CWR", "", false);
+    answered(TcpSpec { ecn: false, ..config() }, "ECE CWR", "", false);
 }
 
 /// RFC 3168 §6.1.1.1: a SYN that is lost goes again without the offer, and then ECN is not used.
@@ -116,11 +117,11 @@ fn with_abe_a_mark_costs_less_than_a_loss() {
         (Variant::NewReno, true, 1_000_000, 4500),
         (Variant::Cubic, true, 1_000_000, 6300),
     ] {
-        let config = Config { variant, abe, initial_ssthresh: ssthresh, ..config() };
+        let config = TcpSpec { variant, abe, initial_ssthresh: Some(Bytes(ssthresh)), ..config() };
         ten_out(config, &format!("200 < ECE 1 ack 1001\n200 ? cwnd {kept} ssthresh {kept} marks 1"));
     }
     ten_out(
-        Config { abe: true, limited_transmit: false, ..config() },
+        TcpSpec { abe: true, limited_transmit: false, ..config() },
         "200 < 1 ack 1 x3\n200 > 1..1001\n200 ? ssthresh 5000 recovery true marks 0",
     );
 }
@@ -129,7 +130,7 @@ fn with_abe_a_mark_costs_less_than_a_loss() {
 #[test]
 fn a_loss_and_a_mark_of_one_window_reduce_once() {
     ten_out(
-        Config { limited_transmit: false, ..config() },
+        TcpSpec { limited_transmit: false, ..config() },
         "200 < ECE 1 ack 1001
          200 ? ssthresh 4500
          200 < ECE 1 ack 1001 x3
@@ -147,7 +148,7 @@ fn a_loss_and_a_mark_of_one_window_reduce_once() {
 fn a_mark_in_recovery_reduces_nothing() {
     for recovery in [LossRecovery::Sack, LossRecovery::Rack] {
         ten_out(
-            Config { recovery: Some(recovery), limited_transmit: false, ..config() },
+            TcpSpec { recovery: Some(recovery), limited_transmit: false, ..config() },
             "200 < 1 ack 1 sack 1001..2001
              200 < 1 ack 1 sack 1001..3001
              200 < ECE 1 ack 1 sack 1001..4001

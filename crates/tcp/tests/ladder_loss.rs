@@ -3,22 +3,23 @@
 
 mod common;
 
-use cellway_tcp::{Config, FastRetransmit, Variant};
+use cellway_tcp::{FastRetransmit, TcpSpec, Variant};
+use cellway_units::Bytes;
 use common::ladder::{Ladder, connected};
 
-fn config(variant: Variant) -> Config {
-    Config {
+fn config(variant: Variant) -> TcpSpec {
+    TcpSpec {
         variant,
-        mss: 1000,
-        receive_window: 50_000,
-        send_buffer: 1_000_000,
+        mss: Bytes(1000),
+        window: Bytes(50_000),
+        send_buffer: Bytes(1_000_000),
         initial_window: 8,
         limited_transmit: false,
-        ..Config::default()
+        ..TcpSpec::default()
     }
 }
 /// Eight segments out at 100 ms.
-fn eight_out(config: Config, script: &str) -> Ladder {
+fn eight_out(config: TcpSpec, script: &str) -> Ladder {
     connected(
         config,
         "100 do write 30000
@@ -76,7 +77,7 @@ fn tahoe_goes_back_n() {
 /// segment.
 #[test]
 fn tahoe_as_in_bsd_resends_one_segment() {
-    let bsd = Config { fast_retransmit: FastRetransmit::OneSegment, ..config(Variant::Tahoe) };
+    let bsd = TcpSpec { fast_retransmit: FastRetransmit::OneSegment, ..config(Variant::Tahoe) };
     // One segment is lost: its retransmission leads to the acknowledgement of all, and new data follows.
     eight_out(
         bsd,
@@ -204,7 +205,7 @@ fn a_timeout_in_recovery_halves_what_is_outstanding_if_that_is_less() {
 fn limited_transmit_sends_two_segments_that_do_not_count() {
     for (variant, cwnd) in [(Variant::Reno, 7000), (Variant::NewReno, 7000)] {
         eight_out(
-            Config { limited_transmit: true, ..config(variant) },
+            TcpSpec { limited_transmit: true, ..config(variant) },
             &format!(
                 "200 < 1 ack 1
                  200 > 8001..9001
@@ -355,7 +356,7 @@ fn a_timeout_takes_every_variant_to_one_segment() {
 #[test]
 fn backoff_goes_to_the_ceiling_and_then_gives_up() {
     connected(
-        Config { max_retransmissions: 8, ..config(Variant::Tahoe) },
+        TcpSpec { max_retransmissions: 8, ..config(Variant::Tahoe) },
         "100    do write 500
          100    > 1..501
          1000   > 1..501
@@ -425,7 +426,7 @@ fn what_is_no_duplicate_does_not_count() {
 #[test]
 fn a_duplicate_threshold_can_be_chosen() {
     eight_out(
-        Config { duplicate_threshold: 5, ..config(Variant::Reno) },
+        TcpSpec { duplicate_threshold: 5, ..config(Variant::Reno) },
         "200 < 1 ack 1 x4
          200 ? recovery false
          200 < 1 ack 1

@@ -3,13 +3,14 @@
 
 mod common;
 
-use cellway_tcp::{Config, State, Variant};
+use cellway_tcp::{State, TcpSpec, Variant};
+use cellway_units::Bytes;
 use common::ladder::{client, connected, server};
 
 #[test]
 fn three_way_handshake_of_the_client() {
     client(
-        Config::default(),
+        TcpSpec::default(),
         "0   do connect
          0   ? state SynSent
          0   > SYN 0 win 8192 mss 512
@@ -23,7 +24,7 @@ fn three_way_handshake_of_the_client() {
 #[test]
 fn three_way_handshake_of_the_server() {
     server(
-        Config::default(),
+        TcpSpec::default(),
         "0   ? state Listen
          0   < SYN 0 win 4096 mss 512
          0   > SYN 0 ack 1 win 8192 mss 512
@@ -37,7 +38,7 @@ fn three_way_handshake_of_the_server() {
 #[test]
 fn data_on_the_handshake_acknowledgement_is_taken() {
     server(
-        Config::default(),
+        TcpSpec::default(),
         "0   < SYN 0 mss 512
          0   > SYN 0 ack 1
          90  < 1..101 ack 1
@@ -49,7 +50,7 @@ fn data_on_the_handshake_acknowledgement_is_taken() {
 
 #[test]
 fn the_smaller_mss_is_used_and_536_without_an_option() {
-    let config = Config { mss: 1460, ..Config::default() };
+    let config = TcpSpec { mss: Bytes(1460), ..TcpSpec::default() };
     let script = |option: &str| {
         format!(
             "0 do connect
@@ -67,7 +68,7 @@ fn the_smaller_mss_is_used_and_536_without_an_option() {
 #[test]
 fn both_open_at_once() {
     client(
-        Config::default(),
+        TcpSpec::default(),
         "0   do connect
          0   > SYN 0
          10  < SYN 0 mss 512
@@ -85,7 +86,7 @@ fn both_open_at_once() {
 #[test]
 fn bytes_written_and_closed_before_the_handshake_follow_it() {
     client(
-        Config { initial_window: 4, ..Config::default() },
+        TcpSpec { initial_window: 4, ..TcpSpec::default() },
         "0  do connect
          0  > SYN 0
          5  do write 600
@@ -100,7 +101,7 @@ fn bytes_written_and_closed_before_the_handshake_follow_it() {
 
 #[test]
 fn a_window_scale_needs_both_sides() {
-    let wide = Config { window_scaling: true, receive_window: 200_000, ..Config::default() };
+    let wide = TcpSpec { window_scaling: true, window: Bytes(200_000), ..TcpSpec::default() };
     // 200,000 B need a shift of 2; the SYN's own window is not scaled.
     client(
         wide,
@@ -126,7 +127,7 @@ fn a_window_scale_needs_both_sides() {
          9 ! Connected",
     );
     server(
-        Config { window_scaling: false, receive_window: 200_000, ..Config::default() },
+        TcpSpec { window_scaling: false, window: Bytes(200_000), ..TcpSpec::default() },
         "0 < SYN 0 win 60000 mss 512 ws 3
          0 > SYN 0 ack 1 win 65535",
     );
@@ -141,10 +142,10 @@ fn a_window_scale_needs_both_sides() {
 
 #[test]
 fn sack_needs_both_sides() {
-    let sack = Config { variant: Variant::Sack, ..Config::default() };
+    let sack = TcpSpec { variant: Variant::Sack, ..TcpSpec::default() };
     server(sack, "0 < SYN 0 mss 512 sackok\n0 > SYN 0 ack 1 sackok");
     server(sack, "0 < SYN 0 mss 512\n0 > SYN 0 ack 1");
-    server(Config::default(), "0 < SYN 0 mss 512 sackok\n0 > SYN 0 ack 1");
+    server(TcpSpec::default(), "0 < SYN 0 mss 512 sackok\n0 > SYN 0 ack 1");
     // Without the peer's permission no blocks are sent, and recovery is NewReno's.
     client(
         sack,
@@ -162,7 +163,7 @@ fn sack_needs_both_sides() {
 fn a_lost_syn_is_sent_again_on_ticks_with_backoff() {
     // 3 s are six ticks of 500 ms; the sixth tick after 0.2 s falls on 3 s.
     client(
-        Config { initial_window: 4, ..Config::default() },
+        TcpSpec { initial_window: 4, ..TcpSpec::default() },
         "200   do connect
          200   > SYN 0
          3000  > SYN 0
@@ -177,8 +178,8 @@ fn a_lost_syn_is_sent_again_on_ticks_with_backoff() {
 
 #[test]
 fn a_lost_syn_raises_a_short_timeout_to_three_seconds() {
-    let mut config = Config::default();
-    config.rto.initial = config.rto.min;
+    let mut config = TcpSpec::default();
+    config.rto_initial = config.rto_min;
     client(
         config,
         "0     do connect
@@ -194,7 +195,7 @@ fn a_lost_syn_raises_a_short_timeout_to_three_seconds() {
 #[test]
 fn an_unanswered_syn_is_given_up() {
     client(
-        Config { max_retransmissions: 2, ..Config::default() },
+        TcpSpec { max_retransmissions: 2, ..TcpSpec::default() },
         "0     do connect
          0     > SYN 0
          3000  > SYN 0
@@ -207,7 +208,7 @@ fn an_unanswered_syn_is_given_up() {
 #[test]
 fn a_lost_answer_to_a_syn_is_sent_again() {
     server(
-        Config::default(),
+        TcpSpec::default(),
         "0     < SYN 0 mss 512
          0     > SYN 0 ack 1
          3000  > SYN 0 ack 1
@@ -222,7 +223,7 @@ fn a_lost_answer_to_a_syn_is_sent_again() {
 #[test]
 fn a_refused_connection() {
     client(
-        Config::default(),
+        TcpSpec::default(),
         "0   do connect
          0   > SYN 0
          # a reset that does not acknowledge the SYN, or acknowledges something else, does not count
@@ -236,14 +237,14 @@ fn a_refused_connection() {
 
 #[test]
 fn an_acknowledgement_of_no_syn_is_reset() {
-    client(Config::default(), "0 do connect\n0 > SYN 0\n5 < 77 ack 9\n5 > RST 9\n5 ? state SynSent");
-    server(Config::default(), "0 < 77 ack 9\n0 > RST 9\n0 ? state Listen");
+    client(TcpSpec::default(), "0 do connect\n0 > SYN 0\n5 < 77 ack 9\n5 > RST 9\n5 ? state SynSent");
+    server(TcpSpec::default(), "0 < 77 ack 9\n0 > RST 9\n0 ? state Listen");
 }
 
 #[test]
 fn a_listener_whose_peer_resets_listens_again() {
     let ladder = server(
-        Config::default(),
+        TcpSpec::default(),
         "0   < SYN 0 mss 512
          0   > SYN 0 ack 1
          5   < RST 1
@@ -258,5 +259,5 @@ fn a_listener_whose_peer_resets_listens_again() {
 
 #[test]
 fn connecting_twice_is_connecting_once() {
-    connected(Config::default(), "200 do connect\n200 ? state Established");
+    connected(TcpSpec::default(), "200 do connect\n200 ? state Established");
 }

@@ -3,25 +3,25 @@
 
 mod common;
 
-use cellway_tcp::{Config, RtoConfig, Variant};
-use cellway_units::{Rate, Span};
+use cellway_tcp::{TcpSpec, Variant};
+use cellway_units::{Bytes, Rate, Span};
 use common::ladder::connected;
 
-fn config() -> Config {
-    Config {
+fn config() -> TcpSpec {
+    TcpSpec {
         variant: Variant::Reno,
-        mss: 1000,
-        receive_window: 50_000,
-        send_buffer: 1_000_000,
+        mss: Bytes(1000),
+        window: Bytes(50_000),
+        send_buffer: Bytes(1_000_000),
         initial_window: 4,
-        rto: RtoConfig { granularity: Span::ZERO, ..RtoConfig::default() },
-        ..Config::default()
+        timer_granularity: Span::ZERO,
+        ..TcpSpec::default()
     }
 }
 
 /// Packets of 1040 B at 1.04 Mbit/s: 8 ms each.
-fn fixed() -> Config {
-    Config { pacing_rate: Some(Rate::from_bps(1_040_000)), ..config() }
+fn fixed() -> TcpSpec {
+    TcpSpec { pacing_rate: Some(Rate::from_bps(1_040_000)), ..config() }
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn what_was_not_used_cannot_be_made_up_for() {
 #[test]
 fn resending_is_paced_too() {
     connected(
-        Config { variant: Variant::Sack, ..fixed() },
+        TcpSpec { variant: Variant::Sack, ..fixed() },
         "200 do write 4000
          200 > 1..1001
          208 > 1001..2001
@@ -101,7 +101,7 @@ fn resending_is_paced_too() {
 /// 200 % of window / round trip while the window is below half of ssthresh; the first ten segments go at once.
 #[test]
 fn slow_start_sends_at_twice_the_window_a_round_trip() {
-    let config = Config { pacing: true, initial_window: 9, ..config() };
+    let config = TcpSpec { pacing: true, initial_window: 9, ..config() };
     connected(
         config,
         "200 do write 20000
@@ -128,7 +128,7 @@ fn slow_start_sends_at_twice_the_window_a_round_trip() {
 /// 120 % after that.
 #[test]
 fn past_half_of_the_threshold_it_is_1_2_windows_a_round_trip() {
-    let config = Config { pacing: true, initial_window: 10, initial_ssthresh: 22_000, ..config() };
+    let config = TcpSpec { pacing: true, initial_window: 10, initial_ssthresh: Some(Bytes(22_000)), ..config() };
     connected(
         config,
         "200 do write 10000
@@ -159,7 +159,7 @@ fn past_half_of_the_threshold_it_is_1_2_windows_a_round_trip() {
 #[test]
 fn a_pace_slower_than_the_timeout_does_not_probe() {
     connected(
-        Config { pacing_rate: Some(Rate::from_bps(1_040)), ..config() },
+        TcpSpec { pacing_rate: Some(Rate::from_bps(1_040)), ..config() },
         "200 do write 2000
          200 > 1..1001
          300 < 1 ack 1001

@@ -3,27 +3,25 @@
 
 mod common;
 
-use cellway_tcp::{Config, LossRecovery, Variant};
+use cellway_tcp::{LossRecovery, TcpSpec, Variant};
+use cellway_units::Bytes;
 use common::ladder::{Ladder, connected};
 
 /// The round trip of the handshake is 100 ms, and so is SRTT.
-fn config() -> Config {
-    Config {
+fn config() -> TcpSpec {
+    TcpSpec {
         variant: Variant::Sack,
         recovery: Some(LossRecovery::Rack),
-        mss: 1000,
-        receive_window: 50_000,
-        send_buffer: 1_000_000,
+        mss: Bytes(1000),
+        window: Bytes(50_000),
+        send_buffer: Bytes(1_000_000),
         initial_window: 10,
-        rto: cellway_tcp::RtoConfig {
-            granularity: cellway_units::Span::from_ms(1),
-            ..cellway_tcp::RtoConfig::default()
-        },
-        ..Config::default()
+        timer_granularity: cellway_units::Span::from_ms(1),
+        ..TcpSpec::default()
     }
 }
 /// Sends `segments` segments of 1000 B at 100 ms, of which `bytes` B wait in all.
-fn out(config: Config, bytes: u64, segments: u64, script: &str) -> Ladder {
+fn out(config: TcpSpec, bytes: u64, segments: u64, script: &str) -> Ladder {
     let line = |i: u64| format!("100 > {}..{}\n", 1 + 1000 * i, 1001 + 1000 * i);
     let sent: String = (0..segments).map(line).collect();
     connected(config, &format!("100 do write {bytes}\n{sent}")).run(script)
@@ -57,7 +55,7 @@ fn a_lost_tail_is_repaired_by_a_probe() {
 #[test]
 fn a_probe_is_new_data_if_there_is_some() {
     out(
-        Config { initial_window: 4, ..config() },
+        TcpSpec { initial_window: 4, ..config() },
         9000,
         4,
         "300 > 4001..5001
@@ -208,7 +206,7 @@ fn prr_halves_the_rate_evenly() {
         }
     }
     script += "200 ? ssthresh 10000 recovery true cwnd 10000\n";
-    out(Config { initial_window: 20, ..config() }, 60_000, 20, &script);
+    out(TcpSpec { initial_window: 20, ..config() }, 60_000, 20, &script);
 }
 
 /// RFC 8985 §6.3: after a timeout the first segment is lost, and what was sent long enough before; what was not is given
@@ -216,7 +214,7 @@ fn prr_halves_the_rate_evenly() {
 #[test]
 fn after_a_timeout_what_is_lost_goes_in_slow_start() {
     out(
-        Config { limited_transmit: false, ..config() },
+        TcpSpec { limited_transmit: false, ..config() },
         6000,
         6,
         "300  > 5001..6001

@@ -3,19 +3,23 @@
 
 mod common;
 
-use cellway_tcp::{Config, Variant};
+use cellway_tcp::{Config, TcpSpec, Variant};
+use cellway_units::Bytes;
 use common::ladder::connected;
 
-fn config(variant: Variant) -> Config {
-    Config {
+fn config(variant: Variant) -> TcpSpec {
+    TcpSpec {
         variant,
-        delivery_rate: true,
-        mss: 1000,
-        receive_window: 50_000,
-        send_buffer: 1_000_000,
+        mss: Bytes(1000),
+        window: Bytes(50_000),
+        send_buffer: Bytes(1_000_000),
         initial_window: 4,
-        ..Config::default()
+        ..TcpSpec::default()
     }
+}
+
+fn measured(tcp: TcpSpec) -> Config {
+    Config { delivery_rate: true, ..tcp.into() }
 }
 
 /// Four segments at 100 ms, acknowledged 10 ms apart from 200 ms on: 1 to 4 segments over 100 to 130 ms.
@@ -23,7 +27,7 @@ fn config(variant: Variant) -> Config {
 fn samples_follow_the_acknowledgements_in_any_recovery() {
     for variant in [Variant::Tahoe, Variant::Reno, Variant::NewReno, Variant::Sack, Variant::Cubic] {
         connected(
-            config(variant),
+            measured(config(variant)),
             "100 do write 4000
              100 > 1..1001
              100 > 1001..2001
@@ -47,7 +51,7 @@ fn samples_follow_the_acknowledgements_in_any_recovery() {
 #[test]
 fn an_application_that_runs_dry_limits_samples() {
     connected(
-        Config { initial_window: 2, ..config(Variant::Reno) },
+        measured(TcpSpec { initial_window: 2, ..config(Variant::Reno) }),
         "100 do write 1000
          100 > 1..1001
          150 do write 4000
@@ -89,7 +93,7 @@ fn an_application_that_runs_dry_limits_samples() {
 #[test]
 fn selective_acknowledgements_deliver() {
     connected(
-        config(Variant::Sack),
+        measured(config(Variant::Sack)),
         "100 do write 4000
          100 > 1..1001
          100 > 1001..2001
@@ -109,7 +113,7 @@ fn selective_acknowledgements_deliver() {
 #[test]
 fn no_samples_without_the_option() {
     connected(
-        Config { delivery_rate: false, ..config(Variant::Sack) },
+        config(Variant::Sack),
         "100 do write 1000
          100 > 1..1001
          200 < 1 ack 1001

@@ -3,19 +3,19 @@
 
 mod common;
 
-use cellway_tcp::Config;
-use cellway_units::Span;
+use cellway_tcp::{AckDelay, Config, TcpSpec};
+use cellway_units::{Bytes, Span};
 use common::ladder::connected;
 
-fn config() -> Config {
-    Config { mss: 500, receive_window: 8000, ..Config::default() }
+fn config() -> TcpSpec {
+    TcpSpec { mss: Bytes(500), window: Bytes(8000), ..TcpSpec::default() }
 }
-fn delayed() -> Config {
-    Config { delayed_ack: Some(Span::from_ms(200)), ..config() }
+fn delayed() -> TcpSpec {
+    TcpSpec { delayed_ack: AckDelay(Some(Span::from_ms(200))), ..config() }
 }
-/// An application that reads when it is told to.
-fn slow_reader() -> Config {
-    Config { immediate_read: false, receive_window: 1000, ..config() }
+/// An application that reads only where the script says so.
+fn slow_reader(tcp: TcpSpec) -> Config {
+    Config { immediate_read: false, ..tcp.into() }
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn duplicates_and_overlaps_are_trimmed() {
 #[test]
 fn what_lies_beyond_the_window_is_cut_off() {
     connected(
-        slow_reader(),
+        slow_reader(TcpSpec { window: Bytes(1000), ..config() }),
         "100 < 501..1501 ack 1
          100 > 1 ack 1 win 1000
          110 < 1..501 ack 1
@@ -129,7 +129,7 @@ fn what_lies_beyond_the_window_is_cut_off() {
 #[test]
 fn the_window_opens_by_a_segment_or_half_the_buffer() {
     connected(
-        slow_reader(),
+        slow_reader(TcpSpec { window: Bytes(1000), ..config() }),
         "100 < 1..501 ack 1
          100 > 1 ack 501 win 500
          110 < 501..1001 ack 1
@@ -149,7 +149,7 @@ fn the_window_opens_by_a_segment_or_half_the_buffer() {
 #[test]
 fn a_wide_window_is_updated_by_two_segments() {
     connected(
-        Config { immediate_read: false, delayed_ack: Some(Span::from_ms(200)), ..config() },
+        slow_reader(TcpSpec { delayed_ack: AckDelay(Some(Span::from_ms(200))), ..config() }),
         "100 < 1..501 ack 1
          110 do consume 500
          120 < 501..1001 ack 1
@@ -166,7 +166,7 @@ fn a_wide_window_is_updated_by_two_segments() {
 #[test]
 fn rounding_never_takes_back_what_was_promised() {
     // With a shift of 2 windows count in fours, rounded up.
-    let config = Config { window_scaling: true, receive_window: 200_000, immediate_read: false, ..config() };
+    let config = slow_reader(TcpSpec { window_scaling: true, window: Bytes(200_000), ..config() });
     common::ladder::client(
         config,
         "0 do connect
@@ -242,7 +242,7 @@ fn a_gap_is_told_in_a_segment_without_data() {
 #[test]
 fn a_window_that_was_nearly_closed_reopens_by_two_segments() {
     connected(
-        Config { receive_window: 3000, ..slow_reader() },
+        slow_reader(TcpSpec { window: Bytes(3000), ..config() }),
         "100 < 1..501 ack 1
          100 > 1 ack 501 win 2500
          100 < 501..2901 ack 1
@@ -285,7 +285,7 @@ fn an_odd_last_segment_waits_for_the_timer() {
 fn a_reader_of_half_the_buffer_is_as_good_as_two_segments() {
     // Half of 1,000 B is a segment, half of 2,001 B one byte more than two.
     connected(
-        Config { receive_window: 1000, ..delayed() },
+        TcpSpec { window: Bytes(1000), ..delayed() },
         "100 < 1..500 ack 1
          100 ? timer DelayedAck deadline 300
          110 < 500..501 ack 1
@@ -293,7 +293,7 @@ fn a_reader_of_half_the_buffer_is_as_good_as_two_segments() {
          110 ? deadline none",
     );
     connected(
-        Config { receive_window: 2001, ..delayed() },
+        TcpSpec { window: Bytes(2001), ..delayed() },
         "100 < 1..501 ack 1
          110 < 501..1000 ack 1
          110 ? timer DelayedAck deadline 300
@@ -302,7 +302,7 @@ fn a_reader_of_half_the_buffer_is_as_good_as_two_segments() {
     );
     // One that does not read waits for two segments and tells what is left.
     connected(
-        Config { receive_window: 1500, immediate_read: false, ..delayed() },
+        slow_reader(TcpSpec { window: Bytes(1500), ..delayed() }),
         "100 < 1..501 ack 1
          110 < 501..1000 ack 1
          110 ? timer DelayedAck deadline 300
@@ -314,7 +314,7 @@ fn a_reader_of_half_the_buffer_is_as_good_as_two_segments() {
 #[test]
 fn an_update_for_the_reader_carries_the_acknowledgement() {
     connected(
-        Config { receive_window: 1000, immediate_read: false, ..delayed() },
+        slow_reader(TcpSpec { window: Bytes(1000), ..delayed() }),
         "100 < 1..501 ack 1
          100 ? timer DelayedAck deadline 300
          110 do consume 500
@@ -323,7 +323,7 @@ fn an_update_for_the_reader_carries_the_acknowledgement() {
     );
     // Too little for an update: the timer acknowledges, and that tells of the reading.
     connected(
-        Config { immediate_read: false, ..delayed() },
+        slow_reader(delayed()),
         "100 < 1..501 ack 1
          110 do consume 500
          300 > 1 ack 501 win 8000",
@@ -333,7 +333,7 @@ fn an_update_for_the_reader_carries_the_acknowledgement() {
 #[test]
 fn a_slow_reader_closes_and_reopens_the_window() {
     let ladder = connected(
-        Config { receive_window: 2000, ..slow_reader() },
+        slow_reader(TcpSpec { window: Bytes(2000), ..config() }),
         "100 < 1..501 ack 1
          100 > 1 ack 501 win 1500
          100 < 501..1001 ack 1

@@ -3,21 +3,22 @@
 
 mod common;
 
-use cellway_tcp::{Config, Variant};
+use cellway_tcp::{TcpSpec, Variant};
+use cellway_units::Bytes;
 use common::ladder::{Ladder, connected};
 
-fn config() -> Config {
-    Config {
+fn config() -> TcpSpec {
+    TcpSpec {
         variant: Variant::Sack,
-        mss: 1000,
-        receive_window: 50_000,
-        send_buffer: 1_000_000,
+        mss: Bytes(1000),
+        window: Bytes(50_000),
+        send_buffer: Bytes(1_000_000),
         initial_window: 10,
-        ..Config::default()
+        ..TcpSpec::default()
     }
 }
 /// Ten segments out at 100 ms.
-fn ten_out(config: Config, script: &str) -> Ladder {
+fn ten_out(config: TcpSpec, script: &str) -> Ladder {
     connected(
         config,
         "100 do write 30000
@@ -89,7 +90,7 @@ fn an_acknowledgement_without_new_blocks_is_no_duplicate() {
 #[test]
 fn a_new_block_on_a_cumulative_acknowledgement_counts() {
     ten_out(
-        Config { limited_transmit: false, ..config() },
+        TcpSpec { limited_transmit: false, ..config() },
         "200 < 1 ack 1001 sack 2001..3001
          200 > 10001..11001
          200 > 11001..12001
@@ -103,7 +104,7 @@ fn a_new_block_on_a_cumulative_acknowledgement_counts() {
 #[test]
 fn a_window_halves_once_for_all_losses_of_a_flight() {
     ten_out(
-        Config { limited_transmit: false, ..config() },
+        TcpSpec { limited_transmit: false, ..config() },
         "200 < 1 ack 1 sack 1001..4001
          200 > 1..1001
          200 < 1 ack 1 sack 5001..8001,1001..4001
@@ -138,7 +139,7 @@ fn the_tail_is_rescued_once() {
 #[test]
 fn after_a_timeout_blocks_are_passed_over() {
     ten_out(
-        Config { limited_transmit: false, ..config() },
+        TcpSpec { limited_transmit: false, ..config() },
         "200  < 1 ack 1 sack 1001..3001
          1000 > 1..1001
          1000 ? cwnd 1000 ssthresh 5000
@@ -172,7 +173,7 @@ fn a_timeout_in_recovery_does_not_raise_ssthresh() {
         };
         let (one, two) = (sent(200, 10), sent(300, 10 + new));
         ten_out(
-            Config { variant, limited_transmit: false, ..config() },
+            TcpSpec { variant, limited_transmit: false, ..config() },
             &format!(
                 "200  < 1 ack 1 sack 1001..10001
                  200  > 1..1001
@@ -208,7 +209,7 @@ fn a_second_timeout_halves_what_the_window_lets_go() {
 #[test]
 fn a_hole_is_filled_no_further_than_the_next_block() {
     ten_out(
-        Config { limited_transmit: false, ..config() },
+        TcpSpec { limited_transmit: false, ..config() },
         "1000 > 1..1001
          1100 < 1 ack 3001 sack 3501..5001
          1100 > 3001..3501
@@ -226,7 +227,7 @@ fn a_hole_is_filled_no_further_than_the_next_block() {
 #[test]
 fn what_a_peer_discards_is_sent_again() {
     ten_out(
-        Config { limited_transmit: false, ..config() },
+        TcpSpec { limited_transmit: false, ..config() },
         "200  < 1 ack 1 sack 1001..3001
          1000 > 1..1001
          1100 < 1 ack 1001
@@ -241,7 +242,7 @@ fn what_a_peer_discards_is_sent_again() {
 #[test]
 fn a_timeout_keeps_what_was_sacked() {
     ten_out(
-        Config { limited_transmit: false, ..config() },
+        TcpSpec { limited_transmit: false, ..config() },
         "200  < 1 ack 1 sack 1001..3001
          1000 > 1..1001
          1000 ? cwnd 1000 ssthresh 5000
@@ -330,7 +331,7 @@ fn a_full_segment_leaves_no_room_for_blocks() {
 #[test]
 fn new_data_goes_before_what_may_not_be_lost() {
     ten_out(
-        Config { limited_transmit: false, ..config() },
+        TcpSpec { limited_transmit: false, ..config() },
         "200 < 1 ack 1 sack 1001..4001
          200 > 1..1001
          200 ? cwnd 5000
@@ -340,7 +341,7 @@ fn new_data_goes_before_what_may_not_be_lost() {
     );
     // With nothing new to send, what may be lost goes again.
     connected(
-        Config { limited_transmit: false, send_buffer: 8000, ..config() },
+        TcpSpec { limited_transmit: false, send_buffer: Bytes(8000), ..config() },
         "100 do write 8000
          100 > 1..1001
          100 > 1001..2001

@@ -3,19 +3,19 @@
 
 mod common;
 
-use cellway_tcp::{Config, Variant};
-use cellway_units::Span;
+use cellway_tcp::{TcpSpec, Variant};
+use cellway_units::{Bytes, Span};
 use common::ladder::{client, connected};
 
-fn config() -> Config {
-    Config { mss: 1000, receive_window: 50_000, send_buffer: 1_000_000, ..Config::default() }
+fn config() -> TcpSpec {
+    TcpSpec { mss: Bytes(1000), window: Bytes(50_000), send_buffer: Bytes(1_000_000), ..TcpSpec::default() }
 }
 
 #[test]
 fn slow_start_adds_a_segment_for_each_acknowledgement() {
     for variant in [Variant::Tahoe, Variant::Reno, Variant::NewReno, Variant::Sack] {
         connected(
-            Config { variant, ..config() },
+            TcpSpec { variant, ..config() },
             "100 do write 30000
              100 > 1..1001 ack 1
              200 < 1 ack 1001
@@ -44,14 +44,14 @@ fn tahoe_counts_acknowledgements_and_the_rest_count_bytes() {
         )
     };
     connected(config(), &script(2000));
-    connected(Config { variant: Variant::Reno, ..config() }, &script(1100));
+    connected(TcpSpec { variant: Variant::Reno, ..config() }, &script(1100));
 }
 
 #[test]
 fn congestion_avoidance_adds_mss_squared_over_cwnd() {
     // A timeout with eight segments out sets ssthresh to four.
     connected(
-        Config { initial_window: 8, send_buffer: 8000, ..config() },
+        TcpSpec { initial_window: 8, send_buffer: Bytes(8000), ..config() },
         "100  do write 8000
          100  > 1..1001
          100  > 1001..2001
@@ -87,7 +87,7 @@ fn congestion_avoidance_adds_mss_squared_over_cwnd() {
 #[test]
 fn part_of_a_segment_never_goes_for_want_of_congestion_window() {
     let ladder = connected(
-        Config { variant: Variant::Reno, ..config() },
+        TcpSpec { variant: Variant::Reno, ..config() },
         "100 do write 100
          100 > 1..101
          200 < 1 ack 101
@@ -101,7 +101,7 @@ fn part_of_a_segment_never_goes_for_want_of_congestion_window() {
 #[test]
 fn the_peers_window_bounds_the_flight() {
     client(
-        Config { initial_window: 10, ..config() },
+        TcpSpec { initial_window: 10, ..config() },
         "0 do connect
          0 > SYN 0
          9 < SYN 0 ack 1 win 2500 mss 1000
@@ -120,7 +120,7 @@ fn the_peers_window_bounds_the_flight() {
 #[test]
 fn half_the_largest_window_is_worth_sending() {
     client(
-        Config { initial_window: 10, ..config() },
+        TcpSpec { initial_window: 10, ..config() },
         "0 do connect
          0 > SYN 0
          9 < SYN 0 ack 1 win 1600 mss 1000
@@ -137,7 +137,7 @@ fn half_the_largest_window_is_worth_sending() {
 
 #[test]
 fn nagle_holds_small_segments_while_anything_is_unacknowledged() {
-    let nagle = Config { nagle: true, initial_window: 4, ..config() };
+    let nagle = TcpSpec { nagle: true, initial_window: 4, ..config() };
     connected(
         nagle,
         "100 do write 10
@@ -152,13 +152,13 @@ fn nagle_holds_small_segments_while_anything_is_unacknowledged() {
          300 < 1 ack 1031
          300 > 1031..1531",
     );
-    connected(Config { nagle: false, ..nagle }, "100 do write 10\n100 > 1..11\n110 do write 10\n110 > 11..21");
+    connected(TcpSpec { nagle: false, ..nagle }, "100 do write 10\n100 > 1..11\n110 do write 10\n110 > 11..21");
 }
 
 #[test]
 fn nagle_does_not_hold_the_last_bytes_before_a_fin() {
     connected(
-        Config { nagle: true, initial_window: 4, ..config() },
+        TcpSpec { nagle: true, initial_window: 4, ..config() },
         "100 do write 10
          100 > 1..11
          110 do write 10
@@ -170,7 +170,7 @@ fn nagle_does_not_hold_the_last_bytes_before_a_fin() {
 #[test]
 fn the_send_buffer_bounds_writes_and_tells_when_there_is_room() {
     connected(
-        Config { send_buffer: 2000, initial_window: 4, ..config() },
+        TcpSpec { send_buffer: Bytes(2000), initial_window: 4, ..config() },
         "100 do write 1500
          100 > 1..1001
          100 > 1001..1501
@@ -210,7 +210,7 @@ fn an_idle_connection_restarts_with_the_initial_window() {
     };
     connected(config(), &script(1000, "3000 > 3101..4101"));
     let all = "3000 > 3101..4101\n3000 > 4101..5101\n3000 > 5101..6101\n3000 > 6101..7101";
-    connected(Config { idle_restart: false, ..config() }, &script(4000, all));
+    connected(TcpSpec { idle_restart: false, ..config() }, &script(4000, all));
 }
 
 #[test]
@@ -253,7 +253,7 @@ fn an_accepted_probe_moves_on() {
 #[test]
 fn unanswered_probes_end_the_connection_and_answered_ones_do_not() {
     let ladder = connected(
-        Config { max_retransmissions: 2, ..config() },
+        TcpSpec { max_retransmissions: 2, ..config() },
         "100  do write 3000
          100  > 1..1001
          150  < 1 ack 1001 win 0
@@ -314,8 +314,8 @@ fn a_late_window_of_an_older_segment_is_ignored() {
 #[test]
 fn a_fine_clock_needs_no_ticks() {
     let mut fine = config();
-    fine.rto.granularity = Span::ZERO;
-    fine.rto.min = Span::from_ms(200);
+    fine.timer_granularity = Span::ZERO;
+    fine.rto_min = Span::from_ms(200);
     // The handshake measured 100 ms: RTO = 100 + 4 * 50.
     connected(
         fine,
@@ -330,7 +330,7 @@ fn a_fine_clock_needs_no_ticks() {
 #[test]
 fn nagle_does_not_hold_what_is_sent_again() {
     connected(
-        Config { nagle: true, initial_window: 4, ..config() },
+        TcpSpec { nagle: true, initial_window: 4, ..config() },
         "100  do write 10
          100  > 1..11
          100  do write 2000
@@ -360,7 +360,7 @@ fn a_probe_carries_no_fin() {
 #[test]
 fn a_window_update_lets_data_go_before_any_probe() {
     let ladder = connected(
-        Config { initial_window: 4, ..config() },
+        TcpSpec { initial_window: 4, ..config() },
         "100 do write 5000
          100 > 1..1001
          100 > 1001..2001
@@ -380,7 +380,7 @@ fn a_window_update_lets_data_go_before_any_probe() {
 fn writes_below_a_segment_wait_for_the_round_trip_under_nagle() {
     // RFC 896: the first write goes, the others make full segments meanwhile.
     connected(
-        Config { nagle: true, initial_window: 4, mss: 9148, send_buffer: 36_592, ..config() },
+        TcpSpec { nagle: true, initial_window: 4, mss: Bytes(9148), send_buffer: Bytes(36_592), ..config() },
         "100 do write 8192
          100 > 1..8193
          # less than a segment waits

@@ -3,21 +3,22 @@
 
 mod common;
 
-use cellway_tcp::{Config, RtoConfig, Variant};
-use cellway_units::Span;
+use cellway_tcp::{AckDelay, TcpSpec, Variant};
+use cellway_units::{Bytes, Span};
 use common::ladder::{client, connected, server};
 
 /// Segments of 1012 B, of which the option takes 12.
-fn config() -> Config {
-    Config {
+fn config() -> TcpSpec {
+    TcpSpec {
         variant: Variant::NewReno,
-        mss: 1012,
-        receive_window: 50_000,
-        send_buffer: 1_000_000,
+        mss: Bytes(1012),
+        window: Bytes(50_000),
+        send_buffer: Bytes(1_000_000),
         timestamps: true,
         initial_window: 4,
-        rto: RtoConfig { min: Span::from_ms(200), granularity: Span::from_ms(1), ..RtoConfig::default() },
-        ..Config::default()
+        rto_min: Span::from_ms(200),
+        timer_granularity: Span::from_ms(1),
+        ..TcpSpec::default()
     }
 }
 
@@ -59,7 +60,7 @@ fn an_answer_carries_it_only_if_it_was_offered() {
          55 ! Connected
          55 ? srtt 50",
     );
-    let plain = Config { timestamps: false, ..config() };
+    let plain = TcpSpec { timestamps: false, ..config() };
     server(plain, "5 < SYN 0 win 50000 mss 1012 ts 900 none\n5 > SYN 0 ack 1");
     server(config(), "5 < SYN 0 win 50000 mss 1012\n5 > SYN 0 ack 1");
 }
@@ -67,7 +68,7 @@ fn an_answer_carries_it_only_if_it_was_offered() {
 /// RFC 7323 §4.3: the acknowledgement of several segments echoes the first, so the delay is measured too.
 #[test]
 fn a_delayed_acknowledgement_echoes_the_oldest_segment() {
-    let config = Config { delayed_ack: Some(Span::from_ms(200)), ..config() };
+    let config = TcpSpec { delayed_ack: AckDelay(Some(Span::from_ms(200))), ..config() };
     connected(
         config,
         "200 < 1..1001 ack 1 ts 150 100
@@ -132,7 +133,7 @@ fn a_resent_segment_is_measured() {
          # 100 + (80 - 100) / 8; RTTVAR 3/4 50 + 20/4
          580 ? srtt 97.5 rto 267.5 timeouts 1",
     );
-    let without = Config { timestamps: false, ..config() };
+    let without = TcpSpec { timestamps: false, ..config() };
     connected(
         without,
         "200 do write 1000
@@ -188,7 +189,7 @@ fn an_old_acknowledgement_moves_nothing() {
 #[test]
 fn three_sack_blocks_fit_beside_it() {
     connected(
-        Config { variant: Variant::Sack, ..config() },
+        TcpSpec { variant: Variant::Sack, ..config() },
         "200 < 1001..2001 ack 1 ts 150 100
          200 > 1 ack 1 sack 1001..2001 ts 200 50
          200 < 3001..4001 ack 1 ts 150 100

@@ -5,7 +5,6 @@ use cellway_gateway::{Class, ClassError, Classes, DATA_OVERHEAD, GatewayConfig, 
 use cellway_net as net;
 use cellway_scenario as file;
 use cellway_scenario::{App, Protocol, Scenario, TcpTraffic, Traffic};
-use cellway_tcp::{Config, MAX_WINDOW, RtoConfig};
 use cellway_units::{Bits, Bytes};
 
 use crate::error::Error;
@@ -45,8 +44,6 @@ pub fn well_known_ports(app: &App) -> [u16; 2] {
 
 /// The workload of a traffic group, with the distributions built into the program; `tables` are those
 /// read from the folder that the group names, if it does.
-///
-/// Refuses TCP options that contradict each other, too: a study is to end before it begins, not half-way.
 pub fn workload(traffic: &Traffic, tables: Option<apps::Tables>) -> Result<apps::GroupWorkload, Error> {
     match &traffic.protocol {
         Protocol::Tcp(tcp) => Ok(apps::GroupWorkload::Conversations(application(traffic, tcp, tables)?)),
@@ -56,7 +53,6 @@ pub fn workload(traffic: &Traffic, tables: Option<apps::Tables>) -> Result<apps:
 
 /// The workload of a group over TCP.
 fn application(traffic: &Traffic, tcp: &TcpTraffic, tables: Option<apps::Tables>) -> Result<apps::Workload, Error> {
-    tcp_config(traffic, &tcp.tcp)?;
     let tables = tables.unwrap_or_else(apps::Tables::shipped);
     let mut workload = apps::Workload::new(tcp.app.kind());
     match (&mut workload, &tcp.app) {
@@ -102,44 +98,6 @@ fn application(traffic: &Traffic, tcp: &TcpTraffic, tables: Option<apps::Tables>
     let refused = |e: apps::WorkloadError| Error::Workload { traffic: traffic.name.clone(), message: e.to_string() };
     workload.validate().map_err(refused)?;
     Ok(workload)
-}
-
-pub(crate) fn tcp_config(traffic: &Traffic, t: &file::TcpSpec) -> Result<Config, Error> {
-    let config = Config {
-        variant: t.variant,
-        recovery: t.recovery,
-        control: t.control,
-        mss: t.mss.0 as u32,
-        receive_window: t.window.0,
-        send_buffer: t.send_buffer.0,
-        window_scaling: t.window_scaling,
-        timestamps: t.timestamps,
-        hystart: t.hystart,
-        ecn: t.ecn,
-        abe: t.abe,
-        pacing: t.pacing,
-        pacing_rate: t.pacing_rate,
-        delayed_ack: t.delayed_ack.0,
-        nagle: t.nagle,
-        initial_window: t.initial_window,
-        initial_ssthresh: t.initial_ssthresh.map_or(MAX_WINDOW, |threshold| threshold.0),
-        duplicate_threshold: t.duplicate_threshold,
-        fast_retransmit: t.fast_retransmit,
-        rto: RtoConfig {
-            initial: t.rto_initial,
-            min: t.rto_min,
-            max: t.rto_max,
-            granularity: t.timer_granularity,
-            margin: t.rto_margin,
-        },
-        max_retransmissions: t.max_retransmissions,
-        time_wait: t.time_wait,
-        limited_transmit: t.limited_transmit,
-        idle_restart: t.idle_restart,
-        ..Config::default()
-    };
-    config.validate().map_err(|source| Error::Tcp { traffic: traffic.name.clone(), source })?;
-    Ok(config)
 }
 
 pub(crate) fn buffer(b: &file::Buffer) -> net::BufferSpec {

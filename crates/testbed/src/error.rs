@@ -4,14 +4,6 @@
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The TCP options of a traffic group contradict each other.
-    #[error("traffic {traffic:?}: {source}")]
-    Tcp {
-        /// The group.
-        traffic: String,
-        /// What contradicts.
-        source: cellway_tcp::ConfigError,
-    },
     /// The workload of a traffic group makes no sense.
     #[error("traffic {traffic:?}: {message}")]
     Workload {

@@ -182,15 +182,11 @@ impl<B: Clone> Builder<'_, B> {
     pub(crate) fn plan_group(&mut self, group: usize, streams: &Streams) -> Result<(), Error> {
         let scenario = self.scenario;
         let traffic = &scenario.traffic[group];
-        let config = match traffic.tcp() {
-            Some(tcp) => Some(Arc::new(convert::tcp_config(traffic, &tcp.tcp)?)),
-            None => None,
-        };
+        let config = traffic.tcp().map(|tcp| Arc::new(Config::from(tcp.tcp)));
         let route = self.route(traffic);
         let split = match traffic.tcp() {
             Some(&TcpTraffic { gateways: Some(pair), gateway_tcp, .. }) => {
-                let [near, far] = gateway_tcp.map(|spec| convert::tcp_config(traffic, &spec));
-                let tcp = [near?, far?].map(|tcp| Arc::new(Config { immediate_read: false, ..tcp }));
+                let tcp = gateway_tcp.map(|tcp| Arc::new(Config { immediate_read: false, ..tcp.into() }));
                 Some((self.pair(pair, traffic, group)?, tcp))
             }
             _ => None,

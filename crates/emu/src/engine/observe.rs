@@ -41,7 +41,7 @@ impl Engine {
         if report.newest && report.side == Side::Originator && !report.last {
             let congestion = u64::from(report.info.cwnd) * report.info.snd_mss.0;
             let config = self.testbed.slots()[slot].tcp().map(|tcp| &tcp.config);
-            let full = config.is_some_and(|config| congestion >= config.receive_window);
+            let full = config.is_some_and(|config| congestion >= config.tcp.window.0);
             self.testbed.meter.window(self.now, slot, congestion.min(report.info.peer_window.0), full);
         }
     }

@@ -2,13 +2,11 @@
 
 use std::iter;
 
-use cellway_spec::{CongestionControl, LossRecovery, TCP_HEADERS, TcpProblem, TcpValues};
+use cellway_spec::{ProfileKeys, TCP_HEADERS, TcpProblem};
 use cellway_units::Bytes;
 
 use crate::check::Check;
-use crate::check::framing::word;
 use crate::model::{TcpKeys, TcpProfile, TcpSpec};
-use crate::profiles::{self, Profile};
 use crate::tree::{Step, at};
 
 /// The keys from one source: a table of the file, or a profile.
@@ -21,7 +19,7 @@ struct Layer {
 }
 
 /// The sources of the TCP keys of one end, in the order of precedence: tables of the file, the profile that they name
-/// (else [`profiles::DEFAULT`]), and [`profiles::CLASSIC`], which has every required key.
+/// (else [`TcpProfile::DEFAULT`]), and [`TcpProfile::Classic`], which has every required key.
 pub(super) struct Layers(Vec<Layer>);
 
 impl Layers {
@@ -30,7 +28,7 @@ impl Layers {
     }
 
     fn profile(name: TcpProfile) -> Layer {
-        let Profile { keys, mss_of_path } = profiles::profile(name);
+        let ProfileKeys { keys, mss_of_path } = name.keys();
         Layer { path: None, keys, mss_of_path }
     }
 
@@ -38,8 +36,8 @@ impl Layers {
     /// profile of the group takes precedence over that of all traffic.
     pub(super) fn of_group(i: usize, group: Option<&TcpKeys>, defaults: &TcpKeys) -> Layers {
         let tables = [Layers::table(&at!["traffic", i, "tcp"], group), Layers::table(&at!["tcp"], Some(defaults))];
-        let profile = tables.iter().find_map(|layer| layer.keys.profile).unwrap_or(profiles::DEFAULT);
-        let rest = Layer { path: None, keys: profiles::CLASSIC, mss_of_path: false };
+        let profile = tables.iter().find_map(|layer| layer.keys.profile).unwrap_or(TcpProfile::DEFAULT);
+        let rest = Layers::profile(TcpProfile::Classic);
         Layers(tables.into_iter().chain([Layers::profile(profile), rest]).collect())
     }
 
@@ -99,13 +97,13 @@ impl Check<'_> {
     /// Returns " (of profile linux-6)" for a value that the file does not give.
     fn origin(&self, layers: &Layers, key: &str) -> String {
         match layers.pick(|keys| keys.profile) {
-            Some(profile) if !self.stands(layers, key) => format!(" (of profile {})", word(profile).trim_matches('"')),
+            Some(profile) if !self.stands(layers, key) => format!(" (of profile {})", profile.name()),
             _ => String::new(),
         }
     }
 
     /// Returns the path of the first of `keys` that the file gives, else of the last.
-    fn blamed(&self, layers: &Layers, keys: &[&str]) -> Vec<Step> {
+    fn blamed(&self, layers: &Layers, keys: &[String]) -> Vec<Step> {
         let key = keys.iter().find(|key| self.stands(layers, key)).or(keys.last());
         self.tcp_path(layers, key.expect("at least one key"))
     }
@@ -113,7 +111,7 @@ impl Check<'_> {
     /// What the TCP keys of gateway node `n` come to, its profile included.
     pub(super) fn gateway_keys(file: Option<&TcpKeys>) -> TcpKeys {
         let keys = file.copied().unwrap_or_default();
-        keys.or(keys.profile.map(|name| profiles::profile(name).keys).unwrap_or_default())
+        keys.or(keys.profile.map(|name| name.keys().keys).unwrap_or_default())
     }
 
     /// One end's TCP; `mtu` is the largest packet of its path, absent if that is not known.
@@ -125,46 +123,25 @@ impl Check<'_> {
         };
         let keys = layers.keys();
         let send_buffer = Some(layers.send_buffer(keys.window?));
-        let keys = TcpKeys { mss, send_buffer, ..keys };
-        let tick = keys.timer_granularity?;
-        if tick.is_zero() && !self.is_bad(&self.tcp_path(layers, "timer-granularity")) {
+        // Without a path the size of segments is not known: any size takes its place, and its problems are left out.
+        let spec = TcpKeys { mss: mss.or(keys.mss), send_buffer, ..keys }.resolve()?;
+        if spec.timer_granularity.is_zero() && !self.is_bad(&self.tcp_path(layers, "timer-granularity")) {
             let path = self.tcp_path(layers, "timer-granularity");
             self.refuse_value(&path, "is zero", "more than 0, like \"1 s\"");
         }
-        self.rules(layers, &values(&keys)?);
-        self.recovery_and_control(layers);
-        if TcpKeys::names().iter().any(|key| self.is_bad(&self.tcp_path(layers, key))) {
-            return None;
-        }
-        keys.resolve().filter(|_| self.found.len() == before)
-    }
-
-    /// Refuses values that break rules, each at the likeliest key that the file gives.
-    fn rules(&mut self, layers: &Layers, values: &TcpValues) {
         let origin = |key: &str| self.origin(layers, key);
-        let problems = values.problems(&origin).into_iter().chain(values.unscaled_window(&origin));
-        for TcpProblem { keys, message, accepted } in problems.collect::<Vec<_>>() {
-            // What was refused already has another value here.
-            if !keys.iter().any(|key| self.is_bad(&self.tcp_path(layers, key))) {
+        let problems: Vec<_> = spec.problems(&origin).into_iter().chain(spec.unscaled_window(&origin)).collect();
+        for TcpProblem { keys, message, accepted } in problems {
+            // A key that has been refused has another value here.
+            let is_unknown = |key: &String| (key == "mss" && mss.is_none()) || self.is_bad(&self.tcp_path(layers, key));
+            if !keys.iter().any(is_unknown) {
                 self.refuse(&self.blamed(layers, &keys), message, accepted);
             }
         }
-    }
-
-    /// Refuses a pair of recovery and control that contradict each other.
-    fn recovery_and_control(&mut self, layers: &Layers) {
-        let Some(variant) = layers.pick(|t| t.variant) else { return };
-        let recovery = layers.pick(|t| t.recovery).unwrap_or(variant.recovery());
-        let control = layers.pick(|t| t.control).unwrap_or(variant.control());
-        if (recovery == LossRecovery::Tahoe) != (control == CongestionControl::Tahoe) {
-            let path = self.blamed(layers, &["recovery", "control"]);
-            let message = format!(
-                "recovery \"{}\" and control \"{}\" contradict each other: only tahoe leaves one segment after each loss",
-                recovery.name(),
-                control.name()
-            );
-            self.refuse(&path, message, "both \"tahoe\", or neither, like recovery = \"rack\" and control = \"cubic\"");
+        if TcpKeys::names().iter().any(|key| self.is_bad(&self.tcp_path(layers, key))) {
+            return None;
         }
+        mss.map(|_| spec).filter(|_| self.found.len() == before)
     }
 
     /// Refuses a full segment that does not fit the largest packet of a link, called `link`.
@@ -184,23 +161,4 @@ impl Check<'_> {
     fn stands(&self, layers: &Layers, key: &str) -> bool {
         self.tree.find(&self.tcp_path(layers, key)).is_some()
     }
-}
-
-/// Returns the values that rules connect; `None` if a key is missing that every profile has.
-fn values(keys: &TcpKeys) -> Option<TcpValues> {
-    Some(TcpValues {
-        mss: keys.mss,
-        window: keys.window?,
-        send_buffer: keys.send_buffer?,
-        window_scaling: keys.window_scaling?,
-        timestamps: keys.timestamps?,
-        pacing_rate: keys.pacing_rate,
-        initial_ssthresh: keys.initial_ssthresh,
-        delayed_ack: keys.delayed_ack?.0,
-        timer_granularity: keys.timer_granularity?,
-        rto_initial: keys.rto_initial?,
-        rto_min: keys.rto_min?,
-        rto_max: keys.rto_max?,
-        rto_margin: keys.rto_margin,
-    })
 }

@@ -107,19 +107,19 @@ impl Controller {
     /// Creates a controller with a window of `initial_segments` of `mss`.
     pub(crate) fn new(config: &Config, mss: u64, initial_segments: u64) -> Controller {
         let initial = mss * initial_segments;
-        let algorithm = match config.control() {
+        let algorithm = match config.tcp.control() {
             CongestionControl::Tahoe => Algorithm::Tahoe,
             CongestionControl::Reno => Algorithm::Reno,
-            CongestionControl::Cubic => Algorithm::Cubic(Box::new(Cubic::new(config.hystart, config.pacing))),
+            CongestionControl::Cubic => Algorithm::Cubic(Box::new(Cubic::new(config.tcp.hystart, config.tcp.pacing))),
         };
         Controller {
             cwnd: initial,
-            ssthresh: config.initial_ssthresh,
+            ssthresh: config.tcp.initial_ssthresh.map_or(MAX_WINDOW, |threshold| threshold.0),
             mss,
             initial,
             marked_until: 0,
             reduced_until: 0,
-            abe: config.abe,
+            abe: config.tcp.abe,
             algorithm,
         }
     }

@@ -164,6 +164,6 @@ impl Endpoint {
         tell(out, Event::Closed);
     }
     fn start_time_wait(&mut self, now: Time) {
-        self.timers.set(TimerKind::TimeWait, self.rto.after(now, self.config.time_wait));
+        self.timers.set(TimerKind::TimeWait, self.rto.after(now, self.config.tcp.time_wait));
     }
 }

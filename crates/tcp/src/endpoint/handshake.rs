@@ -84,26 +84,26 @@ impl Endpoint {
         self.receiver.synchronise(segment.seq);
         // RFC 9293 §3.7.1: never send more than the peer's MSS option, nor more than 536 without one.
         let peer_mss = segment.options.mss.map_or(DEFAULT_MSS, u64::from);
-        self.sender.mss = u64::from(self.config.mss).min(peer_mss).max(1);
-        self.timestamps.negotiate(segment.options.timestamps, self.config.timestamps, now);
+        self.sender.mss = self.config.tcp.mss.0.min(peer_mss).max(1);
+        self.timestamps.negotiate(segment.options.timestamps, self.config.tcp.timestamps, now);
         if self.timestamps.agreed {
             // RFC 6691: the option says nothing of other options, which take from the payload.
             self.sender.mss = self.sender.mss.saturating_sub(u64::from(TIMESTAMPS)).max(1);
         }
         // RFC 7323 §2.2: scaling is used only if both SYNs offer it.
-        let offered = segment.options.window_scale.filter(|_| self.config.window_scaling);
+        let offered = segment.options.window_scale.filter(|_| self.config.tcp.window_scaling);
         self.peer_shift = offered.unwrap_or(0).min(MAX_SHIFT);
         self.receiver.negotiated(offered.and(self.own_shift()), self.sender.mss);
         // RFC 2018 §2: selective acknowledgements likewise.
-        self.sack = segment.options.sack_permitted && self.config.recovery().uses_sack();
+        self.sack = segment.options.sack_permitted && self.config.tcp.recovery().uses_sack();
         // RFC 3168 §6.1.1.1: not once a SYN without the offer was sent.
-        let ecn = self.config.ecn && !self.syn_lost && EcnState::is_offered(segment);
+        let ecn = self.config.tcp.ecn && !self.syn_lost && EcnState::is_offered(segment);
         self.ecn = ecn.then(EcnState::default);
         // The window of a SYN is not scaled. RFC 7323 §2.2.
         self.sender.update_window(0, 0, u64::from(segment.window));
     }
     fn own_shift(&self) -> Option<u8> {
-        self.config.window_scaling.then(|| Receiver::shift_for(self.config.receive_window))
+        self.config.tcp.window_scaling.then(|| Receiver::shift_for(self.config.tcp.window.0))
     }
 
     /// Our SYN is acknowledged.
@@ -111,7 +111,7 @@ impl Endpoint {
         self.timers.cancel(TimerKind::Retransmit);
         self.timeouts_in_a_row = 0;
         // RFC 5681 §3.1: if a SYN was lost, the initial window is one segment.
-        let initial = if self.syn_lost { 1 } else { u64::from(self.config.initial_window) };
+        let initial = if self.syn_lost { 1 } else { u64::from(self.config.tcp.initial_window) };
         self.control = Controller::new(&self.config, self.sender.mss, initial);
         self.recovery = Recovery::new(&self.config, self.sender.mss, self.sack);
         self.queue = self.config.keeps_records().then(Box::default);
@@ -143,16 +143,16 @@ impl Endpoint {
             self.timestamps.acknowledged(self.receiver.nxt);
         }
         // RFC 3168 §6.1.1.1: what is lost may have been dropped for its offer. Linux repeats it without, too.
-        let offers = if answering { self.ecn.is_some() } else { self.config.ecn && !self.syn_lost };
+        let offers = if answering { self.ecn.is_some() } else { self.config.tcp.ecn && !self.syn_lost };
         if offers {
             flags |= EcnState::offer(answering);
         }
         let options = Options {
-            mss: Some(u16::try_from(self.config.mss).unwrap_or(u16::MAX)),
+            mss: Some(u16::try_from(self.config.tcp.mss.0).unwrap_or(u16::MAX)),
             // An answer carries only what the peer offered.
             window_scale: self.own_shift().filter(|_| !answering || self.receiver.is_scaling()),
-            sack_permitted: self.config.recovery().uses_sack() && (!answering || self.sack),
-            timestamps: (self.config.timestamps && (!answering || self.timestamps.agreed))
+            sack_permitted: self.config.tcp.recovery().uses_sack() && (!answering || self.sack),
+            timestamps: (self.config.tcp.timestamps && (!answering || self.timestamps.agreed))
                 .then(|| self.timestamps.stamp(now)),
             ..Options::default()
         };

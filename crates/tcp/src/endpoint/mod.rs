@@ -22,7 +22,7 @@ use crate::rto::Rto;
 use crate::send::Sender;
 use crate::timers::Timers;
 use crate::timestamps::TimestampClock;
-use crate::{Config, ConfigError, Segment, SeqNum, State, Stats, TimerKind};
+use crate::{Config, Segment, SeqNum, State, Stats, TcpProblem, TimerKind};
 
 /// One end of one TCP connection, without I/O.
 ///
@@ -85,24 +85,24 @@ impl Endpoint {
         Endpoint::new(config.into(), iss, State::Listen)
     }
     /// Like [`active`](Endpoint::active) and [`passive`](Endpoint::passive), with the check.
-    pub fn checked(config: Config, iss: u32, passive: bool) -> Result<Endpoint, ConfigError> {
+    pub fn checked(config: Config, iss: u32, passive: bool) -> Result<Endpoint, TcpProblem> {
         config.validate()?;
         Ok(if passive { Endpoint::passive(config, iss) } else { Endpoint::active(config, iss) })
     }
 
     fn new(config: Arc<Config>, iss: u32, state: State) -> Endpoint {
-        let mss = u64::from(config.mss);
+        let mss = config.tcp.mss.0;
         Endpoint {
             state,
             passive: state == State::Listen,
             iss: SeqNum(iss),
-            sender: Sender::new(mss, config.send_buffer, config.nagle),
+            sender: Sender::new(mss, config.tcp.send_buffer.0, config.tcp.nagle),
             receiver: Receiver::new(&config),
-            control: Controller::new(&config, mss, u64::from(config.initial_window)),
+            control: Controller::new(&config, mss, u64::from(config.tcp.initial_window)),
             recovery: Recovery::new(&config, mss, false),
             queue: None,
-            rto: Rto::new(config.rto),
-            timestamps: TimestampClock::new(config.rto.granularity, iss),
+            rto: Rto::new(&config.tcp),
+            timestamps: TimestampClock::new(config.tcp.timer_granularity, iss),
             pacer: Pacer::new(&config),
             timers: Timers::default(),
             peer_shift: 0,

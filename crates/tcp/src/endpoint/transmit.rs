@@ -49,7 +49,7 @@ impl Endpoint {
     /// would clock segments out are gone; begin with the initial window again.
     fn restart_after_idle(&mut self, now: Time) {
         let idle = self.sender.una == self.sender.max && self.sender.waiting() > 0;
-        if self.config.idle_restart && idle && now.since(self.last_sent) > self.rto.current() {
+        if self.config.tcp.idle_restart && idle && now.since(self.last_sent) > self.rto.current() {
             self.control.restart();
         }
     }
@@ -142,7 +142,7 @@ impl Endpoint {
     pub(super) fn flush_ack(&mut self, now: Time, out: &mut Output) {
         if self.receiver.ack_now {
             self.send_ack(now, out);
-        } else if let Some(delay) = self.config.delayed_ack
+        } else if let Some(delay) = self.config.tcp.delayed_ack.0
             && self.receiver.awaits_ack()
             && !self.timers.is_set(TimerKind::DelayedAck)
         {

@@ -23,7 +23,7 @@ impl Endpoint {
     /// RFC 6298 (5.4) to (5.6): resend the earliest, double the timeout, start the timer.
     fn time_out(&mut self, now: Time, out: &mut Output) {
         self.stats.timeouts += 1;
-        if self.timeouts_in_a_row >= self.config.max_retransmissions {
+        if self.timeouts_in_a_row >= self.config.tcp.max_retransmissions {
             // RFC 9293 §3.8.3: past the threshold R2 the connection is given up.
             self.give_up(now, out);
             return;
@@ -89,7 +89,7 @@ impl Endpoint {
     /// RFC 9293 §3.8.6.1: keep asking a closed window. A window too small for sender's silly window
     /// avoidance is filled now: the override of RFC 9293 §3.8.6.2.1 (4).
     fn probe(&mut self, now: Time, out: &mut Output) {
-        if self.probes_unanswered >= self.config.max_retransmissions {
+        if self.probes_unanswered >= self.config.tcp.max_retransmissions {
             self.give_up(now, out);
             return;
         }

@@ -68,9 +68,9 @@ impl Recovery {
     /// Creates the recovery of a connection with segments of `mss` bytes. What needs SACK behaves as NewReno with a peer
     /// that does not permit it.
     pub(crate) fn new(config: &Config, mss: u64, peer_permits_sack: bool) -> Recovery {
-        let duplicates = DuplicateAcks::new(config.duplicate_threshold, config.limited_transmit);
-        match config.recovery() {
-            LossRecovery::Tahoe => Recovery::Tahoe(Tahoe::new(duplicates, config.fast_retransmit)),
+        let duplicates = DuplicateAcks::new(config.tcp.duplicate_threshold, config.tcp.limited_transmit);
+        match config.tcp.recovery() {
+            LossRecovery::Tahoe => Recovery::Tahoe(Tahoe::new(duplicates, config.tcp.fast_retransmit)),
             LossRecovery::Reno => Recovery::Reno(Reno::new(duplicates)),
             LossRecovery::Sack if peer_permits_sack => Recovery::Sack(Sack::new(duplicates, mss)),
             LossRecovery::Rack if peer_permits_sack => Recovery::Rack(Box::new(Rack::new(duplicates, mss))),

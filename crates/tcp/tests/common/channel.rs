@@ -218,10 +218,10 @@ impl Pair {
             return;
         }
         let config = *side.endpoint.config();
-        let scaled = config.window_scaling && self.sides[1 - i].endpoint.config().window_scaling;
+        let scaled = config.tcp.window_scaling && self.sides[1 - i].endpoint.config().tcp.window_scaling;
         let side = &mut self.sides[i];
         side.unit =
-            if scaled { (0..).map(|s| 1u64 << s).find(|u| 65_535 * u >= config.receive_window).unwrap() } else { 1 };
+            if scaled { (0..).map(|s| 1u64 << s).find(|u| 65_535 * u >= config.tcp.window.0).unwrap() } else { 1 };
         let edge = u64::from(segment.ack.0.wrapping_sub(peer_iss)) + u64::from(segment.window) * side.unit;
         assert!(edge + side.unit > side.announced, "the window shrank from {} to {edge}", side.announced);
         side.announced = side.announced.max(edge);
@@ -243,7 +243,7 @@ impl Pair {
             // Position 1 is the first byte; what is acknowledged is payload.
             let outstanding = (end - 1) as u64 - e.stats().bytes_acked;
             assert!(outstanding <= e.peer_window(), "{outstanding} B in a peer window of {} B", e.peer_window());
-            if !matches!(e.config().recovery(), LossRecovery::Sack | LossRecovery::Rack) {
+            if !matches!(e.config().tcp.recovery(), LossRecovery::Sack | LossRecovery::Rack) {
                 let most = e.congestion_window() + 2 * mss;
                 assert!(outstanding <= most, "{outstanding} B in a congestion window of {} B", e.congestion_window());
             }

@@ -35,23 +35,26 @@ pub struct Ladder {
 }
 
 /// An endpoint that will connect, run through `script`.
-pub fn client(config: Config, script: &str) -> Ladder {
+pub fn client(config: impl Into<Config>, script: &str) -> Ladder {
+    let config = config.into();
     config.validate().unwrap();
     Ladder::new(Endpoint::active(config, ISS.0)).run(script)
 }
 /// A listening endpoint, run through `script`.
-pub fn server(config: Config, script: &str) -> Ladder {
+pub fn server(config: impl Into<Config>, script: &str) -> Ladder {
+    let config = config.into();
     config.validate().unwrap();
     Ladder::new(Endpoint::passive(config, ISS.0)).run(script)
 }
 /// A client that connected within the first 100 ms to a peer with the same segment size and a
 /// window of 50,000 bytes.
-pub fn connected(config: Config, script: &str) -> Ladder {
+pub fn connected(config: impl Into<Config>, script: &str) -> Ladder {
+    let config = config.into();
     use cellway_tcp::LossRecovery;
-    let sack = if matches!(config.recovery(), LossRecovery::Sack | LossRecovery::Rack) { "sackok" } else { "" };
-    let (ts, ts_answer) = if config.timestamps { ("ts 0 none", "ts 50 0") } else { ("", "") };
-    let mss = config.mss;
-    let (ecn, ecn_answer) = if config.ecn { ("ECE CWR", "ECE") } else { ("", "") };
+    let sack = if matches!(config.tcp.recovery(), LossRecovery::Sack | LossRecovery::Rack) { "sackok" } else { "" };
+    let (ts, ts_answer) = if config.tcp.timestamps { ("ts 0 none", "ts 50 0") } else { ("", "") };
+    let mss = config.tcp.mss.0;
+    let (ecn, ecn_answer) = if config.tcp.ecn { ("ECE CWR", "ECE") } else { ("", "") };
     client(
         config,
         &format!(

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use cellway_tcp::{Config, Endpoint, Output, Segment};
+use cellway_tcp::{Config, Endpoint, Output, Segment, TcpSpec};
 use cellway_units::{Span, Time};
 
 pub struct Line {
@@ -19,11 +19,11 @@ pub struct Line {
 
 impl Line {
     /// Connected over a round trip of `rtt`.
-    pub fn new(config: Config, rtt: Span) -> Line {
+    pub fn new(config: TcpSpec, rtt: Span) -> Line {
         config.validate().unwrap();
         let mut line = Line {
-            sender: Endpoint::active(config, 1_000),
-            receiver: Endpoint::passive(config, 2_000),
+            sender: Endpoint::active(Config::from(config), 1_000),
+            receiver: Endpoint::passive(Config::from(config), 2_000),
             now: Time::ZERO,
             one_way: rtt / 2,
             flying: Default::default(),

@@ -7,16 +7,15 @@
 
 use cellway_units::{Bytes, Span};
 
-use crate::model::{AckDelay, FastRetransmit, TcpKeys, TcpProfile, Variant};
+use super::{AckDelay, FastRetransmit, TcpKeys, TcpProfile, Variant};
 
-/// The profile of a file that names none.
-pub(crate) const DEFAULT: TcpProfile = TcpProfile::Linux6;
-
-/// Returns the values of a profile.
-pub(crate) struct Profile {
-    pub(crate) keys: TcpKeys,
-    /// Segments are as large as the path takes, as after path MTU discovery (RFC 1191); else `keys` or the file say.
-    pub(crate) mss_of_path: bool,
+/// The values of a profile.
+#[derive(Clone, Copy, Debug)]
+pub struct ProfileKeys {
+    /// The keys that the profile has.
+    pub keys: TcpKeys,
+    /// True if segments are as large as the path takes, as after path MTU discovery (RFC 1191).
+    pub mss_of_path: bool,
 }
 
 /// TCP as the RFCs of the 1990s require it, without options: a segment of 536 B where nothing else is negotiated (RFC
@@ -24,16 +23,12 @@ pub(crate) struct Profile {
 /// initial timeout of 3 s and a minimum of 1 s (RFC 2988 section 2), up to 64 s and on the 500 ms clock of 4.3BSD, and
 /// failure after 12 retransmissions. Each segment is acknowledged at once and small segments are not delayed, which RFC
 /// 1122 allows; limited transmit (RFC 3042) is on. It also has the values that the profiles of systems leave out.
-pub(crate) const CLASSIC: TcpKeys = TcpKeys {
+const CLASSIC: TcpKeys = TcpKeys {
     variant: Some(Variant::Reno),
     mss: Some(Bytes(536)),
     window: Some(Bytes(65_535)),
     window_scaling: Some(false),
     timestamps: Some(false),
-    hystart: Some(true),
-    ecn: Some(false),
-    abe: Some(false),
-    pacing: Some(false),
     initial_window: Some(1),
     delayed_ack: Some(AckDelay(None)),
     nagle: Some(false),
@@ -88,8 +83,6 @@ const LINUX: TcpKeys = TcpKeys {
     send_buffer: Some(Bytes(4 << 20)),
     window_scaling: Some(true),
     timestamps: Some(true),
-    hystart: Some(true),
-    pacing: Some(false),
     initial_window: Some(10),
     delayed_ack: Some(AckDelay(Some(Span::from_ms(40)))),
     nagle: Some(true),
@@ -107,60 +100,66 @@ const LINUX: TcpKeys = TcpKeys {
     ..TcpKeys::NONE
 };
 
-pub(crate) const fn profile(of: TcpProfile) -> Profile {
-    let (keys, mss_of_path) = match of {
-        TcpProfile::Classic => (CLASSIC, false),
-        // 512 B to hosts that are not on a local network; 8 KiB for sockets; RFC 1323 on.
-        TcpProfile::Bsd44 => {
-            let keys =
-                TcpKeys { mss: Some(Bytes(512)), window: Some(Bytes(8 << 10)), window_scaling: Some(true), ..BSD };
-            (keys, false)
-        }
-        // The network code of 4.3BSD-Tahoe, whose tcp_input resends one segment; tcp_sendspace and tcp_recvspace are 4
-        // KiB.
-        TcpProfile::SunOs413 => {
-            let keys = TcpKeys {
-                variant: Some(Variant::Tahoe),
-                fast_retransmit: Some(FastRetransmit::OneSegment),
-                mss: Some(Bytes(512)),
-                window: Some(Bytes(4 << 10)),
-                ..BSD
-            };
-            (keys, false)
-        }
-        // Windows of 8760 B on Ethernet: Kato et al. 1997, section 4.4. Timers in tcp_rexmit_interval_initial, _min, _max of 500 ms,
-        // 200 ms, 60 s, run by a clock of 10 ms; tcp_deferred_ack_interval 50 ms; tcp_close_wait_interval 4 min.
-        TcpProfile::Solaris25 => {
-            let keys = TcpKeys {
-                window: Some(Bytes(8760)),
-                delayed_ack: Some(AckDelay(Some(Span::from_ms(50)))),
-                timer_granularity: Some(Span::from_ms(10)),
-                rto_initial: Some(Span::from_ms(500)),
-                rto_min: Some(Span::from_ms(200)),
-                rto_max: Some(Span::from_secs(60)),
-                time_wait: Some(Span::from_secs(240)),
-                ..COMMON
-            };
-            (keys, true)
-        }
-        // 4.4BSD with sockets of 60 KiB.
-        TcpProfile::Irix63 => (TcpKeys { window: Some(Bytes(60 << 10)), window_scaling: Some(true), ..BSD }, true),
-        // Reno with sockets of 32 KiB.
-        TcpProfile::Osf1 => (TcpKeys { window: Some(Bytes(32 << 10)), ..BSD }, true),
-        // DefaultRcvWindow 8 KiB, path MTU discovery on, MaxDataRetransmissions 5; TIME-WAIT of 4 min.
-        TcpProfile::Windows95 => {
-            let keys = TcpKeys {
-                window: Some(Bytes(8 << 10)),
-                delayed_ack: Some(AckDelay(Some(Span::from_ms(200)))),
-                timer_granularity: Some(Span::from_ms(100)),
-                rto_initial: Some(Span::from_secs(3)),
-                max_retransmissions: Some(5),
-                time_wait: Some(Span::from_secs(240)),
-                ..COMMON
-            };
-            (keys, true)
-        }
-        TcpProfile::Linux6 => (LINUX, true),
-    };
-    Profile { keys: TcpKeys { profile: Some(of), ..keys }, mss_of_path }
+impl TcpProfile {
+    /// The profile of a file that names none.
+    pub const DEFAULT: TcpProfile = TcpProfile::Linux6;
+
+    /// Returns the values of the profile.
+    pub const fn keys(self) -> ProfileKeys {
+        let (keys, mss_of_path) = match self {
+            TcpProfile::Classic => (CLASSIC, false),
+            // 512 B to hosts that are not on a local network; 8 KiB for sockets; RFC 1323 on.
+            TcpProfile::Bsd44 => {
+                let keys =
+                    TcpKeys { mss: Some(Bytes(512)), window: Some(Bytes(8 << 10)), window_scaling: Some(true), ..BSD };
+                (keys, false)
+            }
+            // The network code of 4.3BSD-Tahoe, whose tcp_input resends one segment; tcp_sendspace and tcp_recvspace are 4
+            // KiB.
+            TcpProfile::SunOs413 => {
+                let keys = TcpKeys {
+                    variant: Some(Variant::Tahoe),
+                    fast_retransmit: Some(FastRetransmit::OneSegment),
+                    mss: Some(Bytes(512)),
+                    window: Some(Bytes(4 << 10)),
+                    ..BSD
+                };
+                (keys, false)
+            }
+            // Windows of 8760 B on Ethernet: Kato et al. 1997, section 4.4. Timers in tcp_rexmit_interval_initial, _min, _max of 500 ms,
+            // 200 ms, 60 s, run by a clock of 10 ms; tcp_deferred_ack_interval 50 ms; tcp_close_wait_interval 4 min.
+            TcpProfile::Solaris25 => {
+                let keys = TcpKeys {
+                    window: Some(Bytes(8760)),
+                    delayed_ack: Some(AckDelay(Some(Span::from_ms(50)))),
+                    timer_granularity: Some(Span::from_ms(10)),
+                    rto_initial: Some(Span::from_ms(500)),
+                    rto_min: Some(Span::from_ms(200)),
+                    rto_max: Some(Span::from_secs(60)),
+                    time_wait: Some(Span::from_secs(240)),
+                    ..COMMON
+                };
+                (keys, true)
+            }
+            // 4.4BSD with sockets of 60 KiB.
+            TcpProfile::Irix63 => (TcpKeys { window: Some(Bytes(60 << 10)), window_scaling: Some(true), ..BSD }, true),
+            // Reno with sockets of 32 KiB.
+            TcpProfile::Osf1 => (TcpKeys { window: Some(Bytes(32 << 10)), ..BSD }, true),
+            // DefaultRcvWindow 8 KiB, path MTU discovery on, MaxDataRetransmissions 5; TIME-WAIT of 4 min.
+            TcpProfile::Windows95 => {
+                let keys = TcpKeys {
+                    window: Some(Bytes(8 << 10)),
+                    delayed_ack: Some(AckDelay(Some(Span::from_ms(200)))),
+                    timer_granularity: Some(Span::from_ms(100)),
+                    rto_initial: Some(Span::from_secs(3)),
+                    max_retransmissions: Some(5),
+                    time_wait: Some(Span::from_secs(240)),
+                    ..COMMON
+                };
+                (keys, true)
+            }
+            TcpProfile::Linux6 => (LINUX, true),
+        };
+        ProfileKeys { keys: TcpKeys { profile: Some(self), ..keys }, mss_of_path }
+    }
 }

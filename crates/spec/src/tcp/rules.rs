@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use cellway_units::{Bytes, Rate, Span};
+use cellway_settings::section::OutOfRange;
+use cellway_units::{Bytes, Span};
+
+use super::{CongestionControl, LossRecovery, TcpSpec};
 
 /// IPv4 and TCP headers without options, in octets. RFC 791, RFC 9293.
 pub const TCP_HEADERS: u64 = 40;
@@ -19,42 +22,11 @@ pub const MAX_SEND_BUFFER: u64 = 1 << 40;
 /// The longest delay of an acknowledgement. RFC 1122 section 4.2.3.2.
 pub const MAX_DELAYED_ACK: Span = Span::from_ms(500);
 
-/// The values of a TCP endpoint that [`problems`](TcpValues::problems) checks, named as their keys in files.
-#[derive(Clone, Copy, Debug)]
-pub struct TcpValues {
-    /// Payload of a full segment; `None` if it is not known yet.
-    pub mss: Option<Bytes>,
-    /// Receive window.
-    pub window: Bytes,
-    /// Send buffer.
-    pub send_buffer: Bytes,
-    /// True if the window scale option is offered.
-    pub window_scaling: bool,
-    /// True if timestamps are offered.
-    pub timestamps: bool,
-    /// The highest rate at which data leaves.
-    pub pacing_rate: Option<Rate>,
-    /// Slow start threshold at the start.
-    pub initial_ssthresh: Option<Bytes>,
-    /// The longest time that an acknowledgement may wait.
-    pub delayed_ack: Option<Span>,
-    /// The tick of the clock of timers.
-    pub timer_granularity: Span,
-    /// Retransmission timeout before the first measurement.
-    pub rto_initial: Span,
-    /// Smallest retransmission timeout.
-    pub rto_min: Span,
-    /// Largest retransmission timeout.
-    pub rto_max: Span,
-    /// The least by which the timeout is above the smoothed round trip.
-    pub rto_margin: Option<Span>,
-}
-
 /// A rule that values break.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TcpProblem {
     /// The keys of these values, the likeliest to be wrong first.
-    pub keys: Vec<&'static str>,
+    pub keys: Vec<String>,
     /// The problem, with the values.
     pub message: String,
     /// The values that would be accepted.
@@ -78,7 +50,11 @@ struct Problems<'a> {
 
 impl Problems<'_> {
     fn add(&mut self, keys: &[&'static str], message: impl Into<String>, accepted: impl Into<String>) {
-        self.found.push(TcpProblem { keys: keys.to_vec(), message: message.into(), accepted: accepted.into() });
+        self.found.push(TcpProblem {
+            keys: keys.iter().map(|&key| key.to_owned()).collect(),
+            message: message.into(),
+            accepted: accepted.into(),
+        });
     }
 
     fn zero(&mut self, key: &'static str, value: impl fmt::Display, accepted: &str) {
@@ -110,7 +86,7 @@ impl Problems<'_> {
     }
 }
 
-impl TcpValues {
+impl TcpSpec {
     /// Returns the rules that these values break. `origin` returns where the value of a key comes from, for messages:
     /// " (of profile linux-6)", or an empty text.
     pub fn problems(&self, origin: &dyn Fn(&str) -> String) -> Vec<TcpProblem> {
@@ -118,7 +94,8 @@ impl TcpValues {
         self.segments(&mut problems);
         self.windows(&mut problems);
         self.timeouts(&mut problems);
-        if let Some(delay) = self.delayed_ack {
+        self.recovery_and_control(&mut problems);
+        if let Some(delay) = self.delayed_ack.0 {
             if delay.is_zero() {
                 problems.zero("delayed-ack", delay, "like \"200 ms\", or \"off\"");
             } else if delay > MAX_DELAYED_ACK {
@@ -132,9 +109,33 @@ impl TcpValues {
         problems.found
     }
 
+    /// Returns the first rule that these values break, ranges of keys included.
+    ///
+    /// # Errors
+    /// The values break a rule.
+    pub fn validate(&self) -> Result<(), TcpProblem> {
+        if let Err(OutOfRange { key, message, accepted }) = self.in_range() {
+            return Err(TcpProblem { keys: vec![key], message, accepted });
+        }
+        self.problems(&|_| String::new()).into_iter().next().map_or(Ok(()), Err)
+    }
+
+    /// Refuses a pair of recovery and control that contradict each other.
+    fn recovery_and_control(&self, problems: &mut Problems) {
+        let (recovery, control) = (self.recovery(), self.control());
+        if (recovery == LossRecovery::Tahoe) != (control == CongestionControl::Tahoe) {
+            let [recovery, control] = [recovery.name(), control.name()];
+            let message = format!(
+                "recovery \"{recovery}\" and control \"{control}\" contradict each other: only tahoe leaves one segment \
+                 after each loss"
+            );
+            let accepted = "both \"tahoe\", or neither, like recovery = \"rack\" and control = \"cubic\"";
+            problems.add(&["recovery", "control"], message, accepted);
+        }
+    }
+
     fn segments(&self, problems: &mut Problems) {
-        let Some(mss) = self.mss else { return };
-        let most = MAX_PACKET - TCP_HEADERS;
+        let (mss, most) = (self.mss, MAX_PACKET - TCP_HEADERS);
         if mss.0 == 0 {
             problems.add(&["mss"], "0 B is zero", format!("from 1 B to {most} B, like \"1460 B\""));
         } else if self.timestamps && mss.0 <= TIMESTAMPS_OPTION {
@@ -183,7 +184,7 @@ impl TcpValues {
         let of_window = origin("window");
         let what = if of_window.is_empty() { "" } else { "a window of " };
         Some(TcpProblem {
-            keys: vec!["window", "window-scaling"],
+            keys: ["window", "window-scaling"].map(str::to_owned).to_vec(),
             message: format!("{what}{window} B{of_window} is more than TCP can announce without window scaling"),
             accepted: format!("window at most {MAX_PLAIN_WINDOW} B, or window-scaling = true"),
         })

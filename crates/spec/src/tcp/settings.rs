@@ -1,12 +1,11 @@
-//! TCP settings.
+//! The settings of a TCP endpoint, as files declare them.
 
 use std::fmt;
 
-use cellway_settings::{section, settings};
-use cellway_spec::{CongestionControl, FastRetransmit, LossRecovery, Variant};
+use cellway_settings::{choice, in_files, section, settings};
 use cellway_units::{Bytes, Rate, Span};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+
+use super::{CongestionControl, FastRetransmit, LossRecovery, Variant};
 
 section! {
     /// TCP. Keys that are left out have the values of `profile`.
@@ -30,14 +29,14 @@ section! {
         /// Offer timestamps (RFC 7323), which take 12 bytes of each segment's payload.
         pub timestamps: bool,
         /// End the first slow start where the round trip rises (HyStart++, RFC 9406); only in cubic, needs timestamps.
-        pub hystart: bool,
+        pub hystart: bool = true,
         /// Explicit congestion notification (RFC 3168), if the peer has it too: queues may mark packets instead of dropping
         /// them.
-        pub ecn: bool,
+        pub ecn: bool = false,
         /// Reduce the window less at a mark than at a loss, to 0.8 with reno and 0.85 with cubic (ABE, RFC 8511).
-        pub abe: bool,
+        pub abe: bool = false,
         /// Space segments in time, at 200 % of window / round trip in slow start and 120 % later.
-        pub pacing: bool,
+        pub pacing: bool = false,
         /// The highest rate at which data leaves, in bits of IP packets. Default: none.
         pub pacing_rate: Option<Rate>,
         /// Congestion window at the start, in segments.
@@ -90,12 +89,26 @@ impl TcpSpec {
     }
 }
 
-settings!(quantity: AckDelay);
-settings!(plain: TcpProfile);
+impl Default for TcpSpec {
+    /// A host of 1993: the profile "classic" with Tahoe, segments of 512 B and windows of 8 KiB.
+    fn default() -> TcpSpec {
+        let window = Some(Bytes(8192));
+        let host = TcpKeys {
+            variant: Some(Variant::Tahoe),
+            mss: Some(Bytes(512)),
+            window,
+            send_buffer: window,
+            ..TcpProfile::Classic.keys().keys
+        };
+        host.resolve().expect("the profile has the other keys")
+    }
+}
 
 /// The longest time that an acknowledgement may wait; `None` is "off": each segment is acknowledged at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AckDelay(pub Option<Span>);
+
+settings!(quantity: AckDelay);
 
 impl fmt::Display for AckDelay {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -106,31 +119,37 @@ impl fmt::Display for AckDelay {
     }
 }
 
-/// A set of values for the keys of TCP that a file leaves out: most are those of a system.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-pub enum TcpProfile {
-    /// 4.4BSD.
-    #[serde(rename = "bsd-4.4")]
-    Bsd44,
-    /// SunOS 4.1.3.
-    #[serde(rename = "sunos-4.1.3")]
-    SunOs413,
-    /// Solaris 2.5.
-    #[serde(rename = "solaris-2.5")]
-    Solaris25,
-    /// IRIX 6.3.
-    #[serde(rename = "irix-6.3")]
-    Irix63,
-    /// DEC OSF/1.
-    #[serde(rename = "osf1")]
-    Osf1,
-    /// Windows 95.
-    #[serde(rename = "windows-95")]
-    Windows95,
-    /// Linux 6; the profile of a file that names none.
-    #[serde(rename = "linux-6")]
-    Linux6,
-    /// No system: TCP as the RFCs of the 1990s require it, without options.
-    #[serde(rename = "classic")]
-    Classic,
+in_files! {
+    impl cellway_settings::quantity::Text for AckDelay {
+        const FORMAT: &'static str = "time-or-off";
+        const UNITS: &'static [&'static str] = Span::UNITS;
+        const EXAMPLES: &'static [&'static str] = &["200 ms", "off"];
+        const WORDS: &'static [&'static str] = &["off"];
+
+        fn read(text: &str) -> Result<AckDelay, cellway_settings::quantity::Error> {
+            if text.trim() == "off" { Ok(AckDelay(None)) } else { Ok(AckDelay(Some(text.parse()?))) }
+        }
+    }
+}
+
+choice! {
+    /// A set of values for the keys of TCP that a file leaves out: most are those of a system.
+    pub enum TcpProfile {
+        /// 4.4BSD.
+        Bsd44 = "bsd-4.4",
+        /// SunOS 4.1.3.
+        SunOs413 = "sunos-4.1.3",
+        /// Solaris 2.5.
+        Solaris25 = "solaris-2.5",
+        /// IRIX 6.3.
+        Irix63 = "irix-6.3",
+        /// DEC OSF/1.
+        Osf1 = "osf1",
+        /// Windows 95.
+        Windows95 = "windows-95",
+        /// Linux 6; the profile of a file that names none.
+        Linux6 = "linux-6",
+        /// No system: TCP as the RFCs of the 1990s require it, without options.
+        Classic = "classic",
+    }
 }
