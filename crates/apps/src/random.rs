@@ -122,7 +122,7 @@ mod tests {
     /// First draws, computed by another program from the rules above, so that no upgrade of the generator and no change
     /// of the rules shifts results unnoticed.
     #[test]
-    fn first_draws_stay_what_they_are() {
+    fn first_draws_are_unchanged() {
         let streams = Streams::new(1);
         let mut stream = streams.stream("ftp-1/0/item-size");
         let bits: Vec<u64> = (0..4).map(|_| stream.bits()).collect();
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_goes_on_where_it_was_left() {
+    fn a_stream_continues_at_its_position() {
         let streams = Streams::new(3);
         let mut stream = streams.stream("ftp-1/initial-sequence");
         for drawn in 0..200 {

@@ -168,7 +168,7 @@ fn a_telnet_packet_in_pieces_has_one_delay() {
 }
 
 #[test]
-fn a_telnet_conversation_shorter_than_its_first_pause_says_nothing() {
+fn a_telnet_conversation_shorter_than_its_first_pause_sends_nothing() {
     let run = run(&fixed_telnet(100.0, 300.0, 5.0));
     assert_eq!(run.writes(Side::Originator), [0; 0]);
     assert_eq!(run.ended, Some(Time::ZERO + L * 5 + Span::from_ms(100)));
@@ -195,7 +195,7 @@ fn endless_bulk_keeps_between_one_and_two_writes_ahead() {
 }
 
 #[test]
-fn no_answer_before_the_whole_message_is_there() {
+fn no_response_before_the_whole_message_has_arrived() {
     // Bytes that arrive one by one change the times of messages, never their contents.
     for kind in [AppKind::Ftp, AppKind::Nntp, AppKind::Smtp] {
         let workload = match kind {

@@ -60,7 +60,7 @@ fn samples_have_the_exact_mean_and_distribution() {
 /// First draws from the shipped models, computed by another program, so that no change of model, generator or rule
 /// remains unnoticed.
 #[test]
-fn first_draws_from_the_shipped_models_stay_what_they_are() {
+fn first_draws_from_the_shipped_models_are_unchanged() {
     let expected = [
         ([34.0, 3.0, 2.0], [36.0, 4.0, 2.0]),
         ([444.0, 535.0, 16724.0], [433.0, 958.0, 15402.0]),
@@ -149,7 +149,7 @@ fn shipped_models_keep_distribution_and_mean_of_the_tables() {
 }
 
 #[test]
-fn the_shipped_file_is_what_the_fit_makes() {
+fn the_shipped_file_is_the_output_of_the_fit() {
     let Some(tables) = full_tables("the shipped models file") else { return };
     let fits: Vec<_> = tables.iter().map(|table| fit(table, FitOptions::default()).unwrap()).collect();
     let shipped = include_str!("../data/tcplib.toml");

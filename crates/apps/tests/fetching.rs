@@ -32,7 +32,7 @@ fn closes(run: &Run, conn: u32, by: Side) -> Vec<Time> {
 }
 
 #[test]
-fn a_file_comes_over_a_connection_that_the_server_opens() {
+fn a_file_arrives_over_a_connection_that_the_server_opens() {
     for handshake in [0, 2, 5] {
         let run = run(&harness::new(L), &ftp_get(100_000_000, None, handshake));
         let h = u64::from(handshake);
@@ -57,7 +57,7 @@ fn a_file_comes_over_a_connection_that_the_server_opens() {
 }
 
 #[test]
-fn control_messages_in_pieces_are_told_apart() {
+fn control_messages_in_pieces_are_distinguished() {
     let whole = run(&harness::new(L), &ftp_get(1000, None, 3));
     for chunk in [1, 10, 26, 28, 999] {
         let pieces = run(&Net { chunk, ..harness::new(L) }, &ftp_get(1000, None, 3));

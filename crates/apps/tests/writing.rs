@@ -96,7 +96,7 @@ fn a_bulk_transfer_by_blocking_writes_ends_with_a_part_of_one() {
 }
 
 #[test]
-fn frames_come_at_their_pace() {
+fn frames_are_sent_at_their_pace() {
     let run = run(&harness::new(L), &animation(40_000, 50.0, Some(Span::from_secs(1))));
     assert_eq!(write_times(&run), ms(&(0..50).map(|k| 20 * k).collect::<Vec<_>>()));
     assert_eq!(run.items(), [(40_000, L); 50]);
@@ -111,7 +111,7 @@ fn an_animation_stops_in_time_between_two_frames() {
 }
 
 #[test]
-fn frames_in_pieces_are_told_apart() {
+fn frames_in_pieces_are_distinguished() {
     let net = Net { chunk: 700, until: CONNECTED + Span::from_ms(95), ..harness::new(L) };
     let run = run(&net, &animation(1000, 50.0, None));
     // The second piece of each arrives a nanosecond later.

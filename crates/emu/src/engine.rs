@@ -263,14 +263,14 @@ impl Engine {
         let origin = self.hosts.at(from, packet.source()).filter(|_| speaks_for_others).unwrap_or(from);
         let kind = Kind::of(&recognised);
         let Engine { routes, testbed, hosts, .. } = self;
-        let Some((step, way)) = routes.step(testbed, hosts, (origin, from, destination), kind) else {
+        let Some((step, segment)) = routes.step(testbed, hosts, (origin, from, destination), kind) else {
             self.refusals.count("no-route");
             self.answer(from, Trouble::HostUnreachable, &packet);
             return Ok(());
         };
-        let mtu = way.mtu.0 as usize;
+        let mtu = segment.mtu.0 as usize;
         // A gateway decrements the time to live itself: the network does so next to it only at a router.
-        let is_router = way.routers > 0 || [from, step.to].iter().all(|&host| !hosts[host].is_gateway);
+        let is_router = segment.routers > 0 || [from, step.to].iter().all(|&host| !hosts[host].is_gateway);
         let length = packet.octets().len();
         octets.truncate(length);
         // The time to live is checked first: RFC 1812, section 5.2.1.2. Each fragment then has that of the whole.
@@ -326,8 +326,8 @@ impl Engine {
             // An overflow conversation is of no type, whatever its first packet was.
             let kind = self.table.get(sighting.id).map_or(Kind::Other, |known| known.kind);
             let Engine { routes, testbed, hosts, .. } = self;
-            let Some(way) = routes.way(testbed, hosts, step, kind) else { return Ok(()) };
-            let number = testbed.open(now, way, kind.number())?;
+            let Some(segment) = routes.segment(testbed, hosts, step, kind) else { return Ok(()) };
+            let number = testbed.open(now, segment, kind.number())?;
             let place = sighting.id.slot();
             if self.open.len() <= place {
                 self.open.resize_with(place + 1, || None);

@@ -88,8 +88,8 @@ fn run(scenario: &Scenario) -> Counts {
     cellway_sim::run(scenario, &workloads, 1, Control { stop: &|| false, capture: None }).unwrap().counts
 }
 
-/// The yardstick, which `cell_hops` of `cellway-net` has too: takes the earliest of 16 pending events from a binary
-/// heap and adds another.
+/// The reference load, which `cell_hops` of `cellway-net` has too: removes the earliest of 16 pending events from a
+/// binary heap and adds another.
 fn yardstick(events: u64) -> u64 {
     let mut heap: BinaryHeap<Reverse<(u64, u32)>> = (0..16).map(|i| Reverse((u64::from(i), i))).collect();
     for _ in 0..events {

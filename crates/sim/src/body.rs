@@ -1,9 +1,9 @@
-//! What the packets of a run carry.
+//! The contents of the packets of a run.
 
 use cellway_apps::DatagramMark;
 use cellway_gateway::TpPacket;
 
-/// What a packet carries.
+/// The content of a packet.
 #[derive(Clone, Debug)]
 pub(crate) enum Body {
     /// A segment of one connection of its slot.
@@ -21,6 +21,6 @@ pub(crate) enum Body {
         number: u64,
         mark: DatagramMark,
     },
-    /// What one gateway of a pair tells the other.
+    /// A packet from one gateway of a pair to the other.
     Transport { pair: u32, packet: Box<TpPacket> },
 }

@@ -1,4 +1,4 @@
-//! A TCP connection of a conversation: its endpoints, and what waits to be written.
+//! A TCP connection of a conversation: its endpoints, and the bytes that wait to be written.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use cellway_tcp::{Config, Endpoint, LossRecovery, Output, Segment, State, Stats}
 use cellway_testbed::TcpTotals;
 use cellway_units::Time;
 
-/// Where an endpoint stands on the way from the originator to the responder. The two in the middle
-/// exist only where gateways split the connection.
+/// The position of an endpoint on the path from the originator to the responder. The two in the middle exist only if
+/// gateways split the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Place {
     /// At the host that originates the conversation.
@@ -23,7 +23,7 @@ pub(crate) enum Place {
 }
 
 impl Place {
-    /// The side of the application; `None` at a gateway.
+    /// Returns the side of the application; `None` at a gateway.
     pub(crate) fn side(self) -> Option<Side> {
         match self {
             Place::Originator => Some(Side::Originator),
@@ -48,16 +48,16 @@ pub(crate) struct End {
     pub(crate) tcp: Endpoint,
     /// Bytes written by the application and not yet accepted.
     pending: u64,
-    /// Bytes have been written since the writer was last told that all were accepted.
-    unsaid: bool,
-    /// The application wants to close once all is accepted.
+    /// Set if bytes have been written since the last report that all were accepted.
+    written_unreported: bool,
+    /// Set if the application closes after all bytes are accepted.
     closing: bool,
-    /// Whether this end opened the connection.
+    /// Set if this end opened the connection.
     active: bool,
     recovery: LossRecovery,
     /// The earliest timer that is set for the endpoint.
     pub(crate) armed: Option<Time>,
-    /// The totals that [`End::news`] has reported.
+    /// The totals that the last report had.
     reported: TcpTotals,
 }
 
@@ -68,7 +68,7 @@ impl End {
         End {
             tcp,
             pending: 0,
-            unsaid: false,
+            written_unreported: false,
             closing: false,
             active,
             recovery,
@@ -77,15 +77,15 @@ impl End {
         }
     }
 
-    /// The application writes, and perhaps closes behind it.
+    /// Writes data of the application, and with `close` closes after them.
     pub(crate) fn write(&mut self, now: Time, bytes: u64, close: bool, out: &mut Output) {
         self.pending += bytes;
-        self.unsaid |= bytes > 0;
+        self.written_unreported |= bytes > 0;
         self.closing |= close;
         self.flush(now, out);
     }
 
-    /// Hands over what TCP takes now.
+    /// Writes the bytes that TCP accepts now.
     pub(crate) fn flush(&mut self, now: Time, out: &mut Output) {
         if self.pending > 0 {
             self.pending -= self.tcp.write(now, self.pending, out);
@@ -96,19 +96,19 @@ impl End {
         }
     }
 
-    /// Whether TCP has by now taken all that was written; says so once.
+    /// Returns true, once, after TCP has accepted all written bytes.
     pub(crate) fn take_written(&mut self) -> bool {
-        self.pending == 0 && std::mem::take(&mut self.unsaid)
+        self.pending == 0 && std::mem::take(&mut self.written_unreported)
     }
 
-    /// Whether this end opened the connection.
+    /// Returns true if this end opened the connection.
     pub(crate) fn is_active(&self) -> bool {
         self.active
     }
 
     /// Returns the losses that TCP has found and repaired since the last call; `None`, the usual case, if there were
     /// none.
-    pub(crate) fn news(&mut self) -> Option<TcpTotals> {
+    pub(crate) fn unreported(&mut self) -> Option<TcpTotals> {
         let &Stats { retransmissions, timeouts, fast_retransmits, .. } = self.tcp.stats();
         // Tahoe answers either sign of loss with a window of one segment; the others only a timeout.
         let collapses = timeouts + if self.recovery == LossRecovery::Tahoe { fast_retransmits } else { 0 };
@@ -127,7 +127,7 @@ pub(crate) struct Relay {
     pub(crate) flow: FlowId,
     /// The gateways' own ends: near the originator, near the responder.
     ends: [End; 2],
-    /// The opening segment of the host, held until the far host has answered.
+    /// The SYN of the host, held until the far host has answered.
     pub(crate) held: Option<Segment>,
 }
 
@@ -142,12 +142,12 @@ pub(crate) struct Connection {
     /// The ends at the originator and at the responder.
     ends: [End; 2],
     pub(crate) relay: Option<Box<Relay>>,
-    /// Ends that have told of their close; both make the application's.
+    /// Ends that have reported their close; both make the application's.
     pub(crate) closed_ends: u32,
     pub(crate) failed: bool,
 }
 
-/// The place of a side in an array of two.
+/// Returns the index of a side in an array of two.
 pub(crate) fn at(side: Side) -> usize {
     match side {
         Side::Originator => 0,
@@ -158,7 +158,7 @@ pub(crate) fn at(side: Side) -> usize {
 pub(crate) const SIDES: [Side; 2] = [Side::Originator, Side::Responder];
 
 impl Connection {
-    /// A connection that `from` opens; `configs` are those of originator and responder.
+    /// Creates a connection that `from` opens; `configs` are those of originator and responder.
     pub(crate) fn new(
         serial: u32,
         conversation: u32,
@@ -185,7 +185,7 @@ impl Connection {
         self.relay = Some(Box::new(Relay { pair, near, flow, ends, held: None }));
     }
 
-    /// The end at `place`; `None` at a gateway that is not there.
+    /// Returns the end at `place`; `None` at a gateway that does not exist.
     pub(crate) fn end(&mut self, place: Place) -> Option<&mut End> {
         match place {
             Place::Originator => Some(&mut self.ends[0]),
@@ -195,7 +195,7 @@ impl Connection {
         }
     }
 
-    /// Whether all ends are gone for good.
+    /// Returns true if all ends are closed.
     pub(crate) fn is_over(&self) -> bool {
         let gone = |ends: &[End; 2]| ends.iter().all(|end| end.tcp.state() == State::Closed);
         gone(&self.ends) && self.relay.as_ref().is_none_or(|relay| gone(&relay.ends))

@@ -20,16 +20,16 @@ use crate::error::Error;
 use crate::gateway::GatewayPair;
 use crate::octets::octets;
 use crate::slot::Slot;
-use crate::timers::{TimerKey, Timers, What};
+use crate::timers::{TimerKey, TimerKind, Timers};
 
 /// Octets of an IPv4 header without options. RFC 791 section 3.1.
 const IP_HEADER: u32 = 20;
 
-/// What a caller may want of a run besides its record.
+/// The options of a run besides its scenario.
 pub struct Control<'a> {
-    /// Asked now and then; `true` stops the run.
+    /// Polled regularly; `true` stops the run.
     pub stop: &'a dyn Fn() -> bool,
-    /// Writes what passes one node.
+    /// Captures the packets that pass one node.
     pub capture: Option<Capture<'a>>,
 }
 
@@ -54,14 +54,14 @@ pub fn run(scenario: &Scenario, workloads: &[GroupWorkload], seed: u64, mut cont
         bed.pairs().iter().map(|plan| GatewayPair::new(plan, scenario.traffic.len())).collect();
     let mut timers = Timers::default();
     for (index, slot) in slots.iter().enumerate() {
-        let (at, what) = match slot {
-            Slot::Tcp(slot) => (Some(slot.plan.start), What::Begin),
-            Slot::Udp(slot) => (slot.source.next(), What::Datagram),
+        let (at, kind) = match slot {
+            Slot::Tcp(slot) => (Some(slot.plan.start), TimerKind::Begin),
+            Slot::Udp(slot) => (slot.source.next(), TimerKind::Datagram),
         };
-        timers.add_if(at, TimerKey { slot: index as u32, what });
+        timers.add_if(at, TimerKey { slot: index as u32, kind });
     }
     for (index, at) in bed.changes().enumerate() {
-        timers.add(at, TimerKey { slot: index as u32, what: What::Change });
+        timers.add(at, TimerKey { slot: index as u32, kind: TimerKind::Change });
     }
     Run {
         workloads,
@@ -83,16 +83,16 @@ pub fn run(scenario: &Scenario, workloads: &[GroupWorkload], seed: u64, mut cont
     .into_record(Time::ZERO + scenario.run.duration, control)
 }
 
-/// Something that one part of a run has to tell another within the same instant.
+/// A pending event or action between parts of a run at one instant.
 #[derive(Debug)]
 pub(crate) enum Todo {
-    /// A TCP endpoint of a slot tells its application, or its gateway.
+    /// An event of a TCP endpoint of a slot, for its application or its gateway.
     Tcp { slot: usize, serial: u32, place: Place, event: Event },
-    /// All that the application wrote at this end has been taken.
+    /// All bytes that the application wrote at this end have been accepted.
     Written { slot: usize, serial: u32, side: Side },
-    /// The application of a slot's conversation `conversation` asks.
+    /// An action of the application of a slot's conversation `conversation`.
     App { slot: usize, conversation: u32, action: Action },
-    /// A gateway of a pair asks.
+    /// An action of a gateway of a pair.
     Gateway { pair: usize, which: usize, action: gateway::Action },
 }
 
@@ -102,7 +102,7 @@ pub(crate) struct Run<'a> {
     encapsulation: Encapsulation,
     pub(crate) bed: Testbed<Body>,
     pub(crate) slots: Vec<Slot>,
-    /// What the network's conversations are, by their number.
+    /// The contents of the network's conversations, by their number.
     legs: Vec<Leg>,
     pub(crate) pairs: Vec<GatewayPair>,
     pub(crate) timers: Timers,
@@ -125,7 +125,7 @@ impl Run<'_> {
     fn into_record(mut self, end: Time, mut control: Control<'_>) -> Outcome {
         let mut delivered: Vec<Delivery<Body>> = Vec::new();
         let mut instants = 0u64;
-        // If nothing observes single instants, the network may run through all instants in which no packet reaches a
+        // If single instants are not observed, the network may run through all instants in which no packet reaches a
         // host.
         let watches_each_instant = self.bed.meter.watches_queues() || control.capture.is_some();
         loop {
@@ -185,7 +185,7 @@ impl Run<'_> {
         Ok(RunRecord { summary: summary.finish(), series: series.finish(), counts })
     }
 
-    /// A packet has come to its host, or into a gateway.
+    /// Processes a packet that has arrived at its host, or at a gateway.
     fn deliver(&mut self, now: Time, packet: &Packet<Body>) {
         match (&packet.body, self.legs[packet.conversation as usize]) {
             (Body::Transport { pair, packet: body }, _) => {
@@ -222,15 +222,15 @@ impl Run<'_> {
                 unreachable!("gateways speak their own transport")
             }
         }
-        self.settle(now);
+        self.process_pending(now);
     }
 
-    fn fire(&mut self, now: Time, TimerKey { slot, what }: TimerKey) {
+    fn fire(&mut self, now: Time, TimerKey { slot, kind }: TimerKey) {
         let index = slot as usize;
-        match what {
-            What::Begin => self.begin(now, index),
-            What::Datagram => self.send_datagram(now, index),
-            What::Tcp { serial, place } => {
+        match kind {
+            TimerKind::Begin => self.begin(now, index),
+            TimerKind::Datagram => self.send_datagram(now, index),
+            TimerKind::Tcp { serial, place } => {
                 let Some(connection) = self.slots[index].tcp().connection(serial) else { return };
                 let Some(end) = connection.end(place) else { return };
                 if end.armed == Some(now) {
@@ -242,13 +242,13 @@ impl Run<'_> {
                     }
                 });
             }
-            What::App { conversation, id } => {
+            TimerKind::App { conversation, id } => {
                 self.app(index, conversation, |app, out| app.timer(now, id, out));
             }
-            What::Gateway { which } => self.wake_gateway(now, index, which),
-            What::Change => self.bed.change(now, index),
+            TimerKind::Gateway { which } => self.wake_gateway(now, index, which),
+            TimerKind::Change => self.bed.change(now, index),
         }
-        self.settle(now);
+        self.process_pending(now);
     }
 
     /// Begins the next conversation of a slot.
@@ -266,13 +266,13 @@ impl Run<'_> {
         let mark = DatagramMark { sequence: slot.source.send(), sent: now };
         let body = Body::Datagram { number: self.packets, mark };
         let ([from, to], conversation, octets) = (slot.plan.hosts, slot.plan.legs[0], slot.spec.packet.0 as u32);
-        self.timers.add_if(slot.source.next(), TimerKey { slot: index as u32, what: What::Datagram });
+        self.timers.add_if(slot.source.next(), TimerKey { slot: index as u32, kind: TimerKind::Datagram });
         self.bed.meter.datagram_sent(index, now);
         self.bed.fabric.send(now, Packet { conversation, from, to, octets, ecn: Ecn::NotEct, body });
         self.packets += 1;
     }
 
-    /// Lets an endpoint act; sends what it wants sent, and notes what it has to tell.
+    /// Calls an endpoint; sends its segments, and queues its events.
     fn tcp(
         &mut self,
         now: Time,
@@ -293,7 +293,7 @@ impl Run<'_> {
         act: impl FnOnce(&mut End, &mut Output),
     ) {
         let slot = self.slots[index].tcp();
-        let (conversation, from, to) = slot.way_from(place);
+        let (conversation, from, to) = slot.path_from(place);
         let receive_window = slot.tcp().config.tcp.window.0;
         let newest = slot.opened - 1 == serial;
         let Some(connection) = slot.connection(serial) else { return };
@@ -315,8 +315,8 @@ impl Run<'_> {
         {
             self.todo.push_back(Todo::Written { slot: index, serial, side });
         }
-        if let Some(news) = end.news() {
-            self.bed.meter.tcp(index, news);
+        if let Some(unreported) = end.unreported() {
+            self.bed.meter.tcp(index, unreported);
         }
         if newest && place == Place::Originator {
             let window = end.tcp.send_window();
@@ -327,7 +327,7 @@ impl Run<'_> {
             && end.armed.is_none_or(|armed| at < armed)
         {
             end.armed = Some(at);
-            self.timers.add(at, TimerKey { slot: index as u32, what: What::Tcp { serial, place } });
+            self.timers.add(at, TimerKey { slot: index as u32, kind: TimerKind::Tcp { serial, place } });
         }
         // A connection can only have ended if this end of it is closed.
         if end.tcp.state() == State::Closed {

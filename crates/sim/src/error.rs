@@ -1,21 +1,21 @@
-//! Why a checked scenario cannot be run.
+//! The reasons for which a checked scenario cannot be run.
 
-/// What [`crate::run`] refuses.
+/// The errors of [`crate::run`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The network cannot be put together.
+    /// The network cannot be built.
     #[error(transparent)]
     Build(#[from] cellway_testbed::Error),
-    /// Nobody sends anything.
+    /// The scenario has no traffic.
     #[error(
         "there is no traffic to simulate: the programs of [[run.command]] run in an emulation only; add [[traffic]]"
     )]
     NoTraffic,
-    /// The run was asked to stop before its end.
+    /// The run was stopped before its end.
     #[error("the run was stopped at {at} of simulated time")]
     Stopped {
-        /// How far it had come.
+        /// The time at which it stopped.
         at: cellway_units::Time,
     },
 }

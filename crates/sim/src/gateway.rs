@@ -15,9 +15,9 @@ use crate::body::Body;
 use crate::connection::{Place, Relay};
 use crate::drive::{Run, Todo};
 use crate::error::Error;
-use crate::timers::{TimerKey, What};
+use crate::timers::{TimerKey, TimerKind};
 
-/// Two gateways and what runs between them.
+/// Two gateways and the packets between them.
 #[derive(Debug)]
 pub(crate) struct GatewayPair {
     /// Their names, for reports.
@@ -29,7 +29,7 @@ pub(crate) struct GatewayPair {
     pub(crate) conversation: u32,
     /// The connection behind each flow: slot and serial number.
     pub(crate) flows: Vec<(u32, u32)>,
-    /// The request of the flows of each traffic group: their hosts are known by the connection, the group by its port.
+    /// The request of the flows of each traffic group: the connection determines their hosts, its port the group.
     requests: Vec<Arc<Request>>,
     /// True if the scenario has classes.
     classes: bool,
@@ -37,7 +37,7 @@ pub(crate) struct GatewayPair {
 }
 
 impl GatewayPair {
-    /// The machines of a planned pair, for so many traffic groups.
+    /// Creates the state machines of a planned pair, for `groups` traffic groups.
     pub(crate) fn new(plan: &PairPlan, groups: usize) -> Result<GatewayPair, Error> {
         let refused = |which: usize| {
             let node = plan.names[which].clone();
@@ -58,7 +58,7 @@ impl GatewayPair {
         Ok(GatewayPair { names, gateways, hosts, conversation, flows, requests, classes, armed: [None; 2] })
     }
 
-    /// What each gateway has done in the whole run, its warm-up included.
+    /// Adds the counters of each gateway for the whole run, its warm-up included.
     pub(crate) fn report(&self, rows: &mut Rows) {
         for (name, gateway) in self.names.iter().zip(&self.gateways) {
             let subject: Arc<str> = name.as_str().into();
@@ -79,7 +79,7 @@ impl GatewayPair {
         }
     }
 
-    /// A new flow, for a connection of `slot`.
+    /// Creates a flow, for a connection of `slot`.
     pub(crate) fn flow(&mut self, slot: u32, serial: u32) -> FlowId {
         self.flows.push((slot, serial));
         FlowId(self.flows.len() as u64 - 1)
@@ -87,7 +87,7 @@ impl GatewayPair {
 }
 
 impl Run<'_> {
-    /// Lets a gateway act; sends what it wants sent, and notes what it asks for.
+    /// Calls a gateway; sends its packets, and queues its actions.
     pub(crate) fn gateway(
         &mut self,
         now: Time,
@@ -115,7 +115,7 @@ impl Run<'_> {
             && this.armed[which].is_none_or(|armed| at < armed)
         {
             this.armed[which] = Some(at);
-            self.timers.add(at, TimerKey { slot: pair as u32, what: What::Gateway { which } });
+            self.timers.add(at, TimerKey { slot: pair as u32, kind: TimerKind::Gateway { which } });
         }
     }
 
@@ -131,14 +131,14 @@ impl Run<'_> {
         });
     }
 
-    /// A packet of the peer has come to a gateway.
+    /// Processes a packet of the peer that has arrived at a gateway.
     pub(crate) fn deliver_to_gateway(&mut self, now: Time, pair: usize, host: NodeId, packet: &TpPacket) {
         let which = usize::from(self.pairs[pair].hosts[1] == host);
         self.gateway(now, pair, which, |gateway, out| gateway.receive(now, packet, out));
     }
 
-    /// A TCP end at a gateway has something to tell it.
-    pub(crate) fn tell_gateway(&mut self, now: Time, index: usize, serial: u32, place: Place, event: Event) {
+    /// Processes an event of a TCP end at a gateway.
+    pub(crate) fn notify_gateway(&mut self, now: Time, index: usize, serial: u32, place: Place, event: Event) {
         let Some(connection) = self.slots[index].tcp().connection(serial) else { return };
         let Some(relay) = &connection.relay else { return };
         let (pair, flow) = (relay.pair, relay.flow);
@@ -163,7 +163,7 @@ impl Run<'_> {
         });
     }
 
-    /// A connection is dropped with its endpoints: both gateways forget its flow.
+    /// Ends the flow of a dropped connection at both gateways.
     pub(crate) fn abandon(&mut self, now: Time, relay: &Relay) {
         for which in [0, 1] {
             self.gateway(now, relay.pair, which, |gateway, out| {
@@ -172,8 +172,8 @@ impl Run<'_> {
         }
     }
 
-    /// A gateway asks something of its own TCP end of a flow.
-    pub(crate) fn obey_gateway(&mut self, now: Time, pair: usize, which: usize, action: Action) {
+    /// Executes an action of a gateway on its own TCP end of a flow.
+    pub(crate) fn execute_gateway(&mut self, now: Time, pair: usize, which: usize, action: Action) {
         let flow = action.flow();
         let (slot, serial) = self.pairs[pair].flows[flow.0 as usize];
         let index = slot as usize;
@@ -204,12 +204,12 @@ impl Run<'_> {
             }
             Action::Shutdown { .. } => self.end(now, index, serial, place, |end, out| end.write(now, 0, true, out)),
             Action::Reset { .. } => self.end(now, index, serial, place, |end, out| end.tcp.abort(now, out)),
-            // What was written last may still be on its way; the endpoint ends by itself.
+            // The last written bytes may still be in flight; the endpoint ends by itself.
             _ => {}
         }
     }
 
-    /// A segment for an end at a gateway. That which opens a connection waits for the far host's answer.
+    /// Processes a segment for an end at a gateway. A SYN waits for the answer of the far host.
     pub(crate) fn segment_at_gateway(
         &mut self,
         now: Time,
@@ -224,7 +224,7 @@ impl Run<'_> {
         if !listens || !segment.is(cellway_tcp::Flags::SYN) {
             return self.end(now, index, serial, place, |end, out| end.tcp.receive(now, segment, out));
         }
-        // A repeated opening replaces the held one.
+        // A repeated SYN replaces the held one.
         if relay.held.replace(*segment).is_none() {
             let (pair, flow) = (relay.pair, relay.flow);
             let which = if place == Place::Near { relay.near } else { 1 - relay.near };

@@ -1,10 +1,9 @@
 //! Drives the network and its hosts on a simulated clock.
 //!
-//! A run is a pure function of (scenario, seed): [`run`] builds the network that the scenario
-//! describes, lets conversations talk over it, and returns what was observed. Events happen in a
-//! total order: by time; within an instant first the network's departures and arrivals (see
-//! [`cellway_net`]), then timers by conversation, connection and side, then lines take their next
-//! unit.
+//! A run is a pure function of (scenario, seed): [`run`] builds the network of the scenario, runs conversations over
+//! it, and returns the measurements. Events are processed in a total order: by time; within an instant first the
+//! network's departures and arrivals (see [`cellway_net`]), then timers by conversation, connection and side, then
+//! lines send their next unit.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod body;

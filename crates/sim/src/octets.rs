@@ -17,20 +17,20 @@ use crate::slot::Slot;
 
 /// First port of the originators' connections; those below are reserved. RFC 6335 section 6.
 const FIRST_DYNAMIC_PORT: u32 = 1024;
-/// What one gateway tells the other has no port: a protocol number for experiments. RFC 3692.
+/// Packets between gateways have no port: a protocol number for experiments. RFC 3692.
 const GATEWAY_PROTOCOL: u8 = 253;
 /// Hops that a packet may take.
 const TIME_TO_LIVE: u8 = 64;
 
-/// The nodes of `scenario` that a [`cellway_testbed::Capture`] may name: those of the file and the implicit hosts,
-/// in the order of their names. Refuses what a run would refuse.
+/// Returns the nodes of `scenario` that a [`cellway_testbed::Capture`] may name: those of the file and the implicit
+/// hosts, in the order of their names. Refuses the scenarios that a run would refuse.
 pub fn node_names(scenario: &Scenario) -> Result<Vec<String>, Error> {
     let mut bed = Testbed::<()>::new(scenario, &Streams::new(0), Source::Simulate)?;
     bed.open_planned()?;
     Ok(bed.names().keys().cloned().collect())
 }
 
-/// The packet as it would be on a wire: addresses by host, ports by connection, a fixed payload.
+/// Returns the octets of a packet on a real link: addresses by host, ports by connection, a fixed payload.
 pub(crate) fn octets(packet: &Packet<Body>, slots: &[Slot], legs: &[Leg]) -> Vec<u8> {
     let (serial, conn, number, segment) = match (&packet.body, legs[packet.conversation as usize]) {
         (&Body::Segment { serial, conn, number, segment }, Leg::Slot { slot, .. }) => {
@@ -90,9 +90,9 @@ pub(crate) fn octets(packet: &Packet<Body>, slots: &[Slot], legs: &[Leg]) -> Vec
     .expect("the endpoint makes segments that fit")
 }
 
-/// A packet that may not be fragmented may have any identification (RFC 6864 section 4.1): the packet's
-/// number. But in a frame without LLC header Wireshark guesses what it holds, and takes these two, at
-/// their place, for the protocol identifiers of Frame Relay (RFC 2427).
+/// Returns the identification: a packet that may not be fragmented may have any (RFC 6864 section 4.1), here the
+/// packet's number. But in a frame without LLC header Wireshark guesses the protocol, and takes these two, at their
+/// position, for the protocol identifiers of Frame Relay (RFC 2427).
 fn identification(number: u64) -> u16 {
     match number as u16 {
         0x03cc | 0x038e => 0,
@@ -113,7 +113,7 @@ fn tcp_flags(segment: &Segment) -> TcpFlags {
     }
 }
 
-/// The originator's port of a conversation's connection.
+/// Returns the originator's port of a conversation's connection.
 fn dynamic_port(conversation: u32, serial: u32) -> u16 {
     (FIRST_DYNAMIC_PORT + (conversation * 4099 + serial) % (65_536 - FIRST_DYNAMIC_PORT)) as u16
 }

@@ -1,4 +1,4 @@
-//! A slot of a traffic group: what goes on between the same two hosts.
+//! A slot of a traffic group: the traffic between the same two hosts.
 
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ impl Slot {
         }
     }
 
-    /// The slot of a connection, segment or conversation, of which only slots with TCP have any.
+    /// Returns the slot of a connection, segment or conversation, which only slots with TCP have.
     pub(crate) fn tcp(&mut self) -> &mut TcpSlot {
         match self {
             Slot::Tcp(slot) => slot,
@@ -59,7 +59,7 @@ pub(crate) struct TcpSlot {
     pub(crate) conversation: Option<Conversation>,
     /// Conversations begun.
     pub(crate) begun: u32,
-    /// Connections that still exist, also of earlier conversations; oldest first.
+    /// Open connections, also of earlier conversations; oldest first.
     pub(crate) connections: Vec<Connection>,
     /// Connections opened.
     pub(crate) opened: u32,
@@ -72,13 +72,13 @@ impl TcpSlot {
         TcpSlot { plan, conversation: None, begun: 0, connections: Vec::new(), opened: 0, sequences: 0 }
     }
 
-    /// The TCP of its plan.
+    /// Returns the TCP of its plan.
     pub(crate) fn tcp(&self) -> &TcpSlotPlan {
         self.plan.tcp().expect("a slot of conversations has TCP")
     }
 
-    /// The network's conversation, the sender and the receiver of packets that an endpoint sends.
-    pub(crate) fn way_from(&self, place: Place) -> (u32, NodeId, NodeId) {
+    /// Returns the network's conversation, the sender and the receiver of packets that an endpoint sends.
+    pub(crate) fn path_from(&self, place: Place) -> (u32, NodeId, NodeId) {
         let [originator, responder] = self.plan.hosts;
         match place {
             Place::Originator => (self.plan.legs[0], originator, self.tcp().peers[0]),
@@ -88,8 +88,7 @@ impl TcpSlot {
         }
     }
 
-    /// The endpoint that a packet for `host` is meant for; `far` says that it came on the
-    /// responder's leg.
+    /// Returns the endpoint to which a packet for `host` belongs; `far` is true if it arrived on the responder's leg.
     pub(crate) fn place_at(&self, host: NodeId, far: bool) -> Place {
         match (self.tcp().split.is_some(), far) {
             (false, _) if host == self.plan.hosts[0] => Place::Originator,
@@ -101,7 +100,7 @@ impl TcpSlot {
         }
     }
 
-    /// The number of the conversation under way.
+    /// Returns the number of the conversation in progress.
     pub(crate) fn current(&self) -> u32 {
         self.begun.saturating_sub(1)
     }
@@ -113,7 +112,7 @@ impl TcpSlot {
         self.conversation.insert(Conversation::new(workload, streams, &self.plan.name, number))
     }
 
-    /// Initial sequence numbers of two ends that meet.
+    /// Returns the initial sequence numbers of two ends of a connection.
     pub(crate) fn initial_sequences(&mut self, streams: &Streams) -> [u32; 2] {
         let mut stream = streams.stream_after(&format!("{}/initial-sequence", self.plan.name), self.sequences);
         self.sequences += 2;

@@ -7,17 +7,17 @@ use cellway_units::Time;
 
 use crate::connection::Place;
 
-/// Whose timer it is. The derived order is that of timers of one instant.
+/// The owner of a timer. The derived order is that of timers of one instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct TimerKey {
     /// The conversation slot; the pair of gateways; the change of the scenario.
     pub(crate) slot: u32,
-    pub(crate) what: What,
+    pub(crate) kind: TimerKind,
 }
 
-/// What a timer wakes.
+/// The receiver of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum What {
+pub(crate) enum TimerKind {
     /// The slot begins its next conversation.
     Begin,
     /// The slot sends its next datagram.
@@ -32,7 +32,7 @@ pub(crate) enum What {
     Change,
 }
 
-/// Pending timers. One that no longer matters is not taken out: its owner finds nothing due.
+/// Pending timers. One that no longer matters is not removed: its owner ignores it.
 #[derive(Debug, Default)]
 pub(crate) struct Timers {
     heap: BinaryHeap<Reverse<(Time, TimerKey)>>,
@@ -55,7 +55,7 @@ impl Timers {
         self.heap.peek().map(|Reverse((at, _))| *at)
     }
 
-    /// The next timer that is due at `now`.
+    /// Returns the next timer that is due at `now`.
     #[inline]
     pub(crate) fn pop_due(&mut self, now: Time) -> Option<TimerKey> {
         let Reverse((at, key)) = *self.heap.peek()?;

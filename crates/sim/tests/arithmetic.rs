@@ -1,14 +1,14 @@
-//! Whole runs against arithmetic: what one conversation gets, to the segment.
+//! Whole runs against arithmetic: the goodput of one conversation, to the segment.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
 
 use cellway_apps::{GroupWorkload, Knot, QuantileModel, Tables, Variable, Workload};
-use common::{BULK, LINE, PS, Way, cells, delivered, figure, ps, run, run_with, scenario, series};
+use common::{BULK, LINE, NetworkPath, PS, cells, delivered, figure, ps, run, run_with, scenario, series};
 
-/// A window far larger than the path fills the line: then goodput is the line rate times payload
-/// bits over cell bits, but for one segment cut by each end of the count. The access link is fast, so
-/// that the ATM line is the bottleneck for every MSS.
+/// A window far larger than the path fills the line: then goodput is the line rate times payload bits over cell bits,
+/// except for one segment cut by each end of the measurement. The access link is fast, so that the ATM line is the
+/// bottleneck for every MSS.
 #[test]
 fn a_large_window_saturates_the_line_at_the_efficiency_of_aal5() {
     // The cells of each frame, from the table of AAL5 efficiencies by MSS and encapsulation.
@@ -72,13 +72,13 @@ fn without_a_trailer_a_packet_of_48_octets_is_one_cell() {
     }
 }
 
-/// A window that the path holds: each round trip, the time of one segment and its acknowledgement
-/// alone in the network, carries exactly one window.
-fn exactly_one_window_a_round_trip(way: &Way, set: &[(&str, &str)], mss: u32, window: u32) {
+/// Checks a window that does not fill the path: each round trip, the time of one segment and its acknowledgement alone
+/// in the network, carries exactly one window.
+fn exactly_one_window_a_round_trip(path: &NetworkPath, set: &[(&str, &str)], mss: u32, window: u32) {
     const ROUNDS: u128 = 500;
-    let (rtt, segments) = (way.round_trip(mss + 40), window / mss);
-    let bottleneck = way.atm.iter().map(|l| l.0).min().unwrap();
-    assert!(u128::from(segments) * cells(mss + 40, way.llc) * 424 * PS / bottleneck < rtt, "the window must bind");
+    let (rtt, segments) = (path.round_trip(mss + 40), window / mss);
+    let bottleneck = path.atm.iter().map(|l| l.0).min().unwrap();
+    assert!(u128::from(segments) * cells(mss + 40, path.llc) * 424 * PS / bottleneck < rtt, "the window must bind");
     let warmup = 5 * PS + 1;
     let (duration, warmup_text) = (ps(warmup + ROUNDS * rtt), ps(warmup));
     let (mss_text, window_text) = (format!("\"{mss} B\""), format!("\"{window} B\""));
@@ -103,22 +103,22 @@ fn exactly_one_window_a_round_trip(way: &Way, set: &[(&str, &str)], mss: u32, wi
 #[test]
 fn a_small_window_is_sent_once_a_round_trip() {
     for window in [512, 4096, 8192] {
-        exactly_one_window_a_round_trip(&Way::cellsim(), &[], 512, window);
+        exactly_one_window_a_round_trip(&NetworkPath::cellsim(), &[], 512, window);
     }
-    let llc = Way { llc: true, ..Way::cellsim() };
+    let llc = NetworkPath { llc: true, ..NetworkPath::cellsim() };
     exactly_one_window_a_round_trip(&llc, &[("multiplexing.encapsulation", "\"llc-snap\"")], 1460, 2 * 1460);
 }
 
 #[test]
 fn the_policy_does_not_matter_to_a_conversation_alone() {
     for policy in ["\"per-type\"", "\"per-destination\""] {
-        exactly_one_window_a_round_trip(&Way::cellsim(), &[("multiplexing.channel", policy)], 512, 4096);
+        exactly_one_window_a_round_trip(&NetworkPath::cellsim(), &[("multiplexing.channel", policy)], 512, 4096);
     }
 }
 
 #[test]
 fn each_delay_and_rate_on_the_path_counts() {
-    let way = Way {
+    let path = NetworkPath {
         access: (10_000_000, 3_000_000_000),
         atm: vec![(40_704_000, 7_000_000_000), (6_000_000, 1_000_000_000)],
         llc: false,
@@ -132,12 +132,12 @@ fn each_delay_and_rate_on_the_path_counts() {
         ("traffic.bulk.access.delay", "\"3 ms\""),
     ];
     for (mss, window) in [(512, 4096), (1460, 5840), (9140, 9140)] {
-        exactly_one_window_a_round_trip(&way, &set, mss, window);
+        exactly_one_window_a_round_trip(&path, &set, mss, window);
     }
 }
 
-/// Tahoe's slow start on a path with next to no serialisation: 1, 2, 4, ... segments a round trip, up
-/// to the receiver's window, where it stays.
+/// Tahoe's slow start on a path with nearly no serialisation delay: 1, 2, 4, ... segments a round trip, up to the
+/// receiver's window, at which it remains.
 #[test]
 fn slow_start_doubles_the_window_each_round_trip() {
     let fast = "\"1 Gbit/s\"";
@@ -171,10 +171,10 @@ fn always(value: f64) -> QuantileModel {
         .unwrap()
 }
 
-/// One TELNET alone that types one byte every five seconds: the byte's delay is the way there, and the
-/// way back behind the acknowledgement that leaves first.
+/// One TELNET alone that types one byte every five seconds: the byte's delay is that of the path, and of the path back
+/// behind the acknowledgement that leaves first.
 #[test]
-fn the_delay_of_a_lone_keystroke_is_the_sum_of_its_way() {
+fn the_delay_of_a_lone_keystroke_is_the_sum_of_its_path() {
     let s = scenario(
         BULK,
         &[("traffic.bulk.app", "\"telnet\""), ("run.duration", "\"3000 s\""), ("run.warmup", "\"100 s\"")],
@@ -187,12 +187,12 @@ fn the_delay_of_a_lone_keystroke_is_the_sum_of_its_way() {
         .with(Variable::TelnetInterarrival, always(5000.0))
         .with(Variable::TelnetDuration, always(100_000.0));
     let record = run_with(&s, &[GroupWorkload::Conversations(Workload::Telnet(telnet))], 1);
-    let way = Way::cellsim();
-    let there = way.travel(&[(0, 41)])[0];
-    let delay = way.back().travel(&[(there, 40), (there, 41)])[1] as f64 / PS as f64;
+    let path = NetworkPath::cellsim();
+    let there = path.travel(&[(0, 41)])[0];
+    let delay = path.back().travel(&[(there, 40), (there, 41)])[1] as f64 / PS as f64;
     for subject in ["bulk-1", "bulk"] {
         let mean = figure(&record, subject, "delay_mean");
-        // The line may owe up to a picosecond at each of its units.
+        // Rounding at the line delays each of its units by up to a picosecond.
         assert!((mean - delay).abs() < 1e-10, "{mean}, not {delay}");
         assert!(figure(&record, subject, "delay_sd") < 1e-10);
         assert!((figure(&record, subject, "delay_p95") - delay).abs() < 1e-10);
@@ -205,7 +205,7 @@ fn the_delay_of_a_lone_keystroke_is_the_sum_of_its_way() {
 /// half while one is alone, and one from then on.
 #[test]
 fn jains_index_of_one_and_then_two_equal_transfers() {
-    let rtt = Way::cellsim().round_trip(552);
+    let rtt = NetworkPath::cellsim().round_trip(552);
     let window = 100 * rtt;
     let s = scenario(
         BULK,

@@ -13,7 +13,7 @@ fn text() -> String {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/many-customers.toml");
     std::fs::read_to_string(path).unwrap()
 }
-/// The goodput of each customer as a rate on the line (bit/s).
+/// Returns the goodput of each customer as a rate on the line (bit/s).
 fn rates(text: &str, set: &[(&str, &str)]) -> [f64; 4] {
     let record = run(&scenario(text, set), 1);
     CUSTOMERS.map(|(name, count)| {
@@ -45,7 +45,7 @@ fn without_classes_connections_get_equal_shares() {
     is_near(rates(without, &[]), CUSTOMERS.map(|(_, count)| 30e6 * f64::from(count) / 33.0));
 }
 
-/// The counters of the classes tell the same as those of the gateway and of the hosts.
+/// The counters of the classes agree with those of the gateway and of the hosts.
 #[test]
 fn classes_are_counted() {
     let record = run(&scenario(&text(), &[]), 1);

@@ -38,7 +38,7 @@ fn plain_loss_wastes_more_with_small_buffers_and_large_packets() {
     assert!(small_buffer < 0.9 * large && large < 0.95 * small_packets, "{small_buffer} {large} {small_packets}");
 }
 
-/// The file's server is used: with a round robin the same run has another result.
+/// The run uses the server of the file: with a round robin the same run has another result.
 #[test]
 fn the_order_of_service_matters() {
     let [fifo, turns] =

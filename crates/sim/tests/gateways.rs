@@ -57,7 +57,7 @@ to = "b"
 access = { rate = "oc3c", delay = "0 s", framing = "atm" }
 "#;
 
-/// What 30 Mbit/s of cells carry of 8192-byte payloads: at most 8235 octets of packet and 8 of trailer fill 172 cells.
+/// The rate of 8192-byte payloads in 30 Mbit/s of cells: at most 8235 octets of packet and 8 of trailer fill 172 cells.
 const PAYLOAD_SHARE: f64 = 30e6 * 8192.0 / (172.0 * 53.0);
 
 #[test]
@@ -129,7 +129,7 @@ fn finite_transfers_arrive_whole_through_losses() {
             let (items, conversations) = (figure(&record, slot, "items"), figure(&record, slot, "conversations"));
             assert!(items >= 20.0 && items - conversations <= 1.0, "{slot} {losses}: {items} {conversations}");
             assert_eq!(figure(&record, slot, "failures"), 0.0, "{slot} {losses}");
-            // What has arrived is whole items, and part of the one under way.
+            // The arrived bytes are whole items, and part of the one in transfer.
             let bytes = figure(&record, slot, "goodput") * 60.0 / 8.0;
             assert!((items * size..(items + 1.0) * size).contains(&bytes.round()), "{slot} {losses}: {bytes}");
         }
@@ -138,14 +138,15 @@ fn finite_transfers_arrive_whole_through_losses() {
     }
 }
 
-/// A receiver that reads slowly slows the far sender down, and nothing piles up beyond the windows.
+/// A receiver that reads slowly slows the far sender down, and no data accumulate beyond the windows.
 #[test]
 fn a_slow_reader_slows_the_far_sender() {
     let set =
         [("traffic.t.app", "\"www\""), ("traffic.t.workload", "{ sizes = [\"3 MB\"], display-rate = \"500 kbit/s\" }")];
     let record = run(&scenario(SPLIT, &set), 1);
     let goodput = figure(&record, "t-1", "goodput");
-    // The windows are full from the beginning to the end: what is delivered is what was read, to two segments.
+    // The windows are full from the beginning to the end: the delivered bytes are those that were read, to two
+    // segments.
     assert!((goodput - 500e3).abs() <= 2.0 * 8192.0 * 8.0 / 20.0, "{goodput}");
     // The server is at b: its bytes enter at g2 and wait at either gateway, at most a window at each.
     for gateway in ["g1", "g2"] {
@@ -155,7 +156,7 @@ fn a_slow_reader_slows_the_far_sender() {
     assert!(figure(&record, "g2", "gateway_buffered_max") > 500_000.0);
 }
 
-/// The aggregate rate holds cell by cell: one line of the shaped channel never exceeds it.
+/// The aggregate rate also limits single cells: one line of the shaped channel never exceeds it.
 #[test]
 fn the_line_between_the_gateways_carries_no_more_than_their_rate() {
     let record = run(&scenario(SPLIT, &[("traffic.t.count", "4")]), 1);
@@ -173,8 +174,8 @@ fn the_same_run_twice_is_the_same() {
     assert_ne!(rows(5), rows(6), "the jitter depends on the seed");
 }
 
-/// The line behind the far gateway all but stops: TCP gives up there, the flows end at both gateways, and when the
-/// line is back the slot goes on.
+/// The line behind the far gateway nearly stops: TCP gives up there, the flows end at both gateways, and when the line
+/// recovers the slot continues.
 #[test]
 fn a_split_connection_that_fails_ends_at_both_gateways_and_the_slot_goes_on() {
     let changes = "[[change]]\nat = \"5 s\"\nlink = \"g2-b\"\nrate = \"10 kbit/s\"\n\
@@ -193,12 +194,12 @@ fn a_split_connection_that_fails_ends_at_both_gateways_and_the_slot_goes_on() {
     assert!(between(0.0, 5.0) >= 2 && between(6.0, 40.0) == 0 && between(40.0, 80.0) >= 10, "{arrivals:?}");
     for gateway in ["g1", "g2"] {
         let [flows, open] = ["gateway_flows", "gateway_flows_open"].map(|metric| figure(&record, gateway, metric));
-        // That of the transfer under way, and perhaps one that is ending.
+        // That of the transfer in progress, and perhaps one that is closing.
         assert!(flows >= 12.0 && open <= 2.0, "{gateway}: {open} of {flows} flows");
     }
 }
 
-/// What a loss does to the window depends on the end that sends: here the gateway's Reno, whose fast retransmits
+/// The effect of a loss on the window depends on the end that sends: here the gateway's Reno, whose fast retransmits
 /// are no collapses, though the hosts are Tahoe.
 #[test]
 fn collapses_go_by_the_variant_of_each_end() {

@@ -1,6 +1,6 @@
-//! What the shipped scenarios give, in short runs with a fixed seed, in `golden/*.txt`: a change of
-//! behaviour shows there as a change of throughput, delay or loss.
-//! `UPDATE_GOLDEN=1 cargo test` writes the files anew; read the difference.
+//! The results of the shipped scenarios, in short runs with a fixed seed, in `golden/*.txt`: a change of behaviour
+//! appears there as a change of throughput, delay or loss. `UPDATE_GOLDEN=1 cargo test` writes the files anew; read the
+//! difference.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
@@ -29,7 +29,7 @@ const SHOWN: [&str; 14] = [
     "lost_frames",
 ];
 
-/// One line for each figure of each point that is not zero.
+/// Returns one line for each figure of each point that is not zero.
 fn table(path: &str, set: &[(&str, &str)], sweep: Option<&[(&str, &[&str])]>) -> String {
     let text = std::fs::read_to_string(repository(path)).unwrap();
     let set: Vec<Override> = set.iter().map(|(key, value)| Override::new(*key, *value)).collect();
@@ -54,8 +54,8 @@ fn table(path: &str, set: &[(&str, &str)], sweep: Option<&[(&str, &[&str])]>) ->
     table
 }
 
-/// Each row has a metric that the registry, and so the reference page, has for a subject of its kind, in that unit and
-/// from a simulation.
+/// Checks that each row has a metric that the registry, and so the reference page, has for a subject of its kind, in
+/// that unit and from a simulation.
 fn assert_registered(scenario: &Scenario, record: &RunRecord) {
     for row in record.summary.iter().chain(&record.series) {
         let kind = kind(scenario, &row.subject);
@@ -117,7 +117,7 @@ fn the_three_policies_of_cellsim() {
     assert_golden("cellsim.txt", &table("papers/cellsim/cellsim.toml", &SHORT, Some(&sweep)));
 }
 
-/// The other reading of the paper's buffers, on which the collapse of windows hangs.
+/// The other reading of the paper's buffers, on which the collapse of windows depends.
 #[test]
 fn the_three_policies_with_one_pool_of_buffers() {
     let policies: &[&str] = &["\"per-conversation\"", "\"per-type\"", "\"per-destination\""];

@@ -29,7 +29,7 @@ to = "r"
 access = { rate = "100 Mbit/s", delay = "1 ms", framing = "packet" }
 "#;
 
-/// The same with a single line.
+/// Returns the same with a single line.
 fn single(framing: &str) -> String {
     let second = PARALLEL.lines().filter(|line| !line.contains("second"));
     second

@@ -6,7 +6,7 @@ mod common;
 use cellway_scenario::Scenario;
 use common::{BULK, figure, run, scenario};
 
-/// [`BULK`] with a window that fills the line, and loss on `link.r1-s1`.
+/// Returns [`BULK`] with a window that fills the line, and loss on `link.r1-s1`.
 fn lossy(set: &[(&str, &str)]) -> Scenario {
     let mut all = vec![
         ("run.duration", "\"620 s\""),
@@ -18,7 +18,7 @@ fn lossy(set: &[(&str, &str)]) -> Scenario {
     scenario(BULK, &all)
 }
 
-/// Both the first line and what runs on it.
+/// The keys that make the first line and its network carry packets.
 const AS_PACKETS: [(&str, &str); 4] = [
     ("node.s1.kind", "\"router\""),
     ("link.*.framing", "\"packet\""),
@@ -26,8 +26,8 @@ const AS_PACKETS: [(&str, &str); 4] = [
     ("tcp.window", "\"65535 B\""),
 ];
 
-/// Five standard deviations around the mean of a binomial distribution: a right program leaves them once in two
-/// million runs, and the seed is fixed.
+/// Checks within five standard deviations around the mean of a binomial distribution: a correct program exceeds them
+/// once in two million runs, and the seed is fixed.
 fn assert_binomial(lost: f64, of: f64, chance: f64) {
     let (mean, sd) = (of * chance, (of * chance * (1.0 - chance)).sqrt());
     assert!(mean > 100.0, "too few to tell: {mean}");
@@ -35,15 +35,15 @@ fn assert_binomial(lost: f64, of: f64, chance: f64) {
 }
 
 #[test]
-fn cells_are_lost_as_often_as_was_asked_for() {
+fn cells_are_lost_at_the_given_ratio() {
     let record = run(&lossy(&[("link.r1-s1.loss", "\"0.2%\"")]), 1);
     assert_binomial(figure(&record, "r1>s1", "lost"), figure(&record, "r1>s1", "cells"), 0.002);
     let unit = record.summary.iter().find(|row| row.metric == "lost").unwrap().metric.unit();
     assert_eq!(unit, "cell");
-    // What the switch gets is what it sends on; 80 cells are on the line at the warm-up, and at the end.
+    // The switch forwards all cells that it receives; 80 cells are on the line at the warm-up, and at the end.
     let arrived = figure(&record, "r1>s1", "cells") - figure(&record, "r1>s1", "lost");
     assert!((arrived - figure(&record, "s1>r2", "cells")).abs() < 100.0);
-    // A lost cell is a lost frame; the few with two of their cells lost, or whose end was, are one.
+    // A lost cell is a lost frame; the few frames with two lost cells, or with a lost end, count once.
     let frames = figure(&record, "network", "lost_frames_length");
     // Of acknowledgements those with SACK blocks have two cells and are counted like that, those of one cell vanish.
     let [there, back] = ["r1>s1", "s1>r1"].map(|port| figure(&record, port, "lost"));
@@ -53,7 +53,7 @@ fn cells_are_lost_as_often_as_was_asked_for() {
 }
 
 #[test]
-fn packets_are_lost_as_often_as_was_asked_for() {
+fn packets_are_lost_at_the_given_ratio() {
     let s = lossy(&AS_PACKETS);
     let record = run(&s, 1);
     // All packets there are 552 octets; a few at the ends are cut.
@@ -91,8 +91,8 @@ fn access_links_lose_and_have_rows_for_it() {
     assert!(lost > 50.0 && resent > 25.0, "{lost} lost, {resent} sent again");
 }
 
-/// Each direction of each link draws from a stream of its own: a chance that never comes true at another link shifts
-/// nothing, and another seed loses others.
+/// Each direction of each link draws from its own stream: a chance of zero at another link changes nothing, and another
+/// seed loses others.
 #[test]
 fn loss_on_one_link_shifts_nothing_on_another() {
     let set = [("run.duration", "\"120 s\"")];

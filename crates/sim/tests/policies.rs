@@ -1,4 +1,4 @@
-//! Who shares a queue with whom, and that nothing but the queues changes with the policy.
+//! The conversations that share a queue, and that a policy changes only the queues.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
@@ -6,10 +6,10 @@ mod common;
 use std::collections::BTreeMap;
 
 use cellway_scenario::Scenario;
-use common::{LINE, PS, Way, capture, figure, repository, run, scenario};
+use common::{LINE, NetworkPath, PS, capture, figure, repository, run, scenario};
 
-/// Two destinations behind one bottleneck. "flood" keeps `FLOOD` segments under way to r2, "near" and
-/// "far" one segment each, to r2 and to r3.
+/// Two destinations behind one bottleneck. "flood" keeps `FLOOD` segments in flight to r2, "near" and "far" one segment
+/// each, to r2 and to r3.
 const STAR: &str = r#"version = 1
 name = "star"
 node = [
@@ -75,17 +75,16 @@ fn rate(record: &cellway_record::RunRecord, slot: &str) -> f64 {
     figure(record, slot, "goodput") / (512.0 * 8.0)
 }
 
-/// A segment that shares a first-come-first-served queue is served once for every turn of the others'
-/// windows: it gets as much of the line as its share of the segments under way.
+/// Checks the share of a segment in a first-come-first-served queue, which is served once for every turn of the others'
+/// windows: it gets as much of the line as its share of the segments in flight.
 fn assert_shares(flood: f64, probe: f64) {
     assert!((flood / probe / FLOOD - 1.0).abs() < 0.02, "{flood} to {probe} segments/s");
 }
 
-/// A segment with a queue of its own waits for at most one cell of each other queue before each of its
-/// own: its round trip is that of an empty network and at most as many cell times as it has cells, for
-/// each of the `others`.
+/// Checks the round trip of a segment with its own queue, which waits for at most one cell of each other queue before
+/// each of its own: that of an empty network plus at most as many cell times as it has cells, for each of the `others`.
 fn assert_free(probe: f64, others: u128) {
-    let alone = Way::cellsim().round_trip(552);
+    let alone = NetworkPath::cellsim().round_trip(552);
     let delayed = alone + others * 13 * 424 * PS / LINE;
     let [alone, delayed] = [alone, delayed].map(|rtt| PS as f64 / rtt as f64);
     assert!((delayed..alone * 0.999).contains(&probe), "{probe} segments/s, not {delayed} to {alone}");
@@ -99,19 +98,19 @@ fn per_destination_shares_a_queue_by_destination() {
 }
 
 #[test]
-fn per_type_shares_a_queue_by_application_on_the_same_way() {
+fn per_type_shares_a_queue_by_application_on_the_same_path() {
     let record = run(&scenario(STAR, &[("multiplexing.channel", "\"per-type\"")]), 1);
     assert_shares(rate(&record, "flood-1"), rate(&record, "near-1"));
     // A channel is between two routers: the same type elsewhere has another.
     assert_free(rate(&record, "far-1"), 1);
-    // Endless transfers beside conversations of another type: those have a queue of their own.
+    // Endless transfers in parallel with conversations of another type, which have their own queue.
     let typing = |policy| {
         let set = [("multiplexing.channel", policy), ("traffic.near.app", "\"telnet\""), ("traffic.near.count", "10")];
         figure(&run(&scenario(STAR, &set), 1), "near", "delay_mean")
     };
     let [own, shared] = ["\"per-type\"", "\"per-destination\""].map(typing);
     assert!(own < 0.06, "{own} s with a queue of its own");
-    // The flood's window fills the queue but for what is on the line.
+    // The flood's window fills the queue except for the cells on the line.
     let queued = FLOOD * 12.0 * 424.0 / 1.5e6 - 0.056;
     assert!((shared - own - queued).abs() < 0.2 * queued, "{shared} s behind {queued} s of the flood");
 }
@@ -128,8 +127,8 @@ fn per_conversation_shares_nothing() {
 /// Sequence numbers of the SYN and the FIN of one direction.
 type Span = (Option<u32>, Option<u32>);
 
-/// Sequence space of every connection that was closed at both ends, in the order of opening: the bytes
-/// that its two ends wrote in all.
+/// Returns the sequence space of every connection that was closed at both ends, in the order of opening: the bytes that
+/// its two ends wrote in all.
 fn connections(pcap: &[u8]) -> Vec<(u32, u32)> {
     let be = |at: usize| u32::from_be_bytes(pcap[at..at + 4].try_into().unwrap());
     let be16 = |at: usize| u16::from_be_bytes([pcap[at], pcap[at + 1]]);
@@ -144,13 +143,13 @@ fn connections(pcap: &[u8]) -> Vec<(u32, u32)> {
         let header = usize::from(pcap[tcp + 12] >> 4) * 4;
         let payload = usize::from(be16(ip + 2)) - (tcp - ip) - header;
         let from = *local.get_or_insert(be(ip + 12));
-        let (way, key) =
+        let (direction, key) =
             if be(ip + 12) == from { (0, (be16(tcp), be16(tcp + 2))) } else { (1, (be16(tcp + 2), be16(tcp))) };
         let flags = pcap[tcp + 13];
         if !ends.contains_key(&key) {
             order.push(key);
         }
-        let end = &mut ends.entry(key).or_default()[way];
+        let end = &mut ends.entry(key).or_default()[direction];
         if flags & 2 != 0 {
             end.0 = Some(be(tcp + 4));
         }
@@ -175,7 +174,7 @@ fn cellsim(set: &[(&str, &str)]) -> Scenario {
     scenario(&text, &all)
 }
 
-/// What conversation k of a slot says is the same, whatever happens around it.
+/// Checks that the messages of conversation k of a slot are the same under any other traffic.
 fn assert_same_content(slot: &str, variations: &[Vec<(&str, &str)>]) {
     let told: Vec<_> = variations.iter().map(|set| connections(&capture(&cellsim(set), 11, slot))).collect();
     let common = told.iter().map(Vec::len).min().unwrap();
@@ -196,7 +195,7 @@ fn the_conversations_are_the_same_under_every_policy() {
 }
 
 #[test]
-fn adding_sources_does_not_change_what_another_says() {
+fn adding_sources_does_not_change_the_messages_of_another() {
     assert_same_content(
         "ftp-2",
         &[
@@ -210,7 +209,7 @@ fn adding_sources_does_not_change_what_another_says() {
 }
 
 #[test]
-fn another_seed_says_something_else() {
+fn another_seed_has_other_messages() {
     let [one, other] = [1, 2].map(|seed| connections(&capture(&cellsim(&[]), seed, "ftp-1")));
     assert_ne!(one[..2], other[..2]);
 }

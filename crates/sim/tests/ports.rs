@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use common::{BULK, capture, scenario};
 
-/// The responder's ports in a capture at the originator, and how many connections there were.
+/// Returns the responder's ports in a capture at the originator, and the number of connections.
 fn ports(pcap: &[u8]) -> (BTreeSet<u16>, usize) {
     let be16 = |at: usize| u16::from_be_bytes([pcap[at], pcap[at + 1]]);
     let (mut at, mut known, mut connections) = (24, BTreeSet::new(), BTreeSet::new());
@@ -15,7 +15,7 @@ fn ports(pcap: &[u8]) -> (BTreeSet<u16>, usize) {
         let length = u32::from_le_bytes(pcap[at + 8..at + 12].try_into().unwrap()) as usize;
         let ip = at + 16;
         let tcp = ip + usize::from(pcap[ip] & 15) * 4;
-        // All of these are below 1024, where the dynamic ports begin.
+        // All of these are below 1024, at which the dynamic ports begin.
         let ends = [be16(tcp), be16(tcp + 2)];
         known.insert(ends.into_iter().min().unwrap());
         connections.insert(ends);

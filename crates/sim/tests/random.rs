@@ -1,4 +1,4 @@
-//! Networks put together by chance: whatever is on their lines, the sums are right.
+//! Random networks: for any traffic on their lines the sums are right.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
@@ -16,8 +16,8 @@ fn pick<'a>(stream: &mut Stream, from: &[&'a str]) -> &'a str {
     from[(stream.uniform() * from.len() as f64) as usize]
 }
 
-/// A chain of up to three switches with lines of different rates, and three groups of traffic, one of
-/// them the other way. Buffers are small: much is lost.
+/// Returns a chain of up to three switches with lines of different rates, and three groups of traffic, one of them in
+/// the other direction. Buffers are small: much is lost.
 fn network(case: u64) -> String {
     let mut s = Streams::new(case).stream("network");
     let switches = (s.uniform() * 4.0) as usize;
@@ -119,7 +119,7 @@ fn check(case: u64, s: &Scenario) -> f64 {
         }
     }
     assert_eq!(record.counts.cell_hops as f64, hops, "case {case}");
-    // Each cell that goes into a switch comes out, is dropped, waits, or is on the line before.
+    // Each cell that enters a switch leaves it, is dropped, waits, or is on the line before.
     for pair in s.links.windows(2) {
         let names = [pair[0].a, pair[0].b, pair[1].b].map(|node| &s.nodes[node.0].name);
         for (before, [a, b, c]) in [(&pair[0], names), (&pair[1], [names[2], names[1], names[0]])] {
@@ -150,7 +150,7 @@ fn check(case: u64, s: &Scenario) -> f64 {
             if traffic.tcp().unwrap().app.kind().name() == "bulk" {
                 let (bytes, items) = (delivered(s, &record, &slot), of("items") as u64);
                 let whole = items * SIZE;
-                // The transfer under way may have been given up and begun anew.
+                // The transfer in progress may have failed and begun again.
                 let most = whole + (of("failures") as u64 + 1) * SIZE;
                 assert!((whole..=most).contains(&bytes), "case {case}: {slot} got {bytes} bytes in {items} items");
                 assert!(of("conversations") as u64 <= items + of("failures") as u64, "case {case}: {slot}");

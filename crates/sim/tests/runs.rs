@@ -1,4 +1,4 @@
-//! What holds of every run: it is a function of scenario and seed, and nothing gets lost uncounted.
+//! Properties of every run: it is a function of scenario and seed, and no loss is uncounted.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
@@ -9,7 +9,7 @@ use cellway_scenario::{Plan, Scenario};
 use cellway_sim::{Control, Error};
 use common::{BULK, delivered, figure, repository, run, scenario, series, workloads};
 
-/// The network of the paper for a short while: one TELNET and five FTP.
+/// Returns the network of the paper for a short time: one TELNET and five FTP.
 fn cellsim(set: &[(&str, &str)]) -> Scenario {
     let text = std::fs::read_to_string(repository("papers/cellsim/cellsim.toml")).unwrap();
     let mut all = vec![
@@ -38,7 +38,7 @@ fn the_same_seed_gives_the_same_record_and_another_seed_another() {
 }
 
 #[test]
-fn a_run_stops_when_asked() {
+fn a_run_stops_on_request() {
     let s = scenario(
         BULK,
         &[("run.duration", "\"3 h\""), ("observe.interval", "\"10 min\""), ("observe.fairness-window", "\"10 min\"")],
@@ -67,9 +67,9 @@ fn a_capture_at_no_node_names_the_nodes() {
     );
 }
 
-/// Each cell that a router sends arrives, is dropped and counted, or is under way at the end.
+/// Each cell that a router sends arrives, is dropped and counted, or is in flight at the end.
 #[test]
-fn cells_are_sent_on_dropped_or_under_way() {
+fn cells_are_forwarded_dropped_or_in_flight() {
     for (policy, buffer, discard) in [
         (POLICIES[0], "\"159 cell\"", "\"frame\""),
         (POLICIES[1], "\"20 cell\"", "\"cell\""),
@@ -110,8 +110,8 @@ fn cells_are_sent_on_dropped_or_under_way() {
     }
 }
 
-/// Transfers of a known size under loss: what is delivered is whole transfers and part of one, so
-/// nothing arrives twice, out of order or unsent.
+/// Transfers of a known size under loss: the delivered bytes are whole transfers and part of one, so none arrives
+/// twice, out of order or unsent.
 #[test]
 fn every_variant_delivers_each_byte_once_and_keeps_a_lossy_line_busy() {
     const SIZE: u64 = 300_000;
@@ -174,8 +174,8 @@ fn every_variant_delivers_each_byte_once_and_keeps_a_lossy_line_busy() {
     }
 }
 
-/// The warm-up cuts counters, it does not change the run: what is counted after it is the whole less
-/// what a run of that length counts.
+/// The warm-up resets counters, it does not change the run: the counts after it are the whole less those of a run of
+/// that length.
 #[test]
 fn a_warm_up_is_subtracted_to_the_last_cell() {
     let policy = ("multiplexing.channel", POLICIES[2]);
@@ -229,7 +229,7 @@ fn the_series_adds_up_to_the_summary() {
     }
 }
 
-/// What ships runs as it stands, every point of it.
+/// The shipped scenarios run unchanged, every point of them.
 #[test]
 fn the_first_point_of_every_shipped_scenario_runs() {
     let plan = |path: &str| Plan::parse(&std::fs::read_to_string(repository(path)).unwrap(), path).unwrap();

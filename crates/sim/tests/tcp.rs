@@ -1,4 +1,4 @@
-//! TCP of today over a long, fat path: CUBIC beside Reno, HyStart++, timestamps in captures, pacing.
+//! Present-day TCP over a long, fat path: CUBIC next to Reno, HyStart++, timestamps in captures, pacing.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
@@ -6,7 +6,7 @@ mod common;
 use cellway_record::RunRecord;
 use common::{BULK, capture, figure, run, scenario, series};
 
-/// 30 Mbit/s and 175 ms: 446 segments of 1448 B are under way at the rate of the line.
+/// 30 Mbit/s and 175 ms: 446 segments of 1448 B are in flight at the rate of the line.
 const LONG_FAT: [(&str, &str); 11] = [
     ("link.r1-s1.rate", "\"30 Mbit/s\""),
     ("link.r1-s1.delay", "\"87.5 ms\""),
@@ -28,7 +28,7 @@ fn long_fat(set: &[(&str, &str)]) -> RunRecord {
     run(&scenario(BULK, &all), 1)
 }
 
-/// The window before the first loss, in segments, and how long the sender takes until it is there again but for 5 %.
+/// Returns the window before the first loss, in segments, and the time until the sender has reached 95 % of it again.
 fn recovery(variant: &str) -> (f64, f64) {
     let record = long_fat(&[
         ("tcp.variant", variant),
@@ -66,7 +66,7 @@ fn cubic_recovers_in_seconds_where_reno_takes_a_minute() {
 #[test]
 fn hystart_ends_slow_start_before_the_buffer_is_full() {
     let lost = |hystart: &str| {
-        // The rise shows when three times the path is under way, and five rounds of a quarter follow.
+        // The delay rises when three times the path is in flight, and five rounds of a quarter follow.
         let record = long_fat(&[
             ("tcp.hystart", hystart),
             ("tcp.window", "\"16 MiB\""),
@@ -80,7 +80,7 @@ fn hystart_ends_slow_start_before_the_buffer_is_full() {
     assert!(lost("false") > 100.0, "{}", lost("false"));
 }
 
-/// Paced below the line's rate, nothing waits and nothing is lost; goodput is the share of payload in the rate.
+/// Paced below the line's rate, no packet waits and none is lost; goodput is the share of payload in the rate.
 #[test]
 fn a_paced_sender_needs_no_buffer() {
     let paced = [
@@ -115,7 +115,7 @@ fn captures_carry_timestamps() {
         assert_eq!(pcap[option..option + 4], [lead[0], lead[1], 8, 10], "packet {packets}");
         longest = longest.max(length);
         packets += 1;
-        // From the sink: what it echoes is of the time at which it was sent.
+        // From the sink: it echoes the time of sending.
         if packets > 3 && pcap[ip + 12..ip + 16] > pcap[ip + 16..ip + 20] {
             echoes.push(be(option + 8));
         }

@@ -3,10 +3,10 @@
 
 mod common;
 
-use common::{BULK, PS, Way, delivered, figure, ps, run, scenario};
+use common::{BULK, NetworkPath, PS, delivered, figure, ps, run, scenario};
 
-/// [`BULK`] with its nodes and links replaced by a chain of `switches` between r1 and r2, each line
-/// 2 Mbit/s and 5 ms.
+/// Returns [`BULK`] with its nodes and links replaced by a chain of `switches` between r1 and r2, each line 2 Mbit/s
+/// and 5 ms.
 fn chain(switches: usize) -> String {
     let names: Vec<String> = std::iter::once("r1".to_owned())
         .chain((1..=switches).map(|i| format!("s{i}")))
@@ -35,8 +35,9 @@ fn chain(switches: usize) -> String {
 #[test]
 fn each_switch_adds_its_line_and_one_cell_time() {
     for switches in [0, 1, 4] {
-        let way = Way { access: (1_500_000, 0), atm: vec![(2_000_000, 5_000_000_000); switches + 1], llc: false };
-        let rtt = way.round_trip(552);
+        let path =
+            NetworkPath { access: (1_500_000, 0), atm: vec![(2_000_000, 5_000_000_000); switches + 1], llc: false };
+        let rtt = path.round_trip(552);
         let (warmup, duration) = (ps(PS), ps(PS + 300 * rtt));
         let s = scenario(
             &chain(switches),
@@ -53,7 +54,7 @@ fn each_switch_adds_its_line_and_one_cell_time() {
     }
 }
 
-/// [`BULK`] between named hosts: the same links, so the same transfer.
+/// Returns [`BULK`] between named hosts: the same links, so the same transfer.
 fn between_hosts() -> String {
     let hosts =
         r#"{ name = "r2", kind = "router" }, { name = "client", kind = "host" }, { name = "server", kind = "host" }]"#;
@@ -95,7 +96,7 @@ fn conversations_of_one_host_share_its_link() {
         ("tcp.window", "\"16 KiB\""),
         ("link.r1-s1.rate", "\"15 Mbit/s\""),
         ("link.s1-r2.rate", "\"15 Mbit/s\""),
-        // Many windows long: what is sent comes window by window.
+        // Many windows long: data are sent window by window.
         ("observe.fairness-window", "\"20 s\""),
     ];
     let shared = run(&scenario(&between_hosts(), &set), 1);
@@ -108,13 +109,14 @@ fn conversations_of_one_host_share_its_link() {
 }
 
 #[test]
-fn traffic_both_ways_does_not_mix_up_directions() {
+fn traffic_in_both_directions_is_counted_by_direction() {
     let back = "\n[[traffic]]\nname = \"back\"\napp = \"bulk\"\nfrom = \"r2\"\nto = \"r1\"\naccess = { rate = \"1.5 Mbit/s\", delay = \"0 s\" }\ntcp = { window = \"1024 B\" }\n";
     let s = scenario(&format!("{BULK}{back}"), &[("tcp.window", "\"4096 B\"")]);
     let record = run(&s, 1);
     let cells = |port: &str| figure(&record, port, "cells");
     let segments = |slot: &str| delivered(&s, &record, slot) as f64 / 512.0;
-    // There: 12 cells a segment of "bulk" and an acknowledgement of each of "back"; and the other way round.
+    // In one direction: 12 cells a segment of "bulk" and an acknowledgement of each of "back"; and the reverse in the
+    // other.
     for (port, data, acknowledged) in [("r1>s1", "bulk-1", "back-1"), ("r2>s1", "back-1", "bulk-1")] {
         let expected = 12.0 * segments(data) + segments(acknowledged);
         assert!(

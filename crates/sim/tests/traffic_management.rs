@@ -31,7 +31,7 @@ to = "k"
 
 "#;
 
-/// A segment of 1460 B is a packet of 1500 B: 32 cells.
+/// Returns the goodput: a segment of 1460 B is a packet of 1500 B: 32 cells.
 fn goodput_of(cells_per_second: f64) -> f64 {
     cells_per_second / (32.0 * 424.0) * 1460.0 * 8.0
 }
@@ -61,7 +61,7 @@ fn a_transfer_follows_the_changes_of_a_spacer_and_of_a_line() {
         let record = run(&scenario(&text, &set), 1);
         let rates: Vec<f64> =
             record.series.iter().filter(|r| &*r.subject == "t-1" && r.metric == "goodput").map(|r| r.value).collect();
-        // Whole seconds well after each change: what is left in the queue leaves at the new rate at once.
+        // Whole seconds well after each change: the rest of the queue leaves at the new rate at once.
         for (seconds, rate) in [(5..9, 8e6), (10..12, 16e6)] {
             for second in seconds {
                 assert!((rates[second] / goodput_of(rate) - 1.0).abs() < 0.002, "{what} {second}: {}", rates[second]);
@@ -71,7 +71,7 @@ fn a_transfer_follows_the_changes_of_a_spacer_and_of_a_line() {
 }
 
 #[test]
-fn a_policed_transfer_loses_what_a_shaped_one_does_not() {
+fn a_policed_transfer_loses_cells_and_a_shaped_one_does_not() {
     let police = "[[policer]]\nname = \"u\"\nat = \"s1\"\nlink = \"s1-s2\"\npcr = \"20 Mbit/s\"\nscr = \"10 Mbit/s\"\nmbs = \"100 cell\"\n";
     let text = format!("{LINE}{police}");
     let unshaped = run(&scenario(&text, &[]), 1);
@@ -108,7 +108,7 @@ fn early_discard_wastes_less_than_plain_cell_loss() {
     assert!(early > 0.94 * 10e6 * 9140.0 / (192.0 * 53.0), "{early}");
 }
 
-/// Max-min shares by water filling: `paths` name the lines of each connection.
+/// Returns max-min shares by water filling: `paths` name the lines of each connection.
 fn max_min(capacity: &[f64], paths: &[Vec<usize>]) -> Vec<f64> {
     let mut share = vec![None; paths.len()];
     let mut left = capacity.to_vec();
@@ -214,9 +214,9 @@ fn a_control_loop_between_two_switches_adapts_to_a_changing_line() {
     assert!(record.summary.iter().all(|r| !(&*r.subject == "h>s1" && r.metric == "rm_cells")));
 }
 
-/// The share of data among the cells of an ABR source on [`LINE`]. After 31 others one is a forward RM cell. For each
-/// segment of 32 cells b of the others turn RM cells of the other direction back, which has there, for the same
-/// segment, one cell of acknowledgement and (32 + b) / 31 RM cells turned back: b = (1 + (32 + b) / 31) / 31.
+/// Returns the share of data among the cells of an ABR source on [`LINE`]. After 31 others one is a forward RM cell.
+/// For each segment of 32 cells b of the others turn RM cells of the other direction back, which has there, for the
+/// same segment, one cell of acknowledgement and (32 + b) / 31 RM cells turned back: b = (1 + (32 + b) / 31) / 31.
 fn abr_share() -> f64 {
     31.0 / 32.0 * 32.0 / (32.0 + 63.0 / 960.0)
 }
@@ -225,14 +225,14 @@ fn refusal(text: &str, set: &[(&str, &str)]) -> Option<String> {
     cellway_sim::node_names(&scenario(text, set)).err().map(|error| error.to_string())
 }
 
-/// A shaper where the service, or a gateway, paces already would take its place without a word.
+/// A shaper at a queue that the service, or a gateway, paces already would silently replace that pacer.
 #[test]
 fn a_shaper_at_a_queue_that_is_paced_already_is_refused() {
     let text = format!("{LINE}[[shaper]]\nname = \"x\"\nat = \"s1\"\nlink = \"s1-s2\"\nrate = \"10 Mbit/s\"\n");
     let told = "shaper \"x\": the service of traffic \"t\" paces the cells of the same queue already";
     let abr = "{ class = \"abr\", pcr = \"20 Mbit/s\", between = [\"s1\", \"s2\"] }";
     assert_eq!(refusal(&text, &[("traffic.t.service", abr)]).as_deref(), Some(told));
-    // From end to end the loop begins at the host, where the constant rate is paced too.
+    // From end to end the loop begins at the host, at which the constant rate is also paced.
     for service in ["{ class = \"abr\", pcr = \"20 Mbit/s\" }", "{ class = \"cbr\", pcr = \"20 Mbit/s\" }"] {
         assert_eq!(refusal(&text, &[("traffic.t.service", service)]), None);
     }
@@ -250,7 +250,7 @@ fn a_shaper_at_a_queue_that_is_paced_already_is_refused() {
     }
 }
 
-/// PCR of an ABR source changes also if a shaper stands elsewhere on the way, and that of a service without ABR at
+/// PCR of an ABR source also changes with a shaper elsewhere on the path, and that of a service without ABR changes at
 /// its own shaper.
 #[test]
 fn the_peak_rate_of_a_service_changes_where_it_is_paced() {
@@ -265,7 +265,7 @@ fn the_peak_rate_of_a_service_changes_where_it_is_paced() {
     }
 }
 
-/// Conversations that share a channel share one loop: together they get what one would.
+/// Conversations that share a channel share one loop: together they get the rate of one.
 #[test]
 fn a_shared_channel_has_one_control_loop() {
     for policy in ["\"per-type\"", "\"per-destination\""] {
@@ -334,8 +334,8 @@ fn the_record_of_a_queue_reaches_to_the_end() {
     assert_eq!(intervals(&some), intervals(&whole));
 }
 
-/// A line that carries packets counts packets; one that has no rows of its own, since it leads to a host, can be
-/// watched too.
+/// A line that carries packets counts packets; the queue of one without its own rows, since it leads to a host, can be
+/// recorded, too.
 #[test]
 fn the_queue_of_a_packet_line_counts_packets() {
     let text = r#"version = 1

@@ -4,7 +4,7 @@
 mod common;
 
 use cellway_record::RunRecord;
-use common::{PS, Way, figure, run, scenario, series};
+use common::{NetworkPath, PS, figure, run, scenario, series};
 
 /// Two hosts on fast links, and between the routers a line of 1 Mbit/s with a queue of 20,000 B.
 const LINE: &str = r#"version = 1
@@ -69,7 +69,7 @@ fn a_constant_source_alone_has_the_delay_of_the_path_and_no_jitter() {
             assert!((of(metric) - 0.02392).abs() < 1e-12, "{subject} {metric}: {}", of(metric));
         }
         assert_eq!([of("jitter_mean"), of("jitter_max"), of("packets_lost"), of("loss_ratio")], [0.0; 4]);
-        // From 2 s on, at 2.00, 2.02 and so on up to 19.98 s; the last takes 24 ms and is under way at the end.
+        // From 2 s on, at 2.00, 2.02 and so on up to 19.98 s; the last takes 24 ms and is in flight at the end.
         assert_eq!([of("packets_sent"), of("packets_received")], [900.0, 899.0]);
     }
     let of = of(&record, "voice-1");
@@ -77,7 +77,7 @@ fn a_constant_source_alone_has_the_delay_of_the_path_and_no_jitter() {
     assert_eq!(of("goodput"), 900.0 * 172.0 * 8.0 / 18.0);
     assert_eq!(of("throughput"), of("goodput") / 1e6);
     assert!((figure(&record, "r1>r2", "utilisation") - 0.08).abs() < 1e-4);
-    // What only TCP has is not there.
+    // Metrics of TCP are absent.
     for metric in ["window_mean", "retransmissions", "timeouts", "conversations", "items", "packets_reordered"] {
         assert!(!has(&record, "voice-1", metric), "{metric}");
     }
@@ -88,27 +88,26 @@ fn a_constant_source_alone_has_the_delay_of_the_path_and_no_jitter() {
     assert!(series(&record, "voice-1", "window_mean").is_empty());
 }
 
-/// A source of 2.5 times the line's rate loses 1 - 1/2.5 = 60 % of its packets, and those that get through wait for a
-/// full queue.
+/// A source of 2.5 times the line's rate loses 1 - 1/2.5 = 60 % of its packets, and the others wait for a full queue.
 #[test]
-fn a_constant_source_above_the_line_loses_what_does_not_fit() {
+fn a_constant_source_above_the_line_loses_the_excess() {
     let set = [("traffic.voice.udp.rate", "\"2.5 Mbit/s\""), ("traffic.voice.udp.packet", "\"1000 B\"")];
     let record = run(&scenario(LINE, &set), 1);
     let of = of(&record, "voice-1");
     // 18 s of a packet each 3.2 ms; 1 Mbit/s passes one each 8 ms, and the queue is full from before the warm-up on.
     assert_eq!(of("packets_sent"), 5625.0);
     assert!((of("loss_ratio") - 0.6).abs() < 1.0 / 2000.0, "{}", of("loss_ratio"));
-    // Packets are lost where the port says so.
+    // Packets are lost at the port that counts them.
     let (lost, dropped) = (of("packets_lost"), figure(&record, "r1>r2", "dropped_packets"));
     assert!((lost - dropped).abs() <= 1.0, "{lost} {dropped}");
-    // The queue takes 20 packets of 8 ms, the one on the line included: one that is let in waits for 18 and the rest of
+    // The queue holds 20 packets of 8 ms, including the one on the line: an accepted one waits for 18 and the rest of
     // another.
     let least = 0.0008 + 0.001 + 0.008 + 0.02 + 0.0008 + 0.001;
     let wait = least + 0.144..least + 0.152;
     assert!(wait.contains(&of("delay_max")) && wait.contains(&of("delay_p50")), "{}", of("delay_p50"));
 }
 
-/// Each packet that was sent is received, lost or under way; sent twice as fast as the line passes, by three slots.
+/// Each packet that was sent is received, lost or in flight; sent at twice the rate of the line, by three slots.
 #[test]
 fn the_sums_of_a_group_are_those_of_its_slots() {
     let set = [
@@ -123,14 +122,14 @@ fn the_sums_of_a_group_are_those_of_its_slots() {
     }
     let of = of(&record, "voice");
     assert!(of("packets_lost") > 0.0 && of("packets_sent") >= of("packets_received") + of("packets_lost"));
-    // What is under way at the end is inside the queue (100 packets), on the lines (13 each way 1 ms or 20 ms).
+    // Packets in flight at the end are in the queue (100 packets) or on the lines (13 each way 1 ms or 20 ms).
     assert!(of("packets_sent") - of("packets_received") - of("packets_lost") <= 130.0);
     assert!(
         of("delay_p50") <= of("delay_p95") && of("delay_p95") <= of("delay_p99") && of("delay_p99") <= of("delay_max")
     );
 }
 
-/// Everything is lost on the way: a loss ratio of 1, no delay, no jitter.
+/// All packets are lost: a loss ratio of 1, no delay, no jitter.
 #[test]
 fn a_slot_of_which_nothing_arrives() {
     let record = run(&scenario(LINE, &[("link.line.loss", "\"99.999999%\"")]), 1);
@@ -163,9 +162,9 @@ fn over_cells_the_delay_is_that_of_the_frame() {
     let udp = "udp = { packet = \"200 B\", rate = \"80 kbit/s\" }";
     let text = common::BULK.replace("app = \"bulk\"", udp).replace("name = \"bulk\"\nudp", "name = \"voice\"\nudp");
     let record = run(&scenario(&text, &[]), 1);
-    let expected = Way::cellsim().travel(&[(0, 200)])[0] as f64 / PS as f64;
+    let expected = NetworkPath::cellsim().travel(&[(0, 200)])[0] as f64 / PS as f64;
     let of = of(&record, "voice-1");
-    // A line hands its rest of a picosecond on from cell to cell: up to 1 ps at each of four lines.
+    // A line carries its rest of a picosecond over from cell to cell: up to 1 ps at each of four lines.
     let apart = ((of("delay_mean") - expected) * 1e12).abs().round();
     assert!(apart <= 4.0, "{} {expected}", of("delay_mean"));
     assert_eq!(of("packets_lost"), 0.0);

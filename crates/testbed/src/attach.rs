@@ -10,24 +10,23 @@ use crate::build::Builder;
 use crate::convert;
 use crate::meter::PortMeter;
 
-/// So fast that a packet takes less than a picosecond: what joins a host to its card where the
-/// scenario sets no limit.
+/// A rate at which a packet takes less than a picosecond: joins a host to its card if the scenario sets no limit.
 const AT_ONCE: Rate = Rate::from_bps(1_000_000_000_000_000_000);
 
 /// A node of the scenario in the network. One that ends packets and also needs something before
 /// its line (a limit to its speed, the relay of a gateway) is two nodes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Attached {
-    /// Where its links are.
+    /// The node of its links.
     pub(crate) line: NodeId,
-    /// Where its packets start and end; not for routers and switches.
+    /// The node at which its packets start and end; not for routers and switches.
     pub(crate) host: Option<NodeId>,
     /// The ports from the host to the line's node and back, if they are two.
     pub(crate) inner: Option<[PortId; 2]>,
 }
 
 impl Attached {
-    /// The ports that a packet from the host passes before its links.
+    /// Returns the ports that a packet from the host passes before its links.
     pub(crate) fn out(&self) -> Option<PortId> {
         self.inner.map(|[out, _]| out)
     }
@@ -36,13 +35,13 @@ impl Attached {
         let (out, back) = (self.out().into_iter().collect(), self.back().into_iter().collect());
         self.host.map(|host| PathEnd { host, out, back })
     }
-    /// The ports that a packet for the host passes after its links.
+    /// Returns the ports that a packet for the host passes after its links.
     pub(crate) fn back(&self) -> Option<PortId> {
         self.inner.map(|[_, back]| back)
     }
 }
 
-/// What waits at a line of that framing.
+/// Returns the unit of the queue at a line of that framing.
 pub(crate) fn queue_unit(framing: file::Framing) -> QueueUnit {
     if framing == file::Framing::Atm { QueueUnit::Cell } else { QueueUnit::Packet }
 }
@@ -52,7 +51,7 @@ pub(crate) fn queue_unit(framing: file::Framing) -> QueueUnit {
 pub struct Host {
     /// Its name in the file; for an implicit host that of its slot, "ftp-1", or "ftp-1-sink" at the responder's end.
     pub name: String,
-    /// Where its packets start and end.
+    /// The node at which its packets start and end.
     pub node: NodeId,
     /// The largest IP packet that its line takes, in octets.
     pub mtu: Bytes,
@@ -67,9 +66,9 @@ pub struct Host {
 pub(crate) struct End {
     pub(crate) host: Host,
     pub(crate) path: PathEnd,
-    /// The node of the scenario that its routes begin at: itself, or what an implicit host hangs on.
+    /// The node of the scenario at which its routes begin: itself, or the node to which an implicit host is attached.
     pub(crate) from: file::NodeIndex,
-    /// The groups whose originators, and whose responders, are here.
+    /// The groups with originators, and with responders, at this host.
     pub(crate) groups: [Vec<usize>; 2],
 }
 
@@ -119,7 +118,7 @@ impl<B: Clone> Builder<'_, B> {
         }
     }
 
-    /// A host: its card is a node of its own if the host has limits.
+    /// Attaches a host: its card is a separate node if the host has limits.
     fn host(&mut self, spec: &HostSpec, on_atm: bool) -> Attached {
         if *spec != HostSpec::default() {
             return self.two_nodes(spec);
@@ -158,7 +157,7 @@ impl<B: Clone> Builder<'_, B> {
                 .with_queues(self.queues(&link.buffer, link.mtu, [a, b], Some(&link.name), is_host))
                 .with_losses(losses);
             let pair = self.fabric.add_link(lines, spec);
-            // Bare links of hosts carry nothing that the tables of conversations do not say, unless they lose it.
+            // The figures of bare links of hosts are those of their conversations, unless the links lose packets.
             if link.framing == file::Framing::Atm || is_host == [false; 2] || link.is_lossy() {
                 let unit = queue_unit(link.framing);
                 self.port_meters
@@ -174,7 +173,7 @@ impl<B: Clone> Builder<'_, B> {
             });
             // A host that has no line, of a file that never uses it, is no end of a path.
             let (Some((link, other, port)), Some(path)) = (lines.next(), self.nodes[index].end()) else { continue };
-            // Of a gateway the largest: each way of it has the mtu of its own links.
+            // The largest MTU of a gateway: each of its path segments has the MTU of its own links.
             let mtu = lines.map(|(link, ..)| link.mtu).fold(link.mtu, Bytes::max);
             let attached = scenario.nodes[other.0].name.clone();
             let line = path.out.first().copied().unwrap_or(port);
@@ -187,7 +186,7 @@ impl<B: Clone> Builder<'_, B> {
         }
     }
 
-    /// The host at one end of a slot of `group`; made here if it is the slot's own. `side` is 0 for the
+    /// Returns the host at one end of a slot of `group`; creates it if it is the slot's own. `side` is 0 for the
     /// originator.
     pub(crate) fn path_end(&mut self, end: Attachment, name: &str, group: usize, side: usize) -> PathEnd {
         let scenario = self.scenario;

@@ -14,14 +14,14 @@ use crate::convert;
 use crate::error::Error;
 use crate::meter::Meter;
 use crate::plan::{ConversationPlan, GATEWAY_CHANNEL, Leg, PairPlan, SlotPlan};
-use crate::way::Way;
+use crate::segment::PathSegment;
 
-/// The network of a scenario, with the meter of a run. `B` is what packets carry: see [`cellway_net::Packet`].
+/// The network of a scenario, with the meter of a run. `B` is the content of packets: see [`cellway_net::Packet`].
 #[derive(Debug)]
 pub struct Testbed<B> {
-    /// The network. Its conversations are opened and closed here, not there.
+    /// The network. The testbed opens and closes its conversations, not the network itself.
     pub fabric: Fabric<B>,
-    /// What the run records.
+    /// The meter of the run.
     pub meter: Meter,
     pub(crate) scenario: Arc<Scenario>,
     pub(crate) names: BTreeMap<String, NodeId>,
@@ -31,7 +31,7 @@ pub struct Testbed<B> {
     pub(crate) ends: Vec<End>,
     /// The inner sides of gateways, as ends of paths.
     pub(crate) gateways: Vec<End>,
-    /// Where the links of each node of the scenario are.
+    /// The node of the links of each node of the scenario.
     pub(crate) routers: Vec<NodeId>,
     pub(crate) slots: Vec<Arc<SlotPlan>>,
     pub(crate) plans: Vec<ConversationPlan>,
@@ -52,13 +52,13 @@ pub(crate) struct Opened {
     slots: Vec<usize>,
     /// The pair of gateways that it is between.
     pub(crate) pair: Option<usize>,
-    /// The queues that its service paces, and whose service it is.
+    /// The queues that its service paces, with the group of the service.
     pub(crate) paced: Vec<(usize, Queue)>,
 }
 
 impl<B: Clone> Testbed<B> {
-    /// Opens the conversations of the scenario's own traffic, with the numbers that the plans of slots and gateways
-    /// give. Nothing else may have been opened before.
+    /// Opens the conversations of the scenario's own traffic, with the numbers of the plans of slots and gateways. No
+    /// other conversation may have been opened before.
     pub fn open_planned(&mut self) -> Result<(), Error> {
         self.opened.reserve_exact(self.plans.len());
         for conversation in 0..self.plans.len() as u32 {
@@ -76,23 +76,23 @@ impl<B: Clone> Testbed<B> {
         Ok(())
     }
 
-    /// Opens a conversation of type `kind` ([`crate::type_number`]) over a way; returns its number, which no other
-    /// that is open has. Its channels get the service, shapers and policers of the way's traffic group, at the rates
-    /// that hold now; what another conversation on the same channel has set is left as it is.
-    pub fn open(&mut self, now: Time, way: &Way, kind: u32) -> Result<u32, Error> {
-        let group = way.group.map(|group| &self.scenario.traffic[group]);
+    /// Opens a conversation of type `kind` ([`crate::type_number`]) over a path segment; returns its number, which no
+    /// other open one has. Its channels get the service, shapers and policers of the traffic group of the segment, at
+    /// the present rates; settings of another conversation on the same channel remain.
+    pub fn open(&mut self, now: Time, segment: &PathSegment, kind: u32) -> Result<u32, Error> {
+        let group = segment.group.map(|group| &self.scenario.traffic[group]);
         let class = group.map_or(Class::Ubr, |traffic| convert::class(&traffic.service));
-        let (class, share, users) = match way.pair {
+        let (class, share, users) = match segment.pair {
             Some(pair) => {
                 let plan = &self.plans[self.pairs[pair].conversation as usize];
                 (plan.class, Some(GATEWAY_CHANNEL), plan.users.clone())
             }
-            None => (class, None, way.group.into_iter().collect()),
+            None => (class, None, segment.group.into_iter().collect()),
         };
         let conversation = self.free.pop().unwrap_or(self.opened.len() as u32);
-        let paths = [&way.path.there[..], &way.path.back[..]];
-        let spec = ConversationSpec { conversation, kind, hosts: way.hosts, paths, share, class };
-        let (slots, pair) = (way.slots.clone(), way.pair);
+        let paths = [&segment.path.there[..], &segment.path.back[..]];
+        let spec = ConversationSpec { conversation, kind, hosts: segment.hosts, paths, share, class };
+        let (slots, pair) = (segment.slots.clone(), segment.pair);
         self.open_as(now, spec, Opened { users, slots, pair, paced: Vec::new() })?;
         Ok(conversation)
     }
@@ -136,7 +136,7 @@ impl<B: Clone> Testbed<B> {
         true
     }
 
-    /// The ABR rate of a queue is that of the slots of a conversation.
+    /// The ABR rate of a queue is recorded for the slots of a conversation.
     pub(crate) fn meter_rate(&mut self, conversation: u32, queue: Queue) {
         if let Some(opened) = &self.opened[conversation as usize] {
             opened.slots.iter().for_each(|&slot| self.meter.slots[slot].paced = Some(queue));
@@ -160,43 +160,43 @@ impl<B: Clone> Testbed<B> {
         self.meter.finish(now, &self.fabric, &inside)
     }
 
-    /// What it was built from.
+    /// Returns the scenario that it was built from.
     pub fn scenario(&self) -> &Scenario {
         &self.scenario
     }
 
-    /// The nodes that can be named, those of the file and the implicit hosts ("ftp-1" and "ftp-1-sink"): where a tap
-    /// may be.
+    /// Returns the named nodes, those of the file and the implicit hosts ("ftp-1" and "ftp-1-sink"), at which a capture
+    /// can be made.
     pub fn names(&self) -> &BTreeMap<String, NodeId> {
         &self.names
     }
 
-    /// All hosts: those of the file in its order, then the implicit ones by slot. Gateways are none.
+    /// Returns all hosts: those of the file in its order, then the implicit ones by slot. Gateways are not included.
     pub fn hosts(&self) -> impl ExactSizeIterator<Item = &Host> {
         self.ends.iter().map(|end| &end.host)
     }
 
-    /// The gateways of the file in its order, each as the host inside it that takes packets in and sends them on.
+    /// Returns the gateways of the file in its order, each as its inner host, which receives packets and forwards them.
     pub fn gateways(&self) -> impl Iterator<Item = &Host> {
         self.gateways.iter().map(|gateway| &gateway.host)
     }
 
-    /// The conversation slots, those of one traffic group after those of the one before.
+    /// Returns the conversation slots, those of one traffic group after those of the one before.
     pub fn slots(&self) -> &[Arc<SlotPlan>] {
         &self.slots
     }
 
-    /// What the planned conversations carry, by number.
+    /// Returns the contents of the planned conversations, by number.
     pub fn legs(&self) -> Vec<Leg> {
         self.plans.iter().map(|plan| plan.leg).collect()
     }
 
-    /// The pairs of gateways that split connections.
+    /// Returns the pairs of gateways that split connections.
     pub fn pairs(&self) -> &[PairPlan] {
         &self.pairs
     }
 
-    /// The instants of the scenario's changes, in file order; at each the driver calls [`Testbed::change`].
+    /// Returns the instants of the scenario's changes, in file order; at each the driver calls [`Testbed::change`].
     pub fn changes(&self) -> impl Iterator<Item = Time> + '_ {
         self.scenario.changes.iter().map(|change| Time::ZERO + change.at)
     }

@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::meter::{Meter, Pace, PortMeter, QueueWatch, SlotMeter};
 use crate::plan::{ConversationPlan, PairPlan, SlotPlan};
 
-/// A network as it is put together.
+/// A network under construction.
 pub(crate) struct Builder<'a, B> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) streams: &'a Streams,
@@ -24,14 +24,14 @@ pub(crate) struct Builder<'a, B> {
     pub(crate) names: BTreeMap<String, NodeId>,
     /// The nodes of the scenario.
     pub(crate) nodes: Vec<Attached>,
-    /// Where frames are put together again: routers, gateways, and the cards of hosts.
+    /// The nodes that reassemble frames: routers, gateways, and the cards of hosts.
     pub(crate) reassembling: Vec<NodeId>,
     /// The ports of each link, in the directions a to b and b to a.
     pub(crate) ports: Vec<[PortId; 2]>,
     pub(crate) port_meters: Vec<PortMeter>,
     /// All hosts, as ends of paths.
     pub(crate) ends: Vec<End>,
-    /// Indices into `ends`, by the node where the packets of the host start and end.
+    /// Indices into `ends`, by the node at which the packets of the host start and end.
     pub(crate) end_of: BTreeMap<NodeId, usize>,
     /// The inner sides of gateways, as ends of paths.
     pub(crate) gateways: Vec<End>,
@@ -42,8 +42,8 @@ pub(crate) struct Builder<'a, B> {
 }
 
 impl<B: Clone> Testbed<B> {
-    /// Builds the network of `scenario`, and plans its traffic; what is drawn at random (when slots begin) comes
-    /// from `streams`. The meter records what `source` can observe.
+    /// Builds the network of `scenario`, and plans its traffic; random values (the starts of slots) are drawn from
+    /// `streams`. The meter records the metrics that `source` can observe.
     pub fn new(scenario: &Scenario, streams: &Streams, source: Source) -> Result<Testbed<B>, Error> {
         let mut builder = Builder {
             scenario,
@@ -75,7 +75,7 @@ impl<B: Clone> Testbed<B> {
 }
 
 impl<B: Clone> Builder<'_, B> {
-    /// The output port of `node` over `link`.
+    /// Returns the output port of `node` over `link`.
     fn port(&self, node: NodeIndex, link: LinkIndex) -> PortId {
         let [ab, ba] = self.ports[link.0];
         if self.scenario.links[link.0].a == node { ab } else { ba }

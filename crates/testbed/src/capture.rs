@@ -1,4 +1,4 @@
-//! Writes what passes a node as a pcap file.
+//! Writes the packets that pass a node as a pcap file.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -13,10 +13,9 @@ use crate::error::Error;
 
 /// A capture at one node.
 ///
-/// A host is captured as raw IP packets. At a router or switch each AAL5 frame is written at the
-/// instant of its last cell, made of the cells that passed (a frame that lost cells is written as
-/// it arrives, so its CRC fails, as it should), beside the IP packets of the router's host links.
-/// Channel n of the simulation is VPI/VCI 0/(32 + n).
+/// A host is captured as raw IP packets. At a router or switch each AAL5 frame is written at the instant of its last
+/// cell, made of the cells that passed (a frame that lost cells is written as it arrives, so its CRC fails, as it
+/// should), as well as the IP packets of the router's host links. Channel n of the simulation is VPI/VCI 0/(32 + n).
 pub struct Capture<'a> {
     node: String,
     to: Option<&'a mut (dyn Write + Send)>,
@@ -34,8 +33,8 @@ struct Assembly {
 }
 
 impl<'a> Capture<'a> {
-    /// A capture at the node called `node` (an implicit host is called as its conversation,
-    /// `ftp-1`, or `ftp-1-sink`); `records` will say how much was written.
+    /// Creates a capture at the node called `node` (an implicit host is called as its conversation, `ftp-1`, or
+    /// `ftp-1-sink`); `records` receives the number of records written.
     pub fn new(node: &str, to: &'a mut (dyn Write + Send), records: &'a mut u64) -> Capture<'a> {
         let (frames, encapsulation) = (BTreeMap::new(), Encapsulation::VcMux);
         Capture { node: node.to_owned(), to: Some(to), writer: None, encapsulation, frames, records }
@@ -65,9 +64,10 @@ impl<'a> Capture<'a> {
         Ok(())
     }
 
-    /// Writes what has passed since the last call; `octets` are those of a packet.
+    /// Writes the packets that have passed since the last call; `octets` returns those of a packet.
     ///
     /// # Errors
+    ///
     /// The file cannot be written.
     pub fn write<B: Clone>(
         &mut self,

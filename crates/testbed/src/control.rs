@@ -1,4 +1,4 @@
-//! What shapes, polices and changes the traffic of conversations, set at their channels as they open.
+//! Shapers, policers and changes of the traffic of conversations, set at their channels as they open.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,10 +14,10 @@ use crate::error::Error;
 /// A channel's queue at a port.
 pub(crate) type Queue = (PortId, ChannelId);
 
-/// The ATM stretches of a conversation, there and back: the channel of each and its ports.
-type Stretches = [Vec<(ChannelId, Vec<PortId>)>; 2];
+/// The ATM segments of the path of a conversation, in the two directions: the channel of each and its ports.
+type AtmSegments = [Vec<(ChannelId, Vec<PortId>)>; 2];
 
-/// What paces a queue, besides the shapers of the scenario.
+/// The pacer of a queue, besides the shapers of the scenario.
 #[derive(Clone, Copy, Debug)]
 enum PacedBy {
     /// The service of a group.
@@ -26,7 +26,7 @@ enum PacedBy {
     Gateway(NodeIndex),
 }
 
-/// What has been set at a queue. It stays until the channel is closed.
+/// The settings of a queue. They remain until the channel is closed.
 #[derive(Clone, Debug, Default)]
 struct Set {
     paced: Option<PacedBy>,
@@ -37,7 +37,7 @@ struct Set {
     policers: BTreeSet<usize>,
 }
 
-/// What is set where, and what has changed.
+/// The settings of all queues, and the rates that have changed.
 #[derive(Clone, Debug)]
 pub(crate) struct Control {
     queues: BTreeMap<Queue, Set>,
@@ -55,7 +55,7 @@ impl Control {
         }
     }
 
-    /// The service of `group` no longer paces a queue for one of its conversations.
+    /// Removes a conversation of `group` from those whose service paces a queue.
     pub(crate) fn leave(&mut self, group: usize, queue: Queue) {
         let Some(set) = self.queues.get_mut(&queue) else { return };
         if let Some(users) = set.groups.get_mut(&group) {
@@ -66,7 +66,7 @@ impl Control {
         }
     }
 
-    /// The channel of a queue is gone.
+    /// Removes the queue of a closed channel.
     pub(crate) fn forget(&mut self, queue: Queue) {
         self.queues.remove(&queue);
     }
@@ -78,26 +78,25 @@ impl Control {
 }
 
 impl<B: Clone> Testbed<B> {
-    /// Sets at the channels of a conversation that has just been opened what the scenario asks for.
+    /// Applies the settings of the scenario to the channels of a conversation that has just been opened.
     pub(crate) fn set_up(&mut self, now: Time, conversation: u32) -> Result<(), Error> {
-        let stretches = [0, 1].map(|direction| self.fabric.channels(conversation, direction).to_vec());
+        let segments = [0, 1].map(|direction| self.fabric.channels(conversation, direction).to_vec());
         let Some(opened) = self.opened[conversation as usize].as_ref() else { return Ok(()) };
         let (users, pair) = (opened.users.clone(), opened.pair);
         match pair {
-            Some(pair) => self.between_gateways(pair, &stretches),
+            Some(pair) => self.between_gateways(pair, &segments),
             None => {
                 for &group in &users {
-                    self.service(now, group, conversation, &stretches)?;
+                    self.service(now, group, conversation, &segments)?;
                 }
             }
         }
-        self.shapers(now, &users, &stretches)?;
-        self.policers(&users, &stretches);
+        self.shapers(now, &users, &segments)?;
+        self.policers(&users, &segments);
         Ok(())
     }
 
-    /// Lets change `index` of the scenario happen: at the channels that are open, and for those that are opened
-    /// later.
+    /// Applies change `index` of the scenario: to the open channels, and to those that are opened later.
     pub fn change(&mut self, now: Time, index: usize) {
         let scenario = self.scenario.clone();
         let change = &scenario.changes[index];
@@ -134,10 +133,10 @@ impl<B: Clone> Testbed<B> {
 
     /// Puts the shapers of the scenario into the queues of the channels that they are for. Of several at one queue
     /// the last in the file stays.
-    fn shapers(&mut self, now: Time, users: &[usize], stretches: &Stretches) -> Result<(), Error> {
+    fn shapers(&mut self, now: Time, users: &[usize], segments: &AtmSegments) -> Result<(), Error> {
         let scenario = self.scenario.clone();
         for (index, shaper) in scenario.shapers.iter().enumerate() {
-            for queue in self.queues(shaper.at, shaper.link, &shaper.traffic, users, stretches) {
+            for queue in self.queues(shaper.at, shaper.link, &shaper.traffic, users, segments) {
                 let set = self.control.queues.entry(queue).or_default();
                 if let Some(by) = set.paced {
                     return Err(self.paced_twice(index, by));
@@ -165,10 +164,10 @@ impl<B: Clone> Testbed<B> {
 
     /// Puts the policers of the scenario before the queues of the channels that they are for. Of several at one
     /// queue the last in the file stays.
-    fn policers(&mut self, users: &[usize], stretches: &Stretches) {
+    fn policers(&mut self, users: &[usize], segments: &AtmSegments) {
         let scenario = self.scenario.clone();
         for (index, policer) in scenario.policers.iter().enumerate() {
-            for queue in self.queues(policer.at, policer.link, &policer.traffic, users, stretches) {
+            for queue in self.queues(policer.at, policer.link, &policer.traffic, users, segments) {
                 let set = self.control.queues.entry(queue).or_default();
                 let is_last = set.policers.last().is_none_or(|&last| last < index);
                 set.policers.insert(index);
@@ -185,35 +184,35 @@ impl<B: Clone> Testbed<B> {
         }
     }
 
-    /// The queues of a conversation's channels at an output port, if it is one of `groups`.
+    /// Returns the queues of a conversation's channels at an output port, if it is one of `groups`.
     fn queues(
         &self,
         node: NodeIndex,
         link: LinkIndex,
         groups: &[usize],
         users: &[usize],
-        stretches: &Stretches,
+        segments: &AtmSegments,
     ) -> Vec<Queue> {
         if !users.iter().any(|group| groups.contains(group)) {
             return Vec::new();
         }
         let [ab, ba] = self.ports[link.0];
         let port = if self.scenario.links[link.0].a == node { ab } else { ba };
-        let crossing = stretches.iter().flatten().filter(|(_, ports)| ports.contains(&port));
+        let crossing = segments.iter().flatten().filter(|(_, ports)| ports.contains(&port));
         crossing.map(|(channel, _)| (port, *channel)).collect()
     }
 
     /// Gives the channels of a conversation the service of its group.
-    fn service(&mut self, now: Time, group: usize, conversation: u32, stretches: &Stretches) -> Result<(), Error> {
+    fn service(&mut self, now: Time, group: usize, conversation: u32, segments: &AtmSegments) -> Result<(), Error> {
         let scenario = self.scenario.clone();
         let peak = match &scenario.traffic[group].service {
             Service::Ubr { pcr: None } => None,
             Service::Ubr { pcr: Some(pcr) } | Service::Cbr { pcr } => Some(shape(*pcr, None)),
             Service::Vbr { pcr, scr, mbs, shape: true } => Some(shape(*pcr, Some((*scr, *mbs)))),
             Service::Vbr { shape: false, .. } => None,
-            Service::Abr(spec) => return self.abr(now, spec, group, conversation, stretches),
+            Service::Abr(spec) => return self.abr(now, spec, group, conversation, segments),
         };
-        for (channel, ports) in stretches.iter().flatten() {
+        for (channel, ports) in segments.iter().flatten() {
             if let (Some(spec), Some(&first)) = (peak, ports.first()) {
                 let queue = (first, *channel);
                 if self.paces(group, conversation, queue)? {
@@ -227,8 +226,8 @@ impl<B: Clone> Testbed<B> {
         Ok(())
     }
 
-    /// Notes that the service of `group` paces a queue for a conversation; returns whether it is the first to.
-    /// Groups that share the channel must have the same service.
+    /// Records that the service of `group` paces a queue for a conversation; returns true if it is the first to. Groups
+    /// that share the channel must have the same service.
     fn paces(&mut self, group: usize, conversation: u32, queue: Queue) -> Result<bool, Error> {
         let all = &self.scenario.traffic;
         let set = self.control.queues.entry(queue).or_default();
@@ -250,12 +249,12 @@ impl<B: Clone> Testbed<B> {
         Ok(first)
     }
 
-    /// The aggregate rate between gateways holds cell by cell, too.
-    fn between_gateways(&mut self, pair: usize, stretches: &Stretches) {
+    /// The aggregate rate between gateways also limits single cells.
+    fn between_gateways(&mut self, pair: usize, segments: &AtmSegments) {
         let scenario = self.scenario.clone();
-        for (node, stretch) in self.pairs[pair].nodes.into_iter().zip(stretches) {
+        for (node, segment) in self.pairs[pair].nodes.into_iter().zip(segments) {
             let Some(spec) = &scenario.nodes[node.0].gateway else { continue };
-            for (channel, ports) in stretch {
+            for (channel, ports) in segment {
                 let set = self.control.queues.entry((ports[0], *channel)).or_default();
                 if set.paced.replace(PacedBy::Gateway(node)).is_none() {
                     self.fabric.shape(ports[0], *channel, shape(spec.rate, None));
@@ -264,15 +263,14 @@ impl<B: Clone> Testbed<B> {
         }
     }
 
-    /// Runs the control loop of ABR over each stretch of cells, or over the part of it that the
-    /// scenario names.
+    /// Runs the control loop of ABR over each ATM segment, or over the part of it that the scenario names.
     fn abr(
         &mut self,
         now: Time,
         spec: &file::AbrSpec,
         group: usize,
         conversation: u32,
-        [there, back]: &Stretches,
+        [there, back]: &AtmSegments,
     ) -> Result<(), Error> {
         for ((forward, forward_ports), (reverse, reverse_ports)) in there.iter().zip(back.iter().rev()) {
             let directions = [(forward, forward_ports, reverse, 0), (reverse, reverse_ports, forward, 1)];
@@ -294,7 +292,7 @@ impl<B: Clone> Testbed<B> {
         Ok(())
     }
 
-    /// The ports at which a loop begins and ends on a stretch.
+    /// Returns the ports at which a loop begins and ends on an ATM segment.
     fn ends_of_loop(&self, spec: &file::AbrSpec, ports: &[PortId], direction: usize) -> Option<(PortId, PortId)> {
         let Some(mut between) = spec.between else { return Some((*ports.first()?, *ports.last()?)) };
         if direction == 1 {
@@ -306,7 +304,7 @@ impl<B: Clone> Testbed<B> {
         (first <= last).then(|| (ports[first], ports[last]))
     }
 
-    /// The nodes before and behind a port of the scenario's links.
+    /// Returns the nodes before and after a port of the scenario's links.
     fn ends_of_link(&self, port: PortId) -> Option<[NodeIndex; 2]> {
         self.scenario.links.iter().zip(&self.ports).find_map(|(link, ports)| match ports {
             [ab, _] if *ab == port => Some([link.a, link.b]),

@@ -1,4 +1,4 @@
-//! From what a scenario says to what network, TCP and applications take.
+//! Converts the settings of a scenario to those of network, TCP and applications.
 
 use cellway_apps as apps;
 use cellway_gateway::{Class, ClassError, Classes, DATA_OVERHEAD, GatewayConfig, Transport, Window, Wire};
@@ -10,13 +10,13 @@ use cellway_units::{Bits, Bytes};
 use crate::error::Error;
 use crate::plan::class_port;
 
-/// Equal for conversations of the same application, and for the datagrams of all groups: what a channel per type tells
-/// apart.
+/// Returns a number that is equal for conversations of the same application, and for the datagrams of all groups: it
+/// distinguishes the channels per type.
 pub fn type_number(traffic: &Traffic) -> u32 {
     traffic.app().map_or(UDP_KIND, |app| app.kind() as u32)
 }
 
-/// The type of conversations that no application of a scenario stands for.
+/// The type of conversations that are of no application of a scenario.
 pub const OTHER_KIND: u32 = apps::AppKind::ALL.len() as u32;
 
 /// The type of the datagrams of a scenario.
@@ -28,8 +28,8 @@ pub const UDP_PORT: u16 = 5004;
 /// FTP's data connections. RFC 959 section 5.2.
 const FTP_DATA_PORT: u16 = 20;
 
-/// The well-known ports of a conversation's first connection and of its others. RFC 959, 854, 821, 977 and 1945;
-/// those of ttcp and of X displays.
+/// Returns the well-known ports of a conversation's first connection and of its others. RFC 959, 854, 821, 977 and
+/// 1945; those of ttcp and of X displays.
 pub fn well_known_ports(app: &App) -> [u16; 2] {
     match app {
         App::Ftp { .. } | App::FtpGet { .. } => [21, FTP_DATA_PORT],
@@ -42,8 +42,8 @@ pub fn well_known_ports(app: &App) -> [u16; 2] {
     }
 }
 
-/// The workload of a traffic group, with the distributions built into the program; `tables` are those
-/// read from the folder that the group names, if it does.
+/// Returns the workload of a traffic group, with the distributions built into the program; `tables` are those read from
+/// the folder that the group names, if it does.
 pub fn workload(traffic: &Traffic, tables: Option<apps::Tables>) -> Result<apps::GroupWorkload, Error> {
     match &traffic.protocol {
         Protocol::Tcp(tcp) => Ok(apps::GroupWorkload::Conversations(application(traffic, tcp, tables)?)),
@@ -51,7 +51,7 @@ pub fn workload(traffic: &Traffic, tables: Option<apps::Tables>) -> Result<apps:
     }
 }
 
-/// The workload of a group over TCP.
+/// Returns the workload of a group over TCP.
 fn application(traffic: &Traffic, tcp: &TcpTraffic, tables: Option<apps::Tables>) -> Result<apps::Workload, Error> {
     let tables = tables.unwrap_or_else(apps::Tables::shipped);
     let mut workload = apps::Workload::new(tcp.app.kind());
@@ -136,7 +136,7 @@ pub(crate) fn class(service: &file::Service) -> net::Class {
     }
 }
 
-// What scenarios are checked and predicted by is what the gateways do.
+// The values by which scenarios are checked and predicted are those of the gateways.
 const _: () = {
     const fn headers(transport: Transport) -> u64 {
         (transport.overhead() + DATA_OVERHEAD) as u64
@@ -167,7 +167,7 @@ pub(crate) fn gateway(scenario: &Scenario, spec: &file::GatewaySpec, on_atm: boo
     }
 }
 
-/// The classes of a scenario, if it has any.
+/// Returns the classes of a scenario, if it has any.
 pub(crate) fn classes(scenario: &Scenario) -> Result<Option<Classes>, ClassError> {
     let class = |class: &file::Class| Class {
         ports: class.traffic.iter().flatten().map(|&group| class_port(group)..=class_port(group)).collect(),

@@ -1,6 +1,6 @@
-//! Why a network cannot be put together, or a conversation not be opened in it.
+//! The reasons for which a network cannot be built, or a conversation cannot be opened in it.
 
-/// What [`crate::Testbed`] and [`crate::workload`] refuse.
+/// The errors of [`crate::Testbed`] and [`crate::workload`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -9,7 +9,7 @@ pub enum Error {
     Workload {
         /// The group.
         traffic: String,
-        /// Why.
+        /// The reason.
         message: String,
     },
     /// A gateway cannot work as it is described.
@@ -17,7 +17,7 @@ pub enum Error {
     Gateway {
         /// Its name.
         node: String,
-        /// Why.
+        /// The reason.
         message: String,
     },
     /// A shaper at a queue that is paced already: one would silently replace the other.
@@ -25,7 +25,7 @@ pub enum Error {
     PacedTwice {
         /// The shaper.
         shaper: String,
-        /// What else paces.
+        /// The other pacer.
         by: String,
     },
     /// Two groups on one channel whose services pace it differently.
@@ -38,25 +38,25 @@ pub enum Error {
         traffic: [String; 2],
     },
     /// Packets between a node that is no host of the network, or from a host to itself.
-    #[error("there is no way between node {} and node {}: {why}", nodes[0], nodes[1])]
-    NoWay {
+    #[error("there is no path between node {} and node {}: {why}", nodes[0], nodes[1])]
+    NoPath {
         /// The numbers of the nodes.
         nodes: [u32; 2],
-        /// Why.
+        /// The reason.
         why: &'static str,
     },
-    /// The network cannot be put together.
+    /// The network cannot be built.
     #[error(transparent)]
     Network(#[from] cellway_net::FabricError),
     /// A node to capture at that the scenario does not have.
     #[error("there is no node {name:?} to capture at; the nodes are {known}")]
     NoSuchNode {
-        /// What was asked for.
+        /// The requested name.
         name: String,
         /// The nodes there are.
         known: String,
     },
-    /// A capture of AAL5 frames where packets travel without them.
+    /// A capture of AAL5 frames in a network whose packets travel without them.
     #[error(
         "cannot capture at {name:?}: a capture there is made of AAL5 frames, and multiplexing.encapsulation = \"none\" \
          has none; capture at a host, or set it to \"vc-mux\" or \"llc-snap\""

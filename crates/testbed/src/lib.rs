@@ -1,11 +1,11 @@
-//! The network of a scenario, with its plan of traffic and its meter, for whatever clock drives it.
+//! The network of a scenario, with its plan of traffic and its meter, for a driver with any clock.
 //!
-//! [`Testbed::new`] puts together what a checked scenario describes: nodes, links, hosts (those of the file and
-//! the implicit ones, with the limits of their machines), the plan of each conversation slot, and what is metered.
-//! No conversation is open yet. A driver that plays the scenario's own traffic calls [`Testbed::open_planned`]; one
-//! that carries packets of real programs asks for the [`Way`] between two hosts and opens and closes conversations on
-//! it as they come and go. Either way the services, shapers, policers and ABR loops of the scenario are set at the
-//! channels of a conversation as it opens. Time is an argument, never fetched.
+//! [`Testbed::new`] builds the network of a checked scenario: nodes, links, hosts (those of the file and the implicit
+//! ones, with the limits of their processors), the plan of each conversation slot, and the meter. No conversation is
+//! open yet. A driver that plays the scenario's own traffic calls [`Testbed::open_planned`]; one that carries packets
+//! of real programs requests the [`PathSegment`]s between two hosts and opens and closes conversations on them as they
+//! begin and end. In both cases the services, shapers, policers and ABR loops of the scenario are set at the channels
+//! of a conversation as it opens. Time is an argument, never read from a clock.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod attach;
@@ -19,7 +19,7 @@ mod loss;
 mod meter;
 mod plan;
 mod queue;
-mod way;
+mod segment;
 
 pub use attach::Host;
 pub use bed::Testbed;
@@ -28,4 +28,4 @@ pub use convert::{OTHER_KIND, UDP_KIND, UDP_PORT, type_number, well_known_ports,
 pub use error::Error;
 pub use meter::{Meter, MeteredPort, TcpTotals};
 pub use plan::{Leg, PairPlan, SlotPlan, SlotProtocol, Split, TcpSlotPlan, class_port};
-pub use way::Way;
+pub use segment::PathSegment;

@@ -1,4 +1,4 @@
-//! What a run records: totals after the warm-up, and means over bins of time.
+//! The records of a run: totals after the warm-up, and means over bins of time.
 
 mod changes;
 mod datagrams;
@@ -51,7 +51,7 @@ impl QueueWatch {
     }
 }
 
-/// What TCP did for a slot, over all its connections and both ends.
+/// The TCP counters of a slot, over all its connections and both ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpTotals {
     /// Segments sent again.
@@ -109,7 +109,7 @@ pub(crate) struct SlotMeter {
     /// The framing of the bottleneck link.
     framing: Framing,
     interactive: bool,
-    /// What becomes of its datagrams, if it sends any; the figures of TCP and of items are not for it then.
+    /// The figures of its datagrams, if it sends any; it then has none of TCP and of items.
     datagrams: Option<Box<Datagrams>>,
     /// The send window at each change, if the scenario traces it.
     trace: Option<Box<Changes>>,
@@ -126,7 +126,7 @@ pub(crate) struct SlotMeter {
     item_rates: Moments,
     /// The time that each item took, recorded at the instant of its arrival, if series are recorded.
     items: Option<Box<Changes>>,
-    /// The first output port of the slot's cells and their channel, where ABR or a shaper paces them.
+    /// The first output port of the slot's cells and their channel, if ABR or a shaper paces them.
     pub(crate) paced: Option<(PortId, ChannelId)>,
     acr: Moments,
     acr_min: f64,
@@ -142,7 +142,7 @@ pub(crate) struct GroupMeter {
     jain_min: f64,
 }
 
-/// Something that happens every so often, from a start on.
+/// A periodic instant, from a start on.
 #[derive(Debug)]
 struct Ticker {
     every: Span,
@@ -150,7 +150,7 @@ struct Ticker {
 }
 
 impl Ticker {
-    /// Whether `now` is a tick; then the next one is set.
+    /// Returns true if `now` is a tick; then sets the next one.
     fn due(&mut self, now: Time) -> bool {
         let due = now == self.next;
         if due {
@@ -160,11 +160,11 @@ impl Ticker {
     }
 }
 
-/// What a run records, of a network and of what its drivers tell.
+/// Records the metrics of a network, and the reports of its driver.
 ///
-/// A driver calls [`Meter::tick`] at each instant of [`Meter::next`], before anything else of that instant happens
-/// in the network, [`Meter::queues`] behind each instant, and [`Meter::finish`] once at the end. Slots go by their
-/// place in [`crate::Testbed::slots`].
+/// A driver calls [`Meter::tick`] at each instant of [`Meter::next`], before any other event of that instant in the
+/// network, [`Meter::queues`] after each instant, and [`Meter::finish`] once at the end. Slots are identified by their
+/// index in [`crate::Testbed::slots`].
 #[derive(Debug)]
 pub struct Meter {
     ports: Vec<PortMeter>,
@@ -281,13 +281,13 @@ impl Meter {
         }
     }
 
-    /// The next instant at which [`Meter::tick`] must be called, before anything else happens.
+    /// Returns the next instant at which [`Meter::tick`] must be called, before any other event.
     pub fn next(&self) -> Time {
         let next = self.bins.next.min(self.fairness.next);
         if self.warming_up { next.min(self.warmup) } else { next }
     }
 
-    /// The instant `now` of [`Meter::next`] has come: what bins and windows end there, and the warm-up if it does.
+    /// Processes the instant `now` of [`Meter::next`]: the bins and windows that end at it, and the warm-up if it ends.
     pub fn tick<B: Clone>(&mut self, now: Time, fabric: &mut Fabric<B>) {
         if self.bins.due(now) {
             self.end_bin(now, fabric);
@@ -301,7 +301,7 @@ impl Meter {
         }
     }
 
-    /// The send window of a slot's newest connection, and whether it is as large as the receiver allows.
+    /// Records the send window of a slot's newest connection; `full` is true if it is as large as the receiver allows.
     pub fn window(&mut self, now: Time, slot: usize, window: u64, full: bool) {
         let meter = &mut self.slots[slot];
         if meter.window.value() == window {
@@ -316,7 +316,7 @@ impl Meter {
         }
     }
 
-    /// The reading side of a slot was handed in-order bytes.
+    /// Records in-order bytes delivered to the reading side of a slot.
     pub fn delivered(&mut self, slot: usize, reader: Side, bytes: u64) {
         let direction = match reader {
             Side::Responder => 0,
@@ -334,7 +334,7 @@ impl Meter {
         };
     }
 
-    /// What TCP did for a slot since it was told last.
+    /// Adds the TCP counters of a slot since the last call.
     pub fn tcp(&mut self, slot: usize, news: TcpTotals) {
         let totals = &mut self.slots[slot].now.tcp;
         totals.retransmissions += news.retransmissions;
@@ -343,20 +343,20 @@ impl Meter {
         totals.collapses += news.collapses;
     }
 
-    /// A conversation of a slot has ended.
+    /// Records the end of a conversation of a slot.
     pub fn conversation(&mut self, slot: usize, failed: bool) {
         let totals = &mut self.slots[slot].now;
         totals.conversations += 1;
         totals.failures += u64::from(failed);
     }
 
-    /// The output ports that have rows in the tables.
+    /// Returns the output ports that have rows in the tables.
     pub fn ports(&self) -> impl Iterator<Item = MeteredPort> + '_ {
         let told = |port: &PortMeter| MeteredPort { subject: port.subject.clone(), port: port.id, unit: port.unit };
         self.ports.iter().map(told)
     }
 
-    /// An application has observed a delay.
+    /// Records a delay that an application has observed.
     pub fn delay(&mut self, now: Time, slot: usize, delay: Span) {
         let meter = &mut self.slots[slot];
         meter.delays_in_bin.push(delay.as_secs_f64());
@@ -365,20 +365,21 @@ impl Meter {
         }
     }
 
-    /// Counts those datagrams that are sent at `settled` or later as under way at the end of the run unless they arrive.
-    /// Without this call only those inside the network are.
+    /// Counts those datagrams that are sent at `settled` or later as in flight at the end of the run unless they
+    /// arrive. Without this call only those inside the network are.
     pub fn settle_datagrams(&mut self, settled: Time) {
         self.settled = settled;
     }
 
-    /// A slot has sent a datagram at `at`.
+    /// Records a datagram that a slot has sent at `at`.
     pub fn datagram_sent(&mut self, slot: usize, at: Time) {
         if let Some(datagrams) = &mut self.slots[slot].datagrams {
             datagrams.sent(at, self.warmup, at < self.settled);
         }
     }
 
-    /// The responder of a slot has received, at `at`, datagram `sequence` with `payload`, which was sent at `sent`.
+    /// Records the arrival, at `at`, of datagram `sequence` with `payload` at the responder of a slot, which was sent
+    /// at `sent`.
     pub fn datagram_received(&mut self, slot: usize, at: Time, sequence: u64, sent: Time, payload: Bytes) {
         let meter = &mut self.slots[slot];
         meter.now.delivered[0] += payload.0;
@@ -388,7 +389,7 @@ impl Meter {
         }
     }
 
-    /// Returns whether any queues are recorded at each change, so that [`Meter::queues`] must be called.
+    /// Returns true if any queues are recorded at each change, so that [`Meter::queues`] must be called.
     pub fn watches_queues(&self) -> bool {
         !self.queue_watches.is_empty()
     }
@@ -404,7 +405,7 @@ impl Meter {
         }
     }
 
-    /// An item has arrived whole.
+    /// Records an item that has arrived completely.
     pub fn item(&mut self, now: Time, slot: usize, bytes: Bytes, span: Span) {
         let meter = &mut self.slots[slot];
         meter.now.items += 1;
@@ -488,7 +489,7 @@ impl Meter {
         }
     }
 
-    /// Jain's index of each group's deliveries in the window that ends.
+    /// Computes Jain's index of each group's deliveries in the window that ends.
     fn judge_fairness(&mut self) {
         for group in &mut self.groups {
             let mut shares = Vec::new();
@@ -510,7 +511,7 @@ fn ratio(part: Span, whole: Span) -> f64 {
     part.as_ps() as f64 / whole.as_ps() as f64
 }
 
-/// Mean number of units waiting between two readings of a port.
+/// Returns the mean number of units waiting between two readings of a port.
 fn mean_queue(now: &PortCounters, before: &PortCounters, span: Span) -> f64 {
     (now.queue_area - before.queue_area) as f64 / span.as_ps() as f64
 }

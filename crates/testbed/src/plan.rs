@@ -17,8 +17,8 @@ use crate::convert;
 use crate::error::Error;
 use crate::meter::{Changes, SlotMeter};
 
-/// Above every number that tells channels of conversations apart: the channel that all flows of a
-/// pair of gateways share.
+/// Above every number that distinguishes channels of conversations: the channel that all flows of a pair of gateways
+/// share.
 pub(crate) const GATEWAY_CHANNEL: u32 = 1 << 31;
 
 /// The gateways in the middle of a slot's connections.
@@ -32,7 +32,7 @@ pub struct Split {
     pub tcp: [Arc<Config>; 2],
 }
 
-/// What stays the same over all conversations of a slot.
+/// The constants of all conversations of a slot.
 #[derive(Clone, Debug)]
 pub struct SlotPlan {
     /// "ftp-3".
@@ -46,11 +46,11 @@ pub struct SlotPlan {
     pub legs: [u32; 2],
     /// When the first conversation or the source begins.
     pub start: Time,
-    /// What it sends, and over which protocol.
+    /// The traffic of the slot, and its protocol.
     pub protocol: SlotProtocol,
 }
 
-/// What a slot sends, and over which protocol.
+/// The traffic of a slot, and its protocol.
 #[derive(Clone, Debug)]
 pub enum SlotProtocol {
     /// Conversations over TCP.
@@ -68,7 +68,7 @@ pub struct TcpSlotPlan {
     pub split: Option<Split>,
     /// The well-known port of a conversation's first connection, and of its others.
     pub well_known_ports: [u16; 2],
-    /// Whether another conversation follows when one ends.
+    /// True if another conversation follows when one ends.
     pub repeat: bool,
     /// TCP of the two hosts.
     pub config: Arc<Config>,
@@ -84,19 +84,20 @@ impl SlotPlan {
     }
 }
 
-/// The port by which gateways know the connections of a traffic group, as hosts of a simulation have no addresses.
+/// Returns the port by which gateways recognise the connections of a traffic group, as hosts of a simulation have no
+/// addresses.
 pub fn class_port(group: usize) -> u16 {
     u16::try_from(group + 1).unwrap_or(u16::MAX)
 }
 
-/// Two gateways that split connections, and the way between them.
+/// Two gateways that split connections, and the path between them.
 #[derive(Clone, Debug)]
 pub struct PairPlan {
     /// The two in the scenario.
     pub nodes: [NodeIndex; 2],
     /// Their names.
     pub names: [String; 2],
-    /// How each works; found valid.
+    /// The configuration of each; checked.
     pub configs: [GatewayConfig; 2],
     /// Classes by the ports of [`class_port`]; `None` if the scenario has none.
     pub classes: Option<Classes>,
@@ -108,17 +109,17 @@ pub struct PairPlan {
     pub conversation: u32,
 }
 
-/// What a planned conversation of the network carries.
+/// The content of a planned conversation of the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leg {
     /// Packets of a slot's connections.
     Slot {
         /// Its place in [`crate::Testbed::slots`].
         slot: u32,
-        /// Whether it is the part behind the gateways.
+        /// True if it is the part behind the gateways.
         far: bool,
     },
-    /// What a pair of gateways exchanges.
+    /// The packets between a pair of gateways.
     Gateways {
         /// Its place in [`crate::Testbed::pairs`].
         pair: u32,
@@ -146,12 +147,12 @@ pub(crate) struct Path {
 }
 
 impl Path {
-    /// A stretch of links: the ports of each, there and back.
+    /// Returns the path over consecutive links: the ports of each, in the two directions.
     pub(crate) fn whole(route: &[[PortId; 2]]) -> Path {
         Path { there: route.iter().map(|p| p[0]).collect(), back: route.iter().rev().map(|p| p[1]).collect() }
     }
 
-    /// This path with what comes before and after it.
+    /// Returns this path with the parts before and after it.
     pub(crate) fn between(&self, from: &PathEnd, to: &PathEnd) -> Path {
         Path {
             there: [&from.out[..], &self.there, &to.back].concat(),
@@ -160,7 +161,7 @@ impl Path {
     }
 }
 
-/// The ports of a route from `from` on, link by link, there and back.
+/// Returns the ports of a route from `from` on, link by link, in the two directions.
 pub(crate) fn ports_of(
     scenario: &file::Scenario,
     ports: &[[PortId; 2]],
@@ -239,30 +240,30 @@ impl<B: Clone> Builder<'_, B> {
         Ok(())
     }
 
-    /// The ports of a group's route, link by link.
+    /// Returns the ports of a group's route, link by link.
     fn route(&self, traffic: &Traffic) -> Vec<[PortId; 2]> {
         ports_of(self.scenario, &self.ports, traffic.from.node(), &traffic.route)
     }
 
-    /// The parts of a route before the first and behind the second gateway.
+    /// Returns the parts of a route before the first and behind the second gateway.
     fn outer(&self, traffic: &Traffic, route: &[[PortId; 2]], [near, far]: [NodeIndex; 2]) -> (Path, Path) {
         let [near, far] = self.places(traffic, [near, far]);
         (Path::whole(&route[..near]), Path::whole(&route[far..]))
     }
 
-    /// How many links of the route lie before each gateway.
+    /// Returns the number of links of the route before each gateway.
     fn places(&self, traffic: &Traffic, gateways: [NodeIndex; 2]) -> [usize; 2] {
         let visited = self.scenario.visited(traffic.from.node(), &traffic.route);
         gateways.map(|gateway| visited.iter().position(|&node| node == gateway).expect("the gateways are on the route"))
     }
 
-    /// The inner side of a gateway, as the end of a path.
+    /// Returns the inner side of a gateway, as the end of a path.
     fn inside(&self, gateway: NodeIndex) -> PathEnd {
         self.nodes[gateway.0].end().expect("a gateway ends connections")
     }
 
-    /// The pair of gateways of a group, and which of the two is near the originator; planned when
-    /// the first group uses it.
+    /// Returns the pair of gateways of a group, and the one of the two that is near the originator; planned when the
+    /// first group uses it.
     fn pair(&mut self, nodes: [NodeIndex; 2], traffic: &Traffic, group: usize) -> Result<(usize, usize), Error> {
         for (pair, known) in self.pairs.iter().enumerate() {
             if let Some(near) = known.nodes.iter().position(|&node| node == nodes[0]) {
@@ -297,7 +298,7 @@ impl<B: Clone> Builder<'_, B> {
     }
 
     fn plan(&mut self, leg: Leg, traffic: &Traffic, group: usize, hosts: [NodeId; 2], path: Path) -> u32 {
-        // What gateways exchange is paced at a constant rate, whatever the services of the groups.
+        // Packets between gateways are paced at a constant rate, whatever the services of the groups.
         let (share, class) = match leg {
             Leg::Gateways { .. } => (Some(GATEWAY_CHANNEL), Class::Cbr),
             Leg::Slot { .. } => (None, convert::class(&traffic.service)),
@@ -308,7 +309,7 @@ impl<B: Clone> Builder<'_, B> {
     }
 }
 
-/// How much later than planned a slot begins.
+/// Returns the random delay of the start of a slot.
 fn jitter(traffic: &Traffic, name: &str, streams: &Streams) -> Span {
     if traffic.jitter.is_zero() {
         return Span::ZERO;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cellway_testbed::{Testbed, Way};
+use cellway_testbed::{PathSegment, Testbed};
 
 use super::hosts::{HostIndex, Hosts};
 use crate::conversations::Kind;
@@ -16,7 +16,7 @@ struct Route {
     /// The two, and the gateways between them.
     hops: Vec<HostIndex>,
     /// From each hop to the next.
-    stretches: Vec<Way>,
+    segments: Vec<PathSegment>,
 }
 
 /// The position of a packet on its route: it goes `from` one hop `to` the next.
@@ -44,27 +44,27 @@ impl Routes {
         hosts: &Hosts,
         (origin, from, destination): (HostIndex, HostIndex, HostIndex),
         kind: Kind,
-    ) -> Option<(Step, &Way)> {
+    ) -> Option<(Step, &PathSegment)> {
         let joins = |route: &Route| route.hops.contains(&from) && from != destination;
         let on_it = origin != destination && self.route(testbed, hosts, (origin, destination), kind).is_some_and(joins);
         let origin = if on_it { origin } else { from };
         let route = self.route(testbed, hosts, (origin, destination), kind)?;
         let place = route.hops.iter().position(|&hop| hop == from)?;
         let next = if route.hops[0] == destination { place.checked_sub(1)? } else { place + 1 };
-        let (to, way) = (*route.hops.get(next)?, route.stretches.get(place.min(next))?);
-        Some((Step { from, to, origin, destination }, way))
+        let (to, segment) = (*route.hops.get(next)?, route.segments.get(place.min(next))?);
+        Some((Step { from, to, origin, destination }, segment))
     }
 
     /// Returns the segment of a step for packets of another kind, if it leads to the same hop.
-    pub(super) fn way<B: Clone>(
+    pub(super) fn segment<B: Clone>(
         &mut self,
         testbed: &Testbed<B>,
         hosts: &Hosts,
         step: Step,
         kind: Kind,
-    ) -> Option<&Way> {
+    ) -> Option<&PathSegment> {
         let found = self.step(testbed, hosts, (step.origin, step.from, step.destination), kind);
-        found.filter(|(other, _)| other.to == step.to).map(|(_, way)| way)
+        found.filter(|(other, _)| other.to == step.to).map(|(_, segment)| segment)
     }
 
     fn route<B: Clone>(
@@ -77,15 +77,15 @@ impl Routes {
         let ends = if a <= b { (a, b, kind) } else { (b, a, kind) };
         let found = self.known.entry(ends).or_insert_with(|| {
             let nodes = [ends.0, ends.1].map(|host| hosts[host].node);
-            let stretches = testbed.stretches(nodes, kind.number()).ok()?;
+            let segments = testbed.segments(nodes, kind.number()).ok()?;
             let mut hops = vec![ends.0];
-            for stretch in &stretches {
+            for segment in &segments {
                 // A segment may be stored in the other direction.
                 let here = hosts[*hops.last()?].node;
-                let next = if stretch.hosts[0] == here { stretch.hosts[1] } else { stretch.hosts[0] };
+                let next = if segment.hosts[0] == here { segment.hosts[1] } else { segment.hosts[0] };
                 hops.push(hosts.of_node(next)?);
             }
-            Some(Route { hops, stretches })
+            Some(Route { hops, segments })
         });
         found.as_ref()
     }

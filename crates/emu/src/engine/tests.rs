@@ -484,7 +484,7 @@ fn a_packet_goes_from_gateway_to_gateway() {
             (at, now) = (hop, now + Span::from_secs(2));
         }
     }
-    assert_eq!(engine.channels(), 3, "one conversation on each of three stretches");
+    assert_eq!(engine.channels(), 3, "one conversation on each of three segments");
     assert!(engine.refused().is_empty());
 }
 

@@ -52,13 +52,13 @@ impl Engine {
 
     fn conversation(&mut self, place: usize, now: Time, interval: f64) -> Option<ConversationView> {
         let Open { id, number, delivered, ref mut shown } = *self.open[place].as_mut()?;
-        let rate = [0, 1].map(|way| per((delivered[way] - shown[way]) as f64 * 8.0, interval));
+        let rate = [0, 1].map(|direction| per((delivered[direction] - shown[direction]) as f64 * 8.0, interval));
         *shown = delivered;
         let known = self.table.get(id)?;
         let fabric = &self.testbed.fabric;
         let waiting = [0, 1].map(|direction| {
-            let stretches = fabric.channels(number, direction).iter();
-            stretches
+            let segments = fabric.channels(number, direction).iter();
+            segments
                 .flat_map(|(channel, ports)| ports.iter().map(|&port| fabric.waiting_of(port, *channel)))
                 .sum::<u32>()
         });

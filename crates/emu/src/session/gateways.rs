@@ -15,7 +15,7 @@ use cellway_net::{Framing, NodeId};
 use cellway_record::Rows;
 use cellway_record::metric::gateway as metric;
 use cellway_scenario::{GatewayConnect, GatewayTransport, NodeIndex, Scenario};
-use cellway_testbed::{Host, OTHER_KIND, Testbed, Way};
+use cellway_testbed::{Host, OTHER_KIND, PathSegment, Testbed};
 use cellway_units::Span;
 use tempfile::TempDir;
 
@@ -220,9 +220,9 @@ fn pairs(scenario: &Scenario, network: &Network) -> Vec<Pair> {
             testbed.gateways().find(|gateway| gateway.name == *name).map(|gateway| gateway.node)
         });
         let [Some(a), Some(b)] = inner else { continue };
-        let Ok(between) = testbed.stretches([a, b], OTHER_KIND) else { continue };
+        let Ok(between) = testbed.segments([a, b], OTHER_KIND) else { continue };
         let carries_cells = |port: &_| testbed.fabric.framing(*port) == Framing::Atm;
-        let atm = between.iter().flat_map(Way::there).any(carries_cells);
+        let atm = between.iter().flat_map(PathSegment::there).any(carries_cells);
         let behind = [(a, b), (b, a)].map(|(own, other)| {
             let hosts = testbed.hosts().enumerate();
             let hosts =
@@ -238,8 +238,8 @@ fn pairs(scenario: &Scenario, network: &Network) -> Vec<Pair> {
 
 /// Returns true if packets of a host pass the gateway `own` on their path to its peer.
 fn is_behind(testbed: &Testbed<Datagram>, host: &Host, own: NodeId, other: NodeId) -> bool {
-    let stretches = testbed.stretches([host.node, other], OTHER_KIND).unwrap_or_default();
-    stretches.iter().any(|way| way.hosts.contains(&own))
+    let segments = testbed.segments([host.node, other], OTHER_KIND).unwrap_or_default();
+    segments.iter().any(|segment| segment.hosts.contains(&own))
 }
 
 /// Returns true if connections of a host are split. They are not if all its groups whose path crosses gateways bypass

@@ -161,8 +161,8 @@ fn routes(testbed: &Testbed<Datagram>, gateway: &Host, names: &Names) -> String 
     let others = testbed.hosts().chain(testbed.gateways()).enumerate();
     for (place, other) in others.filter(|(_, other)| other.node != gateway.node) {
         // A destination without a route is refused when a program tries it.
-        let Ok(stretches) = testbed.stretches([gateway.node, other.node], OTHER_KIND) else { continue };
-        let mtu = stretches[0].mtu.0;
+        let Ok(segments) = testbed.segments([gateway.node, other.node], OTHER_KIND) else { continue };
+        let mtu = segments[0].mtu.0;
         let address = names.address(place);
         // Writing to a String cannot fail.
         let _ = writeln!(lines, "route add {address}/32 dev {DEVICE} mtu {mtu}");
@@ -185,12 +185,12 @@ fn check_groups(testbed: &mut Testbed<Datagram>) -> Result<Vec<String>, Error> {
             None => kind(protocol::UDP, u16::MAX, UDP_PORT),
         };
         let kind = kind.number();
-        let stretches = testbed.stretches(slot.hosts, kind)?;
-        for way in &stretches {
-            opened.push(testbed.open(Time::ZERO, way, kind)?);
+        let segments = testbed.segments(slot.hosts, kind)?;
+        for segment in &segments {
+            opened.push(testbed.open(Time::ZERO, segment, kind)?);
         }
         // The first segment belongs to the group, whatever gateways do after it.
-        if let Some(group) = stretches[0].group.filter(|&group| group != slot.group) {
+        if let Some(group) = segments[0].group.filter(|&group| group != slot.group) {
             let name = |group: usize| &testbed.scenario().traffic[group].name;
             let (own, other) = (name(slot.group), name(group));
             let note = format!(
@@ -203,8 +203,8 @@ fn check_groups(testbed: &mut Testbed<Datagram>) -> Result<Vec<String>, Error> {
         }
     }
     for hosts in testbed.pairs().iter().map(|pair| pair.hosts).collect::<Vec<_>>() {
-        for way in testbed.stretches(hosts, OTHER_KIND)? {
-            opened.push(testbed.open(Time::ZERO, &way, OTHER_KIND)?);
+        for segment in testbed.segments(hosts, OTHER_KIND)? {
+            opened.push(testbed.open(Time::ZERO, &segment, OTHER_KIND)?);
         }
     }
     for conversation in opened {

@@ -1,4 +1,4 @@
-//! What endpoints, applications and gateways have to tell each other within an instant.
+//! Events and actions between endpoints, applications and gateways within an instant.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use cellway_units::Time;
 
 use super::{Run, Todo};
 use crate::connection::{Connection, End, SIDES};
-use crate::timers::{TimerKey, What};
+use crate::timers::{TimerKey, TimerKind};
 
 impl Run<'_> {
-    /// Lets the application of a conversation act, if that conversation is still the current one.
+    /// Calls the application of a conversation, if that conversation is still the current one.
     pub(super) fn app(
         &mut self,
         index: usize,
@@ -32,21 +32,21 @@ impl Run<'_> {
         }
     }
 
-    /// Passes on all that endpoints, applications and gateways have to tell each other.
-    pub(super) fn settle(&mut self, now: Time) {
+    /// Processes all pending events and actions of endpoints, applications and gateways.
+    pub(super) fn process_pending(&mut self, now: Time) {
         while let Some(todo) = self.todo.pop_front() {
             match todo {
                 Todo::Tcp { slot, serial, place, event } => match place.side() {
-                    Some(side) => self.tell_application(now, slot, serial, side, event),
-                    None => self.tell_gateway(now, slot, serial, place, event),
+                    Some(side) => self.notify_application(now, slot, serial, side, event),
+                    None => self.notify_gateway(now, slot, serial, place, event),
                 },
                 Todo::Written { slot, serial, side } => {
                     let Some(connection) = self.slots[slot].tcp().connection(serial) else { continue };
                     let (conversation, conn) = (connection.conversation, connection.conn);
                     self.app(slot, conversation, |app, out| app.written(now, conn, side, out));
                 }
-                Todo::App { slot, conversation, action } => self.obey(now, slot, conversation, action),
-                Todo::Gateway { pair, which, action } => self.obey_gateway(now, pair, which, action),
+                Todo::App { slot, conversation, action } => self.execute(now, slot, conversation, action),
+                Todo::Gateway { pair, which, action } => self.execute_gateway(now, pair, which, action),
             }
         }
         while let Some(index) = self.touched.pop() {
@@ -54,7 +54,7 @@ impl Run<'_> {
         }
     }
 
-    fn tell_application(&mut self, now: Time, index: usize, serial: u32, side: Side, event: Event) {
+    fn notify_application(&mut self, now: Time, index: usize, serial: u32, side: Side, event: Event) {
         let Some(connection) = self.slots[index].tcp().connection(serial) else { return };
         let (conversation, conn) = (connection.conversation, connection.conn);
         match event {
@@ -83,7 +83,7 @@ impl Run<'_> {
         }
     }
 
-    fn obey(&mut self, now: Time, index: usize, conversation: u32, action: Action) {
+    fn execute(&mut self, now: Time, index: usize, conversation: u32, action: Action) {
         match action {
             Action::Open { conn, from } => self.open(now, index, conversation, conn, from),
             Action::Write { conn, side, bytes } => {
@@ -96,7 +96,7 @@ impl Run<'_> {
                 self.at_end(now, index, (conversation, conn), side, |end, out| end.tcp.consume(now, bytes, out));
             }
             Action::Timer { at, id } => {
-                self.timers.add(at, TimerKey { slot: index as u32, what: What::App { conversation, id } });
+                self.timers.add(at, TimerKey { slot: index as u32, kind: TimerKind::App { conversation, id } });
             }
             Action::Delay { span } => self.bed.meter.delay(now, index, span),
             Action::Item { bytes, span } => self.bed.meter.item(now, index, bytes, span),

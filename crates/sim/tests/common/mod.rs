@@ -52,7 +52,7 @@ interval = "1 s"
 fairness-window = "1 s"
 "#;
 
-/// `text` as a scenario, with keys set.
+/// Returns `text` as a scenario, with keys set.
 pub(crate) fn scenario(text: &str, set: &[(&str, &str)]) -> Scenario {
     let set: Vec<Override> = set.iter().map(|(key, value)| Override::new(*key, *value)).collect();
     Plan::parse_with(text, "t.toml", &set, None).unwrap_or_else(|e| panic!("{e}")).base().clone()
@@ -70,7 +70,7 @@ pub(crate) fn run_with(scenario: &Scenario, workloads: &[GroupWorkload], seed: u
     cellway_sim::run(scenario, workloads, seed, Control { stop: &|| false, capture: None }).unwrap()
 }
 
-/// What passes `node`, as a pcap file.
+/// Returns the packets that pass `node`, as a pcap file.
 pub(crate) fn capture(scenario: &Scenario, seed: u64, node: &str) -> Vec<u8> {
     let (mut file, mut records) = (Vec::new(), 0);
     let capture = Some(Capture::new(node, &mut file, &mut records));
@@ -79,7 +79,7 @@ pub(crate) fn capture(scenario: &Scenario, seed: u64, node: &str) -> Vec<u8> {
     file
 }
 
-/// A figure of the summary.
+/// Returns a figure of the summary.
 pub(crate) fn figure(record: &RunRecord, subject: &str, metric: &str) -> f64 {
     let mut rows = record.summary.iter().filter(|row| &*row.subject == subject && row.metric == metric);
     let row = rows.next().unwrap_or_else(|| panic!("no {metric} of {subject}"));
@@ -87,7 +87,7 @@ pub(crate) fn figure(record: &RunRecord, subject: &str, metric: &str) -> f64 {
     row.value
 }
 
-/// A series: (end of the bin in seconds, value).
+/// Returns a series: (end of the bin in seconds, value).
 pub(crate) fn series(record: &RunRecord, subject: &str, metric: &str) -> Vec<(f64, f64)> {
     let rows = record.series.iter().filter(|row| &*row.subject == subject && row.metric == metric);
     rows.map(|row| (row.t.expect("a series has times"), row.value)).collect()
@@ -106,9 +106,9 @@ pub(crate) fn cells(ip_octets: u32, llc: bool) -> u128 {
     u128::from((ip_octets + if llc { 8 } else { 0 } + 8).div_ceil(48))
 }
 
-/// A way through the network: access links at both ends, ATM links between.
+/// A path through the network: access links at both ends, ATM links between.
 #[derive(Clone)]
-pub(crate) struct Way {
+pub(crate) struct NetworkPath {
     /// bit/s of both access links, and their delay in ps.
     pub(crate) access: (u128, u128),
     /// (bit/s, delay in ps) of each ATM link in the direction of travel.
@@ -116,19 +116,19 @@ pub(crate) struct Way {
     pub(crate) llc: bool,
 }
 
-impl Way {
-    pub(crate) fn cellsim() -> Way {
-        Way { access: (LINE, 0), atm: vec![(LINE, 22_500_000_000), (LINE, 0)], llc: false }
+impl NetworkPath {
+    pub(crate) fn cellsim() -> NetworkPath {
+        NetworkPath { access: (LINE, 0), atm: vec![(LINE, 22_500_000_000), (LINE, 0)], llc: false }
     }
 
-    pub(crate) fn back(&self) -> Way {
+    pub(crate) fn back(&self) -> NetworkPath {
         let mut back = self.clone();
         back.atm.reverse();
         back
     }
 
-    /// When packets, each (ready at ps, IP octets), arrive whole at the far host: first come, first
-    /// served at each line, hosts and routers store and forward packets, switches cells.
+    /// Returns the times at which packets, each (ready at ps, IP octets), arrive completely at the far host: first
+    /// come, first served at each line, hosts and routers store and forward packets, switches cells.
     pub(crate) fn travel(&self, packets: &[(u128, u32)]) -> Vec<u128> {
         let line = |rate: u128, ready: &[(u128, u128)], delay: u128| {
             let mut free = 0;
@@ -159,7 +159,7 @@ impl Way {
         line(self.access.0, &with_bits(&whole), self.access.1)
     }
 
-    /// From the sending of a lone packet to the arrival of the bare acknowledgement of it, in ps.
+    /// Returns the time from the sending of a lone packet to the arrival of its bare acknowledgement, in ps.
     pub(crate) fn round_trip(&self, ip_octets: u32) -> u128 {
         let there = self.travel(&[(0, ip_octets)])[0];
         self.back().travel(&[(there, 40)])[0]

@@ -5,7 +5,7 @@ use cellway_units::Ecn;
 
 use super::*;
 
-/// ABR with loops between switches, and what has a shaper and a policer.
+/// ABR with loops between switches, and conversations with a shaper and a policer.
 const NET: &str = r#"version = 1
 name = "net"
 run = { duration = "10 s" }
@@ -46,21 +46,22 @@ cdvt = "10 us"
 "#;
 
 #[test]
-fn conversations_that_come_and_go_leave_nothing_behind() {
+fn closed_conversations_leave_nothing_behind() {
     for policy in ["\"per-conversation\"", "\"per-destination\""] {
         let set = [Override::new("multiplexing.channel", policy)];
         let scenario = Plan::parse_with(NET, "t.toml", &set, None).unwrap().base().clone();
         let mut bed: Testbed<u32> =
             Testbed::new(&scenario, &Streams::new(1), cellway_record::Source::Simulate).unwrap();
-        let ways: Vec<Way> = bed.slots.iter().map(|slot| bed.stretches(slot.hosts, 0).unwrap().remove(0)).collect();
+        let segments: Vec<PathSegment> =
+            bed.slots.iter().map(|slot| bed.segments(slot.hosts, 0).unwrap().remove(0)).collect();
         let (mut now, mut delivered) = (Time::ZERO, Vec::new());
         let mut open = std::collections::VecDeque::new();
         let mut most = 0;
         for round in 0..5_000 {
-            let way = &ways[round % 2];
-            let conversation = bed.open(now, way, round as u32 % 3).unwrap();
+            let segment = &segments[round % 2];
+            let conversation = bed.open(now, segment, round as u32 % 3).unwrap();
             open.push_back(conversation);
-            let [from, to] = way.hosts;
+            let [from, to] = segment.hosts;
             for _ in 0..round % 3 {
                 bed.fabric.send(now, Packet { conversation, from, to, octets: 1000, ecn: Ecn::NotEct, body: 0 });
             }
@@ -70,13 +71,14 @@ fn conversations_that_come_and_go_leave_nothing_behind() {
                     open.pop_front();
                     continue;
                 }
-                now = bed.fabric.deadline().expect("with nothing under way it can be closed");
+                now = bed.fabric.deadline().expect("with nothing under segment it can be closed");
                 bed.fabric.advance(now, &mut delivered);
                 bed.fabric.serve(now);
             }
             most = most.max(bed.control.len());
         }
-        // Half of the 5 000 packets are of the group whose policer damages what comes at the rate of the access line.
+        // Half of the 5 000 packets are of the group whose policer drops cells that arrive at the rate of the access
+        // line.
         assert!((2_000..3_000).contains(&delivered.len()), "{} came", delivered.len());
         assert_eq!(bed.opened.len(), 10, "numbers are used again");
         // At most one queue at a source and one at the shaper for each channel, of ten conversations.

@@ -49,7 +49,7 @@ pub(crate) struct Kept {
 }
 
 impl Changes {
-    /// An empty record that keeps `most` changes, at least 8.
+    /// Creates an empty record that keeps `most` changes, at least 8.
     pub(crate) fn new(most: usize) -> Changes {
         Changes { most: most.max(8), kept: Vec::new(), thinned: None, pass: None }
     }
@@ -84,7 +84,7 @@ impl Changes {
         Kept { changes: self.kept, interval }
     }
 
-    /// The number of changes in the record, at most.
+    /// Returns an upper bound of the number of changes in the record.
     fn len(&self) -> usize {
         self.kept.len() + if self.thinned.is_some() { PER_INTERVAL } else { 0 }
     }
@@ -188,7 +188,7 @@ fn number(at: Time, interval: Span) -> u64 {
 mod tests {
     use super::*;
 
-    /// A queue that rises and falls in a fixed pattern, with a change every 3 us.
+    /// Returns a queue that rises and falls in a fixed pattern, with a change every 3 us.
     fn pattern(n: u64) -> Vec<Change> {
         (0..n).map(|i| (Time::ZERO + Span::from_us(3 * i), ((i * 7919 + i / 13 * 31) % 1009) as f64)).collect()
     }

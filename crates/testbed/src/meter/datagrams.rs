@@ -1,4 +1,4 @@
-//! What becomes of the datagrams of a slot: delay, jitter and loss.
+//! The datagrams of a slot: delay, jitter and loss.
 
 use cellway_record::metric::{Metric, datagram, slot};
 use cellway_record::stats::{InterarrivalJitter, Moments, Sketch};
@@ -7,16 +7,16 @@ use cellway_units::{Span, Time};
 /// The datagrams of a slot. Those that were sent during the warm-up are not counted.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Datagrams {
-    /// How many were sent in all, and how many of these during the warm-up.
+    /// The datagrams sent in all, and those of them sent during the warm-up.
     sent: u64,
     before: u64,
-    /// How many were sent early enough to have arrived by the end of the run.
+    /// The datagrams sent early enough to have arrived by the end of the run.
     settled: u64,
-    /// How many of those that are counted have arrived.
+    /// The counted datagrams that have arrived.
     received: u64,
     /// One more than the highest sequence number that has arrived.
     expected: u64,
-    /// How many arrived after a later one. RFC 4737 section 3.3.
+    /// The datagrams that arrived after a later one. RFC 4737 section 3.3.
     reordered: u64,
     jitter: InterarrivalJitter,
     /// The estimate of the jitter after each arrival (s).
@@ -25,7 +25,7 @@ pub(super) struct Datagrams {
     delays: Delays,
 }
 
-/// One-way delays.
+/// One-segment delays.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Delays {
     /// In seconds.
@@ -34,15 +34,15 @@ pub(super) struct Delays {
     sketch: Sketch,
 }
 
-/// The datagrams of which the fate is known at the end of a run.
+/// The datagrams whose fate is known at the end of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Fates {
-    /// Sent, those under way at the end included.
+    /// Sent, those in flight at the end included.
     pub(super) sent: u64,
     pub(super) received: u64,
     pub(super) lost: u64,
     pub(super) reordered: u64,
-    /// Of those up to the last that arrived, of which all fates are known; of all if none is under way.
+    /// Of those up to the last that arrived, of which all fates are known; of all if none is in flight.
     judged: Judged,
 }
 
@@ -53,7 +53,7 @@ struct Judged {
 }
 
 impl Datagrams {
-    /// One is sent at `at`. `settled`: it arrives before the end of the run unless it is lost.
+    /// Records a datagram sent at `at`. `settled`: it arrives before the end of the run unless it is lost.
     pub(super) fn sent(&mut self, at: Time, warmup: Time, settled: bool) {
         self.sent += 1;
         if at < warmup {
@@ -64,7 +64,7 @@ impl Datagrams {
         }
     }
 
-    /// The datagram `sequence` that was sent at `sent` has arrived at `at`. Returns its delay.
+    /// Records the arrival at `at` of datagram `sequence`, which was sent at `sent`. Returns its delay.
     pub(super) fn received(&mut self, at: Time, sequence: u64, sent: Time) -> Span {
         let delay = at.since(sent);
         let jitter = self.jitter.arrived(sent, at);
@@ -84,14 +84,14 @@ impl Datagrams {
 
     /// Returns the fates at the end of a run, at which up to `inside` are inside the network.
     ///
-    /// A datagram is lost if it has not arrived and a later one has. Of those after the last that has arrived, `inside`,
-    /// or those that were sent too late, are under way.
+    /// A datagram is lost if it has not arrived and a later one has. Of those after the last that has arrived,
+    /// `inside`, or those that were sent too late, are in flight.
     pub(super) fn fates(&self, inside: u64) -> Fates {
         let sent = self.sent - self.before;
         let after_last = self.sent - self.expected.clamp(self.before, self.sent);
         let under_way = after_last.min(inside.max(self.sent - self.settled));
         let lost = sent.saturating_sub(self.received + under_way);
-        // Losses after the last arrival are known, but not how many of their neighbours will arrive.
+        // Losses after the last arrival are known, but not the number of their neighbours that will arrive.
         let known = if under_way > 0 && self.received > 0 { sent - after_last } else { sent - under_way };
         let judged = Judged { sent: known, lost: known.saturating_sub(self.received) };
         Fates { sent, received: self.received, lost, reordered: self.reordered, judged }
@@ -158,7 +158,7 @@ mod tests {
         Time::ZERO + Span::from_ms(ms)
     }
 
-    /// Ten datagrams, one each 10 ms, with a warm-up of 25 ms: the first three are not counted.
+    /// Records ten datagrams, one each 10 ms, with a warm-up of 25 ms: the first three are not counted.
     fn run(arrived: &[u64], settled: u64) -> Datagrams {
         let mut datagrams = Datagrams::default();
         (0..10).for_each(|i| datagrams.sent(at(10 * i), at(25), i < settled));
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn gaps_are_losses_and_the_end_is_under_way() {
+    fn gaps_are_losses_and_the_end_is_in_flight() {
         let fates = |datagrams: Datagrams, inside| datagrams.fates(inside);
         let known = |received, lost, judged: [u64; 2]| {
             let judged = Judged { sent: judged[0], lost: judged[1] };
@@ -181,11 +181,11 @@ mod tests {
         assert_eq!(fates(run(&[0, 2, 3, 4, 6, 7], 10), 2), known(4, 1, [5, 1]));
         // Of 7, 8 and 9 only one is inside: the others were lost.
         assert_eq!(fates(run(&[0, 2, 3, 4, 5, 6], 10), 1), known(4, 2, [4, 0]));
-        // Nothing is inside any more.
+        // None is inside any more.
         assert_eq!(fates(run(&[0, 2, 3, 4, 6, 7], 10), 0), known(4, 3, [7, 3]));
-        // What is inside is of another slot: no more is under way than was sent after the last arrival.
+        // Those inside are of another slot: no more are in flight than were sent after the last arrival.
         assert_eq!(fates(run(&[0, 2, 3, 4, 6, 7], 10), 50), known(4, 1, [5, 1]));
-        // All are lost, but those that were sent too late to tell.
+        // All are lost, except those that were sent too late to be judged.
         assert_eq!(fates(run(&[], 8), 0), known(0, 5, [5, 5]));
         assert_eq!(run(&[], 8).fates(0).loss_ratio(), Some(1.0));
         assert_eq!(Datagrams::default().fates(0).loss_ratio(), None);

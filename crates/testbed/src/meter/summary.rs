@@ -21,8 +21,8 @@ struct Summary {
 }
 
 impl Meter {
-    /// The rows of the whole run, at its end; and those over time. `inside` is how many packets of each slot are inside
-    /// the network.
+    /// Returns the rows of the whole run, at its end, and those over time. `inside` is the number of packets of each
+    /// slot inside the network.
     pub(crate) fn finish<B: Clone>(self, now: Time, fabric: &Fabric<B>, inside: &[u64]) -> (Rows, Rows) {
         let rows = Rows::new(self.series.source());
         let mut summary = Summary { rows, now, span: now.since(self.warmup), rtt: self.rtt };
@@ -98,7 +98,7 @@ impl Summary {
             }
         }
         self.put(s, ports::QUEUE_MIN.counted_in(port.unit), f64::from(counters.queue_min));
-        // Only where something of the kind stands, so that plain networks keep short tables.
+        // Only for networks that have such a function, so that plain networks keep short tables.
         let rare: [(Quantity, u64, u64); 8] = [
             ((&ports::POLICED_DISCARDED).into(), counters.policed_discarded, before.policed_discarded),
             ((&ports::POLICED_TAGGED).into(), counters.policed_tagged, before.policed_tagged),
@@ -149,7 +149,7 @@ impl Summary {
         self.items(s, slot);
     }
 
-    /// The datagrams of a slot or group; `jitters` are the mean and the greatest estimate (s).
+    /// Adds the rows of the datagrams of a slot or group; `jitters` are the mean and the greatest estimate (s).
     fn datagrams(&mut self, s: &Arc<str>, fates: Fates, delays: &Delays, jitters: Option<[f64; 2]>) {
         self.put(s, &datagram::PACKETS_SENT, fates.sent as f64);
         self.put(s, &datagram::PACKETS_RECEIVED, fates.received as f64);
@@ -169,7 +169,7 @@ impl Summary {
         }
     }
 
-    /// The datagrams of all slots of a group, if they send any.
+    /// Adds the rows of the datagrams of all slots of a group, if they send any.
     fn datagrams_of(&mut self, s: &Arc<str>, members: &[SlotMeter], inside: &[u64]) -> bool {
         let (mut fates, mut delays) = (Fates::default(), Delays::default());
         let (mut means, mut most) = (Moments::new(), 0.0f64);
@@ -190,7 +190,7 @@ impl Summary {
         any
     }
 
-    /// How long the items took that were asked for and delivered after the warm-up.
+    /// Adds the times of the items that were requested and delivered after the warm-up.
     fn items(&mut self, s: &Arc<str>, slot: &SlotMeter) {
         let times = slot.item_times.values();
         let (Some(rate), Some(first)) = (slot.item_rates.mean(), times.first().copied()) else { return };
@@ -257,7 +257,7 @@ impl Summary {
         } else {
             self.put(&s, &network::DROPPED_PACKETS, refused as f64);
         }
-        // An emulation may have programs only, of whose goodput nothing is known here.
+        // An emulation may have programs only, whose goodput is unknown here.
         if !meter.slots.is_empty() {
             self.put(&s, &network::GOODPUT_TOTAL, meter.slots.iter().map(|slot| slot.goodput(self.span)).sum());
         }
@@ -269,7 +269,7 @@ impl SlotMeter {
         (count(&self.now) - count(&self.at_warmup)) as f64
     }
 
-    /// What both sides read, per second (bit/s).
+    /// Returns the goodput of both sides (bit/s).
     fn goodput(&self, span: Span) -> f64 {
         self.since_warmup(|t| t.delivered[0] + t.delivered[1]) * 8.0 / span.as_secs_f64()
     }

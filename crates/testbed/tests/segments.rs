@@ -1,14 +1,14 @@
-//! Hosts, ways between them, and conversations that open and close while the network runs.
+//! Hosts, paths between them, and conversations that open and close while the network runs.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use cellway_apps::Side;
 use cellway_apps::random::Streams;
 use cellway_net::{NodeId, Packet};
 use cellway_scenario::{Override, Plan, Scenario};
-use cellway_testbed::{OTHER_KIND, TcpTotals, Testbed, Way, type_number};
+use cellway_testbed::{OTHER_KIND, PathSegment, TcpTotals, Testbed, type_number};
 use cellway_units::{Bytes, Ecn, Span, Time};
 
-/// A LAN with a host of its own, two routers with switches between them, and groups over them.
+/// A LAN with a host, two routers with switches between them, and groups over them.
 const NET: &str = r#"version = 1
 name = "net"
 run = { duration = "10 s", warmup = "1 s" }
@@ -81,14 +81,14 @@ fn node(bed: &Testbed<u32>, name: &str) -> NodeId {
     bed.hosts().find(|host| host.name == name).unwrap().node
 }
 
-fn way(bed: &Testbed<u32>, a: &str, b: &str, kind: u32) -> Way {
-    let mut stretches = bed.stretches([node(bed, a), node(bed, b)], kind).unwrap();
-    assert_eq!(stretches.len(), 1, "no gateway lies between them");
-    stretches.remove(0)
+fn segment(bed: &Testbed<u32>, a: &str, b: &str, kind: u32) -> PathSegment {
+    let mut segments = bed.segments([node(bed, a), node(bed, b)], kind).unwrap();
+    assert_eq!(segments.len(), 1, "no gateway lies between them");
+    segments.remove(0)
 }
 
-/// Sends `count` packets at once from the first host of a conversation, and lets the network run dry.
-/// Returns when each came.
+/// Sends `count` packets at once from the first host of a conversation, and runs the network until it is empty. Returns
+/// the arrival times.
 fn burst(bed: &mut Testbed<u32>, now: Time, conversation: u32, hosts: [NodeId; 2], count: u32) -> Vec<Time> {
     let [from, to] = hosts;
     for body in 0..count {
@@ -104,7 +104,7 @@ fn burst(bed: &mut Testbed<u32>, now: Time, conversation: u32, hosts: [NodeId; 2
     came
 }
 
-/// Cells per second that full packets (32 cells each) came at, whose cells follow each other.
+/// Returns the cells per second of full packets (32 cells each), whose cells follow each other.
 fn cell_rate(came: &[Time]) -> f64 {
     32.0 * (came.len() - 1) as f64 / (came[came.len() - 1] - came[0]).as_secs_f64()
 }
@@ -115,39 +115,39 @@ fn all_hosts_are_listed_with_their_lines() {
     let told: Vec<(&str, u64, &str)> = bed.hosts().map(|h| (&h.name[..], h.mtu.0, &h.attached[..])).collect();
     let own = [("ftp-1", 2000, "r1"), ("ftp-1-sink", 2000, "r2"), ("ftp-2", 2000, "r1"), ("ftp-2-sink", 2000, "r2")];
     assert_eq!(told, [&[("desk", 1500, "lan"), ("far", 4352, "r2")][..], &own].concat());
-    // The machine of a host with limits is not where its line is.
+    // The node of a host with limits is not that of its line.
     assert!(bed.hosts().all(|host| bed.names()[&host.name] == host.node));
 }
 
 #[test]
-fn a_way_is_that_of_the_group_of_its_kind_or_the_shortest() {
+fn a_path_is_that_of_the_group_of_its_kind_or_the_shortest() {
     let bed = bed(NET, &[]);
     let [bulk, telnet] = [0, 1].map(|group: usize| type_number(&bed.scenario().traffic[group]));
-    let up = way(&bed, "desk", "far", bulk);
+    let up = segment(&bed, "desk", "far", bulk);
     assert_eq!((up.group, &up.slots[..], up.mtu, up.routers), (Some(0), &[0][..], Bytes(1500), 3));
     assert_eq!((up.there().len(), up.back().len()), (6, 6), "the machine of desk, and five links");
-    assert_eq!(way(&bed, "far", "desk", bulk), up, "one way for both ends");
-    assert_eq!(way(&bed, "desk", "far", telnet).group, Some(1));
-    assert_eq!(way(&bed, "desk", "far", OTHER_KIND).group, Some(0), "the first between the two");
+    assert_eq!(segment(&bed, "far", "desk", bulk), up, "one path for both ends");
+    assert_eq!(segment(&bed, "desk", "far", telnet).group, Some(1));
+    assert_eq!(segment(&bed, "desk", "far", OTHER_KIND).group, Some(0), "the first between the two");
     assert_eq!(bed.groups_between(up.hosts), [0, 1]);
     // Hosts of one group, of different slots.
-    let cross = way(&bed, "ftp-2-sink", "ftp-1", OTHER_KIND);
+    let cross = segment(&bed, "ftp-2-sink", "ftp-1", OTHER_KIND);
     assert_eq!(cross.hosts, [node(&bed, "ftp-1"), node(&bed, "ftp-2-sink")]);
     assert_eq!((cross.group, cross.slots.len(), cross.mtu, cross.routers), (Some(2), 0, Bytes(2000), 2));
     // No group joins these: over one router, and over all.
-    let near = way(&bed, "ftp-1", "ftp-2", OTHER_KIND);
+    let near = segment(&bed, "ftp-1", "ftp-2", OTHER_KIND);
     assert_eq!((near.group, near.there().len(), near.mtu, near.routers), (None, 2, Bytes(2000), 1));
-    let across = way(&bed, "ftp-1-sink", "desk", OTHER_KIND);
+    let across = segment(&bed, "ftp-1-sink", "desk", OTHER_KIND);
     assert_eq!((across.group, across.mtu, across.routers), (None, Bytes(1500), 3));
-    assert_eq!(way(&bed, "desk", "ftp-1-sink", OTHER_KIND), across);
-    let refused = bed.stretches([up.hosts[0]; 2], 0).unwrap_err().to_string();
+    assert_eq!(segment(&bed, "desk", "ftp-1-sink", OTHER_KIND), across);
+    let refused = bed.segments([up.hosts[0]; 2], 0).unwrap_err().to_string();
     assert!(refused.contains("the same"), "{refused}");
     let lan = bed.names()["lan"];
-    let refused = bed.stretches([lan, up.hosts[0]], 0).unwrap_err().to_string();
+    let refused = bed.segments([lan, up.hosts[0]], 0).unwrap_err().to_string();
     assert!(refused.contains("both must be hosts or gateways"), "{refused}");
 }
 
-/// What a driver opens is what the scenario's own traffic would have had.
+/// A conversation that a driver opens is the same as one of the scenario's own traffic.
 #[test]
 fn opened_at_any_time_or_planned_a_conversation_is_the_same() {
     for (policy, late) in [("per-conversation", Span::ZERO), ("per-type", Span::from_ms(777))] {
@@ -161,7 +161,7 @@ fn opened_at_any_time_or_planned_a_conversation_is_the_same() {
 
             let mut real = bed(NET, &set);
             let kind = type_number(&real.scenario().traffic[plan.group]);
-            let path = way(&real, originator, responder, kind);
+            let path = segment(&real, originator, responder, kind);
             assert_eq!((path.hosts, &path.slots[..]), (plan.hosts, &[slot][..]));
             let conversation = real.open(now, &path, kind).unwrap();
             assert_eq!(conversation, 0);
@@ -169,7 +169,7 @@ fn opened_at_any_time_or_planned_a_conversation_is_the_same() {
             assert_eq!(expected.len(), 12, "the policer passes what the shaper paces");
             let rate = if plan.group == 0 { 4e6 } else { 8e6 };
             assert!((cell_rate(&expected) * 424.0 / rate - 1.0).abs() < 0.01, "{}", cell_rate(&expected) * 424.0);
-            // And once more on the channel that comes back.
+            // And once more on the channel that is reopened.
             assert!(real.close(conversation));
             let later = now + Span::from_secs(2);
             let conversation = real.open(later, &path, kind).unwrap();
@@ -181,7 +181,7 @@ fn opened_at_any_time_or_planned_a_conversation_is_the_same() {
 }
 
 #[test]
-fn changes_reach_what_is_open_and_what_comes_later() {
+fn changes_apply_to_open_and_later_conversations() {
     let changes = "[[change]]\nat = \"3 s\"\nshaper = \"spacer\"\nrate = \"2 Mbit/s\"\n\
                    [[change]]\nat = \"4 s\"\ntraffic = \"up\"\npcr = \"1 Mbit/s\"\n\
                    [[change]]\nat = \"5 s\"\nlink = \"r2-far\"\nrate = \"10 Mbit/s\"\n\
@@ -189,15 +189,15 @@ fn changes_reach_what_is_open_and_what_comes_later() {
     let mut bed = bed(&format!("{NET}{changes}"), &[]);
     let at: Vec<Time> = bed.changes().collect();
     assert_eq!(at, [3, 4, 5, 6].map(|s| Time::ZERO + Span::from_secs(s)));
-    let [ftp, up] = [("ftp-1", "ftp-1-sink"), ("desk", "far")].map(|(a, b)| way(&bed, a, b, OTHER_KIND));
-    let before = [&ftp, &up].map(|way| bed.open(Time::ZERO, way, OTHER_KIND).unwrap());
+    let [ftp, up] = [("ftp-1", "ftp-1-sink"), ("desk", "far")].map(|(a, b)| segment(&bed, a, b, OTHER_KIND));
+    let before = [&ftp, &up].map(|segment| bed.open(Time::ZERO, segment, OTHER_KIND).unwrap());
     at.iter().enumerate().for_each(|(index, &at)| bed.change(at, index));
-    let after = [&ftp, &up].map(|way| bed.open(at[2], way, OTHER_KIND).unwrap());
+    let after = [&ftp, &up].map(|segment| bed.open(at[2], segment, OTHER_KIND).unwrap());
     let mut now = at[2];
-    for (way, rate, open) in [(&ftp, 2e6, [before[0], after[0]]), (&up, 1e6, [before[1], after[1]])] {
+    for (segment, rate, open) in [(&ftp, 2e6, [before[0], after[0]]), (&up, 1e6, [before[1], after[1]])] {
         for conversation in open {
             now += Span::from_secs(1);
-            let came = burst(&mut bed, now, conversation, way.hosts, 10);
+            let came = burst(&mut bed, now, conversation, segment.hosts, 10);
             assert!((cell_rate(&came) * 424.0 / rate - 1.0).abs() < 0.01, "{}", cell_rate(&came) * 424.0);
             now = *came.last().unwrap();
         }
@@ -208,24 +208,24 @@ fn changes_reach_what_is_open_and_what_comes_later() {
 }
 
 #[test]
-fn what_cannot_share_a_channel_is_refused_when_it_opens_and_leaves_nothing() {
+fn contradicting_services_on_a_channel_are_refused_at_opening() {
     let service = "{ class = \"cbr\", pcr = \"2 Mbit/s\" }";
     let set = [("multiplexing.channel", "\"per-destination\""), ("traffic.talk.service", service)];
     let mut bed = bed(NET, &set);
     let [bulk, telnet] = [0, 1].map(|group: usize| type_number(&bed.scenario().traffic[group]));
-    let [up, talk] = [bulk, telnet].map(|kind| way(&bed, "desk", "far", kind));
+    let [up, talk] = [bulk, telnet].map(|kind| segment(&bed, "desk", "far", kind));
     let first = bed.open(Time::ZERO, &up, bulk).unwrap();
     let expected = "traffic \"up\" and traffic \"talk\" share a channel but not their service: give both the same, or each a channel";
     for _ in 0..3 {
         assert_eq!(bed.open(Time::ZERO, &talk, telnet).unwrap_err().to_string(), expected);
     }
     assert!(bed.close(first));
-    // Alone it may; and it gets the number that nobody has.
+    // Alone it is accepted; and it gets a free number.
     let second = bed.open(Time::ZERO, &talk, telnet).unwrap();
     assert!(second <= 1);
     let came = burst(&mut bed, Time::ZERO, second, talk.hosts, 10);
     assert!((cell_rate(&came) * 424.0 / 2e6 - 1.0).abs() < 0.01);
-    // The scenario's own traffic is refused in the same words.
+    // The scenario's own traffic is refused with the same message.
     let mut planned: Testbed<()> =
         Testbed::new(bed.scenario(), &Streams::new(1), cellway_record::Source::Simulate).unwrap();
     assert_eq!(planned.open_planned().unwrap_err().to_string(), expected);
@@ -244,16 +244,17 @@ fn a_shaper_and_a_service_of_another_group_are_refused_in_either_order() {
     let expected = "shaper \"spacer\": the service of traffic \"paced\" paces the cells of the same queue already";
     for turn in [false, true] {
         let mut bed = bed(&text, &[("multiplexing.channel", "\"per-destination\"")]);
-        let mut ways = [("ftp-1", "ftp-1-sink"), ("paced-1", "paced-1-sink")].map(|(a, b)| way(&bed, a, b, OTHER_KIND));
+        let mut segments =
+            [("ftp-1", "ftp-1-sink"), ("paced-1", "paced-1-sink")].map(|(a, b)| segment(&bed, a, b, OTHER_KIND));
         if turn {
-            ways.reverse();
+            segments.reverse();
         }
-        bed.open(Time::ZERO, &ways[0], OTHER_KIND).unwrap();
-        assert_eq!(bed.open(Time::ZERO, &ways[1], OTHER_KIND).unwrap_err().to_string(), expected);
+        bed.open(Time::ZERO, &segments[0], OTHER_KIND).unwrap();
+        assert_eq!(bed.open(Time::ZERO, &segments[1], OTHER_KIND).unwrap_err().to_string(), expected);
     }
 }
 
-/// [`NET`] with gateways in place of two of its routers, over 50 Mbit/s and 40 Mbit/s of cells.
+/// Returns [`NET`] with gateways in place of two of its routers, over 50 Mbit/s and 40 Mbit/s of cells.
 fn split(set: &[(&str, &str)]) -> Testbed<u32> {
     let gateway = |name: &str, peer: &str| {
         let keys = "{ rate = \"30 Mbit/s\", packet = \"4000 B\" }";
@@ -264,71 +265,71 @@ fn split(set: &[(&str, &str)]) -> Testbed<u32> {
 }
 
 #[test]
-fn gateways_cut_a_way_into_stretches() {
+fn gateways_divide_a_path_into_segments() {
     let bed = split(&[]);
     let gateways: Vec<(&str, NodeId, u64)> = bed.gateways().map(|g| (&g.name[..], g.node, g.mtu.0)).collect();
     let [("r1", r1, 9180), ("r2", r2, 9180)] = gateways[..] else { panic!("{gateways:?}") };
     assert!(bed.hosts().all(|host| host.name != "r1"), "a gateway is no host");
     let hosts = ["desk", "far"].map(|name| node(&bed, name));
-    let there = bed.stretches(hosts, OTHER_KIND).unwrap();
-    let ends: Vec<[NodeId; 2]> = there.iter().map(|way| way.hosts).collect();
+    let there = bed.segments(hosts, OTHER_KIND).unwrap();
+    let ends: Vec<[NodeId; 2]> = there.iter().map(|segment| segment.hosts).collect();
     assert_eq!(ends, [[hosts[0], r1], [r1, r2], [r2, hosts[1]]]);
-    assert_eq!(there.iter().map(|way| way.mtu.0).collect::<Vec<_>>(), [1500, 9180, 4352]);
-    // The router of the LAN is the only one on the way; no gateway counts at the ends of its own stretches.
-    assert_eq!(there.iter().map(|way| way.routers).collect::<Vec<_>>(), [1, 0, 0]);
-    assert_eq!(there.iter().map(|way| way.group).collect::<Vec<_>>(), [Some(0), None, Some(0)]);
-    assert_eq!(there.iter().map(|way| &way.slots[..]).collect::<Vec<_>>(), [&[0][..], &[], &[0]]);
-    // The machine of desk, two links, the inner side of the gateway; inside, two links, inside; one link.
+    assert_eq!(there.iter().map(|segment| segment.mtu.0).collect::<Vec<_>>(), [1500, 9180, 4352]);
+    // The router of the LAN is the only one on the path; no gateway counts at the ends of its own segments.
+    assert_eq!(there.iter().map(|segment| segment.routers).collect::<Vec<_>>(), [1, 0, 0]);
+    assert_eq!(there.iter().map(|segment| segment.group).collect::<Vec<_>>(), [Some(0), None, Some(0)]);
+    assert_eq!(there.iter().map(|segment| &segment.slots[..]).collect::<Vec<_>>(), [&[0][..], &[], &[0]]);
+    // The processor of desk, two links, the inner side of the gateway; inside, two links, inside; one link.
     assert_eq!(
-        there.iter().map(|way| (way.there().len(), way.back().len())).collect::<Vec<_>>(),
+        there.iter().map(|segment| (segment.there().len(), segment.back().len())).collect::<Vec<_>>(),
         [(4, 4), (4, 4), (2, 2)]
     );
-    let mut back = bed.stretches([hosts[1], hosts[0]], OTHER_KIND).unwrap();
+    let mut back = bed.segments([hosts[1], hosts[0]], OTHER_KIND).unwrap();
     back.reverse();
     assert_eq!(back, there);
-    // What the two exchange has the way of the plan, whoever asks.
-    let own = bed.stretches([r2, r1], OTHER_KIND).unwrap();
+    // The segment between the two is that of the plan, for any caller.
+    let own = bed.segments([r2, r1], OTHER_KIND).unwrap();
     assert_eq!((own.len(), own[0].pair, own[0].hosts, own[0].there()), (1, Some(0), [r1, r2], there[1].there()));
-    assert!(there.iter().all(|way| way.pair.is_none()));
+    assert!(there.iter().all(|segment| segment.pair.is_none()));
     // A gateway and a host behind the other one.
-    let ends: Vec<[NodeId; 2]> = bed.stretches([r1, hosts[1]], 0).unwrap().iter().map(|way| way.hosts).collect();
+    let ends: Vec<[NodeId; 2]> = bed.segments([r1, hosts[1]], 0).unwrap().iter().map(|segment| segment.hosts).collect();
     assert!(
         ends.len() == 2 && ends[0].contains(&r1) && ends[0].contains(&r2) && ends[1].contains(&hosts[1]),
         "{ends:?}"
     );
     // Hosts of a group's own hang at the gateways.
     let own = ["ftp-1", "ftp-1-sink"].map(|name| node(&bed, name));
-    let ends: Vec<[NodeId; 2]> = bed.stretches(own, OTHER_KIND).unwrap().iter().map(|way| way.hosts).collect();
+    let ends: Vec<[NodeId; 2]> = bed.segments(own, OTHER_KIND).unwrap().iter().map(|segment| segment.hosts).collect();
     assert_eq!(ends, [[own[0], r1], [r1, r2], [r2, own[1]]]);
 }
 
 #[test]
-fn a_group_that_no_gateway_splits_has_its_service_on_all_stretches() {
+fn a_group_that_no_gateway_splits_has_its_service_on_all_segments() {
     let bed = split(&[("traffic.up.gateway", "false")]);
     let hosts = ["desk", "far"].map(|name| node(&bed, name));
-    let there = bed.stretches(hosts, type_number(&bed.scenario().traffic[0])).unwrap();
-    assert_eq!(there.iter().map(|way| way.group).collect::<Vec<_>>(), [Some(0); 3]);
+    let there = bed.segments(hosts, type_number(&bed.scenario().traffic[0])).unwrap();
+    assert_eq!(there.iter().map(|segment| segment.group).collect::<Vec<_>>(), [Some(0); 3]);
 }
 
 #[test]
-fn what_gateways_exchange_is_paced_at_their_rate_on_one_channel() {
+fn packets_between_gateways_are_paced_at_their_rate_on_one_channel() {
     let mut bed = split(&[("traffic.ftp.gateway", "false")]);
     let ends: Vec<NodeId> = bed.gateways().map(|gateway| gateway.node).collect();
-    let way = bed.stretches([ends[0], ends[1]], OTHER_KIND).unwrap().remove(0);
-    let first = bed.open(Time::ZERO, &way, OTHER_KIND).unwrap();
-    let second = bed.open(Time::ZERO, &way, 0).unwrap();
+    let segment = bed.segments([ends[0], ends[1]], OTHER_KIND).unwrap().remove(0);
+    let first = bed.open(Time::ZERO, &segment, OTHER_KIND).unwrap();
+    let second = bed.open(Time::ZERO, &segment, 0).unwrap();
     assert_eq!(bed.fabric.channels(first, 0), bed.fabric.channels(second, 0));
-    let came = burst(&mut bed, Time::ZERO, first, way.hosts, 50);
+    let came = burst(&mut bed, Time::ZERO, first, segment.hosts, 50);
     let rate = cell_rate(&came) * 424.0;
     assert!((29.9e6..30.1e6).contains(&rate), "{rate} bit/s of cells");
-    let ways = [[node(&bed, "desk"), ends[0]], [ends[1], node(&bed, "far")]];
-    for hosts in ways {
-        assert_eq!(bed.stretches(hosts, 0).unwrap().len(), 1);
+    let segments = [[node(&bed, "desk"), ends[0]], [ends[1], node(&bed, "far")]];
+    for hosts in segments {
+        assert_eq!(bed.segments(hosts, 0).unwrap().len(), 1);
     }
 }
 
 #[test]
-fn the_meter_takes_what_any_driver_tells() {
+fn the_meter_records_the_reports_of_any_driver() {
     let mut bed = bed(NET, &[]);
     let end = Time::ZERO + Span::from_secs(10);
     let mut told = 0;
@@ -337,7 +338,7 @@ fn the_meter_takes_what_any_driver_tells() {
         bed.meter.tick(now, &mut bed.fabric);
         bed.meter.delivered(2, Side::Responder, 1000);
         bed.meter.tcp(2, TcpTotals { retransmissions: 1, ..TcpTotals::default() });
-        // The warm-up ends with a tick, and what is told at its end counts.
+        // The warm-up ends with a tick, and reports at its end count.
         told += u64::from(now >= Time::ZERO + Span::from_secs(1));
     }
     assert!(bed.meter.ports().any(|port| &*port.subject == "r1>s1" && port.unit.symbol() == "cell"));
