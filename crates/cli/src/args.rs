@@ -1,4 +1,4 @@
-//! What the command line takes, and the help that teaches it.
+//! The arguments of the command line, and their help.
 
 use std::path::PathBuf;
 
@@ -18,9 +18,9 @@ use crate::help;
     arg_required_else_help = true,
     after_help = "\
 Examples:
-  cellway predict --rate ds3 --rtt 60ms --window 64KiB    what theory says, at once
+  cellway predict --rate ds3 --rtt 60ms --window 64KiB    a prediction from theory, at once
   cellway reproduce --quick --out out/papers             five papers, with a report
-  cellway check study.toml                               is this scenario right? what would run?
+  cellway check study.toml                               checks the file, and lists its runs
   cellway simulate study.toml --seeds 20 --out out/study
   cellway simulate study.toml --set traffic.ftp.count=3 --set tcp.variant=sack
 
@@ -55,9 +55,9 @@ Examples:
   cellway shell --rate 8Mbit/s --rtt 40ms --queue '64 KiB' --loss 0.1%   also loses packets
   cellway shell --rate 8Mbit/s --rtt 40ms -- cellway shell --rate 2Mbit/s --rtt 10ms    one behind another
 
-The program runs in a network namespace of its own. It reaches the far end at $CELLWAY_SERVER, and
-nothing else: what it is to find there is started with --serve, or with --here is this machine.
-At the end stands what the path did.
+The program runs in its own network namespace. It reaches only the far end, at $CELLWAY_SERVER:
+start servers there with --serve, or use this machine as the far end with --here.
+At the end it prints the figures of the path.
 
 Exit status: that of the program; 2 if the options are wrong; 125 if there was no run that counts
 (no namespaces, a server failed, or --strict and INVALID); 126 if the program cannot be executed,
@@ -68,7 +68,7 @@ Needs Linux, and root or unprivileged user namespaces.")]
     #[command(after_help = "\
 Examples:
   cellway emulate scenarios/lossy-link.toml
-  cellway emulate study.toml --top                     look on: conversations, queues, drops
+  cellway emulate study.toml --top                     a live view: conversations, queues, drops
   cellway emulate study.toml --top | jq .conversations[0]
   cellway emulate study.toml --out out/live --pcap r1  tables as those of simulate, with source emulate
 
@@ -82,7 +82,7 @@ Examples:
   cellway check study.toml --set tcp.window=4KiB
   cellway check study.toml --json    every problem with file, line, column, key and what is accepted")]
     Check(Check),
-    /// Say what theory expects, without running anything: of a scenario, of a path, or of one equation.
+    /// Predict from theory, without running anything: a scenario, a path, or one equation.
     #[command(after_help = "\
 Examples:
   cellway predict --rate 40Mbit/s --rtt 60ms --window 64KiB
@@ -93,38 +93,38 @@ Examples:
   cellway predict --equation window-limited --arg window=8KiB --arg rtt=200ms \\
       --arg mtu=9188B --arg rate=6Mbit/s
 
-A value outside the domain of its equation comes with a caveat.")]
+A value outside the domain of its equation has a caveat.")]
     Predict(Box<Predict>),
     /// Predict, simulate and emulate a scenario file, and show the three side by side.
     #[command(after_help = "\
 Examples:
   cellway compare scenarios/compare-satellite.toml
   cellway compare study.toml --seeds 10 --repeat 5 --out out/compare   tables, and a figure in compare.html
-  cellway compare study.toml --published measured.csv     a fourth column, from elsewhere
+  cellway compare study.toml --published measured.csv     a fourth column, from a file
   cellway compare study.toml --no-emulate                 prediction and simulation alone
   cellway compare study.toml --json | jq '.points[].rows[] | select(.main) | {subject, metric, difference}'
 
 FILE.csv has the header subject,metric,unit,value and a column for each axis of the sweep that a value
-depends on. The emulation runs in real time after the simulation; where this machine cannot emulate, it
-is said and the others are compared. If the emulation is invalid the exit code is 1.")]
+depends on. The emulation runs in real time after the simulation; if this machine cannot emulate, a
+message says why, and the others are compared. If the emulation is invalid the exit code is 1.")]
     Compare(Compare),
-    /// Run the experiments of published papers and hold their claims against what comes out.
+    /// Run the experiments of published papers and compare their claims with the results.
     #[command(after_help = help::reproduce())]
     Reproduce(Reproduce),
-    /// Measure TCP between two hosts: one waits with --serve, the other asks it for tests.
+    /// Measure TCP between two hosts: one serves tests with --serve, the other requests them.
     #[cfg(target_os = "linux")]
     #[command(after_help = "\
 Examples:
-  cellway measure --serve                               on the one host: wait for tests, Ctrl-C ends it
+  cellway measure --serve                               on one host: serve tests, Ctrl-C ends it
   cellway measure far.example.org                       on the other: 10 s, one stream
-  cellway measure far.example.org --reverse             the other way: the server sends
+  cellway measure far.example.org --reverse             the other direction: the server sends
   cellway measure far.example.org --window 8KiB,64KiB,1MiB --out out/windows
   cellway measure far.example.org --window 64KiB,1MiB --streams 1,4 --congestion reno,cubic,bbr \\
       --repeat 5 --json                                 every combination, five times
   cellway measure far.example.org --bytes 100MiB --pace '30 Mbit/s'
 
-A window is that of the receiver, a congestion control that of the sender. Goodput is what the receiver
-counted from the first byte to the last; sent_rate is what the sender believes.")]
+A window is that of the receiver, a congestion control that of the sender. The receiver counts the
+goodput, from the first byte to the last; the sender counts sent_rate.")]
     Measure(Box<Measure>),
     /// Draw the report of a folder that `cellway reproduce` or `cellway compare` wrote.
     #[command(after_help = "Example:\n  cellway report out/study    writes out/study/report.html")]
@@ -139,7 +139,7 @@ Examples:
   cellway metrics queue_mean      the definition of one
   cellway metrics --json | jq '.[] | select(.subjects[] == \"port\") | .metric'")]
     Metrics(Metrics),
-    /// Print the JSON schema of scenario files, from which editors complete.
+    /// Print the JSON schema of scenario files, for completion in editors.
     #[command(after_help = "Example:\n  cellway schema > scenario.schema.json")]
     Schema,
     /// Models of traffic.
@@ -166,8 +166,8 @@ Examples:
   cellway workload fit tables/*.csv > models.toml
 
 A table is a CSV file with the header value,cum_prob: rising values, each with the probability of
-that value or less; the last probability is 1. The model goes to standard output as TOML, how near
-it comes to the table (Kolmogorov-Smirnov distance, mean) to standard error.")]
+that value or less; the last probability is 1. Standard output has the model as TOML, standard error
+its deviation from the table (Kolmogorov-Smirnov distance, mean).")]
     Fit(Fit),
 }
 
@@ -175,7 +175,7 @@ it comes to the table (Kolmogorov-Smirnov distance, mean) to standard error.")]
 pub(crate) struct Scenario {
     /// The scenario file.
     pub(crate) file: PathBuf,
-    /// Set a key before anything else, as often as needed: traffic.ftp.count=3.
+    /// Set a key before the file is checked; may be repeated: traffic.ftp.count=3.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<Override>,
     /// Print the result as JSON on standard output.
@@ -202,7 +202,7 @@ pub(crate) struct Simulate {
     /// Show all figures of the table, however wide it gets.
     #[arg(long)]
     pub(crate) wide: bool,
-    /// Capture what passes this node in the first run, to DIR/NODE.pcap (or ./NODE.pcap).
+    /// Capture the packets that pass this node in the first run, to DIR/NODE.pcap (or ./NODE.pcap).
     #[arg(long, value_name = "NODE")]
     pub(crate) pcap: Option<String>,
 }
@@ -218,7 +218,7 @@ pub(crate) struct Check {
 pub(crate) struct Predict {
     /// A scenario file: each of its traffic groups, taken alone, at each point of its sweep.
     pub(crate) file: Option<PathBuf>,
-    /// Set a key of the scenario before anything else, as often as needed.
+    /// Set a key of the scenario before the file is checked; may be repeated.
     #[arg(long, value_name = "KEY=VALUE", requires = "file")]
     pub(crate) set: Vec<Override>,
     #[command(flatten)]
@@ -229,7 +229,7 @@ pub(crate) struct Predict {
     /// Evaluate one equation.
     #[arg(long, value_name = "ID")]
     pub(crate) equation: Option<String>,
-    /// An argument of the equation, with its unit, as often as needed.
+    /// An argument of the equation, with its unit; may be repeated.
     #[arg(long, value_name = "NAME=VALUE", requires = "equation")]
     pub(crate) arg: Vec<String>,
     /// Print the result as JSON on standard output.
@@ -237,14 +237,14 @@ pub(crate) struct Predict {
     pub(crate) json: bool,
 }
 
-/// A path in a few numbers. Texts: what they may be is said by those who read them.
+/// A path in a few numbers. Values are parsed by `cellway_lab::predict::path`, which reports what is accepted.
 #[derive(Debug, Group)]
 pub(crate) struct PathFlags {
     /// A path: the rate that its slowest line leaves for cells or frames (40Mbit/s), or its name
     /// (e1, ds1, e3, ds3, oc3c, oc12c, taxi, ethernet, fast-ethernet, fddi).
     #[arg(long, requires_all = ["rtt", "window"])]
     pub(crate) rate: Option<String>,
-    /// Its round trip, without the time to send anything.
+    /// Its round-trip time, without the time to send a packet.
     #[arg(long, value_name = "TIME", requires = "rate")]
     pub(crate) rtt: Option<String>,
     /// The window of TCP.
@@ -283,20 +283,20 @@ pub(crate) struct Reproduce {
     /// is given.
     #[arg(value_name = "PAPER")]
     pub(crate) papers: Vec<String>,
-    /// Only the claims of this name, or beginning so, or fitting a pattern with *; PAPER/ID of one
-    /// paper. Separated by commas, or as often as needed.
+    /// Only the claims with this name, with a name that begins with it, or that matches a pattern with *;
+    /// PAPER/ID of one paper. Separated by commas; may be repeated.
     #[arg(long, value_name = "ID")]
     pub(crate) only: Vec<String>,
-    /// Few seeds and fewer points: wide intervals, but soon done. Emulated studies are left out.
+    /// Few seeds and fewer points: fast, with wide intervals. Emulated studies are left out.
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Run emulated studies in a quick look, too (Linux; root or user namespaces).
+    /// Also run emulated studies in a quick run (Linux; root or user namespaces).
     #[arg(long, conflicts_with = "no_emulate")]
     pub(crate) emulate: bool,
     /// Leave emulated studies out; their rows are "not run".
     #[arg(long)]
     pub(crate) no_emulate: bool,
-    /// Write tables, verdicts and the report to this folder; several papers to a folder each in it.
+    /// Write tables, verdicts and the report to this folder; for several papers, to one folder each in it.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Replace an earlier result in DIR.
@@ -318,10 +318,10 @@ pub(crate) struct Reproduce {
 #[derive(Debug, Group)]
 #[command(group = ArgGroup::new("side").args(["host", "serve"]).required(true))]
 pub(crate) struct Measure {
-    /// The host where the server waits: a name or an address, IPv4 or IPv6.
+    /// The host of the server: a name or an address, IPv4 or IPv6.
     #[arg(value_name = "HOST")]
     pub(crate) host: Option<String>,
-    /// Wait for tests and serve one after another.
+    /// Serve tests, one after another.
     #[arg(long)]
     pub(crate) serve: bool,
     /// Port of the server.
@@ -330,13 +330,13 @@ pub(crate) struct Measure {
     /// Serve only at this address [default: all of this host].
     #[arg(long, value_name = "ADDR", requires = "serve")]
     pub(crate) bind: Option<std::net::IpAddr>,
-    /// Serve one test and end.
+    /// Serve one test, then exit.
     #[arg(long, requires = "serve")]
     pub(crate) once: bool,
-    /// Longest test that is served [default: 300 s].
+    /// Longest test to serve [default: 300 s].
     #[arg(long, value_name = "TIME", requires = "serve")]
     pub(crate) max_time: Option<Span>,
-    /// Most bytes of a test that is served [default: 100 GiB].
+    /// Most bytes of a test to serve [default: 100 GiB].
     #[arg(long, value_name = "BYTES", requires = "serve")]
     pub(crate) max_bytes: Option<Bytes>,
     /// Receive windows [default: the kernel's].
@@ -345,7 +345,7 @@ pub(crate) struct Measure {
     /// Bytes of one write [default: 128KiB].
     #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "host")]
     pub(crate) write: Vec<Bytes>,
-    /// Connections side by side [default: 1].
+    /// Parallel connections [default: 1].
     #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "host")]
     pub(crate) streams: Vec<u32>,
     /// Congestion controls [default: the kernel's].
@@ -369,10 +369,10 @@ pub(crate) struct Measure {
     /// The server sends.
     #[arg(long, requires = "host")]
     pub(crate) reverse: bool,
-    /// Times that each test is run.
+    /// Number of runs of each test.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000), requires = "host")]
     pub(crate) repeat: u32,
-    /// Between two samples of the series [default: 1s].
+    /// Interval of the samples of the series [default: 1s].
     #[arg(long, value_name = "TIME", requires = "host")]
     pub(crate) interval: Option<Span>,
     /// Print the result as JSON on standard output.
@@ -396,14 +396,14 @@ pub(crate) struct Compare {
     /// Replications of the simulation, instead of those of the file.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) seeds: Option<u64>,
-    /// Replications of the emulation, each with a seed of its own.
+    /// Replications of the emulation, each with its own seed.
     #[arg(long, value_name = "N", default_value_t = cellway_lab::compare::REPEATS,
           value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) repeat: u64,
     /// Leave the emulation out.
     #[arg(long, conflicts_with = "repeat")]
     pub(crate) no_emulate: bool,
-    /// Values from elsewhere, to stand beside.
+    /// Values from another source, shown in a further column.
     #[arg(long, value_name = "FILE.csv")]
     pub(crate) published: Option<PathBuf>,
     /// Threads of the simulation; all cores unless given. Never changes a result.
@@ -415,7 +415,7 @@ pub(crate) struct Compare {
     /// Replace an earlier result in DIR.
     #[arg(long)]
     pub(crate) force: bool,
-    /// Show every row that two sources have, not the telling ones alone.
+    /// Show every row that two sources have, not only the main ones.
     #[arg(long)]
     pub(crate) wide: bool,
 }
@@ -425,7 +425,7 @@ pub(crate) struct Fit {
     /// Tables to fit.
     #[arg(required = true)]
     pub(crate) tables: Vec<PathBuf>,
-    /// Print models and how near they come as JSON on standard output.
+    /// Print models and their deviations as JSON on standard output.
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -438,37 +438,37 @@ pub(crate) struct Shell {
     /// ethernet, fast-ethernet, fddi) [default: unlimited, which is 100 Gbit/s].
     #[arg(long)]
     pub(crate) rate: Option<String>,
-    /// The round trip, without the time to send anything [default: 0].
+    /// The round-trip time, without the time to send a packet [default: 0].
     #[arg(long, value_name = "TIME")]
     pub(crate) rtt: Option<String>,
-    /// Buffer before the line, each way: "256 cell" or "64 KiB", at least one packet of the MTU [default: one
+    /// Buffer before the line, in each direction: "256 cell" or "64 KiB", at least one packet of the MTU [default: one
     /// bandwidth-delay product, at least 64 KiB].
     #[arg(long, value_name = "SIZE")]
     pub(crate) queue: Option<String>,
-    /// What travels on the line [default: that of the line's name, else packet, or atm with a queue in cells].
+    /// The framing of the line [default: that of the line's name, else packet, or atm with a queue in cells].
     #[arg(long, value_name = "NAME", value_parser = ["atm", "packet", "ethernet", "fddi"])]
     pub(crate) framing: Option<String>,
-    /// The largest IP packet [default: 9180B on ATM, 4352B on FDDI, 1500B else].
+    /// The largest IP packet [default: 9180B on ATM, 4352B on FDDI, else 1500B].
     #[arg(long, value_name = "BYTES")]
     pub(crate) mtu: Option<String>,
-    /// Packets lost at random, each way: 0.1%.
+    /// Packets lost at random, in each direction: 0.1%.
     #[arg(long, value_name = "SHARE")]
     pub(crate) loss: Option<String>,
     /// Which conversations share a channel, and so a queue.
     #[arg(long, value_name = "NAME", default_value = "per-conversation",
           value_parser = ["per-conversation", "per-type", "per-destination"])]
     pub(crate) multiplexing: String,
-    /// Start this at the far end: a command for sh, as often as needed. Its output goes to standard error.
+    /// Start this server at the far end: a command for sh. May be repeated. Its output goes to standard error.
     #[arg(long, value_name = "COMMAND")]
     pub(crate) serve: Vec<String>,
     /// Start the program only when the server is ready: something listens on this PORT of the far end, or a line that the
     /// server prints matches this regular expression. The first --ready is for the first --serve, and so on.
     #[arg(long, value_name = "PORT|PATTERN", requires = "serve")]
     pub(crate) ready: Vec<String>,
-    /// Write what servers print to FILE, not to standard error.
+    /// Write the output of servers to FILE, not to standard error.
     #[arg(long, value_name = "FILE", requires = "serve")]
     pub(crate) log: Option<PathBuf>,
-    /// Let the far end be this machine as it is, not a namespace with nothing in it (needs root).
+    /// Use this machine as the far end, not an empty namespace (needs root).
     #[arg(long)]
     pub(crate) here: bool,
     /// The largest 99th percentile of lateness of a valid run [default: 1 ms].
@@ -477,13 +477,13 @@ pub(crate) struct Shell {
     /// End with status 125 if the run is INVALID, even if the program ended well.
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Capture what passes this node (client, near, far, server) to FILE.
+    /// Capture the packets that pass this node (client, near, far, server) to FILE.
     #[arg(long, value_name = "NODE=FILE")]
     pub(crate) pcap: Option<String>,
-    /// Write a line of JSON each second to FILE: conversations, ports, lateness. See them from another terminal.
+    /// Write a line of JSON each second to FILE: conversations, ports, lateness, for example to view from another terminal.
     #[arg(long, value_name = "FILE")]
     pub(crate) top: Option<PathBuf>,
-    /// Print what the path did as JSON on standard error.
+    /// Print the results of the path as JSON on standard error.
     #[arg(long)]
     pub(crate) json: bool,
     /// The program and its arguments [default: $SHELL].
@@ -507,10 +507,10 @@ pub(crate) struct Emulate {
     /// Show all figures of the table, however wide it gets.
     #[arg(long)]
     pub(crate) wide: bool,
-    /// Capture what passes this node in the first run, to DIR/NODE.pcap (or ./NODE.pcap).
+    /// Capture the packets that pass this node in the first run, to DIR/NODE.pcap (or ./NODE.pcap).
     #[arg(long, value_name = "NODE")]
     pub(crate) pcap: Option<String>,
-    /// Show conversations, queues and drops each second; lines of JSON where standard output is no terminal.
+    /// Show conversations, queues and drops each second; as lines of JSON if standard output is no terminal.
     #[arg(long)]
     pub(crate) top: bool,
     /// Write each line that the programs of the scenario print to FILE, after the name of the program.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::args::{self, Check};
 use crate::{Failure, output};
 
-/// Where table folders named by a scenario file start.
+/// Returns the base of the table folders that a scenario file names.
 pub(crate) fn folder_of(file: &Path) -> &Path {
     file.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
@@ -44,7 +44,7 @@ pub(crate) fn run(options: &Check) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What a scenario that was found right would run.
+/// Describes the runs of a valid scenario.
 pub fn as_json(plan: &Plan, checked: &Checked) -> Value {
     let points = checked.points;
     let (base, run) = (plan.base(), &plan.base().run);

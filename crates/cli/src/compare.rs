@@ -22,7 +22,7 @@ pub(crate) fn run(options: &Compare, face: &mut Face<'_>) -> Result<(), Failure>
     let published = options.published.as_deref().map(Published::read).transpose()?;
     #[cfg(target_os = "linux")]
     if !options.no_emulate && compare::cannot_emulate(&plan)?.is_none() {
-        // Before the simulation: what goes on inside a user namespace begins anew.
+        // Before the simulation: the command starts again inside a user namespace.
         if let Some(code) = cellway_lab::emulate::enter()? {
             return if code == crate::DONE { Ok(()) } else { Err(Failure { message: String::new(), code }) };
         }
@@ -67,7 +67,7 @@ pub(crate) fn run(options: &Compare, face: &mut Face<'_>) -> Result<(), Failure>
     compared.tables.warnings.iter().for_each(|warning| output::say(&format!("warning: {warning}")));
     match compared.emulation {
         Emulation::Invalid => {
-            let message = "the emulation was too late to count".to_owned();
+            let message = "the emulation was too late: its numbers are not those of the network".to_owned();
             Err(Failure { message, code: FAILED })
         }
         _ => Ok(()),
@@ -78,7 +78,7 @@ pub(crate) fn run(options: &Compare, face: &mut Face<'_>) -> Result<(), Failure>
 const COLUMNS: [&str; 7] =
     ["subject", "metric", "predicted", "simulated", "emulated", "published", "emulated -\nsimulated"];
 
-/// One row for each point, subject and metric; a column that nobody fills is left out.
+/// Prints one row for each point, subject and metric; an empty column is left out.
 fn show(compared: &Compared, wide: bool) {
     let axes = compared.points.first().map(|point| &point.axes[..]).unwrap_or_default();
     let fixed = axes.len() + 2;
@@ -116,7 +116,7 @@ fn rows(point: &ComparedPoint, wide: bool) -> Vec<Vec<String>> {
     shown.map(|row| axes().chain(cells(row)).collect()).collect()
 }
 
-/// The cells of a row, all numbers in the same unit.
+/// Returns the cells of a row, all numbers in the same unit.
 fn cells(row: &ComparedRow) -> [String; 7] {
     let (scale, unit) = scaled(row);
     let measured = |value: Option<Measured>| {
@@ -138,12 +138,12 @@ fn cells(row: &ComparedRow) -> [String; 7] {
     ]
 }
 
-/// A difference in per cent; as a factor if it is large.
+/// Formats a difference in per cent; as a factor if it is large.
 fn share(difference: f64) -> String {
     if difference >= 10.0 { format!("x {:.0}", 1.0 + difference) } else { format!("{:+.1} %", 100.0 * difference) }
 }
 
-/// The prefix that makes the measured values short, and the unit with it.
+/// Returns the factor and prefix that make the measured values short, with the unit.
 fn scaled(row: &ComparedRow) -> (f64, String) {
     let measured = row.simulated.or(row.emulated).map(|m| m.mean);
     let value = measured.or(row.published).or(row.predicted.map(|p| p.value)).unwrap_or_default().abs();

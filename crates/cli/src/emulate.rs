@@ -37,7 +37,7 @@ pub(crate) fn run(options: &Emulate, face: &mut Face<'_>) -> Result<(), Failure>
         return if code == DONE { Ok(()) } else { Err(Failure { message: String::new(), code }) };
     }
     let log = options.log.as_deref().map(emulate::Log::create).transpose()?;
-    // Where a view is drawn there is no place for a bar.
+    // A view on the terminal leaves no room for a progress bar.
     let bar = (!options.top).then(Bar::new);
     let mut show_progress = |progress: cellway_lab::Progress<'_>| bar.iter().for_each(|bar| bar.show(progress));
     let mut settings = Settings { threads: Some(1), progress: &mut show_progress, stop: &mut face.interrupted };
@@ -86,7 +86,7 @@ pub(crate) fn run(options: &Emulate, face: &mut Face<'_>) -> Result<(), Failure>
     }
     let failed = |message: &str| Err(Failure { message: message.to_owned(), code: FAILED });
     if !emulated.valid {
-        failed("the emulation was too late to count")
+        failed("the emulation was too late: its numbers are not those of the network")
     } else if emulated.failed {
         failed("a program failed")
     } else {
@@ -94,7 +94,7 @@ pub(crate) fn run(options: &Emulate, face: &mut Face<'_>) -> Result<(), Failure>
     }
 }
 
-/// The figures that programs have printed and how late the emulation was: a row for each point and figure.
+/// Prints the figures of the programs and the lateness of the emulation: a row for each point and figure.
 fn show_programs(plan: &Plan, overview: &Overview) {
     let commands = plan.base().commands.iter();
     let figures = commands.flat_map(|command| command.figures.iter().map(|figure| (&*command.name, &*figure.metric)));

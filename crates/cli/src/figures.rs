@@ -1,11 +1,11 @@
-//! The tables that `cellway simulate` prints: lines, and what goes over them.
+//! The tables that `cellway simulate` prints: lines, and the traffic over them.
 
 use cellway_lab::{AxisValueRecord, Cell, Counts, Overview, PointFigures};
 
 use crate::output;
 
-/// The figures that people see, where a study has them, the most telling first; the rest is in the tables on
-/// disk. Those of lines and those of traffic have no subject in common, so each get a table.
+/// The figures that are printed if a study has them, the main ones first; the others are in the tables on disk. Those
+/// of lines and those of traffic have no subject in common, so each have their own table.
 const SHOWN: [&[&str]; 3] = [
     &[
         "utilisation",
@@ -37,16 +37,16 @@ const SHOWN: [&[&str]; 3] = [
 const MEASURED: [&[&str]; 1] =
     [&["goodput", "sent_rate", "retransmissions", "rtt_mean", "rtt_min", "cwnd_max", "rwnd_limited", "delivery_rate"]];
 
-/// The widest table, in characters, unless more is asked for.
+/// The largest width of a table, in characters, unless `wide` is set.
 const WIDTH: usize = 120;
 
-/// One row for each point and subject, one column for each figure worth a look. Columns that do not fit are
-/// left out, the last first, unless the table may be `wide`; how many is said.
+/// Prints one row for each point and subject, one column for each main figure. Columns that do not fit are left out,
+/// the last first, unless the table may be `wide`; their number is printed.
 pub(crate) fn show(overview: &Overview, wide: bool) {
     show_sets(overview, wide, &SHOWN);
 }
 
-/// The same of what was measured.
+/// Prints the same for a measurement.
 #[cfg(target_os = "linux")]
 pub(crate) fn show_measured(overview: &Overview, wide: bool) {
     show_sets(overview, wide, &MEASURED);
@@ -77,7 +77,7 @@ fn show_sets(overview: &Overview, wide: bool, sets: &[&[&str]]) {
     }
 }
 
-/// How many columns fit; those before `fixed` stand in any case, and one more.
+/// Returns the number of columns that fit; those before `fixed` are always printed, and one more.
 fn fitting(header: &[String], rows: &[Vec<String>], fixed: usize) -> usize {
     let mut used = 0;
     for column in 0..header.len() {
@@ -96,7 +96,7 @@ fn axes(overview: &Overview) -> usize {
     overview.points.first().map_or(0, |(axes, _)| axes.len())
 }
 
-/// Header and rows of the table of the figures `shown`; no row for a subject that has none of them.
+/// Returns header and rows of the table of the figures `shown`; no row for a subject that has none of them.
 fn rows(overview: &Overview, shown: &[&str]) -> (Vec<String>, Vec<Vec<String>>) {
     let cells = || overview.points.iter().flat_map(|(_, cells)| cells);
     let metrics: Vec<&str> = shown.iter().copied().filter(|m| cells().any(|c| c.metric == *m)).collect();
@@ -147,7 +147,7 @@ pub(crate) fn speed(counts: Counts, seconds: f64) -> String {
     if rates.is_empty() { "nothing was sent".to_owned() } else { rates.join(", ") }
 }
 
-/// Axis names are paths; their last two parts tell them apart, each on a line of its own.
+/// Returns the last two parts of the path of an axis, which distinguish axes, each on its own line.
 pub(crate) fn axis_name(path: &str) -> String {
     let parts: Vec<&str> = path.rsplit('.').take(2).collect();
     parts.into_iter().rev().collect::<Vec<_>>().join(".\n")

@@ -1,10 +1,10 @@
-//! Help that depends on what ships.
+//! Help that depends on the built-in papers.
 
 use std::fmt::Write;
 
 use cellway_lab::reproduce::papers;
 
-/// The examples of `cellway reproduce` and the papers that ship, by name.
+/// Returns the examples of `cellway reproduce` and the built-in papers, by name.
 pub(crate) fn reproduce() -> String {
     let examples = [
         ("--out out/papers", "all papers, all seeds: tables and reports"),
@@ -13,7 +13,7 @@ pub(crate) fn reproduce() -> String {
     ];
     let mut examples: Vec<(String, &str)> = examples.map(|(words, what)| (words.to_owned(), what)).into();
     if let Some(first) = papers().first() {
-        examples.insert(1, (format!("{} --quick", first.name), "one paper, few seeds: a look around"));
+        examples.insert(1, (format!("{} --quick", first.name), "one paper, with few seeds"));
         let only = format!("{} --only ID,ID", first.name);
         examples.insert(2, (only, "some of its claims, with the runs that they need"));
     }

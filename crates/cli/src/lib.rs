@@ -39,20 +39,20 @@ pub const WRONG_INPUT: u8 = 2;
 /// The user stopped it: 128 + SIGINT, as shells count.
 pub const INTERRUPTED: u8 = 130;
 
-/// Draws the report of a result folder; returns its path, or why there is none.
+/// Draws the report of a result folder; returns its path, or the reason why there is none.
 pub type DrawReport<'a> = &'a mut dyn FnMut(&Path) -> Result<PathBuf, String>;
 
-/// What the surroundings offer to the command line.
+/// The functions that the caller provides to the command line.
 pub struct Face<'a> {
     /// Draws reports; absent outside the Python package, which draws them.
     pub report: Option<DrawReport<'a>>,
-    /// Asked several times a second whether the user wants to stop.
+    /// Polled several times a second; true if the user has requested to stop.
     pub interrupted: Box<dyn FnMut() -> bool + 'a>,
 }
 
 impl Face<'_> {
-    /// Nothing but the program: no reports, and Ctrl-C ends the process. What is half written then
-    /// stays under a name that no reader takes for a result.
+    /// Creates the face of the program alone: no reports, and Ctrl-C ends the process. Incomplete results keep a name
+    /// that no reader takes for a result.
     pub fn alone() -> Face<'static> {
         Face { report: None, interrupted: Box::new(|| false) }
     }
@@ -116,9 +116,9 @@ fn written(code: u8) -> u8 {
     }
 }
 
-/// Why a command did not do what it was asked.
+/// The reason why a command failed.
 struct Failure {
-    /// Empty where everything has been said: the exit code is that of a program.
+    /// Empty if everything has been printed: the exit code is that of a program.
     message: String,
     code: u8,
 }

@@ -1,4 +1,4 @@
-//! What goes to the two output streams: results to the first, everything said about them to the second.
+//! The two output streams: results go to the first, messages about them to the second.
 
 use std::io::{self, ErrorKind, Write};
 use std::sync::{Mutex, PoisonError};
@@ -41,7 +41,7 @@ pub(crate) fn json_line(json: &str) {
     keep(writeln!(io::stdout(), "{}", printable_json(json)));
 }
 
-/// Says something about the result as JSON.
+/// Prints JSON about the result on standard error.
 pub(crate) fn say_json(value: &Value) {
     let _ = writeln!(io::stderr(), "{}", printable_json(&format!("{value:#}")));
 }
@@ -51,7 +51,7 @@ pub(crate) fn say(text: &str) {
     let _ = writeln!(io::stderr(), "{}", printable(text));
 }
 
-/// Says what is wrong.
+/// Prints an error.
 pub(crate) fn complain(text: &str) {
     say(&format!("cellway: {text}"));
 }
@@ -59,7 +59,7 @@ pub(crate) fn complain(text: &str) {
 /// Blanks between two columns of a table.
 pub(crate) const GAP: usize = 2;
 
-/// A table with a header; columns named in `right` are aligned to the right.
+/// Returns a table with a header; columns named in `right` are aligned to the right.
 pub(crate) fn table(header: &[String], right: impl Fn(usize) -> bool) -> Table {
     let mut table = Table::new();
     table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
@@ -78,7 +78,7 @@ pub(crate) fn print(table: &Table) {
     table.lines().for_each(|row| line(row.trim_end()));
 }
 
-/// A text in at most `width` characters; where it was cut stands an ellipsis.
+/// Cuts a text to at most `width` characters, with an ellipsis at the cut.
 pub(crate) fn cut(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
@@ -86,7 +86,7 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
     text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// Formats a mean to the precision of its interval: "0.912 ± 0.004", or "0.98 [0.91, 1.00]" where the interval is not
+/// Formats a mean to the precision of its interval: "0.912 ± 0.004", or "0.98 [0.91, 1.00]" if the interval is not
 /// symmetric.
 pub(crate) fn with_interval(mean: f64, interval: Option<[f64; 2]>) -> String {
     let sides = interval.map(|[low, high]| [mean - low, high - mean]);

@@ -25,7 +25,7 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
     }
 }
 
-/// All equations.
+/// Prints all equations.
 fn list(as_json: bool) {
     if as_json {
         output::json(&predict::equations_json());
@@ -35,11 +35,11 @@ fn list(as_json: bool) {
         if place > 0 {
             output::line("");
         }
-        tell(equation);
+        describe(equation);
     }
 }
 
-fn tell(equation: &Equation) {
+fn describe(equation: &Equation) {
     output::line(&format!("{}: {}", equation.id, equation.title));
     output::line(&format!("  {}", equation.formula));
     output::line(&format!("  source: {}", equation.source));
@@ -56,7 +56,7 @@ fn tell(equation: &Equation) {
     }
 }
 
-/// One equation with its arguments.
+/// Evaluates one equation with its arguments.
 fn one(id: &str, options: &Predict) -> Result<(), Failure> {
     let arguments = options.arg.iter().map(|text| predict::argument(text)).collect::<Result<_, _>>()?;
     let predicted = predict::evaluate(id, &arguments)?;
@@ -86,7 +86,7 @@ fn path(flags: &PathFlags, as_json: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// All groups of a scenario file, at all points.
+/// Predicts all groups of a scenario file, at all points.
 fn scenario(file: &Path, options: &Predict) -> Result<(), Failure> {
     let plan = cellway_lab::plan_from_file(file, &options.set)?;
     let points = predict::scenario(&plan)?;
@@ -102,12 +102,12 @@ fn scenario(file: &Path, options: &Predict) -> Result<(), Failure> {
         udp_table(&points);
         output::line("");
     }
-    tell_once(&points);
+    print_once(&points);
     Ok(())
 }
 
-/// One row for each point and group; for a group that gateways split, one for each loop, with a star at the one
-/// that binds.
+/// Prints one row for each point and group; for a group that gateways split, one for each loop, with a star at the one
+/// that limits.
 fn table(points: &[PointPrediction]) {
     let axes = points.first().map(|point| &point.axes[..]).unwrap_or_default();
     let mut header: Vec<String> = axes.iter().map(|(name, _)| figures::axis_name(name)).collect();
@@ -125,7 +125,7 @@ fn table(points: &[PointPrediction]) {
     output::print(&table);
 }
 
-/// One row for each point and group of datagrams.
+/// Prints one row for each point and group of datagrams.
 fn udp_table(points: &[PointPrediction]) {
     let axes = points.first().map(|point| &point.axes[..]).unwrap_or_default();
     let mut header: Vec<String> = axes.iter().map(|(name, _)| figures::axis_name(name)).collect();
@@ -174,8 +174,8 @@ fn rows(group: &GroupPrediction) -> Vec<[String; 7]> {
     group.legs.iter().enumerate().map(row).collect()
 }
 
-/// Advice and caveats, each once.
-fn tell_once(points: &[PointPrediction]) {
+/// Prints advice and caveats, each once.
+fn print_once(points: &[PointPrediction]) {
     let groups = || points.iter().flat_map(|point| &point.groups);
     let advice = groups().filter_map(|group| Some((group, group.legs.get(group.binding)?)));
     let advice = advice.map(|(group, leg)| format!("{}: {}", group.group, leg.prediction.advice));
@@ -199,22 +199,22 @@ fn tell_once(points: &[PointPrediction]) {
     }
 }
 
-/// What may not hold, of the whole and of each bound.
+/// Returns the caveats of the whole and of each bound.
 fn caveats(prediction: &Prediction) -> Vec<String> {
     let of_bounds = prediction.bounds.iter();
     let of_bounds = of_bounds.flat_map(|b| b.caveats.iter().map(|caveat| format!("{}: {caveat}", b.equation)));
     prediction.caveats.iter().cloned().chain(of_bounds).collect()
 }
 
-/// What sets the least bound, and where.
+/// Returns the least bound, and its location.
 fn binding(prediction: &Prediction) -> String {
     let bound = prediction.binding();
     let name = bound.limit.name();
-    // A window is at the window: nothing is said by that.
+    // The location of a window bound adds nothing to its name.
     if bound.at.is_empty() || bound.at == name { name.to_owned() } else { format!("{name} ({})", bound.at) }
 }
 
-/// What is known of a path: the figures, then all bounds.
+/// Prints the prediction of a path: the figures, then all bounds.
 fn show(prediction: &Prediction) {
     let goodput = quantity(prediction.goodput, "bit/s");
     output::line(&format!("{:24}{goodput}, bound by: {}", "goodput", binding(prediction)));
@@ -238,7 +238,7 @@ fn show(prediction: &Prediction) {
     caveats(prediction).iter().for_each(|caveat| output::line(&format!("caveat: {caveat}")));
 }
 
-/// A value with its unit, in the prefix that makes it short.
+/// Formats a value with its unit, with the prefix that makes it short.
 fn quantity(value: f64, unit: &str) -> String {
     let (scale, prefix) = match (unit, value.abs()) {
         ("bit/s", v) if v >= 1e9 => (1e9, "G"),

@@ -14,10 +14,10 @@ use crate::args::Reproduce;
 use crate::progress::Bar;
 use crate::{DONE, FAILED, Face, Failure, WRONG_INPUT, figures, output};
 
-/// What to do about a report outside the Python package.
+/// The advice about a report outside the Python package.
 pub(crate) const NO_REPORT: &str = "reports are drawn by the Python package: pip install cellway (or `make run` in the source tree), then cellway report";
 
-/// The widest table that is printed where it can be helped, in characters.
+/// The largest width of a table, in characters, if the columns allow it.
 const WIDTH: usize = 120;
 
 /// The least that is left of the name of a claim: enough to find it with --only.
@@ -72,12 +72,12 @@ pub(crate) fn run(options: &Reproduce, face: &mut Face<'_>) -> Result<(), Failur
     for warning in done.warnings() {
         output::say(&format!("warning: {warning}"));
     }
-    tell(&done, options, drawn.as_deref());
+    summarise(&done, options, drawn.as_deref());
     Ok(())
 }
 
-/// The cells of a row; the name of the claim, at [`ID`], is cut to what is left of the width. `sources` tells whether
-/// rows say where they come from.
+/// Returns the cells of a row; the name of the claim, at [`ID`], is cut to the remaining width. `sources` is true if
+/// rows have a column for their source.
 fn cells(row: &ClaimRow, sources: bool) -> [String; 9] {
     let value = |value: Option<f64>| value.map_or_else(String::new, short);
     let measured = match (row.measured, row.ci_low.zip(row.ci_high)) {
@@ -115,12 +115,12 @@ const ID: usize = 2;
 const RIGHT: [usize; 3] = [4, 5, 7];
 
 fn show(done: &Reproduced) {
-    // Where nothing is emulated or measured that column is the simulation's.
+    // If nothing is emulated or measured that column is the simulation's.
     let sources = done.claims().any(|row| matches!(row.source, Source::Emulate | Source::Measure));
     let measured = if sources { "measured [95 % CI]" } else { "simulated [95 % CI]" };
     let header = ["paper", "place", "claim", "published", "predicted", measured, "source", "deviation", "verdict"];
     let mut rows: Vec<[String; 9]> = done.claims().map(|row| cells(row, sources)).collect();
-    // A column that says nothing only takes room.
+    // An empty column wastes space.
     let shown: Vec<usize> = (0..header.len()).filter(|&c| rows.iter().any(|row| !row[c].is_empty())).collect();
     let wide = |column: &usize| {
         let widths = rows.iter().map(|row| row[*column].chars().count());
@@ -139,7 +139,7 @@ fn show(done: &Reproduced) {
     output::print(&table);
 }
 
-fn tell(done: &Reproduced, options: &Reproduce, report: Option<&Path>) {
+fn summarise(done: &Reproduced, options: &Reproduce, report: Option<&Path>) {
     let count = |n: usize| format!("{n} claim{}", if n == 1 { "" } else { "s" });
     output::say(&format!("\n{}: {}", count(done.claims().count()), tally_text(&done.tally())));
     let mut reasons: Vec<(&str, usize)> = Vec::new();
@@ -185,7 +185,7 @@ pub(crate) fn report(folder: &Path, face: &mut Face<'_>) -> Result<(), Failure> 
     let Some(draw) = &mut face.report else {
         return Err(Failure { message: NO_REPORT.to_owned(), code: FAILED });
     };
-    // Nothing is drawn from a folder that is not whole.
+    // Nothing is drawn from an incomplete folder.
     cellway_lab::Manifest::read(folder).map_err(cellway_lab::Error::from)?;
     let known = ["study.json", "index.json", cellway_lab::compare::COMPARE_FILE];
     if !known.iter().any(|name| folder.join(name).is_file()) {

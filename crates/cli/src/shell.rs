@@ -36,11 +36,13 @@ pub(crate) fn run(options: &Shell) -> Result<(), Failure> {
         lateness_limit: options.lateness_limit.clone(),
     };
     let capture = match options.pcap.as_deref().map(|text| text.split_once('=').ok_or(text)) {
-        Some(Err(text)) => return Err(wrong(format!("--pcap {text}: NODE=FILE is wanted, as near=near.pcap"))),
+        Some(Err(text)) => {
+            return Err(wrong(format!("--pcap {text}: this is not NODE=FILE; for example near=near.pcap")));
+        }
         Some(Ok((node, file))) => Some((node, Path::new(file))),
         None => None,
     };
-    // What is wrong with the input is told before a namespace is entered.
+    // Errors in the input are reported before a namespace is entered.
     path.plan(&["sh".to_owned()])?;
     if options.here && emulate::is_isolated() {
         return Err(wrong(
@@ -62,7 +64,7 @@ pub(crate) fn run(options: &Shell) -> Result<(), Failure> {
     let mut show = |view: &EmulationView| {
         if let (Some(file), Ok(text)) = (&mut views, serde_json::to_string(view))
             && let Err(error) = writeln!(file, "{text}")
-            // A reader that has gone away is no reason to stop.
+            // A reader that has closed the pipe is no reason to stop.
             && error.kind() != ErrorKind::BrokenPipe
         {
             unwritten.get_or_insert(error);
@@ -84,7 +86,7 @@ pub(crate) fn run(options: &Shell) -> Result<(), Failure> {
     if options.json {
         output::say_json(&as_json(&report));
     } else {
-        tell(&report);
+        print_report(&report);
     }
     if let Some(log) = log {
         log.finish().map_err(failure)?;
@@ -115,7 +117,7 @@ fn ended(status: u8) -> Result<(), Failure> {
     if status == DONE { Ok(()) } else { Err(Failure { message: String::new(), code: status }) }
 }
 
-/// A figure of the run.
+/// Returns a figure of the run.
 fn figure(report: &ShellReport, subject: &str, metric: &str) -> f64 {
     let rows = &report.emulated.record.summary;
     rows.iter().find(|row| &*row.subject == subject && row.metric == metric).map_or(0.0, |row| row.value)
@@ -123,7 +125,7 @@ fn figure(report: &ShellReport, subject: &str, metric: &str) -> f64 {
 
 const PORTS: [(&str, &str); 2] = [("near>far", "to the server"), ("far>near", "from the server")];
 
-fn tell(report: &ShellReport) {
+fn print_report(report: &ShellReport) {
     let run = &report.emulated;
     let seconds = run.duration.as_secs_f64();
     let header = ["", "utilisation", "queue mean", "queue max", "dropped", "lost"].map(str::to_owned);

@@ -1,4 +1,4 @@
-//! A running emulation, looked at each second: a view on a terminal, lines of JSON elsewhere.
+//! Views of a running emulation each second: drawn on a terminal, lines of JSON elsewhere.
 
 use std::io::{IsTerminal, Write};
 
@@ -7,7 +7,7 @@ use cellway_lab::emulate::EmulationView;
 
 use crate::output;
 
-/// How often the view is drawn anew.
+/// The interval of views.
 pub(crate) const EVERY: Span = Span::from_secs(1);
 /// Conversations shown; the fastest come first.
 const SHOWN: usize = 20;
@@ -35,14 +35,14 @@ impl Top {
         let width = usize::from(console::Term::stdout().size().1).max(20);
         let text: String = draw(view).lines().map(|line| output::cut(line, width) + "\n").collect();
         let mut out = std::io::stdout().lock();
-        // Up over the last view, and clear what is below; works on whatever speaks ANSI.
+        // Moves up over the last view, and clears below; works on any terminal with ANSI sequences.
         let up = if self.lines > 0 { format!("\r\x1b[{}A\x1b[J", self.lines) } else { String::new() };
         output::keep(write!(out, "{up}{text}").and_then(|()| out.flush()));
         self.lines = text.lines().count();
     }
 }
 
-/// The view as lines of text.
+/// Formats the view as lines of text.
 fn draw(view: &EmulationView) -> String {
     let late = view.lateness_p99 * 1e6;
     let verdict = if view.valid { "" } else { "   INVALID: too late" };
@@ -80,7 +80,7 @@ fn draw(view: &EmulationView) -> String {
     text
 }
 
-/// A rate in three digits.
+/// Formats a rate with three digits.
 fn rate(bps: f64) -> String {
     let (value, unit) = match bps {
         bps if bps >= 1e9 => (bps / 1e9, "Gbit/s"),

@@ -1,4 +1,4 @@
-//! What is wrong is said, with its place, and nothing is written.
+//! Errors are reported with their location, and nothing is written.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
@@ -7,14 +7,14 @@ use std::process::Stdio;
 
 use common::{Place, Ran, SMALL};
 
-/// [`SMALL`] with one text replaced by another; the line where it stood.
+/// Returns [`SMALL`] with one text replaced by another, and the line of it.
 fn edited(from: &str, to: &str) -> (String, usize) {
     let at = SMALL.find(from).unwrap_or_else(|| panic!("{from:?} is not in the text"));
     (SMALL.replacen(from, to, 1), SMALL[..at].matches('\n').count() + 1)
 }
 
-/// `simulate --out`, `simulate --json` and `check` refuse the scenario alike, naming file, line and key;
-/// the folder holds what it held.
+/// Asserts that `simulate --out`, `simulate --json` and `check` refuse the scenario alike, naming file, line and key;
+/// the folder is unchanged.
 fn assert_refused(text: &str, line: Option<usize>, key: &str, words: &[&str]) {
     let place = Place::new(text);
     for args in [
@@ -96,7 +96,7 @@ fn a_value_of_a_sweep_that_is_wrong_at_one_point_only() {
 }
 
 #[test]
-fn a_file_that_is_no_toml_or_not_there() {
+fn a_file_that_is_no_toml_or_does_not_exist() {
     let (text, line) = edited("name = \"small\"", "name = small");
     assert_refused(&text, Some(line), "name", &["TOML"]);
     let place = Place::new(SMALL);
@@ -106,9 +106,9 @@ fn a_file_that_is_no_toml_or_not_there() {
     }
 }
 
-/// Every problem at once, not one a run.
+/// All problems are reported at once, not one in each run.
 #[test]
-fn several_problems_are_told_together() {
+fn several_problems_are_reported_together() {
     let text = SMALL.replacen("\"512 B\"", "512", 1).replacen("\"tahoe\"", "\"tahoo\"", 1).replacen(
         "\"1 bdp\"",
         "\"0 cell\"",
@@ -160,7 +160,7 @@ fn options_that_make_no_sense() {
 }
 
 #[test]
-fn a_capture_at_a_node_that_is_not_there_writes_nothing() {
+fn a_capture_at_an_unknown_node_writes_nothing() {
     let place = Place::new(SMALL);
     let told = place.run(&["simulate", "study.toml", "--pcap", "r9"]).refused();
     assert!(told.contains("\"r9\"") && told.contains("r1") && told.contains("ftp-1"), "{told}");
@@ -170,7 +170,7 @@ fn a_capture_at_a_node_that_is_not_there_writes_nothing() {
 }
 
 #[test]
-fn check_tells_problems_as_json() {
+fn check_reports_problems_as_json() {
     let (text, line) = edited("\"512 B\"", "512");
     let place = Place::new(&text);
     let ran = place.run(&["check", "study.toml", "--json"]);
@@ -243,7 +243,7 @@ fn a_result_that_does_not_get_out_is_a_failure() {
 
 /// Escape sequences of a file are printed to neither output stream.
 #[test]
-fn nothing_of_a_file_acts_on_the_terminal() {
+fn escape_sequences_of_a_file_are_not_printed() {
     let place = Place::new(&SMALL.replace("[run]", "[run]\n\"ke\\u001b[31my\" = 1"));
     for args in [&["check", "study.toml"][..], &["check", "study.toml", "--json"]] {
         let ran = place.run(args);
@@ -254,7 +254,7 @@ fn nothing_of_a_file_acts_on_the_terminal() {
 
 /// The error about a table file has the line of the scenario that names the file.
 #[test]
-fn tables_that_cannot_be_read_are_told_with_the_line_that_names_them() {
+fn unreadable_tables_are_reported_with_the_line_that_names_them() {
     let (text, line) = edited("app = \"ftp\"", "app = \"ftp\"\nworkload = { tables = \"./tabs\" }");
     let place = Place::new(&text);
     for args in [&["check", "study.toml"][..], &["simulate", "study.toml"]] {

@@ -1,4 +1,4 @@
-//! The commands when all is well: what they print, what they write, and what they answer in JSON.
+//! The commands with valid input: their output, their files, and their JSON.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
@@ -54,7 +54,7 @@ fn an_existing_result_is_kept_unless_forced() {
     place.run(&["simulate", "study.toml", "--out", "out", "--seeds", "1", "--force"]).done();
     assert!(manifest().contains("\"seeds\": 1"));
     assert_eq!(place.names(), ["out", "study.toml"]);
-    // What is no result is not replaced, even by force.
+    // A folder that is no result is not replaced, even by force.
     std::fs::create_dir(place.path().join("mine")).unwrap();
     std::fs::write(place.path().join("mine/thesis.tex"), "x").unwrap();
     place.run(&["simulate", "study.toml", "--out", "mine", "--force"]).refused();
@@ -125,7 +125,7 @@ fn the_axes_of_a_sweep_are_in_the_json() {
 }
 
 #[test]
-fn threads_do_not_show_in_the_tables() {
+fn threads_do_not_change_the_tables() {
     let place = Place::new(SMALL);
     for threads in ["1", "2"] {
         place.run(&["simulate", "study.toml", "--seeds", "4", "--threads", threads, "--out", threads]).done();
@@ -137,7 +137,7 @@ fn threads_do_not_show_in_the_tables() {
 }
 
 #[test]
-fn a_capture_stands_beside_the_tables_or_here() {
+fn a_capture_is_written_next_to_the_tables_or_here() {
     let place = Place::new(SMALL);
     place.run(&["simulate", "study.toml", "--seeds", "1", "--pcap", "ftp-1"]).done();
     assert_eq!(place.names(), ["ftp-1.pcap", "study.toml"]);
@@ -146,7 +146,7 @@ fn a_capture_stands_beside_the_tables_or_here() {
 }
 
 #[test]
-fn check_says_what_would_run() {
+fn check_lists_the_runs() {
     let place = Place::new(SMALL);
     let ran = place.run(&["check", "study.toml"]).done();
     assert!(
@@ -244,7 +244,7 @@ fn without_the_python_package_there_is_no_report() {
     assert!(ran.err().contains("Python package"), "{}", ran.err());
 }
 
-/// The output goes to a program that reads one line and leaves.
+/// The output goes to a program that reads one line and exits.
 #[test]
 fn a_reader_that_leaves_is_no_failure() {
     let place = Place::new(SMALL);
@@ -254,18 +254,18 @@ fn a_reader_that_leaves_is_no_failure() {
     assert_eq!((ran.status.code(), String::from_utf8_lossy(&ran.stderr).as_ref()), (Some(0), ""));
 }
 
-/// Ctrl-C in the middle of a long run: at the place of the result there is nothing, and what may be left
-/// beside it carries the mark of the unfinished.
+/// Ctrl-C in the middle of a long run: no result exists under its name, and a leftover folder next to it is marked as
+/// partial.
 #[cfg(unix)]
 #[test]
-fn an_interrupted_run_leaves_nothing_that_looks_whole() {
+fn an_interrupted_run_leaves_no_complete_result() {
     let long = SMALL.replacen("\"200 rtt\"", "\"2000000 rtt\"", 1).replacen("\"20 rtt\"", "\"20000 rtt\"", 3);
     let place = Place::new(&long);
     for args in [&["simulate", "study.toml", "--out", "out"][..], &["reproduce", "cellsim", "--out", "out"]] {
         let mut child = place.command(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         std::thread::sleep(Duration::from_millis(400));
         assert!(child.try_wait().unwrap().is_none(), "{args:?}: still running");
-        // Ctrl-C and this end the program alike; but what a shell runs in the background ignores SIGINT.
+        // Ctrl-C and this end the program alike; but a command in the background of a shell ignores SIGINT.
         let killed = std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
         assert!(killed.success());
         let status = child.wait().unwrap();
@@ -275,7 +275,7 @@ fn an_interrupted_run_leaves_nothing_that_looks_whole() {
             assert!(!place.path().join(name).join("manifest.json").exists(), "{args:?}: {name} has no manifest");
         }
     }
-    // The next run is not hindered by what is left.
+    // Leftovers do not disturb the next run.
     std::fs::write(place.path().join("study.toml"), SMALL).unwrap();
     place.run(&["simulate", "study.toml", "--out", "out"]).done();
 }

@@ -1,4 +1,4 @@
-//! `cellway compare`, without an emulation: what it prints, writes and refuses.
+//! `cellway compare`, without an emulation: its output, its files and its errors.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
@@ -18,7 +18,7 @@ fn compare_prints_sources_side_by_side_and_writes_them() {
     assert_eq!(header, ["subject", "metric", "predicted", "simulated", "published"], "nobody has emulated");
     // The interval of two runs is so wide that it is cut off at 0, the bound of goodput, so its ends are printed.
     assert!(lines[1].starts_with("ftp ") && lines[1].contains("<= ") && lines[1].contains(" [0, "), "{out}");
-    // Numbers end where their heading ends.
+    // Numbers are aligned to the right end of their heading.
     assert_eq!(lines[0].trim_end().chars().count(), lines[1].chars().count(), "{out}");
     assert!(ran.err().starts_with("done: small (simulation), 2 runs ("), "{}", ran.err());
     assert!(ran.err().contains("an upper bound") && ran.err().contains("tables in out"), "{}", ran.err());
@@ -48,7 +48,7 @@ fn the_result_of_compare_as_json() {
 }
 
 #[test]
-fn compare_refuses_what_makes_no_sense() {
+fn compare_refuses_contradicting_options() {
     let place = Place::new(SMALL);
     std::fs::write(place.path().join("p.csv"), "subject,metric,unit,value\nftp,speed,bit/s,1\n").unwrap();
     let told = place.run(&["compare", "study.toml", "--no-emulate", "--published", "p.csv"]).refused();

@@ -1,7 +1,7 @@
-//! The commands of the guides, run as they stand there: exit status, and the figures that the pages state.
+//! Runs the commands of the guides: exit status, and the figures that the pages state.
 //!
-//! In a page, a comment before a block says what is tested. Each of its further lines has the least and the most that
-//! a figure may be, and the pattern that finds it, in what the page shows as in what comes out here:
+//! In a page, a comment before a block describes the test. Each of its further lines has the least and the largest
+//! value of a figure, and the pattern that finds it, both in the output on the page and in the output of the run:
 //!
 //! ````text
 //! <!-- test: ping
@@ -43,18 +43,18 @@ blocks! {
     from_netem = "docs/guide/from-netem.md": delay_and_rate loss shared_queue;
 }
 
-/// Programs that the pages use and a machine may lack.
+/// Programs that the pages use and that may be missing.
 const PROGRAMS: [&str; 2] = ["iperf3", "ping"];
 /// The longest that a command may take.
 const PATIENCE: Duration = Duration::from_secs(180);
-/// One emulation at a time: the others would make it late.
+/// One emulation at a time: several would make each other late.
 static ALONE: Mutex<()> = Mutex::new(());
 
 /// A block of a page that is run.
 struct Block {
     name: String,
     commands: Vec<String>,
-    /// What the page shows of their output.
+    /// Their output on the page.
     shown: String,
     figures: Vec<Figure>,
 }
@@ -75,7 +75,7 @@ impl Figure {
         Figure { least: least.parse().unwrap(), most: most.parse().unwrap(), pattern }
     }
 
-    /// Every place that the pattern finds must be within the bounds, and there must be one.
+    /// Checks that every match of the pattern is within the bounds, and that there is one.
     fn check(&self, text: &str, whose: &str) {
         let found: Vec<f64> = self.pattern.captures_iter(text).map(|found| found[1].parse().unwrap()).collect();
         assert!(!found.is_empty(), "nothing is like {} in {whose}:\n{text}", self.pattern);
@@ -89,12 +89,12 @@ impl Figure {
     }
 }
 
-/// The blocks and the files of a page.
+/// Returns the blocks and the files of a page.
 fn read(page: &str) -> (Vec<Block>, Vec<(String, String)>) {
     let text = std::fs::read_to_string(repository(page)).unwrap();
     let (mut blocks, mut files) = (Vec::new(), Vec::new());
     let mut lines = text.lines();
-    // The comment that stands right before a block.
+    // The comment right before a block.
     let mut comment: Option<String> = None;
     while let Some(line) = lines.next() {
         if let Some(language) = line.strip_prefix("```") {
@@ -137,7 +137,7 @@ fn block(test: &str, body: &[&str]) -> Block {
     Block { name, commands, shown, figures: test.map(Figure::parse).collect() }
 }
 
-/// Says past the test harness, which keeps what is printed to itself, that something was not tested.
+/// Prints the reason of a skipped test in a way that the test harness does not capture.
 fn skip(why: &str) {
     std::io::stderr().write_all(format!("skipped: {why}\n").as_bytes()).unwrap();
 }
@@ -147,7 +147,7 @@ fn is_installed(program: &str) -> bool {
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
-/// A `cellway` that takes any lateness: how busy this machine is says nothing of the page.
+/// Writes a `cellway` that accepts any lateness: the load of this computer does not matter for the page.
 fn patient_cellway(folder: &Path) {
     let program = env!("CARGO_BIN_EXE_cellway");
     let script = format!(
@@ -228,7 +228,7 @@ fn every_block_of_commands_has_its_test() {
     }
 }
 
-/// What keeps the pages true must itself find what is wrong.
+/// The check of the pages detects wrong figures.
 #[test]
 fn figures_are_found_and_bounded() {
     let lines = ["$ one \\", "  two", "rtt = 175.2/9", "rtt = 181.0/9", "$ three"];

@@ -1,6 +1,6 @@
-//! `cellway shell` and `cellway emulate` with real hosts, as a user runs them. Nothing here asks how fast this machine
-//! is: round trips are never shorter than asked for, rates are those of the network over seconds, and being late
-//! is allowed.
+//! `cellway shell` and `cellway emulate` with real hosts, as a user runs them. No test depends on the speed of this
+//! computer: round trips are never shorter than requested, rates are those of the network over seconds, and lateness is
+//! allowed.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -18,19 +18,19 @@ use std::time::{Duration, Instant};
 use common::{Place, Ran};
 use serde_json::Value;
 
-/// Emulations beside each other make each other late.
+/// Parallel emulations make each other late.
 static ONE: Mutex<()> = Mutex::new(());
 
 /// The test that plays parts.
-const VEHICLE: &str = "a_round_trip_takes_what_was_asked_for";
+const VEHICLE: &str = "a_round_trip_takes_the_given_time";
 
-/// Says on the terminal what was not tested. Not through the print macros, whose text the test harness
-/// keeps to itself.
+/// Prints the reason of a skipped test on the terminal. Not through the print macros, whose output the test harness
+/// captures.
 fn skip(why: &str) {
     std::io::stderr().write_all(format!("skipped: {why}\n").as_bytes()).unwrap();
 }
 
-/// Waits for the other tests; none where this machine cannot emulate, which is said.
+/// Waits for the other tests; prints a message and returns `None` if this host cannot emulate.
 fn ready() -> Option<MutexGuard<'static, ()>> {
     match cellway_lab::emulate::missing() {
         None => Some(ONE.lock().unwrap_or_else(PoisonError::into_inner)),
@@ -41,7 +41,7 @@ fn ready() -> Option<MutexGuard<'static, ()>> {
     }
 }
 
-/// Whether a program is there; says so if not.
+/// Returns true if a program exists; prints a message if not.
 fn has(program: &str, package: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let there = std::env::split_paths(&path).any(|folder| folder.join(program).is_file());
@@ -55,7 +55,7 @@ fn quoted(words: &[String]) -> String {
     words.iter().map(|word| format!("'{word}'")).collect::<Vec<_>>().join(" ")
 }
 
-/// `cellway shell` with a server that plays its part.
+/// Returns the command `cellway shell` with a server that plays its part.
 fn shell(options: &[&str], command: &[String]) -> Command {
     let mut cellway = Command::new(env!("CARGO_BIN_EXE_cellway"));
     cellway.arg("shell").args(["--lateness-limit", "10 s", "--json"]).args(options);
@@ -76,7 +76,7 @@ fn run(mut command: Command) -> Ran {
     Ran(command.output().unwrap())
 }
 
-/// What the path did: the JSON on standard error, after whatever the program said there.
+/// Returns the results of the path: the JSON on standard error, after the output of the program there.
 fn report(ran: &Ran) -> Value {
     let said = ran.err();
     let start = if said.starts_with('{') { 0 } else { said.find("\n{").unwrap_or_else(|| panic!("{said}")) + 1 };
@@ -97,14 +97,14 @@ fn told(ran: &Ran) -> Vec<f64> {
     told
 }
 
-/// Round trips of datagrams: none shorter than `ms`, the shortest not much longer. The machine may be busy.
+/// Checks round trips of datagrams: none shorter than `ms`, the shortest not much longer. The computer may be busy.
 fn assert_round_trips(found: &[f64], ms: f64) {
     let least = found.iter().copied().fold(f64::INFINITY, f64::min);
     assert!((ms..ms + 15.0).contains(&least), "{found:?}");
 }
 
 #[test]
-fn a_round_trip_takes_what_was_asked_for() {
+fn a_round_trip_takes_the_given_time() {
     if parts::played() {
         return;
     }
@@ -116,7 +116,7 @@ fn a_round_trip_takes_what_was_asked_for() {
         let report = report(&ran);
         assert_eq!(report["status"], 0);
         assert!(figure(&report, "emulation", "packets") >= 10.0);
-        // The sixth version sends to groups of its own accord.
+        // IPv6 sends to multicast groups by itself.
         assert!(report["warnings"].as_array().unwrap().is_empty(), "{report}");
     }
     if !has("ping", "iputils-ping") {
@@ -159,7 +159,7 @@ fn the_exit_status_is_that_of_the_program() {
 }
 
 #[test]
-fn packets_are_lost_as_often_as_asked_for() {
+fn packets_are_lost_at_the_given_ratio() {
     let Some(_one) = ready() else { return };
     let place = Place::new("");
     let views = place.path().join("views");
@@ -170,7 +170,7 @@ fn packets_are_lost_as_often_as_asked_for() {
     let came = told.last().unwrap();
     // Binomial: 3600 of 4000 with a deviation of 19. Five of them.
     assert!((3505.0..=3695.0).contains(came), "{came} of 4000");
-    // The views of a shell: what they show as lost is what was lost so far.
+    // The views of a shell: the losses shown are those so far.
     let text = std::fs::read_to_string(&views).unwrap();
     let views: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let lost = |view: &Value| {
@@ -182,7 +182,7 @@ fn packets_are_lost_as_often_as_asked_for() {
     assert!((1.0..=all).contains(&lost(views.last().unwrap())), "{all}: {text}");
 }
 
-/// Goodput of the kernel's TCP through a line, against what `cellway predict` says.
+/// Goodput of the kernel's TCP through a line, against the result of `cellway predict`.
 #[test]
 fn goodput_through_a_line_is_as_predicted() {
     let Some(_one) = ready() else { return };
@@ -193,7 +193,7 @@ fn goodput_through_a_line_is_as_predicted() {
         let predicted = run(place.command(&[&["predict", "--json"][..], &known].concat())).done().json();
         let predicted = predicted["goodput"].as_f64().unwrap();
         let path = ["--rate", "30 Mbit/s", "--rtt", "20 ms", "--framing", framing];
-        // The prediction is of IPv4, whose header is 20 octets shorter than that of IPv6.
+        // The prediction is for IPv4, whose header is 20 octets shorter than that of IPv6.
         for (target, predicted) in [("CELLWAY_SERVER", predicted), ("6CELLWAY_SERVER", predicted * (mss - 20.0) / mss)]
         {
             let ran = run(shell(&path, &part(&format!("send {target} 3000 4000"))));
@@ -252,13 +252,13 @@ fn goodput_of_a_window_is_as_predicted() {
     assert!(summary.windows(7).any(|octets| octets == b"emulate"), "the source of its rows");
 }
 
-/// `[[run.command]]` of a part.
+/// Returns the `[[run.command]]` of a part.
 fn command(name: &str, host: &str, text: &str, more: &str) -> String {
     let words: Vec<String> = part(text).iter().map(|word| format!("'{word}'")).collect();
     format!("[[run.command]]\nname = \"{name}\"\nhost = \"{host}\"\nrun = [{}]\n{more}\n", words.join(", "))
 }
 
-/// What a part told last.
+/// The last report of a part.
 const TOLD: &str = "figure = [{ metric = \"told\", unit = \"1\", pattern = 'told: (\\S+)' }]";
 
 fn net(buffer: &str, mtu: &str, channel: &str) -> String {
@@ -275,8 +275,8 @@ fn net(buffer: &str, mtu: &str, channel: &str) -> String {
     ) + &command("serve", "server", "server", "")
 }
 
-/// With a channel each, a transfer gets its half beside a flood; sharing one, it gets next to nothing. And the flood
-/// ends, as the transfer does: their channels are closed.
+/// With a channel each, a transfer gets its half in parallel with a flood; sharing one, it gets nearly nothing. And the
+/// flood ends, as the transfer does: their channels are closed.
 #[test]
 fn each_conversation_has_its_share_and_loses_its_channel_when_it_is_idle() {
     let Some(_one) = ready() else { return };
@@ -306,9 +306,9 @@ fn each_conversation_has_its_share_and_loses_its_channel_when_it_is_idle() {
     assert!(dropped(views.last().unwrap()) > 100, "the flood was too large");
 }
 
-/// TCP finds the MTU of the path out, datagrams go in fragments, and what has no hops left is told.
+/// TCP discovers the MTU of the path, datagrams are sent in fragments, and an expired time to live is reported.
 #[test]
-fn large_packets_find_their_way() {
+fn large_packets_are_fragmented_or_resized() {
     let Some(_one) = ready() else { return };
     let buffer = "{ size = \"2000 cell\", per = \"port\" }";
     let text = net(buffer, "1400 B", "per-conversation")
@@ -321,7 +321,7 @@ fn large_packets_find_their_way() {
     let point = &told["points"][0];
     for transfer in ["send", "send6"] {
         assert_eq!(figure(point, transfer, "failed"), 0.0, "{told}");
-        // 8.6 Mbit/s of payload, and the large datagrams beside it.
+        // 8.6 Mbit/s of payload, and the large datagrams in addition.
         assert!((6e6..8.7e6).contains(&figure(point, transfer, "told")), "{told}");
     }
     assert_eq!((figure(point, "ping", "failed"), figure(point, "hop", "failed")), (0.0, 0.0), "{told}");
@@ -338,7 +338,7 @@ fn large_packets_find_their_way() {
     }
 }
 
-/// A flood of thousands of datagrams a second into 2 Mbit/s: the run ends in time and has not grown.
+/// A flood of thousands of datagrams a second into 2 Mbit/s: the run ends in time and its memory has not grown.
 #[test]
 fn a_flood_is_dropped_counted_and_takes_no_memory() {
     let Some(_one) = ready() else { return };
@@ -360,7 +360,7 @@ fn a_flood_is_dropped_counted_and_takes_no_memory() {
     assert!(figure(&report, "near>far", "utilisation") > 0.5, "the line goes on");
 }
 
-/// A host on a slow line: what it sends waits in its kernel, and the emulator does not spin meanwhile.
+/// A host on a slow line: its packets wait in its kernel, and the emulator does not spin meanwhile.
 #[test]
 fn a_host_that_is_held_back_costs_no_time() {
     let Some(_one) = ready() else { return };
@@ -392,7 +392,7 @@ fn piped(command: Command) -> Child {
     env.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// The emulator itself: the process that was started, or the one inside a user namespace.
+/// Returns the emulator itself: the process that was started, or the one inside a user namespace.
 fn emulator(pid: u32) -> u32 {
     let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
     let same =
@@ -400,14 +400,14 @@ fn emulator(pid: u32) -> u32 {
     children.split_whitespace().filter_map(|pid| pid.parse().ok()).find(same).unwrap_or(pid)
 }
 
-/// Resident memory in KiB.
+/// Returns the resident memory in KiB.
 fn memory(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", emulator(pid))).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
     line.trim().trim_end_matches(" kB").parse().unwrap()
 }
 
-/// Processor time in seconds.
+/// Returns the processor time in seconds.
 fn processor(pid: u32) -> f64 {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", emulator(pid))).unwrap();
     let fields: Vec<&str> = stat.rsplit_once(") ").unwrap().1.split(' ').collect();
@@ -430,7 +430,7 @@ fn emulates_directly() -> bool {
 }
 
 #[test]
-fn what_is_missing_is_named() {
+fn missing_programs_are_named() {
     let Some(_one) = ready() else { return };
     if !emulates_directly() {
         skip("only root can hide /dev/net/tun from itself");

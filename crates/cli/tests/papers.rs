@@ -23,7 +23,7 @@ fn a_table_with_published_and_predicted_values_that_fits() {
     assert_eq!(place.names(), ["study.toml"]);
 }
 
-/// The claims with the longest names and ranges, measured: wide, but not wider than the table may be.
+/// The claims with the longest names and ranges, measured: wide, but within the largest width of the table.
 #[test]
 fn the_widest_rows_are_cut_to_fit() {
     let place = Place::new(SMALL);
@@ -40,7 +40,7 @@ fn the_widest_rows_are_cut_to_fit() {
     let widest = table.lines().map(|line| line.chars().count()).max().unwrap();
     assert!((80..=120).contains(&widest), "{widest} columns:\n{table}");
     assert!(table.contains("simulated [95 % CI]") && table.contains("control-fair"), "{table}");
-    // What is left of a name that was cut finds the claim.
+    // The remaining part of a cut name finds the claim.
     let cut = table.split_whitespace().find(|word| word.ends_with('…'));
     if let Some(name) = cut {
         place.run(&["reproduce", "--quick", "--json", "--only", name.trim_end_matches('…')]).done();
@@ -61,7 +61,7 @@ fn json_is_one_list_for_all_papers() {
 }
 
 #[test]
-fn results_and_page_are_written_where_asked() {
+fn results_and_page_are_written_to_the_given_paths() {
     let place = Place::new(SMALL);
     let only =
         ["reproduce", "kdd", "spacing", "--only", "eq1-200ms,eq24-high", "--out", "out", "--markdown", "page.md"];
@@ -77,7 +77,7 @@ fn results_and_page_are_written_where_asked() {
 }
 
 #[test]
-fn what_is_unknown_is_refused() {
+fn unknown_names_are_refused() {
     let place = Place::new(SMALL);
     let told = place.run(&["reproduce", "kdd", "--only", "eq1-200mss", "--out", "out"]).refused();
     assert!(told.contains("\"eq1-200mss\"") && told.contains("did you mean kdd/eq1-200ms?"), "{told}");
@@ -86,7 +86,7 @@ fn what_is_unknown_is_refused() {
     assert_eq!(place.names(), ["study.toml"]);
 }
 
-/// The table of `simulate` is no wider than a terminal; --wide shows the rest.
+/// The table of `simulate` is no wider than a terminal; --wide shows all columns.
 #[test]
 fn the_table_of_a_simulation_fits() {
     let sweep = "[sweep]\naxes = { \"multiplexing.channel\" = [\"per-conversation\", \"per-destination\"], \"traffic.ftp.count\" = [2, 3] }\n";
@@ -122,7 +122,7 @@ fn a_path_is_predicted_by_its_least_bound() {
     for key in told.as_object().unwrap().keys().chain(told["bounds"][0].as_object().unwrap().keys()) {
         assert!(documented.contains(&format!("`{key}`")), "{key} is not in docs/reference/json.md");
     }
-    // A line that has a name has its framing; a framing that is given goes before.
+    // A line with a name has its framing; a given framing takes precedence.
     let binding = |framing: &[&str]| {
         let args = ["predict", "--rate", "fddi", "--rtt", "1ms", "--window", "1MiB", "--json"];
         place.run(&[&args[..], framing].concat()).done().json()["bounds"][1]["equation"].as_str().unwrap().to_owned()
@@ -148,7 +148,7 @@ fn equations_are_listed_and_evaluated() {
 }
 
 #[test]
-fn what_cannot_be_predicted_is_refused() {
+fn unpredictable_scenarios_are_refused() {
     let place = Place::new(SMALL);
     let path = |more: &[&'static str]| [&["predict", "--rtt", "60ms", "--window", "64KiB"][..], more].concat();
     for (args, words) in [

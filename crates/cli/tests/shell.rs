@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use common::{Place, Ran};
 
-/// Emulations that run at the same time make each other late.
+/// Parallel emulations make each other late.
 static ONE: Mutex<()> = Mutex::new(());
 
 /// The test that this file starts as a child process to act as a client or a server.
@@ -22,7 +22,7 @@ fn skip(why: &str) {
     std::io::stderr().write_all(format!("skipped: {why}\n").as_bytes()).unwrap();
 }
 
-/// Waits for its turn. Returns `None`, and reports why, where this machine cannot emulate.
+/// Waits for its turn. Returns `None`, and reports the reason, if this host cannot emulate.
 fn ready() -> Option<MutexGuard<'static, ()>> {
     match cellway_lab::emulate::missing() {
         None => Some(ONE.lock().unwrap_or_else(PoisonError::into_inner)),
@@ -53,9 +53,9 @@ fn words(part: &[String]) -> Vec<&str> {
     part.iter().map(String::as_str).collect()
 }
 
-/// Each mistake with its option and the expected message, which must not mention a scenario file.
+/// Each error with its option and the expected message, which must not mention a scenario file.
 #[test]
-fn a_mistake_is_told_by_its_option() {
+fn a_mistake_is_reported_by_its_option() {
     let path = ["--rate", "8 Mbit/s", "--rtt", "40 ms"];
     let cases: &[(&[&str], &str)] = &[
         (&["--loss", "7"], "--loss: \"7\" has no unit"),
@@ -109,18 +109,18 @@ fn a_rate_or_a_round_trip_alone_will_do() {
     let server = server();
     let serve = ["--serve", &server, "--ready", "7007"];
     let ping = part("ping CELLWAY_SERVER 1000 3");
-    // 1028 octets of IP take 8.224 ms each way at 1 Mbit/s; with 16 of AAL5 they are 22 cells of 53 octets, 6.073 ms at
-    // the 1.536 Mbit/s that ds1 leaves for cells.
+    // 1028 octets of IP take 8.224 ms in each direction at 1 Mbit/s; with 16 of AAL5 they are 22 cells of 53 octets,
+    // 6.073 ms at the 1.536 Mbit/s that ds1 leaves for cells.
     for (path, least) in [(["--rtt", "60 ms"], 60.0), (["--rate", "1 Mbit/s"], 16.448), (["--rate", "ds1"], 12.145)] {
         let ran = shell(&[&path[..], &serve].concat(), &words(&ping)).done();
         let found = parts::told(&ran.out()).into_iter().fold(f64::INFINITY, f64::min);
-        // A packet is never early; a busy machine makes it late.
+        // A packet is never early; a busy computer makes it late.
         assert!((least..least + 250.0).contains(&found), "{path:?}: {found} ms");
     }
 }
 
 #[test]
-fn what_servers_print_is_shown_or_logged() {
+fn the_output_of_servers_is_shown_or_logged() {
     let Some(_one) = ready() else { return };
     let serve = ["--rtt", "1 ms", "--serve", "echo one; echo two >&2; printf three; exec sleep 60", "--ready", "three"];
     let ran = shell(&serve, &["echo", "hello"]).done();
@@ -137,7 +137,7 @@ fn what_servers_print_is_shown_or_logged() {
     assert_eq!(lines, ["serve-1: one", "serve-1: three", "serve-1: two"]);
 }
 
-/// The program would run for an hour: it is killed, and the exit status is not one of its own.
+/// The program would run for an hour: it is killed, and the exit status is not its own.
 #[test]
 fn a_server_that_fails_fails_the_run_at_once() {
     let Some(_one) = ready() else { return };
@@ -197,8 +197,8 @@ fn an_invalid_run_fails_if_strict() {
     assert_eq!(ran.code(), 9, "{}", ran.err());
 }
 
-/// The resolver of the machine cannot be reached. Look-ups go to the far end, which refuses them at once, and the hosts
-/// of the path have names.
+/// The resolver of the host cannot be reached. Look-ups go to the far end, which refuses them at once, and the hosts of
+/// the path have names.
 #[test]
 fn hosts_have_names_and_look_ups_fail_fast() {
     let Some(_one) = ready() else { return };
@@ -221,13 +221,13 @@ fn hosts_have_names_and_look_ups_fail_fast() {
     }
 }
 
-/// Runs `cellway` as an unprivileged user. Returns `None`, and reports why, where that is not possible.
+/// Runs `cellway` as an unprivileged user. Returns `None`, and reports the reason, if that is not possible.
 fn as_user(arguments: &[&str]) -> Option<Ran> {
     let cellway = env!("CARGO_BIN_EXE_cellway");
     if !is_root() {
         return Some(Ran(Command::new(cellway).args(arguments).output().unwrap()));
     }
-    // The device node of this machine may be accessible to root only.
+    // The device node of this host may be accessible to root only.
     let script = "mount -t tmpfs none /dev/net && mknod -m 666 /dev/net/tun c 10 200 && chmod 755 /dev/net && cd / && \
                   exec setpriv --reuid=4242 --regid=4343 --clear-groups \"$@\"";
     let become_user = |words: &[&str]| {
@@ -297,7 +297,7 @@ fn an_ordinary_user_stays_that_user() {
     assert_eq!(as_user(&nested).unwrap().done().out().trim(), uid);
 }
 
-/// What is not written is an error, never exit 0.
+/// A file that is not written is an error, never exit 0.
 #[test]
 fn files_on_a_full_disk_are_named() {
     let Some(_one) = ready() else { return };

@@ -75,7 +75,7 @@ pub struct Bottleneck {
     gain: u64,
     /// Rounds since the phase began. The first ends when something is acknowledged that was sent in it.
     rounds: u32,
-    /// When the next probe for more is due.
+    /// The time at which the next probe is due.
     probe_at: Time,
     round: Round,
     /// The largest rates delivered in the last cycle and in this one.
@@ -83,7 +83,7 @@ pub struct Bottleneck {
     /// Set until all packets of the last probe are acknowledged.
     probed: bool,
     min_rtt: Option<Span>,
-    /// When a round trip near to the shortest was seen.
+    /// The time of the last round trip near to the shortest.
     min_rtt_at: Time,
     /// When ProbeRTT had as little in flight as it aims for, and the shortest round trip since.
     probe_rtt_from: Option<Time>,
@@ -91,7 +91,7 @@ pub struct Bottleneck {
     queue: Queue,
     bounds: Option<Bounds>,
     undo: Option<Undo>,
-    /// The rate that does not grow any more, and for how many rounds.
+    /// The rate that has stopped growing, and the number of rounds since then.
     full: (u64, u32),
     rate: u64,
 }
@@ -126,7 +126,7 @@ impl Bottleneck {
         new.rate = new.initial_rate();
         new
     }
-    /// The rate is at most `most` from now on, and the largest packet takes `packet`.
+    /// Sets the maximum of the rate to `most`, and the size of the largest packet to `packet`.
     pub fn configure(&mut self, most: Rate, packet: Bits) {
         (self.most, self.packet) = (most.as_bps(), packet.0);
         self.rate = self.rate.min(self.most);
@@ -137,13 +137,13 @@ impl Bottleneck {
         self.min_rtt = Some(shorter(self.min_rtt, rtt));
         self.queue.note_rtt(rtt);
     }
-    /// The lower bound of the pacing rate in Startup (bit/s).
+    /// Returns the lower bound of the pacing rate in Startup (bit/s).
     fn initial_rate(&self) -> u64 {
         let starts = self.delivery.in_flight < self.initial();
         let rate = if starts { rate_of(self.initial(), INITIAL_TIME) } else { TRICKLE };
         rate.as_bps().min(self.most)
     }
-    /// The lower bound of the limit of data in flight in Startup (bits).
+    /// Returns the lower bound of the limit of data in flight in Startup (bits).
     fn first_flight(&self) -> u64 {
         self.initial() + bits_of(TRICKLE, self.min_rtt.map_or(TRICKLE_TIME, |rtt| rtt.min(TRICKLE_TIME)))
     }
@@ -151,16 +151,16 @@ impl Bottleneck {
         INITIAL_BITS.max(INITIAL_PACKETS * self.packet)
     }
 
-    /// The pacing rate.
+    /// Returns the pacing rate.
     pub fn rate(&self) -> Rate {
         Rate::from_bps(self.rate)
     }
-    /// The estimated bandwidth; in Startup, the pacing rate.
+    /// Returns the estimated bandwidth; in Startup, the pacing rate.
     pub fn estimate(&self) -> Rate {
         let startup = self.phase == Phase::Startup;
         Rate::from_bps(if startup { self.rate } else { self.bandwidth().min(self.most) })
     }
-    /// The limit of data in flight.
+    /// Returns the limit of data in flight.
     pub fn inflight_cap(&self) -> Bits {
         let cap = match (self.min_rtt, self.phase) {
             (None, _) => self.first_flight(),
@@ -182,16 +182,16 @@ impl Bottleneck {
         };
         Bits(cap.max(LEAST_PACKETS.max(LEAST_ACKS * self.ack_every) * self.packet))
     }
-    /// The data in flight: sent, and neither acknowledged nor lost.
+    /// Returns the data in flight: sent, and neither acknowledged nor lost.
     pub fn in_flight(&self) -> Bits {
         Bits(self.delivery.in_flight)
     }
-    /// True if an ack-eliciting packet may be sent.
+    /// Returns true if an ack-eliciting packet may be sent.
     pub fn may_send(&self) -> bool {
         self.in_flight() < self.inflight_cap()
     }
 
-    /// A packet leaves that asks for an acknowledgement.
+    /// Records that an ack-eliciting packet is sent.
     pub fn sent(&mut self, now: Time, bits: Bits) -> Stamp {
         if self.delivery.in_flight == 0 {
             self.wake_up(now);
@@ -202,31 +202,31 @@ impl Bottleneck {
         }
         stamp
     }
-    /// Nothing is left to be sent although more would be allowed.
+    /// Records that the source is limited: nothing is left to send although more would be allowed.
     pub fn nothing_left(&mut self) {
         self.delivery.nothing_left();
     }
-    /// A packet was acknowledged; [`Bottleneck::learn`] ends the acknowledgement. Without its delays this would have arrived
-    /// at `answered`.
+    /// Records an acknowledged packet; [`Bottleneck::learn`] ends the acknowledgement. Without its delays this would
+    /// have arrived at `answered`.
     pub fn acked(&mut self, answered: Time, stamp: &Stamp) {
         let patience = self.min_rtt.unwrap_or_default() / 2 + PATIENCE;
         self.delivery.acked(answered, stamp, patience);
     }
-    /// No acknowledgement came for a probe timeout.
+    /// Records that no acknowledgement arrived for a probe timeout.
     pub fn timed_out(&mut self) {
         self.delivery.timed_out();
     }
-    /// A packet was taken for lost.
+    /// Records a packet that was declared lost.
     pub fn lost(&mut self, stamp: &Stamp) {
         self.delivery.lost(stamp);
     }
-    /// A packet that was declared lost is acknowledged late.
+    /// Records the late acknowledgement of a packet that was declared lost.
     pub fn acked_late(&mut self, now: Time, stamp: &Stamp) {
         self.delivery.acked_late(stamp);
         self.undo_spurious(now);
     }
-    /// The acknowledgement is complete, and so are the losses it shows. `rtt` is the round trip without the delays
-    /// of the acknowledgement at the peer and on the return path.
+    /// Ends an acknowledgement, with the losses that it shows. `rtt` is the round trip without the delays of the
+    /// acknowledgement at the peer and on the return path.
     pub fn learn(&mut self, now: Time, rtt: Option<Span>) {
         let Some(sample) = self.delivery.sample() else { return };
         if let Some(rtt) = rtt {
@@ -240,7 +240,7 @@ impl Bottleneck {
             self.judge(now, &round, &sample);
         }
         if queue {
-            self.queue_stands(now);
+            self.respond_to_queue(now);
         }
         self.step(now);
         self.pace();
@@ -284,8 +284,8 @@ impl Bottleneck {
     fn bandwidth(&self) -> u64 {
         self.max_rate().min(self.bounds.map_or(u64::MAX, |b| b.rate))
     }
-    /// The bandwidth-delay product times `gain` (thousandths), in bits. The round-trip time is extended by 1 ms for the
-    /// granularity of clocks and packets sent together.
+    /// Returns the bandwidth-delay product times `gain` (thousandths), in bits. The round-trip time is extended by 1 ms
+    /// for the granularity of clocks and packets sent together.
     fn holds(&self, gain: u64) -> u64 {
         self.holds_at(self.bandwidth(), self.min_rtt, gain)
     }

@@ -1,9 +1,9 @@
-//! The delivery rate of a sender and the path that it shows.
+//! The delivery rate of a sender, and estimates of its path from it.
 //!
 //! [`Delivery`] takes one [`Sample`] of the delivery rate from each acknowledgement, from the [`Stamp`] of each packet
-//! under way (draft-cheng-iccrg-delivery-rate-estimation; draft-ietf-ccwg-bbr, section "Delivery Rate Samples").
-//! [`Bottleneck`] estimates the bandwidth and the round-trip time of the path from the samples, and from these the pacing
-//! rate and the limit of data in flight. Both are state machines: the time is an argument.
+//! in flight (draft-cheng-iccrg-delivery-rate-estimation; draft-ietf-ccwg-bbr, section "Delivery Rate Samples").
+//! [`Bottleneck`] estimates the bandwidth and the round-trip time of the path from the samples, and from these the
+//! pacing rate and the limit of data in flight. Both are state machines: the time is an argument.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod bottleneck;

@@ -40,7 +40,7 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// When the packet was sent.
+    /// Returns the time at which the packet was sent.
     pub fn sent(&self) -> Time {
         self.sent
     }
@@ -67,7 +67,7 @@ pub struct Sample {
 /// The state of the connection (section 3.1.1, `C`). All amounts are bits on the link.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Delivery {
-    /// What has been acknowledged (bits).
+    /// The acknowledged data (bits).
     pub delivered: u64,
     /// When `delivered` last grew.
     pub delivered_at: Time,

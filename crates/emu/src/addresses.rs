@@ -112,7 +112,7 @@ impl FromStr for Block {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Block, String> {
-        let wrong = || format!("{text:?} is no block of addresses like {OUTERMOST}");
+        let wrong = || format!("{text:?} is not a block of addresses; for example {OUTERMOST}");
         let (base, prefix) = text.split_once('/').ok_or_else(wrong)?;
         let base: Ipv4Addr = base.parse().map_err(|_| wrong())?;
         let prefix: u8 = prefix.parse().map_err(|_| wrong())?;

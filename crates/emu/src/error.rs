@@ -22,7 +22,9 @@ pub enum Error {
     #[error(transparent)]
     Player(#[from] PlayerError),
     /// More hosts than there are addresses.
-    #[error("{hosts} hosts do not fit into {block}: a path inside so many paths has room for fewer")]
+    #[error(
+        "{hosts} hosts do not fit into the addresses {block}: each path inside another has fewer; use fewer hosts, or fewer paths inside each other"
+    )]
     TooManyHosts {
         /// Hosts of the scenario.
         hosts: usize,
@@ -30,7 +32,7 @@ pub enum Error {
         block: Block,
     },
     /// Paths are nested too deeply, or too many begin at one host.
-    #[error("there is no block of addresses left in {block} for another path that begins here")]
+    #[error("no addresses of {block} are free for another path that begins here; end one of those that run")]
     NoBlock {
         /// The addresses of the path outside.
         block: Block,
@@ -117,7 +119,7 @@ pub enum Error {
     #[error("cannot start a thread: {0}")]
     Thread(#[source] io::Error),
     /// A thread of the emulation has panicked, and has printed the reason.
-    #[error("the emulation broke off")]
+    #[error("the emulation was aborted: one of its threads panicked")]
     Driver,
     /// The run was stopped before its end.
     #[error("the emulation was stopped after {at}")]

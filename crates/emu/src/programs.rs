@@ -205,7 +205,7 @@ impl Program {
         let failed = !by_us && code(status) != expect;
         // The output of a main program goes to the user, and so does its status.
         if failed && !foreground {
-            let told = err.lines().last().or(out.lines().last()).unwrap_or("it said nothing");
+            let told = err.lines().last().or(out.lines().last()).unwrap_or("it printed nothing");
             notes.push(format!("{name}: exit status {}: {told}", code(status)));
         }
         let mut figures = Vec::new();
@@ -247,9 +247,9 @@ fn read(text: &str, figure: &Figure) -> Result<f64, String> {
         FigureSource::Pattern(pattern) => {
             let pattern = Regex::new(pattern).map_err(|e| e.to_string())?;
             let found = pattern.captures_iter(text).last().and_then(|found| found.get(1));
-            let found = found.ok_or_else(|| format!("nothing in its output is like {pattern}"))?.as_str();
+            let found = found.ok_or_else(|| format!("nothing in its output matches {pattern}"))?.as_str();
             let value = found.parse().ok().filter(|value: &f64| value.is_finite());
-            value.ok_or_else(|| format!("{found:?} is no number"))?
+            value.ok_or_else(|| format!("{found:?} is not a number"))?
         }
     };
     Ok(value * figure.times)
@@ -265,7 +265,7 @@ fn in_json(text: &str, path: &[String]) -> Result<f64, String> {
         };
         at = next.ok_or_else(|| format!("its JSON has no {:?} of {}", key, path.join(".")))?;
     }
-    at.as_f64().ok_or_else(|| format!("{} in its JSON is no number: {at}", path.join(".")))
+    at.as_f64().ok_or_else(|| format!("{} in its JSON is not a number: {at}", path.join(".")))
 }
 
 #[cfg(test)]
@@ -282,12 +282,12 @@ mod tests {
         let text = "avg = 1 ms\nand then avg = 175.25 ms\n";
         assert_eq!(read(text, &figure(pattern.clone(), 0.5)), Ok(87.625));
         assert!(read("", &figure(pattern.clone(), 1.0)).unwrap_err().contains("nothing in its output"));
-        assert!(read("avg = fast ms", &figure(pattern, 1.0)).unwrap_err().contains("\"fast\" is no number"));
+        assert!(read("avg = fast ms", &figure(pattern, 1.0)).unwrap_err().contains("\"fast\" is not a number"));
         let path = |path: &str| figure(FigureSource::Json(path.split('.').map(str::to_owned).collect()), 2.0);
         let json = r#"{"end": {"streams": [{"rate": 1.5}, {"rate": 21}], "name": "x"}}"#;
         assert_eq!(read(json, &path("end.streams.1.rate")), Ok(42.0));
         assert!(read(json, &path("end.streams.2.rate")).unwrap_err().contains("no \"2\" of end.streams.2.rate"));
-        assert!(read(json, &path("end.name")).unwrap_err().contains("is no number"));
+        assert!(read(json, &path("end.name")).unwrap_err().contains("is not a number"));
         assert!(read("{", &path("end")).unwrap_err().contains("not JSON"));
     }
 }

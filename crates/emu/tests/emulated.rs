@@ -226,7 +226,7 @@ fn the_result_has_the_exit_status_of_programs() {
     assert_eq!((figure(&emulated, "long", "failed"), figure(&emulated, "good", "failed")), (0.0, 0.0));
     let notes = emulated.notes.join("\n");
     assert!(notes.contains("bad: exit status 7: it is broken"), "{notes}");
-    assert!(notes.contains("killed: exit status 137: it said nothing"), "{notes}");
+    assert!(notes.contains("killed: exit status 137: it printed nothing"), "{notes}");
     assert!(notes.contains("json: no none: its JSON has no \"1\" of end.1"), "{notes}");
     assert_eq!(emulated.notes.len(), 3, "{notes}");
 }

@@ -40,7 +40,7 @@ pub enum Error {
     #[error("{0}")]
     Option(String),
     /// There is no such paper.
-    #[error("there are no experiments of a paper {name:?}; there are {known}")]
+    #[error("no paper is called {name:?}; accepted: {known}, or the path of a folder with study.toml")]
     NoSuchPaper {
         /// The requested name.
         name: String,

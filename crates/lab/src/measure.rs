@@ -29,7 +29,9 @@ pub fn measure(
         for seed in 0..u64::from(repeat) {
             (settings.progress)(Progress { done, total, label: host, study: [done, total] });
             let outcome = run(host, port, test, &mut *settings.stop)?;
-            let run = u32::try_from(done).map_err(|_| Error::Option("more runs than a table can number".to_owned()))?;
+            let run = u32::try_from(done).map_err(|_| {
+                Error::Option("too many runs for one table; at most 4294967295 are accepted".to_owned())
+            })?;
             builder.push(RunKey { run, point, seed, axes: axes.clone() }, &outcome.record())?;
             done += 1;
         }

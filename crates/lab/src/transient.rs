@@ -61,13 +61,13 @@ impl TransientCheck {
 
     /// Returns a warning about the warm-up of a study, unless it was checked and found long enough.
     pub(crate) fn warning<'a>(&self, points: impl ExactSizeIterator<Item = &'a Point>, seeds: u64) -> Option<String> {
-        let unchecked = |why: &str| Some(format!("whether the warm-up is long enough was not checked: {why}"));
+        let unchecked = |why: &str| Some(format!("the length of the warm-up was not checked: {why}"));
         if seeds < ENOUGH_SEEDS {
-            return unchecked(&format!("{seeds} of the {ENOUGH_SEEDS} replications that it takes"));
+            return unchecked(&format!("{seeds} of the {ENOUGH_SEEDS} replications that the check needs"));
         }
         let bins = self.bins.iter().map(Vec::len).min().unwrap_or_default();
         if bins < ENOUGH_BINS {
-            return unchecked(&format!("{bins} of the {ENOUGH_BINS} recorded bins that it takes"));
+            return unchecked(&format!("{bins} of the {ENOUGH_BINS} recorded bins that the check needs"));
         }
         let all = points.len();
         let doubtful: Vec<String> =

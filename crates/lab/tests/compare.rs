@@ -130,12 +130,12 @@ fn published_values_of_nothing_are_refused() {
     assert!(of("bulk,goodput_total,bit/s,1,32 KiB").starts_with("p.csv:2: goodput_total of bulk is measured, but"));
     assert!(
         of("bulk,goodput_totl,bit/s,1,")
-            .contains("nobody measures goodput_totl of bulk; did you mean \"goodput_total\"?; its metrics: ")
+            .contains("goodput_totl of bulk is not measured; did you mean \"goodput_total\"?; its metrics: ")
     );
     let subjects = of("blk,goodput_total,bit/s,1,");
     assert!(subjects.contains("; subjects: a>b, b>a, bulk, "), "{subjects}");
     let axis = told("subject,metric,unit,value,window\nbulk,goodput_total,bit/s,1,\n");
-    assert_eq!(axis, "p.csv: \"window\" is no axis of the sweep; its axes: tcp.window");
+    assert_eq!(axis, "p.csv: \"window\" is not an axis of the sweep; accepted: tcp.window");
     let none = CompareOptions { repeats: Some(0), ..CompareOptions::default() };
     assert!(run(&plan(BULK, &[]), &none).err().unwrap().is_input());
 }

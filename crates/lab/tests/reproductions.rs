@@ -34,7 +34,10 @@ fn names(folder: &Path) -> Vec<String> {
 fn papers_are_found_by_name() {
     let Err(refused) = Paper::find("celsim") else { panic!("found") };
     let known = "cellsim, kdd, magic, nasa, spacing";
-    assert_eq!(refused.to_string(), format!("there are no experiments of a paper \"celsim\"; there are {known}"));
+    assert_eq!(
+        refused.to_string(),
+        format!("no paper is called \"celsim\"; accepted: {known}, or the path of a folder with study.toml")
+    );
     assert!(refused.is_input());
     let found = |names: &[&str]| Paper::find_all(names).unwrap().iter().map(|p| p.name).collect::<Vec<_>>().join(", ");
     assert_eq!(found(&[]), known);

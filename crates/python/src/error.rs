@@ -13,13 +13,13 @@ create_exception!(
     cellway,
     EmulationError,
     Error,
-    "An emulation that this machine cannot do, or that broke off: the message names what is missing."
+    "An emulation that this machine cannot run, or that was aborted: the message has the reason."
 );
 
 /// Made at import, because it has two bases.
 static SCENARIO_ERROR: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 
-/// `cellway.ScenarioError`: an [`Error`] that is also a `ValueError`.
+/// Returns `cellway.ScenarioError`: an [`Error`] that is also a `ValueError`.
 pub(crate) fn scenario_error(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
     let made = SCENARIO_ERROR.get_or_try_init(py, || {
         let bases = (py.get_type::<Error>(), py.get_type::<PyValueError>());
@@ -33,8 +33,8 @@ pub(crate) fn scenario_error(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
     Ok(made.bind(py))
 }
 
-/// The exception for a failure: `ScenarioError` for a wrong scenario, `EmulationError` for an emulation that cannot be
-/// done, `Error` for everything else.
+/// Returns the exception for a failure: `ScenarioError` for a wrong scenario, `EmulationError` for an emulation that
+/// cannot run, `Error` for everything else.
 pub(crate) fn raise(error: cellway_lab::Error) -> PyErr {
     let message = error.to_string();
     // Ctrl-C during an emulation does not come to the interpreter.

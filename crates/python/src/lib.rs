@@ -1,7 +1,7 @@
 //! Python bindings: `lab` and the command line as `cellway._native`.
 //!
-//! Nothing is decided here. Runs release the interpreter and ask it for signals several times a
-//! second, so that Ctrl-C stops them; tables leave as Arrow, without a copy.
+//! This crate makes no decisions. Runs release the interpreter and poll it for signals several times a second, so that
+//! Ctrl-C stops them; tables are exported as Arrow, without a copy.
 
 mod error;
 mod results;
@@ -51,7 +51,7 @@ fn plan(source: &str, is_text: bool, set: Changes) -> Result<(Plan, PathBuf), ce
     Ok((cellway_lab::plan_from_file(path, &overrides)?, folder.to_owned()))
 }
 
-/// Whether the interpreter has a signal to act on, and the exception that it then raises.
+/// Returns true if the interpreter has a pending signal, with the exception that it raises.
 fn interrupted(raised: &mut Option<PyErr>) -> bool {
     Python::attach(|py| {
         *raised = py.check_signals().err();
@@ -117,7 +117,7 @@ fn simulate(
     })
 }
 
-/// Whether this process can emulate itself; if not, a child in a user namespace can. Raises if nothing can.
+/// Returns true if this process can emulate itself; if not, a child in a user namespace can. Raises if neither can.
 #[pyfunction]
 fn emulates_here(py: Python<'_>) -> PyResult<bool> {
     #[cfg(target_os = "linux")]
@@ -212,14 +212,14 @@ fn compare(
     })
 }
 
-/// The ends of the confidence interval for the mean of a sample of `metric`, within the bounds that the metric has;
-/// nothing for fewer than two values.
+/// Returns the ends of the confidence interval for the mean of a sample of `metric`, within the bounds that the metric
+/// has; `None` for fewer than two values.
 #[pyfunction]
 fn confidence_interval(sample: Vec<f64>, level: f64, metric: Option<&str>) -> Option<(f64, f64)> {
     cellway_lab::confidence_interval(&sample, level, metric)
 }
 
-/// Checks a scenario; returns what would be run, as JSON.
+/// Checks a scenario; returns a description of its runs, as JSON.
 #[pyfunction]
 fn check(source: &str, is_text: bool, set: Changes) -> PyResult<String> {
     let (plan, folder) = plan(source, is_text, set).map_err(raise)?;
@@ -227,7 +227,7 @@ fn check(source: &str, is_text: bool, set: Changes) -> PyResult<String> {
     Ok(cellway_cli::checked_json(&plan, &checked).to_string())
 }
 
-/// What theory says of the traffic groups of a scenario, as JSON.
+/// Predicts the traffic groups of a scenario, as JSON.
 #[pyfunction]
 fn predict(source: &str, is_text: bool, set: Changes) -> PyResult<String> {
     let (plan, _) = plan(source, is_text, set).map_err(raise)?;
@@ -235,36 +235,36 @@ fn predict(source: &str, is_text: bool, set: Changes) -> PyResult<String> {
     Ok(cellway_lab::predict::scenario_json(&plan.base().name, &points).to_string())
 }
 
-/// What theory says of a path, whose numbers are texts with units; as JSON.
+/// Predicts a path, whose numbers are strings with units; as JSON.
 #[pyfunction]
 fn predict_path(path: BTreeMap<String, String>) -> PyResult<String> {
     let prediction = cellway_lab::predict::path(&path).map_err(raise)?;
     Ok(cellway_lab::predict::path_json(&prediction).to_string())
 }
 
-/// What one equation gives, its arguments being texts with units; as JSON.
+/// Evaluates one equation, whose arguments are strings with units; as JSON.
 #[pyfunction]
 fn evaluate(equation: &str, arguments: BTreeMap<String, String>) -> PyResult<String> {
     let predicted = cellway_lab::predict::evaluate(equation, &arguments).map_err(raise)?;
     Ok(cellway_lab::predict::predicted_json(&predicted).to_string())
 }
 
-/// All equations, as JSON.
+/// Returns all equations, as JSON.
 #[pyfunction]
 fn equations() -> String {
     cellway_lab::predict::equations_json().to_string()
 }
 
-/// All metrics of the tables, as JSON.
+/// Returns all metrics of the tables, as JSON.
 #[pyfunction]
 fn metrics() -> PyResult<String> {
     let all = cellway_lab::metrics::metrics(None).map_err(raise)?;
     Ok(cellway_lab::metrics::metrics_json(&all).to_string())
 }
 
-/// Runs the studies of papers, all papers if none is named, and judges their claims; returns the rows as JSON.
-/// `only` are the names of the claims that are wanted, all if empty. `emulate` says whether emulated studies run; if
-/// None they do unless it is a quick run.
+/// Runs the studies of papers, all papers if none is named, and judges their claims; returns the rows as JSON. `only`
+/// are the names of the requested claims, all if empty. `emulate` selects whether emulated studies run; if None they do
+/// unless it is a quick run.
 #[pyfunction]
 #[pyo3(signature = (papers, only, quick, emulate, out, force, threads, progress))]
 #[allow(clippy::too_many_arguments, reason = "the Python side calls it by one wrapper only")]
@@ -291,13 +291,13 @@ fn reproduce(
     })
 }
 
-/// The JSON schema of scenario files.
+/// Returns the JSON schema of scenario files.
 #[pyfunction]
 fn schema() -> String {
     cellway_lab::schema()
 }
 
-/// The command line. `report` draws the report of a folder and returns its path.
+/// Runs the command line. `report` draws the report of a folder and returns its path.
 #[pyfunction]
 fn cli_main(py: Python<'_>, argv: Vec<std::ffi::OsString>, report: Py<PyAny>) -> PyResult<u8> {
     let mut raised = None;

@@ -14,7 +14,7 @@ pub(crate) struct Table(cellway_lab::Table);
 
 #[pymethods]
 impl Table {
-    /// The Arrow C stream, which shares the columns. The interface lets a producer ignore the schema that is asked for.
+    /// Returns the Arrow C stream, which shares the columns. The interface lets a producer ignore the requested schema.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -26,14 +26,14 @@ impl Table {
     }
 }
 
-/// What a simulation has brought. Each table exports the Arrow C stream interface.
+/// The results of a simulation. Each table exports the Arrow C stream interface.
 #[pyclass(frozen, module = "cellway._native")]
 pub(crate) struct Results {
     results: cellway_lab::Results,
     /// The manifest, as JSON.
     #[pyo3(get)]
     manifest: String,
-    /// What to check before trusting the numbers.
+    /// The warnings to check before trusting the numbers.
     #[pyo3(get)]
     warnings: Vec<String>,
 }
@@ -46,13 +46,13 @@ impl Results {
 
 #[pymethods]
 impl Results {
-    /// One row for each run: its point, seed and axes.
+    /// Returns one row for each run: its point, seed and axes.
     #[getter]
     fn runs(&self) -> Table {
         Table(self.results.runs.clone())
     }
 
-    /// One row for each run, subject and metric.
+    /// Returns one row for each run, subject and metric.
     #[getter]
     fn summary(&self) -> Table {
         Table(self.results.summary.clone())

@@ -51,12 +51,12 @@ pub struct Definition {
 }
 
 impl Definition {
-    /// The name in the column `metric`, such as `queue_mean`.
+    /// Returns the name in the column `metric`, such as `queue_mean`.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// A title for figures, such as "Mean queue".
+    /// Returns a title for figures, such as "Mean queue".
     pub fn label(&self) -> String {
         if let Some(label) = self.label {
             return label.to_owned();
@@ -65,22 +65,22 @@ impl Definition {
         format!("{}{}", first.to_uppercase(), rest.replace('_', " "))
     }
 
-    /// The unit of its values.
+    /// Returns the unit of its values.
     pub fn unit(&self) -> Unit {
         self.unit
     }
 
-    /// The kinds of subjects that have it.
+    /// Returns the kinds of subjects that have it.
     pub fn subjects(&self) -> &'static [Subject] {
         self.subjects
     }
 
-    /// The tables in which it has rows.
+    /// Returns the tables in which it has rows.
     pub fn recorded(&self) -> &'static [Recorded] {
         self.recorded
     }
 
-    /// The sources that can observe it, besides [`Source::Published`].
+    /// Returns the sources that can observe it, besides [`Source::Published`].
     pub fn sources(&self) -> &'static [Source] {
         self.sources
     }
@@ -90,7 +90,7 @@ impl Definition {
         self.meaning.trim().trim_end_matches('.')
     }
 
-    /// Returns whether rows of `source` can have it.
+    /// Returns true if rows of `source` can have it.
     pub fn seen_by(&self, source: Source) -> bool {
         match source {
             // Of anything.

@@ -1,4 +1,4 @@
-//! What one run observed: rows, counts, and the key that places the run in its study.
+//! The measurements of one run: rows, counts, and the key of the run in its study.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::metric::{LEFT_OUT, Quantity, Source};
 /// One observation of one run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// The thing that was observed: a directed port `r1>s1`, a conversation slot `ftp-3`, a group `ftp`, or `network`.
+    /// The subject: a directed port `r1>s1`, a conversation slot `ftp-3`, a group `ftp`, or `network`.
     pub subject: Arc<str>,
     /// The metric, in its unit.
     pub metric: Quantity,
@@ -27,12 +27,12 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// No rows yet.
+    /// Creates an empty collection.
     pub fn new(source: Source) -> Rows {
         Rows { source, rows: Vec::new() }
     }
 
-    /// The source of the rows.
+    /// Returns the source of the rows.
     pub fn source(&self) -> Source {
         self.source
     }
@@ -64,7 +64,7 @@ impl Rows {
     }
 }
 
-/// How much work a run was.
+/// The amount of work in a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Events that the simulator handled.
@@ -102,7 +102,7 @@ pub struct RunRecord {
 }
 
 impl RunRecord {
-    /// The series that leave changes out: subject, metric and the length of the intervals (s).
+    /// Returns the series that leave changes out: subject, metric and the length of the intervals (s).
     pub fn left_out(&self) -> impl Iterator<Item = (&str, &'static str, f64)> {
         self.summary.iter().filter_map(|row| {
             let (series, _) = LEFT_OUT.iter().find(|(_, interval)| row.metric == **interval)?;
@@ -114,7 +114,7 @@ impl RunRecord {
 /// The value of a sweep axis at one point.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AxisValue {
-    /// A word, or a quantity as it was written: `per-type`, `1.5 Mbit/s`.
+    /// A string, or a quantity as it was written: `per-type`, `1.5 Mbit/s`.
     Text(String),
     /// A plain number: a count, a weight.
     Number(f64),
@@ -129,6 +129,6 @@ pub struct RunKey {
     pub point: u32,
     /// The seed of its random streams.
     pub seed: u64,
-    /// The sweep axes and where the point lies on each, in the order of the scenario file.
+    /// The sweep axes and the value of the point on each, in the order of the scenario file.
     pub axes: Vec<(String, AxisValue)>,
 }

@@ -17,7 +17,7 @@ fn sources(metric: &Definition) -> String {
     metric.sources().iter().map(|source| source.word()).collect::<Vec<_>>().join(", ")
 }
 
-/// The metrics that one kind of subject has in the summary.
+/// Returns the table of the metrics that one kind of subject has in the summary.
 fn summary(subject: Subject) -> String {
     let mut table = "| metric | unit | from | definition |\n|---|---|---|---|\n".to_owned();
     let of_subject = |metric: &&Definition| metric.subjects().contains(&subject);
@@ -28,7 +28,7 @@ fn summary(subject: Subject) -> String {
     table
 }
 
-/// The metrics of the series, of all subjects.
+/// Returns the table of the metrics of the series, of all subjects.
 fn series() -> String {
     let mut table = "| subject | metric | unit | rows | from | definition |\n|---|---|---|---|---|---|\n".to_owned();
     for metric in metric::all() {
@@ -44,7 +44,7 @@ fn series() -> String {
     table
 }
 
-/// The page with each table between `<!-- metrics: NAME -->` and the next empty line made anew.
+/// Returns the page with each table between `<!-- metrics: NAME -->` and the next empty line regenerated.
 fn generated(page: &str) -> String {
     let mut tables: BTreeMap<&str, String> =
         Subject::ALL.into_iter().map(|subject| (subject.word(), summary(subject))).collect();

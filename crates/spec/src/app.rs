@@ -4,7 +4,7 @@ use cellway_settings::choice;
 use cellway_units::Bytes;
 
 choice! {
-    /// What a conversation does.
+    /// The application of a conversation.
     pub enum AppKind {
         /// File transfer, after tcplib.
         Ftp = "ftp",
@@ -18,7 +18,7 @@ choice! {
         Bulk = "bulk",
         /// One transfer of a number of writes, as the program of that name does.
         Ttcp = "ttcp",
-        /// A file fetched over a connection of its own, after an exchange on the control connection.
+        /// A file fetched over its own connection, after an exchange on the control connection.
         FtpGet = "ftp-get",
         /// Several files, one connection for each after the other (HTTP/1.0).
         Www = "www",
@@ -28,7 +28,7 @@ choice! {
 }
 
 choice! {
-    /// How a value is drawn from a table.
+    /// The rule by which a value is drawn from a table.
     #[derive(Default)]
     pub enum Draw {
         /// As tcplib does (USC-CS-91-495): from 1000 equally likely probabilities; integers are truncated.
@@ -46,7 +46,7 @@ choice! {
         /// Control and all items use one connection.
         #[default]
         Shared = "shared",
-        /// Each item has a connection of its own, opened by the responder (RFC 959, active mode).
+        /// Each item has its own connection, opened by the responder (RFC 959, active mode).
         PerItem = "per-item",
     }
 }

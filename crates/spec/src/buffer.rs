@@ -3,7 +3,7 @@
 use cellway_settings::choice;
 
 choice! {
-    /// What a buffer size is meant for.
+    /// The entity that a buffer size is for.
     pub enum BufferPer {
         /// For each conversation slot whose path uses the port: the port has size × slots.
         Conversation = "conversation",
@@ -13,7 +13,7 @@ choice! {
 }
 
 choice! {
-    /// Who may fill which part of a port's buffer. Cáceres 1993, section 2.4, leaves open how it is divided.
+    /// The division of a port's buffer. Cáceres 1993, section 2.4, leaves it open.
     pub enum Sharing {
         /// One pool per output port.
         Pool = "pool",
@@ -25,7 +25,7 @@ choice! {
 }
 
 choice! {
-    /// What fills a buffer.
+    /// The unit that fills a buffer.
     pub enum Charge {
         /// Whole cells.
         Cell = "cell",
@@ -45,7 +45,7 @@ choice! {
 }
 
 choice! {
-    /// What is dropped when a buffer is full.
+    /// The rule for packets that arrive at a full buffer.
     pub enum Discard {
         /// At a router the whole packet if its cells do not all fit, at a switch single cells.
         Frame = "frame",

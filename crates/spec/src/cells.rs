@@ -52,7 +52,7 @@ impl Encapsulation {
 }
 
 choice! {
-    /// What happens to cells that do not conform. ITU-T I.371; ATM Forum TM 4.0 section 4.4.
+    /// The treatment of cells that do not conform. ITU-T I.371; ATM Forum TM 4.0 section 4.4.
     pub enum PolicerAction {
         /// They are dropped.
         Discard = "discard",

@@ -1,10 +1,10 @@
-//! What travels on a link.
+//! The framing of a link.
 
 use cellway_settings::choice;
 use cellway_units::{Bits, Bytes, ethernet_octets, fddi_octets};
 
 choice! {
-    /// What travels on a link.
+    /// The framing of a link.
     pub enum Framing {
         /// Cells. The only framing at a switch.
         Atm = "atm",
@@ -18,8 +18,8 @@ choice! {
 }
 
 impl Framing {
-    /// Returns the bits on the line of an IP packet of `octets`. Over ATM those of the packet alone: how many cells it
-    /// takes depends on its [`Encapsulation`](crate::Encapsulation).
+    /// Returns the bits on the line of an IP packet of `octets`. Over ATM those of the packet alone: the number of its
+    /// cells depends on its [`Encapsulation`](crate::Encapsulation).
     pub fn bits(self, octets: u32) -> Bits {
         let octets = Bytes(u64::from(octets));
         let on_line = match self {

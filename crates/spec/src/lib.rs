@@ -1,7 +1,7 @@
 //! Plain data that files declare and state machines take, each declared once.
 //!
-//! The crates of state machines (`net`, `tcp`, `apps`) depend on this crate, and so do the crates that read files. What
-//! reading and describing files needs exists only where a build switches on the feature `file` of `cellway-settings`.
+//! The crates of state machines (`net`, `tcp`, `apps`) depend on this crate, and so do the crates that read files. The
+//! code to read and describe files exists only if a build enables the feature `file` of `cellway-settings`.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod app;

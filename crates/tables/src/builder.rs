@@ -31,7 +31,7 @@ pub struct Results {
 }
 
 impl Results {
-    /// The tables of `runs`, which must come in the order of their run numbers.
+    /// Builds the tables of `runs`, which must be in the order of their run numbers.
     pub fn from_runs(source: Source, runs: impl IntoIterator<Item = (RunKey, RunRecord)>) -> Result<Results, Error> {
         let mut builder = ResultsBuilder::new(source);
         for (key, record) in runs {
@@ -40,12 +40,12 @@ impl Results {
         builder.finish()
     }
 
-    /// The tables in the order in which they are stored.
+    /// Returns the tables in the order in which they are stored.
     pub fn tables(&self) -> [&Table; 3] {
         [&self.runs, &self.summary, &self.series]
     }
 
-    /// The keys of the runs, as the runs table holds them.
+    /// Returns the keys of the runs, as the runs table holds them.
     pub fn run_keys(&self) -> Result<Vec<RunKey>, Error> {
         let mut keys = Vec::new();
         for batch in &self.runs.batches {
@@ -95,7 +95,7 @@ pub struct ResultsBuilder {
 }
 
 impl ResultsBuilder {
-    /// A builder whose rows are from `source`.
+    /// Creates a builder whose rows are from `source`.
     pub fn new(source: Source) -> ResultsBuilder {
         ResultsBuilder {
             source,
@@ -148,8 +148,8 @@ impl ResultsBuilder {
         Ok(())
     }
 
-    /// Adds all runs of `other` after those here, `relabel` giving each its new key: the way to put several
-    /// studies into one set of tables. The rows keep the source that they have.
+    /// Adds all runs of `other` after the present ones; `relabel` returns the new key of each. This combines several
+    /// studies into one set of tables. The rows keep their source.
     pub fn append(&mut self, other: &Results, relabel: impl Fn(RunKey) -> RunKey) -> Result<(), Error> {
         let mut numbers = BTreeMap::new();
         for key in other.run_keys()? {
@@ -187,7 +187,7 @@ impl ResultsBuilder {
         Ok(())
     }
 
-    /// The tables.
+    /// Returns the tables.
     pub fn finish(self) -> Result<Results, Error> {
         let ResultsBuilder { runs, words, summary, series, counts, .. } = self;
         let values = words.map(|w| Arc::new(w.list.iter().map(|w| Some(&**w)).collect::<StringArray>()) as ArrayRef);
@@ -200,7 +200,7 @@ impl ResultsBuilder {
     }
 }
 
-/// The runs table: an axis is a column of numbers if it is a number everywhere, of text otherwise; a run
+/// Builds the runs table: an axis is a column of numbers if it is a number everywhere, of strings otherwise; a run
 /// without the axis has no value there.
 fn runs_table(runs: &[RunKey]) -> Result<Table, Error> {
     let mut fields = vec![
@@ -242,8 +242,8 @@ fn runs_table(runs: &[RunKey]) -> Result<Table, Error> {
     Ok(Table { name: "runs".to_owned(), schema, batches: vec![batch] })
 }
 
-/// The distinct words of one text column, in the order in which they came: a dictionary that the summary and
-/// the series share.
+/// The distinct strings of one column, in the order of their first use: a dictionary that the summary and the series
+/// share.
 #[derive(Debug, Default)]
 struct Words {
     list: Vec<Arc<str>>,
@@ -263,7 +263,7 @@ impl Words {
     }
 }
 
-/// Finished columns of one batch, the words still as keys.
+/// Finished columns of one batch, the strings as keys of the dictionary.
 #[derive(Debug)]
 struct Chunk {
     run: UInt32Array,

@@ -1,29 +1,29 @@
-//! What can go wrong between rows and a result folder.
+//! The errors of results, from rows to a result folder.
 
 use std::path::{Path, PathBuf};
 
-/// Why results could not be built, written or read.
+/// The reasons for which results cannot be built, written or read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// Runs were handed over out of order, or twice.
-    #[error("run {run} was added after run {last}; run numbers must rise")]
+    #[error("run {run} was added after run {last}; run numbers must increase")]
     RunOrder {
-        /// The run that came too late.
+        /// The run that was added too late.
         run: u32,
         /// The run before it.
         last: u32,
     },
-    /// A run has two values of one figure, because two things share a subject. They must not be averaged.
+    /// A run has two values of one figure, because two items share a subject. They must not be averaged.
     #[error(
-        "run {run} has two values of {metric} of {subject:?} from {origin}; each subject of a run must have a name of its own"
+        "run {run} has two values of {metric} of {subject:?} from {origin}; each subject of a run must have its own name"
     )]
     Twice {
         /// The run.
         run: u32,
         /// The source of the values.
         origin: String,
-        /// The subject that two things share.
+        /// The shared subject.
         subject: String,
         /// The figure.
         metric: String,
@@ -34,14 +34,14 @@ pub enum Error {
         /// The axis.
         axis: String,
     },
-    /// Something already stands where the result folder should go.
+    /// A file or folder already exists at the path of the result.
     #[error("{path} already exists; choose another folder, or use --force to replace it")]
     Exists {
         /// The folder.
         path: PathBuf,
     },
-    /// Something that is no result folder stands there: force does not replace it.
-    #[error("{path} is not a Cellway result (it holds no {manifest} of one), so it is not replaced, not even with --force", manifest = crate::manifest::FILE_NAME)]
+    /// A file or folder that is no result exists at the path: force does not replace it.
+    #[error("{path} is not a Cellway result (it has no {manifest} of one), so it is not replaced, not even with --force", manifest = crate::manifest::FILE_NAME)]
     NotReplaceable {
         /// The folder or file.
         path: PathBuf,
@@ -59,13 +59,13 @@ pub enum Error {
         name: String,
     },
     /// The folder of a run that was stopped before it ended.
-    #[error("{path} is what a stopped run left behind, not a result; delete it and run again")]
+    #[error("{path} is the unfinished result of a stopped run; delete it and run again")]
     Partial {
         /// The folder.
         path: PathBuf,
     },
     /// No manifest: not a result folder.
-    #[error("{path} is not a Cellway result: it holds no {manifest}", manifest = crate::manifest::FILE_NAME)]
+    #[error("{path} is not a Cellway result: it has no {manifest}", manifest = crate::manifest::FILE_NAME)]
     NoManifest {
         /// The folder.
         path: PathBuf,
@@ -75,10 +75,10 @@ pub enum Error {
     BadManifest {
         /// The manifest.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
     },
-    /// A file whose content is not what the manifest says.
+    /// A file whose content differs from the manifest.
     #[error("{path} does not have the SHA-256 that the manifest gives; it was damaged or changed after the run")]
     Damaged {
         /// The file.
@@ -97,11 +97,11 @@ pub enum Error {
     /// Reading or writing a file failed.
     #[error("{action} {path}: {source}")]
     Io {
-        /// What was tried: `cannot write`, for instance.
+        /// The operation: `cannot write`, for instance.
         action: &'static str,
         /// The file or folder.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// Encoding or decoding Parquet failed.
@@ -109,7 +109,7 @@ pub enum Error {
     Parquet {
         /// The table.
         table: String,
-        /// What the library said.
+        /// The error of the library.
         source: parquet::errors::ParquetError,
     },
     /// Building an Arrow table failed.
@@ -117,7 +117,7 @@ pub enum Error {
     Arrow {
         /// The table.
         table: String,
-        /// What the library said.
+        /// The error of the library.
         source: arrow_schema::ArrowError,
     },
 }

@@ -1,4 +1,4 @@
-//! The result folder: written beside its place under another name, and moved there whole.
+//! The result folder: written under another name in the same parent, and renamed when it is complete.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -11,11 +11,11 @@ use cellway_record::Counts;
 
 use crate::{Error, Results, Table};
 
-/// Stands in the name of a folder that is not finished: `NAME.partial-PID`.
+/// The mark in the name of an unfinished folder: `NAME.partial-PID`.
 pub const PARTIAL_MARK: &str = ".partial-";
 
-/// Whether a result may be written to `path`, which a caller asks before a long run. Nothing may stand there,
-/// or with `force` a finished Cellway result.
+/// Checks that a result may be written to `path`, before a long run. No file or folder may exist there, except, with
+/// `force`, a finished Cellway result.
 pub fn check_target(path: &Path, force: bool) -> Result<(), Error> {
     let name = path.file_name().and_then(|n| n.to_str()).unwrap_or_default();
     if name.is_empty() || name.contains(PARTIAL_MARK) {
@@ -23,9 +23,9 @@ pub fn check_target(path: &Path, force: bool) -> Result<(), Error> {
     }
     match fs::symlink_metadata(path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(e) => Err(Error::io("cannot look at", path)(e)),
+        Err(e) => Err(Error::io("cannot read", path)(e)),
         Ok(_) if !force => Err(Error::Exists { path: path.to_owned() }),
-        // A link is not followed: what would be removed is not what the caller sees.
+        // A link is not followed: its target, which would be removed, is not the path that the caller gave.
         Ok(found) if found.is_dir() && Manifest::is_one(&read_manifest(path).unwrap_or_default()) => Ok(()),
         Ok(_) => Err(Error::NotReplaceable { path: path.to_owned() }),
     }
@@ -35,8 +35,8 @@ fn read_manifest(folder: &Path) -> io::Result<String> {
     fs::read_to_string(folder.join(manifest::FILE_NAME))
 }
 
-/// A result folder that is being written. Dropped before [`ResultFolder::commit`], it is removed; a process
-/// that is killed leaves a folder with [`PARTIAL_MARK`] in its name, which nothing here reads as a result.
+/// A result folder under construction. Dropped before [`ResultFolder::commit`], it is removed; a process that is killed
+/// leaves a folder with [`PARTIAL_MARK`] in its name, which this crate never reads as a result.
 #[derive(Debug)]
 pub struct ResultFolder {
     target: PathBuf,
@@ -47,7 +47,7 @@ pub struct ResultFolder {
 }
 
 impl ResultFolder {
-    /// Starts a result that will stand at `target`. Folders above it are made.
+    /// Starts a result at `target`. Folders above it are created.
     pub fn create(target: &Path, force: bool) -> Result<ResultFolder, Error> {
         check_target(target, force)?;
         let parent = parent(target);
@@ -56,7 +56,8 @@ impl ResultFolder {
         Ok(ResultFolder { target: target.to_owned(), partial, force, files: Vec::new(), committed: false })
     }
 
-    /// Where the files stand until the result is whole; for what is written by others, such as captures.
+    /// Returns the folder of the files until the result is complete; for files that other code writes, such as
+    /// captures.
     pub fn path(&self) -> &Path {
         &self.partial
     }
@@ -66,7 +67,7 @@ impl ResultFolder {
         self.write_with(&table.file_name(), |to| table.write_parquet(to).map(|_| ()))
     }
 
-    /// Writes the file `name`. What is long is better written under [`ResultFolder::path`] and adopted.
+    /// Writes the file `name`. Long files are better written under [`ResultFolder::path`] and adopted.
     pub fn write_file(&mut self, name: &str, content: &[u8]) -> Result<(), Error> {
         let path = self.partial.join(name);
         self.write_with(name, |to| to.write_all(content).map_err(Error::io("cannot write", &path)))
@@ -95,7 +96,7 @@ impl ResultFolder {
         Ok(())
     }
 
-    /// The path of the file `name`, which must be a plain name that nothing here has.
+    /// Returns the path of the file `name`, which must be a plain name that is not in use.
     fn inside(&self, name: &str) -> Result<PathBuf, Error> {
         let taken = name == manifest::FILE_NAME || self.files.iter().any(|f| f.name == name);
         if taken || Path::new(name).file_name() != Some(name.as_ref()) {
@@ -117,7 +118,7 @@ impl ResultFolder {
         Ok(())
     }
 
-    /// Writes the manifest and moves the folder into place: from here on the result exists, whole.
+    /// Writes the manifest and renames the folder: after this the result exists, complete.
     pub fn commit(mut self, about: &Provenance, runs: u64, counts: Counts) -> Result<Manifest, Error> {
         let manifest = Manifest::new(about, runs, counts, std::mem::take(&mut self.files));
         let path = self.partial.join(manifest::FILE_NAME);
@@ -132,7 +133,7 @@ impl ResultFolder {
     }
 
     fn move_into_place(&self) -> Result<(), Error> {
-        // Asked again: the run took time, and somebody may have put something there.
+        // Checked again: the run took time, and the path may be in use by now.
         check_target(&self.target, self.force)?;
         let failed = |e| Error::io("cannot move the result to", &self.target)(e);
         if !self.target.exists() {
@@ -143,7 +144,7 @@ impl ResultFolder {
             Err(_) => fs::rename(&self.target, old),
         })?;
         if let Err(e) = fs::rename(&self.partial, &self.target) {
-            // The earlier result goes back; if even that fails, the first error is the one to tell.
+            // Restores the earlier result; if even that fails, the first error is reported.
             let _ = fs::rename(&old, &self.target);
             return Err(failed(e));
         }
@@ -155,7 +156,7 @@ impl ResultFolder {
 impl Drop for ResultFolder {
     fn drop(&mut self) {
         if !self.committed {
-            // Best effort: what stays is marked as partial.
+            // Best effort: a remaining folder is marked as partial.
             let _ = fs::remove_dir_all(&self.partial);
         }
     }
@@ -200,7 +201,7 @@ impl Results {
 }
 
 impl Manifest {
-    /// The manifest of the result folder `folder`.
+    /// Reads the manifest of the result folder `folder`.
     pub fn read(folder: &Path) -> Result<Manifest, Error> {
         if folder.file_name().is_some_and(|n| n.to_string_lossy().contains(PARTIAL_MARK)) {
             return Err(Error::Partial { path: folder.to_owned() });
@@ -213,7 +214,7 @@ impl Manifest {
     }
 }
 
-/// Passes on what is written, and hashes and counts it.
+/// Forwards written bytes, and hashes and counts them.
 struct Hashing<W> {
     to: W,
     sha256: Sha256,
@@ -232,7 +233,7 @@ impl<W: Write> Write for Hashing<W> {
     }
 }
 
-/// The folder that holds `path`.
+/// Returns the parent folder of `path`.
 fn parent(path: &Path) -> &Path {
     path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
@@ -254,7 +255,7 @@ fn free_sibling(target: &Path, make: impl Fn(&Path) -> io::Result<()>) -> Result
     }
 }
 
-/// Makes the names in a folder last through a power cut, where the system can.
+/// Syncs the names in a folder to the disk, if the system can.
 fn sync_folder(path: &Path) -> Result<(), Error> {
     let folder = File::open(path).map_err(Error::io("cannot open", path))?;
     match folder.sync_all() {

@@ -1,9 +1,9 @@
 //! The tables of a study in Arrow and Parquet, its result folder and the manifest.
 //!
-//! A study is three tables. `runs` says what each run was (its point of the sweep, its seed, the axes);
-//! `summary` holds one value for each run, subject and metric; `series` holds values over time. The
-//! tables of a study are the same bytes on every machine and for every number of threads; what differs
-//! from one execution to the next (the date, the host, the speed) is in the manifest alone.
+//! A study is three tables. `runs` describes each run (its point of the sweep, its seed, the axes); `summary` has one
+//! value for each run, subject and metric; `series` has values over time. The tables of a study are the same bytes on
+//! every computer and for every number of threads; values that differ from one execution to the next (the date, the
+//! host, the speed) are in the manifest only.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod builder;

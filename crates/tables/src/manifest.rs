@@ -1,4 +1,4 @@
-//! `manifest.json`: what was run, on what, how fast, and what the folder holds.
+//! `manifest.json`: the study, the host, the speed, and the files of the folder.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -10,7 +10,7 @@ pub const FILE_NAME: &str = "manifest.json";
 /// The format that this version writes and reads.
 const FORMAT: u32 = 1;
 
-/// What the caller knows of an execution. Nothing here enters the tables.
+/// The caller's description of an execution. None of it enters the tables.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Provenance {
     /// The version of Cellway.
@@ -25,14 +25,14 @@ pub struct Provenance {
     pub points: u32,
     /// When the runs began, as RFC 3339 text.
     pub started: String,
-    /// How long they took on the wall clock, in seconds.
+    /// Their duration in real time, in seconds.
     pub wall_seconds: f64,
-    /// The kind of machine: operating system and processor architecture.
+    /// The operating system and processor architecture.
     pub host: String,
     /// Worker threads.
     pub threads: u32,
-    /// The round trip that the scenario counts in, in seconds, overrides applied; that of the base where
-    /// a sweep changes it.
+    /// The round trip that is the scenario's unit of time, in seconds, overrides applied; that of the base if a sweep
+    /// changes it.
     pub rtt_seconds: f64,
     /// The part of each run that is not counted, in seconds, likewise.
     pub warmup_seconds: f64,
@@ -75,9 +75,9 @@ pub struct Manifest {
     pub runs: u64,
     /// When the runs began, as RFC 3339 text.
     pub started: String,
-    /// How long they took on the wall clock, in seconds.
+    /// Their duration in real time, in seconds.
     pub wall_seconds: f64,
-    /// The kind of machine: operating system and processor architecture.
+    /// The operating system and processor architecture.
     pub host: String,
     /// Worker threads.
     pub threads: u32,
@@ -113,7 +113,7 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// The manifest of `runs` runs that did `counts` of work and left `files`.
+    /// Creates the manifest of `runs` runs with the work `counts` and the files `files`.
     pub fn new(about: &Provenance, runs: u64, counts: Counts, files: Vec<FileEntry>) -> Manifest {
         let per_second = |count: u64| Some(count as f64 / about.wall_seconds).filter(|rate| rate.is_finite());
         Manifest {
@@ -144,21 +144,21 @@ impl Manifest {
         }
     }
 
-    /// The text of the file.
+    /// Returns the text of the file.
     pub fn to_json(&self) -> String {
         let mut text = serde_json::to_string_pretty(self).expect("numbers, texts and lists always serialise");
         text.push('\n');
         text
     }
 
-    /// Whether `text` is the manifest of some version of Cellway, also of one that this version
-    /// cannot read: enough to know whose folder it is.
+    /// Returns true if `text` is the manifest of some version of Cellway, also of one that this version cannot read:
+    /// enough to recognise the folder.
     pub(crate) fn is_one(text: &str) -> bool {
         let value: serde_json::Value = serde_json::from_str(text).unwrap_or_default();
         value["cellway"].is_string() && value["format"].is_u64()
     }
 
-    /// The manifest in `text`, or why it is none.
+    /// Parses the manifest in `text`, or returns the reason why it is none.
     pub(crate) fn parse(text: &str) -> Result<Manifest, String> {
         /// Read first, so that a later format is named as such and not as a missing key.
         #[derive(Deserialize)]

@@ -35,9 +35,9 @@ pub struct Table {
 pub struct Observation<'a> {
     /// The number of the run.
     pub run: u32,
-    /// Who made the value: `simulate`.
+    /// The source of the value: `simulate`.
     pub source: &'a str,
-    /// What was observed; see [`cellway_record::Row::subject`].
+    /// The subject; see [`cellway_record::Row::subject`].
     pub subject: &'a str,
     /// The name of the quantity.
     pub metric: &'a str,
@@ -50,7 +50,7 @@ pub struct Observation<'a> {
 }
 
 impl Table {
-    /// The columns of a summary or a series.
+    /// Returns the columns of a summary or a series.
     pub(crate) fn observation_schema() -> SchemaRef {
         let text = || DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
         Arc::new(Schema::new(vec![
@@ -64,29 +64,29 @@ impl Table {
         ]))
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     pub fn num_rows(&self) -> usize {
         self.batches.iter().map(RecordBatch::num_rows).sum()
     }
 
-    /// The file that the table is stored in.
+    /// Returns the name of the file of the table.
     pub fn file_name(&self) -> String {
         format!("{}.parquet", self.name)
     }
 
-    /// The table as a stream of the Arrow C stream interface, which shares the columns.
+    /// Returns the table as a stream of the Arrow C stream interface, which shares the columns.
     pub fn arrow_stream(&self) -> FFI_ArrowArrayStream {
         let batches = self.batches.clone().into_iter().map(Ok);
         FFI_ArrowArrayStream::new(Box::new(RecordBatchIterator::new(batches, self.schema.clone())))
     }
 
-    /// The rows of a summary or a series, in order; an error if this is another kind of table.
+    /// Returns the rows of a summary or a series, in order; an error if this is another kind of table.
     pub fn observations(&self) -> Result<impl Iterator<Item = Observation<'_>>, Error> {
         let columns = self.batches.iter().map(|b| Columns::of(&self.name, b)).collect::<Result<Vec<_>, Error>>()?;
         Ok(columns.into_iter().flat_map(|c| (0..c.run.len()).map(move |i| c.row(i))))
     }
 
-    /// Writes the table as Parquet (zstd). The same rows give the same bytes: no time, host or path goes in.
+    /// Writes the table as Parquet (zstd). The same rows give the same bytes: the file has no time, host or path.
     pub fn write_parquet<W: Write + Send>(&self, to: W) -> Result<W, Error> {
         let failed = Error::parquet(&self.name);
         let properties = WriterProperties::builder()

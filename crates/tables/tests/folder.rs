@@ -43,7 +43,7 @@ fn place() -> (TempDir, PathBuf) {
     (folder, target)
 }
 
-/// The names in a folder, sorted.
+/// Returns the names in a folder, sorted.
 fn names(folder: &Path) -> Vec<String> {
     let mut names: Vec<_> =
         fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
@@ -52,7 +52,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_result_comes_back() {
+fn a_result_is_read_back() {
     let (_keep, target) = place();
     let written = results(3.0).write(&target, false, &about()).unwrap();
     assert_eq!(names(target.parent().unwrap()), ["study"], "nothing is left beside it");
@@ -65,7 +65,7 @@ fn a_result_comes_back() {
 }
 
 #[test]
-fn the_manifest_says_what_was_run() {
+fn the_manifest_describes_the_runs() {
     let (_keep, target) = place();
     let manifest = results(3.0).write(&target, false, &about()).unwrap();
     // The SHA-256 of "abc", FIPS 180-2, B.1.
@@ -95,7 +95,7 @@ fn the_same_results_are_the_same_files() {
 }
 
 #[test]
-fn what_exists_is_replaced_only_by_force_and_only_if_it_is_a_result() {
+fn an_existing_folder_is_replaced_only_by_force_and_only_if_it_is_a_result() {
     let (_keep, target) = place();
     results(1.0).write(&target, false, &about()).unwrap();
     assert!(matches!(results(2.0).write(&target, false, &about()), Err(Error::Exists { .. })));
@@ -139,7 +139,7 @@ fn a_link_is_not_followed() {
 }
 
 #[test]
-fn a_run_that_stops_leaves_nothing_that_reads_as_a_result() {
+fn a_run_that_stops_leaves_no_readable_result() {
     let (_keep, target) = place();
     let study = results(1.0);
     // Stopped at each step: dropped, as when the run fails, and forgotten, as when the process is killed.
@@ -150,7 +150,7 @@ fn a_run_that_stops_leaves_nothing_that_reads_as_a_result() {
             study.tables().into_iter().take(steps).for_each(|t| folder.write_table(t).unwrap());
             assert!(!target.exists());
             if killed {
-                // All of the files, the manifest too: only the name tells.
+                // All of the files, the manifest too: only the name distinguishes it.
                 fs::write(partial.join(MANIFEST_FILE), "{}").unwrap();
                 std::mem::forget(folder);
                 assert!(matches!(Results::read(&partial), Err(Error::Partial { .. })));

@@ -39,7 +39,7 @@ fn stored(table: &Table) -> Vec<u8> {
     table.write_parquet(Vec::new()).unwrap()
 }
 
-/// What an observation must be, given the row and run that it came from.
+/// Checks an observation against its row and run.
 fn agree(found: &Observation<'_>, run: u32, row: &Row) -> bool {
     let same_value = found.value == row.value || (found.value.is_nan() && row.value.is_nan());
     (found.run, found.source, found.subject, found.metric, found.unit, found.t)
@@ -59,13 +59,12 @@ fn rows(t: bool) -> impl Strategy<Value = Vec<Row>> {
     })
 }
 
-/// Two things with one subject would be averaged like two replications.
+/// Two items with one subject would be averaged like two replications.
 #[test]
 fn a_run_has_one_value_of_a_figure() {
     let twice = record(vec![row("a>b", 0, None, 0.5), row("a>b", 1, None, 1.0), row("a>b", 0, None, 0.7)], Vec::new());
     let refused = Results::from_runs(Source::Simulate, [(key(0), twice.clone())]).unwrap_err();
-    let told =
-        "run 0 has two values of goodput of \"a>b\" from simulate; each subject of a run must have a name of its own";
+    let told = "run 0 has two values of goodput of \"a>b\" from simulate; each subject of a run must have its own name";
     assert_eq!(refused.to_string(), told);
     // The same figure of other sources, runs and metrics is accepted, and so is another instant of a series.
     let once =
@@ -101,7 +100,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn rows_come_back_from_parquet_and_equal_rows_are_equal_bytes(runs in runs()) {
+    fn rows_are_read_back_from_parquet_and_equal_rows_are_equal_bytes(runs in runs()) {
         let results = Results::from_runs(Source::Simulate, runs.clone()).unwrap();
         let again = Results::from_runs(Source::Simulate, runs.clone()).unwrap();
         for (table, same) in results.tables().into_iter().zip(again.tables()) {
@@ -139,7 +138,7 @@ proptest! {
 
 /// More rows than a batch and a row group hold.
 #[test]
-fn a_long_series_comes_back_whole() {
+fn a_long_series_is_read_back_complete() {
     let many = 300_000;
     let mut builder = ResultsBuilder::new(Source::Simulate);
     for run in 0..3 {
@@ -154,7 +153,7 @@ fn a_long_series_comes_back_whole() {
     assert_eq!((back.num_rows(), results.counts.cell_hops), (many as usize, 21));
 }
 
-/// What is not the data stays out of the file: the same table written a moment later is the same.
+/// Only the data are in the file: the same table written a moment later is the same.
 #[test]
 fn columns_and_their_types() {
     let policy = |name: &str, count: f64| {
@@ -202,7 +201,7 @@ fn each_text_column_has_its_own_dictionary() {
 }
 
 #[test]
-fn an_axis_with_a_word_anywhere_is_text() {
+fn an_axis_with_a_string_anywhere_is_text() {
     let runs = [AxisValue::Number(8.0), text("off"), AxisValue::Number(0.5)].into_iter().zip(0..);
     let runs =
         runs.map(|(value, run)| (RunKey { axes: vec![axis("window", value)], ..key(run) }, RunRecord::default()));
@@ -224,7 +223,7 @@ fn runs_out_of_order_and_bad_axes_are_refused() {
     assert_eq!(builder.finish().unwrap().runs.num_rows(), 1);
 }
 
-/// Two studies in one set of tables: runs renumbered, an axis telling them apart, rows as they were.
+/// Two studies in one set of tables: runs renumbered, an axis that distinguishes them, rows unchanged.
 #[test]
 fn studies_are_combined() {
     let study = |value: f64| {

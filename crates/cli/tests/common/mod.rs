@@ -75,7 +75,7 @@ impl Place {
         Ran(self.command(args).output().unwrap())
     }
 
-    /// The names in the folder.
+    /// Returns the names in the folder.
     pub(crate) fn names(&self) -> Vec<String> {
         names(self.path())
     }
@@ -88,7 +88,7 @@ pub(crate) fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// What a run of the program gave.
+/// The result of a run of the program.
 pub(crate) struct Ran(pub(crate) Output);
 
 impl Ran {
@@ -106,7 +106,7 @@ impl Ran {
         assert_eq!(self.code(), 0, "{}", self.err());
         self
     }
-    /// Asserts that the input was found wrong; what was said.
+    /// Asserts that the input was refused, and returns the message.
     pub(crate) fn refused(self) -> String {
         assert_eq!(self.code(), 2, "{}{}", self.out(), self.err());
         self.err()

@@ -1,4 +1,4 @@
-//! Nothing is left of an emulation that a signal ends.
+//! No processes or devices remain of an emulation that a signal ends.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
@@ -21,8 +21,8 @@ fn population(link: &Path) -> usize {
     processes.filter(|p| std::fs::read_link(p.path().join("ns/net")).is_ok_and(|to| to == link)).count()
 }
 
-/// The same command with the default action for the signals that end a program. A child inherits ignored ones, and these
-/// tests may have been started by `nohup` or in the background of a shell, which ignore them.
+/// Returns the same command with the default action for the signals that end a program. A child inherits ignored ones,
+/// and these tests may have been started by `nohup` or in the background of a shell, which ignore them.
 fn with_default_signals(command: &Command) -> Command {
     let mut with = Command::new("env");
     with.arg("--default-signal=INT,TERM,HUP").arg(command.get_program()).args(command.get_args());
@@ -38,7 +38,7 @@ fn with_default_signals(command: &Command) -> Command {
     with
 }
 
-/// A shell with sleepers of three kinds: its child, one that left the session, one at the far end.
+/// Starts a shell with sleepers of three kinds: its child, one that left the session, one at the far end.
 fn with_sleepers(seconds: [&str; 3]) -> (Child, PathBuf) {
     let [child, left, far] = seconds;
     let serve = format!("exec sleep {far}");
@@ -61,7 +61,7 @@ fn a_killed_one_leaves_nothing_after_the_next_start() {
     let ran = run(shell(&["--rate", "30 Mbit/s", "--rtt", "1 ms"], &sh("exit 0"))).done();
     wait_for("all of them are ended", || seconds.iter().all(|seconds| sleepers(seconds).is_empty()));
     wait_for("with them the namespace goes, and with it the device", || population(&link) == 0);
-    // Inside a user namespace it is the process outside that clears, and nothing is left to tell.
+    // In a user namespace the process outside clears up, and no warning remains.
     if emulates_directly() {
         let warnings = report(&ran)["warnings"].to_string();
         assert!(warnings.contains("sleep 1022") && warnings.contains("left behind"), "{warnings}");
@@ -83,7 +83,7 @@ fn a_signal_ends_it_with_everything_removed() {
         assert!(seconds.iter().all(|seconds| sleepers(seconds).is_empty()), "SIG{signal}");
         wait_for("the namespace goes", || population(&link) == 0);
     }
-    // The same of a scenario, whose results are not written.
+    // The same with a scenario, whose results are not written.
     let text = net("{ size = \"2000 cell\", per = \"port\" }", "1500 B", "per-conversation")
         + "[[run.command]]\nhost = \"client\"\nrun = [\"sleep\", \"1037\"]\n";
     let place = Place::new(&text.replace("\"9 s\"", "\"1 h\""));

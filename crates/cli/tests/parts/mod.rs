@@ -1,5 +1,5 @@
-//! Programs for hosts of an emulation: the test program starts itself again as one of them, so that nothing has to
-//! be installed. The variable `CELLWAY_TEST_PART` holds its name and arguments.
+//! Programs for hosts of an emulation: the test program starts itself again as one of them, so that nothing has to be
+//! installed. The variable `CELLWAY_TEST_PART` has its name and arguments.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 
 /// Names the part.
 const PART: &str = "CELLWAY_TEST_PART";
-/// UDP: what comes goes back.
+/// UDP: echoes datagrams.
 const ECHO: u16 = 7007;
-/// TCP: reads, and answers with how much came in the time that it was told of.
+/// TCP: reads, and responds with the number of bytes that arrived in the requested time.
 const SINK: u16 = 7008;
-/// UDP: counts; an empty datagram asks for the count.
+/// UDP: counts; an empty datagram requests the count.
 const COUNT: u16 = 7009;
 
-/// Plays the part that this process was started for; whether there was one.
+/// Plays the part for which this process was started; returns true if there was one.
 pub(crate) fn played() -> bool {
     let Ok(part) = std::env::var(PART) else { return false };
     let words: Vec<&str> = part.split(' ').collect();
@@ -39,7 +39,7 @@ pub(crate) fn played() -> bool {
     true
 }
 
-/// The words that run `part` by the test `name` of this program.
+/// Returns the words that run `part` by the test `name` of this program.
 pub(crate) fn words(name: &str, part: &str) -> Vec<String> {
     let program = std::env::current_exe().unwrap();
     let program = program.to_str().unwrap();
@@ -47,7 +47,7 @@ pub(crate) fn words(name: &str, part: &str) -> Vec<String> {
     ["env", &part, program, "--exact", name, "--nocapture", "--test-threads=1"].map(str::to_owned).to_vec()
 }
 
-/// What parts told, in their order.
+/// Returns the reports of parts, in their order.
 pub(crate) fn told(output: &str) -> Vec<f64> {
     output.lines().filter_map(|line| line.strip_prefix("told: ")?.parse().ok()).collect()
 }
@@ -61,7 +61,7 @@ fn number(text: &str) -> u64 {
     text.parse().unwrap()
 }
 
-/// An address, or a variable that holds one; "6" before it stands for the IPv6 address of the same host.
+/// Parses an address, or a variable that holds one; "6" before it selects the IPv6 address of the same host.
 fn target(text: &str) -> SocketAddr {
     let (six, name) = text.strip_prefix('6').map_or((false, text), |name| (true, name));
     let address: Ipv4Addr = std::env::var(name).unwrap_or_else(|_| panic!("no {name}")).parse().unwrap();
@@ -85,7 +85,7 @@ fn udp(target: SocketAddr, port: u16) -> UdpSocket {
     socket
 }
 
-/// Both versions of IP arrive at the sockets of the sixth.
+/// Both versions of IP arrive at the IPv6 sockets.
 fn server() {
     let sink = TcpListener::bind(("::", SINK)).unwrap();
     let echo = UdpSocket::bind(("::", ECHO)).unwrap();
@@ -114,7 +114,7 @@ fn server() {
     }
 }
 
-/// The first 16 octets say after how many milliseconds to measure, and for how many.
+/// The first 16 octets are the milliseconds before the measurement, and its duration.
 fn measure(mut stream: TcpStream) {
     let mut header = [0; 16];
     if stream.read_exact(&mut header).is_err() {
@@ -135,19 +135,18 @@ fn measure(mut stream: TcpStream) {
     std::thread::sleep(span);
     let rate = (count.load(Ordering::Relaxed) - before) as f64 * 8.0 / start.elapsed().as_secs_f64();
     let _ = stream.write_all(&rate.to_be_bytes());
-    // The client goes when it has read this. What its kernel still holds is not waited for: that is answered by a
-    // reset.
+    // The client closes when it has read this. Data that its kernel still holds are not awaited: a reset answers them.
     std::thread::sleep(Duration::from_millis(200));
     over.store(true, Ordering::Relaxed);
     let _ = counting.join();
 }
 
-/// Round trips of datagrams with `octets` of payload, in milliseconds.
+/// Prints round trips of datagrams with `octets` of payload, in milliseconds.
 fn ping(target: SocketAddr, octets: usize, times: u32) {
     let socket = udp(target, ECHO);
     let (sent, mut buffer) = ((0..octets).map(|i| (i * 7 + i / 251) as u8).collect::<Vec<_>>(), vec![0; 65_536]);
     let (mut answers, begun) = (0, Instant::now());
-    // Until the server is there nothing comes back, or an error does.
+    // Until the server is ready no response arrives, or an error.
     while answers < times && begun.elapsed() < Duration::from_secs(30) {
         let start = Instant::now();
         if socket.send(&sent).is_ok()
@@ -174,7 +173,7 @@ fn connected(target: SocketAddr) -> TcpStream {
     }
 }
 
-/// Sends over TCP and tells the goodput in bit/s, as the receiver saw it from `after` on for `span` ms.
+/// Sends over TCP and prints the goodput in bit/s, as the receiver measured it from `after` on for `span` ms.
 fn send(target: SocketAddr, after: u64, span: u64) {
     let mut stream = connected(target);
     stream.write_all(&[after.to_be_bytes(), span.to_be_bytes()].concat()).unwrap();
@@ -188,7 +187,7 @@ fn send(target: SocketAddr, after: u64, span: u64) {
     tell(f64::from_be_bytes(rate));
 }
 
-/// Sends datagrams one by one, then tells how many came.
+/// Sends datagrams one by one, then prints the number of those that arrived.
 fn count(target: SocketAddr, datagrams: u64) {
     ping(target, 8, 1);
     let socket = udp(target, COUNT);
@@ -207,7 +206,7 @@ fn count(target: SocketAddr, datagrams: u64) {
     panic!("no count came");
 }
 
-/// Datagrams with a payload of 1400 octets as fast as it goes, or each after a `pause` with 10 others.
+/// Sends datagrams with a payload of 1400 octets as fast as possible, or each after a `pause` with 10 others.
 fn flood(target: SocketAddr, span: Duration, pause: Duration) {
     let socket = udp(target, COUNT);
     let (start, mut sent) = (Instant::now(), 0_u64);
@@ -221,7 +220,7 @@ fn flood(target: SocketAddr, span: Duration, pause: Duration) {
     tell(sent as f64);
 }
 
-/// A datagram with one hop to live.
+/// Sends a datagram with a time to live of one hop.
 fn hop(target: SocketAddr) {
     let socket = udp(target, COUNT);
     socket.set_ttl(1).unwrap();

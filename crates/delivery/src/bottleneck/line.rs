@@ -29,18 +29,18 @@ pub(super) fn at(ms: u64) -> Time {
 #[derive(Clone, Copy, Serialize, Deserialize)]
 pub(super) enum Source {
     Endless,
-    /// So many packets every 100 ms.
+    /// This number of packets every 100 ms.
     Packets(u64),
 }
 
-/// What stands still.
+/// The component that stalls.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Stall {
-    /// The link: nothing is served, its queue fills.
+    /// The link: no packet is served, its queue fills.
     Link,
-    /// The link, and what its queue holds at the end is lost.
+    /// The link, and the packets in its queue at the end are lost.
     Outage,
-    /// The process of this sender: it sends nothing, and acknowledgements wait for it.
+    /// The process of this sender: it sends no packets, and acknowledgements wait for it.
     Sender(usize),
     /// The process of its peer: packets wait for it, and it answers none.
     Peer(usize),
@@ -71,7 +71,7 @@ pub(super) struct Line {
     /// The size of the queue, bits.
     queue: u64,
     loss_per_million: u64,
-    /// The rate of the path of acknowledgements, and the interval at which it lets them pass together.
+    /// The rate of the path of acknowledgements, and the interval at which it forwards them together.
     ack_rate: Option<Rate>,
     ack_interval: Option<Span>,
     /// The largest random delay of an acknowledgement; their order is kept.
@@ -92,7 +92,7 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// A link with a queue of `queue` thousandths of its bandwidth-delay product.
+    /// Creates a link with a queue of `queue` thousandths of its bandwidth-delay product.
     pub(super) fn new(rate: Rate, round_trip: Span, queue: u64, loss_per_million: u64) -> Line {
         Line {
             rate,
@@ -141,7 +141,7 @@ impl Line {
     pub(super) fn set_source(&mut self, n: usize, source: Source) {
         self.at(self.now, Event::Source(n, source));
     }
-    /// The sender sends no more.
+    /// Stops sender `n`.
     pub(super) fn stop(&mut self, n: usize) {
         self.senders[n].stop();
     }
@@ -176,7 +176,7 @@ impl Line {
         while let Some(entry) = self.events.first_entry().filter(|e| e.key().0 <= until) {
             let ((now, _), event) = entry.remove_entry();
             self.now = now;
-            // What a process that stands still would do waits for its end, in order.
+            // Events of a stalled process wait for the end of the stall, in order.
             let awake = match event {
                 Event::Start(n) | Event::Pace(n) | Event::Ack(n, ..) | Event::Check(n) => self.senders[n].asleep_until,
                 Event::Arrive(n, _) | Event::Hold(n, _) | Event::AckPathFree(n) => self.senders[n].peer_asleep_until,
@@ -316,11 +316,12 @@ impl Line {
         self.at(arrival, Event::Ack(n, numbers, held));
     }
 
-    /// The share of the rate that arrived from `from` to `to` (ms) of all senders, running the link there.
+    /// Returns the share of the rate that arrived from `from` to `to` (ms) of all senders, after running the link to
+    /// then.
     pub(super) fn share(&mut self, from: u64, to: u64, rate: Rate) -> f64 {
         self.shares(from, to, rate).iter().sum()
     }
-    /// The share of the rate that arrived of each sender.
+    /// Returns the share of the rate that arrived of each sender.
     pub(super) fn shares(&mut self, from: u64, to: u64, rate: Rate) -> Vec<f64> {
         self.run(at(from));
         let before: Vec<u64> = self.senders.iter().map(|s| s.received).collect();
@@ -328,7 +329,7 @@ impl Line {
         let carried = rate.as_bps() as f64 * (to - from) as f64 / 1000.0;
         self.senders.iter().zip(before).map(|(s, before)| (s.received - before) as f64 / carried).collect()
     }
-    /// The wait in the queue that `per_mille` of the packets since `from` did not exceed.
+    /// Returns the wait in the queue that `per_mille` of the packets since `from` did not exceed.
     pub(super) fn wait(&self, per_mille: usize, from: u64) -> Span {
         let mut waits: Vec<_> = self.waits.iter().filter(|w| w.0 >= at(from)).map(|w| w.1).collect();
         waits.sort_unstable();

@@ -53,7 +53,7 @@ impl Bottleneck {
     /// Evaluates a round that has ended: growth, transitions, and bounds after losses.
     pub(super) fn judge(&mut self, now: Time, round: &Round, sample: &Sample) {
         if self.probed && self.rounds >= 1 && matches!(self.phase, Phase::Drain | Phase::Down | Phase::Cruise) {
-            // All of the probe has been acknowledged: what was before it is forgotten.
+            // All packets of the probe have been acknowledged: earlier rates are discarded.
             self.probed = false;
             if !sample.limited && !sample.stalled && self.rates[1] > 0 {
                 self.rates = [self.rates[1], 0];
@@ -95,13 +95,13 @@ impl Bottleneck {
             self.bounds = Some(Bounds { rate: times(self.max_rate(), YIELD), in_flight: u64::MAX });
         }
     }
-    /// True if a probe in a contested queue has lasted long enough to show its effect.
+    /// Returns true if a probe in a contested queue has lasted long enough to show its effect.
     fn probe_is_done(&self) -> bool {
         self.queue.is_contested() && self.rounds >= CONTESTED_ROUNDS
     }
-    /// The gain of a probe in a contested queue (thousandths): 1 + 1.3 s / K, where K = (w (1 - 0.7) / 0.4)^(1/3) s is
-    /// the time in which CUBIC recovers a window of w packets after a loss (RFC 9438, section 4.2). There is a probe
-    /// every 2 to 3 s.
+    /// Returns the gain of a probe in a contested queue (thousandths): 1 + 1.3 s / K, where K = (w (1 - 0.7) /
+    /// 0.4)^(1/3) s is the time in which CUBIC recovers a window of w packets after a loss (RFC 9438, section 4.2).
+    /// There is a probe every 2 to 3 s.
     fn contend(&self) -> u64 {
         let window = self.fills(STEADY) / self.packet;
         // In tenths of a second.
@@ -149,14 +149,15 @@ impl Bottleneck {
             self.enter(now, Phase::ProbeRtt);
         }
     }
-    /// A window has shown a queue.
-    pub(super) fn queue_stands(&mut self, now: Time) {
+    /// Responds to a window that has shown a queue.
+    pub(super) fn respond_to_queue(&mut self, now: Time) {
         let steady = matches!(self.phase, Phase::Down | Phase::Cruise | Phase::Refill);
         if steady || self.phase == Phase::Up && self.has_deep_queue() {
             self.drain_queue(now);
         }
     }
-    /// Once no more is in flight than is allowed, a round trip and 200 ms show how long the path is.
+    /// Measures the round-trip time: once the data in flight are within the limit, a round trip and 200 ms show the
+    /// shortest.
     fn probe_rtt(&mut self, now: Time) {
         match self.probe_rtt_from {
             None if self.in_flight() <= self.inflight_cap() => {
@@ -170,7 +171,7 @@ impl Bottleneck {
             _ => {}
         }
     }
-    /// A probe for more has ended.
+    /// Ends a probe for more bandwidth.
     fn down(&mut self, now: Time) {
         self.cycle(now);
         self.enter(now, Phase::Down);

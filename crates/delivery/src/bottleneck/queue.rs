@@ -1,4 +1,4 @@
-//! The response to a standing queue: who fills it, and what follows from that.
+//! The response to a standing queue, which depends on the flows that fill it.
 
 use cellway_units::{Span, Time};
 use serde::{Deserialize, Serialize};
@@ -9,22 +9,23 @@ use super::{Bottleneck, shorter};
 use crate::GRANULARITY;
 use crate::{Delivery, Sample, rate_of, times};
 
-/// A round trip longer than the shortest by so much, in thousandths, has a queue.
+/// A round trip longer than the shortest by this factor, in thousandths, has a queue.
 const QUEUE: u64 = 1_125;
 /// The least time and the least packets in a window: on a short path a thread that waits for its turn is no queue.
 const WINDOW: Span = Span::from_ms(25);
 const WINDOW_PACKETS: u64 = 8;
-/// Senders that give way empty a queue within a few round trips. Whose it is decides a ProbeRTT if it has stood for so
-/// long, for so many round trips, and through so many drains.
+/// Senders that yield empty a queue within a few round trips. ProbeRTT decides whether it is of other flows if it has
+/// stood for this time, for this number of round trips, and through this number of drains.
 const STANDING: Span = Span::from_secs(2);
 const STANDING_ROUNDS: u64 = 8;
 const DRAINS: u32 = 2;
-/// It is that of others if ProbeRTT finds it so deep, in thousandths of the shortest round trip, or so often in a row.
+/// It is of other flows if ProbeRTT finds it this deep, in thousandths of the shortest round trip, or this often in a
+/// row.
 const DEEP: u64 = 1_400;
 const FAILED: u32 = 2;
-/// After the others have left it empty for a moment, drains without effect are enough for so long.
+/// After the others have left it empty for a moment, drains without effect are enough for this time.
 const TRUCE: Span = Span::from_secs(30);
-/// The others are taken for gone when no queue was seen in Cruise for so long.
+/// The other flows are taken to have ended when no queue was seen in Cruise for this time.
 const CALM: Span = Span::from_secs(10);
 /// A queue that falls by this part of it within a window: another gateway may be in ProbeRTT. The least time between two
 /// ProbeRTTs for that reason.
@@ -35,7 +36,7 @@ const JOIN: Span = Span::from_secs(5);
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Window {
     start: Time,
-    /// What had been delivered when it began: bits, and packets.
+    /// The data delivered when it began: bits, and packets.
     delivered: u64,
     packets: u64,
     rtt: Option<Span>,
@@ -46,7 +47,7 @@ struct Window {
 /// The standing queue and the responses to it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Queue {
-    /// Packets sent from here on count in windows.
+    /// Packets sent from this time on count in windows.
     since: Time,
     window: Option<Window>,
     /// The shortest round trip of the last window.
@@ -61,10 +62,11 @@ pub(super) struct Queue {
     before: Option<[u64; 2]>,
     /// The shortest round trip before others filled the queue.
     base: Option<Span>,
-    /// When ProbeRTT ended last, and how many in a row found a queue.
+    /// The end of the last ProbeRTT, and the number in a row that found a queue.
     probed: Time,
     failed: u32,
-    /// Others fill the queue and leave none of it to those that give way: when a queue was last seen in Cruise.
+    /// Other flows fill the queue and leave none of it to senders that yield: the time at which a queue was last seen
+    /// in Cruise.
     contested: Option<Time>,
     truce: Option<Time>,
 }
@@ -74,40 +76,42 @@ impl Queue {
     pub(super) fn is_contested(&self) -> bool {
         self.contested.is_some()
     }
-    /// The shortest round trip of the path, whatever others have put into the queue since.
+    /// Returns the shortest round trip of the path, whatever other flows have added to the queue since.
     pub(super) fn base(&self) -> Option<Span> {
         self.base
     }
-    /// The rate (bit/s) at which the last window was delivered that neither the source nor a stall limited. It may be
-    /// far below the bandwidth filter. Without such a window, the largest rate.
+    /// Returns the rate (bit/s) of the last window that neither the source nor a stall limited. It may be far below the
+    /// bandwidth filter. Without such a window, the largest rate.
     pub(super) fn measured(&self) -> u64 {
         self.measured.unwrap_or(u64::MAX)
     }
     pub(super) fn note_rtt(&mut self, rtt: Span) {
         self.base = Some(shorter(self.base, rtt));
     }
-    /// A phase begins that drains the queue or sends at a steady rate: packets sent from now on show what stands.
+    /// Starts a phase that drains the queue or sends at a steady rate: packets sent from now on show the standing
+    /// queue.
     pub(super) fn watch(&mut self, now: Time) {
         (self.since, self.window, self.delivered) = (now, None, 0);
     }
-    /// A round trip near to the shortest: the queue was ours and has drained.
+    /// Records a round trip near to the shortest: the queue was ours and has drained.
     pub(super) fn drained(&mut self) {
         (self.drains, self.before, self.stands_since) = (0, None, None);
     }
-    /// The others have left the queue empty.
+    /// Records that the other flows have left the queue empty.
     fn give_up(&mut self, now: Time) {
         if self.contested.take().is_some() {
             self.truce = Some(now + TRUCE);
         }
     }
-    /// True if the queue became shorter since the window before, as if another sender were in ProbeRTT.
+    /// Returns true if the queue became shorter since the window before, as if another sender were in ProbeRTT.
     fn falls(&self, before: Option<Span>) -> bool {
         let [base, before, last] = [self.base, before, self.last].map(Option::unwrap_or_default);
         before.saturating_sub(last) > before.saturating_sub(base) / FALL
     }
 }
 
-/// True if `rtt` is longer than `by` thousandths of `least` and [`GRANULARITY`], which means that there is a queue.
+/// Returns true if `rtt` is longer than `by` thousandths of `least` and [`GRANULARITY`], which means that there is a
+/// queue.
 fn longer(rtt: Option<Span>, least: Option<Span>, by: u64) -> bool {
     rtt.zip(least).is_some_and(|(rtt, least)| rtt.as_ps() > times((least + GRANULARITY).as_ps(), by))
 }
@@ -116,12 +120,12 @@ impl Bottleneck {
     fn has_queue(&self, rtt: Option<Span>) -> bool {
         longer(rtt, self.min_rtt, QUEUE)
     }
-    /// True if a round of Startup shows a queue that its first round did not.
+    /// Returns true if a round of Startup shows a queue that its first round did not.
     pub(super) fn startup_queues(&self, round: &Round) -> bool {
         longer(round.rtt, self.startup.first().max(self.min_rtt), QUEUE)
     }
-    /// The data in flight (bits) at the bandwidth times `gain` (thousandths), with the queue of competing flows if
-    /// there is one.
+    /// Returns the data in flight (bits) at the bandwidth times `gain` (thousandths), with the queue of competing flows
+    /// if there is one.
     pub(super) fn fills(&self, gain: u64) -> u64 {
         let round_trip = if self.queue.is_contested() { self.min_rtt.max(self.queue.last) } else { self.min_rtt };
         self.holds_at(self.bandwidth(), round_trip, gain)
@@ -169,8 +173,9 @@ impl Bottleneck {
         }
         false
     }
-    /// A queue has stood at a steady rate. What was delivered meanwhile is what the link carries, or our part of it, for it
-    /// was never idle. If the queue outlasts the drains it is not ours, or none: the path is longer.
+    /// Responds to a queue that has stood at a steady rate. The delivery rate meanwhile is the capacity of the link, or
+    /// our share of it, for it was never idle. If the queue outlasts the drains it is of other flows, or there is none:
+    /// the path is longer.
     pub(super) fn drain_queue(&mut self, now: Time) {
         let shortest = self.min_rtt.unwrap_or_default();
         let queue = &mut self.queue;
@@ -189,7 +194,8 @@ impl Bottleneck {
         }
         self.enter(now, if outlasts && long { Phase::ProbeRtt } else { Phase::Drain });
     }
-    /// ProbeRTT has measured the shortest round trip anew. If a queue stood whatever we sent, giving way has gained nothing.
+    /// Responds to the end of ProbeRTT, which has measured the shortest round trip anew. If a queue remained at any
+    /// rate of ours, yielding has gained nothing.
     pub(super) fn measured_length(&mut self, now: Time) {
         let stands = longer(self.min_rtt, self.queue.base, QUEUE);
         let deep = longer(self.min_rtt, self.queue.base, DEEP);
@@ -204,12 +210,13 @@ impl Bottleneck {
         }
         self.queue.drained();
     }
-    /// The bandwidth is again as `before` the drains, or at first twice what it is: what follows shows whether more is true.
+    /// Restores the bandwidth from `before` the drains, or at first twice the present one: the next rounds show if it
+    /// is higher.
     fn undo(&mut self, before: [u64; 2]) {
         let most = self.max_rate().saturating_mul(2);
         self.rates = before.map(|rate| rate.min(most));
     }
-    /// True if the last window shows a longer queue than a probe causes.
+    /// Returns true if the last window shows a longer queue than a probe causes.
     pub(super) fn has_deep_queue(&self) -> bool {
         longer(self.queue.last, self.min_rtt, DEEP)
     }

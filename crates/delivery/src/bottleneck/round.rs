@@ -11,9 +11,9 @@ const LOSS: u128 = 20;
 /// The measurements of a round.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Round {
-    /// It ends with the first sample of a packet that was sent when so much had been delivered.
+    /// It ends with the first sample of a packet that was sent when this amount had been delivered.
     end: u64,
-    /// While it lasts, what had been counted before it; afterwards, what was counted in it: bits, and packets.
+    /// While it lasts, the counts before it; afterwards, the counts in it: bits, and packets.
     pub(super) delivered: u64,
     packets: u64,
     pub(super) lost: u64,
@@ -38,11 +38,11 @@ impl Round {
             ..seen
         }
     }
-    /// The round goes on until a packet is acknowledged that is sent from now on.
+    /// Restarts the round, which continues until a packet is acknowledged that is sent from now on.
     pub(super) fn restart(&mut self, delivered: u64) {
         (self.end, self.rtt) = (delivered, None);
     }
-    /// True if any packet of this round, which has ended, was lost.
+    /// Returns true if any packet of this round, which has ended, was lost.
     pub(super) fn loses(&self) -> bool {
         self.lost > 0
     }
@@ -50,7 +50,7 @@ impl Round {
     pub(super) fn with_losses(self, lost: u64) -> Round {
         Round { lost, packets: (self.packets + self.lost).saturating_sub(lost), ..self }
     }
-    /// True if the loss rate of this round, which has ended, exceeds [`LOSS`] by three standard deviations.
+    /// Returns true if the loss rate of this round, which has ended, exceeds [`LOSS`] by three standard deviations.
     pub(super) fn is_lossy(&self) -> bool {
         let (lost, expected) = (u128::from(self.lost) * 1000, u128::from(self.packets + self.lost) * LOSS);
         lost > expected && (lost - expected).pow(2) > 9 * 1000 * expected

@@ -44,8 +44,8 @@ impl Startup {
     pub(super) fn slow(&self) -> Option<Span> {
         self.slow.map(|slow| slow.rtt)
     }
-    /// The shortest round trip of the first round. It can exceed the minimum of the path if competing flows fill the
-    /// queue.
+    /// Returns the shortest round trip of the first round. It can exceed the minimum of the path if competing flows
+    /// fill the queue.
     pub(super) fn first(&self) -> Option<Span> {
         self.first
     }

@@ -10,7 +10,8 @@ fn mbps(n: u64) -> Rate {
     Rate::from_bps(n * 1_000_000)
 }
 const MOST: u64 = 1_000;
-/// A line (Mbit/s, round trip in ms, queue in thousandths of what it holds, losses in a million) with one sender.
+/// Returns a link (Mbit/s, round trip in ms, queue in thousandths of the bandwidth-delay product, losses in a million)
+/// with one sender.
 fn alone(rate: u64, round_trip: u64, queue: u64, loss: u64) -> Line {
     let mut line = Line::new(mbps(rate), Span::from_ms(round_trip), queue, loss);
     line.add(mbps(MOST), Source::Endless, Time::ZERO);
@@ -35,7 +36,7 @@ fn a_line_is_filled_and_no_queue_stays() {
                 "{rate} Mbit/s {round_trip} ms loss {loss} ppm: {all:.3} of 30 s, {later:.3} later, waits {waits:?} ms"
             );
             assert!(all >= all_of_it, "{all}");
-            // 0.99 is sent, and what is lost does not arrive.
+            // 0.99 is sent, and lost packets do not arrive.
             assert!(later >= 0.985 - loss as f64 / 1e6, "{later}");
             // A probe sends an eighth more for a round trip.
             assert!(waits[0] <= 0.1 && waits[1] <= round_trip as f64 * 0.13, "{waits:?}");
@@ -50,7 +51,8 @@ fn a_long_path_is_filled_in_six_seconds() {
     let shares: Vec<_> = (0..8).map(|second| s(&mut line, second, second + 1, 100)).collect();
     println!("{shares:.2?}");
     assert!(shares[3] >= 0.25 && shares[4] >= 0.7 && shares[5..].iter().all(|&share| share >= 0.97), "{shares:?}");
-    // What is sent before the first acknowledgement is no more than a slow link of that length carries, with its queue.
+    // The data sent before the first acknowledgement are at most those that a slow link of that length carries, with
+    // its queue.
     let mut slow = alone(2, 600, 1000, 0);
     slow.run(at(600));
     assert!(slow.senders[0].sent * super::line::PACKET <= 65_536 + 150_000);
@@ -100,7 +102,7 @@ fn a_rate_that_halves_and_doubles_is_followed() {
 }
 
 #[test]
-fn a_source_that_pauses_loses_nothing_of_the_estimate() {
+fn a_source_that_pauses_keeps_its_estimate() {
     let mut line = alone(40, 100, 1000, 1_000);
     line.run(at(10_000));
     let before = line.senders[0].model().estimate();
@@ -118,7 +120,7 @@ fn a_source_that_pauses_loses_nothing_of_the_estimate() {
 }
 
 #[test]
-fn a_longer_way_is_no_queue_for_long() {
+fn a_longer_path_is_no_queue_for_long() {
     let mut line = alone(40, 50, 4000, 0);
     line.run(at(10_000));
     line.set_round_trip(Span::from_ms(150));

@@ -74,7 +74,7 @@ impl Options {
             let mut value = || words.next().ok_or(format!("{word}: its value is missing\n{HELP}"));
             let number = |value: &String| match value.parse() {
                 Ok(number @ 1..) => Ok(number),
-                _ => Err(format!("{value:?} is no number from 1\n{HELP}")),
+                _ => Err(format!("{value:?} is not a number from 1\n{HELP}")),
             };
             match word.as_str() {
                 "--only" => options.only = value()?.split(',').map(str::to_owned).collect(),
@@ -83,7 +83,8 @@ impl Options {
                 "--window" => {
                     let value = value()?;
                     let positive = value.parse().ok().filter(|window| *window > 0.0);
-                    options.window = Some(positive.ok_or_else(|| format!("{value:?} is no number above 0\n{HELP}"))?);
+                    options.window =
+                        Some(positive.ok_or_else(|| format!("{value:?} is not a number above 0\n{HELP}"))?);
                 }
                 "--verbose" => options.verbose = true,
                 "--quick" => (options.quick, options.seconds) = (true, 6),

@@ -64,7 +64,7 @@ pub enum PlayerError {
         source: io::Error,
     },
     /// Payload came other than it was written.
-    #[error("slot `{slot}`, connection {connection}: octet {offset} of the stream to the {} is not what was written", name(.to))]
+    #[error("slot `{slot}`, connection {connection}: octet {offset} of the stream to the {} differs from the written one", name(.to))]
     Corrupted {
         /// The slot.
         slot: String,

@@ -98,11 +98,11 @@ impl Gateways {
             let subject: Arc<str> = running.name.as_str().into();
             match snapshot {
                 Some(snapshot) => report(&snapshot, &subject, rows),
-                None => notes.push(format!("gateway {:?} did not say what it has counted", running.name)),
+                None => notes.push(format!("gateway {:?} did not return its counters", running.name)),
             }
             match running.end() {
                 Ok(cpu) => rows.put(&subject, &metric::GATEWAY_CPU, cpu.as_secs_f64()),
-                Err(why) => notes.push(format!("gateway {:?} broke off: {why}", running.name)),
+                Err(why) => notes.push(format!("gateway {:?} was aborted: {why}", running.name)),
             }
         }
     }

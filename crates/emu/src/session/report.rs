@@ -66,7 +66,7 @@ pub(super) fn emulated(
         notes.push(format!("{count} conversations failed: {reason}"));
     }
     if untaken > 0 {
-        notes.push(format!("{untaken} packets were not taken by their host: its queue was full, or it was going down"));
+        notes.push(format!("{untaken} packets were not accepted by the kernel of their host: its queue was full, or the host was shutting down"));
     }
     for program in &programs {
         let subject: Arc<str> = program.name.as_str().into();

@@ -35,7 +35,7 @@ impl Network {
                 Err(error) => Some(error.to_string()),
             };
             if let Some(why) = why {
-                let note = format!("programs find hosts by address only, not by name: {why}");
+                let note = format!("programs cannot resolve the names of hosts, only addresses work: {why}");
                 if !self.notes.contains(&note) {
                     self.notes.push(note);
                 }

@@ -66,7 +66,8 @@ impl Published {
             }
             let [subject, metric, unit, text] = places.map(|place| found[place].clone());
             let value = text.parse::<f64>().ok().filter(|value| value.is_finite());
-            let value = value.ok_or_else(|| wrong(number, format!("value {text:?} is no number, like 5.9e6")))?;
+            let value =
+                value.ok_or_else(|| wrong(number, format!("value {text:?} is not a number; for example 5.9e6")))?;
             let at = others.iter().map(|place| found[*place].clone()).collect();
             Ok(Line { number, subject, metric, unit, text, value, at })
         };
@@ -96,7 +97,7 @@ impl Published {
             Some(axis) => {
                 let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
                 let path = self.path.display();
-                Err(Error::Option(format!("{path}: {axis:?} is no axis of the sweep; its axes: {known}")))
+                Err(Error::Option(format!("{path}: {axis:?} is not an axis of the sweep; accepted: {known}")))
             }
         }
     }
@@ -146,7 +147,7 @@ impl Published {
         };
         let known: BTreeSet<&str> = all.into_iter().collect();
         let known = known.into_iter().collect::<Vec<_>>().join(", ");
-        self.wrong(line, &format!("nobody measures {metric} of {subject}{meant}; {what}: {known}"))
+        self.wrong(line, &format!("{metric} of {subject} is not measured{meant}; {what}: {known}"))
     }
 
     fn at(&self, line: &Line) -> String {
@@ -210,7 +211,7 @@ fn fields(line: &str) -> Result<Vec<String>, String> {
         match after.strip_prefix(',') {
             Some(more) => rest = more,
             None if after.is_empty() => return Ok(found),
-            None => return Err(format!("{after:?} stands behind a closing quote")),
+            None => return Err(format!("{after:?} follows a closing quote; only a comma or the end of the line may")),
         }
     }
 }
@@ -227,7 +228,7 @@ mod tests {
     fn fields_are_those_of_rfc_4180() {
         assert_eq!(fields("a, b ,\"c, \"\"d\"\"\",").unwrap(), ["a", "b", "c, \"d\"", ""]);
         assert!(fields("\"a").unwrap_err().contains("not closed"));
-        assert!(fields("\"a\"b").unwrap_err().contains("behind a closing quote"));
+        assert!(fields("\"a\"b").unwrap_err().contains("follows a closing quote"));
     }
 
     #[test]

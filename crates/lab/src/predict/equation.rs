@@ -16,7 +16,7 @@ pub fn evaluate(id: &str, arguments: &BTreeMap<String, String>) -> Result<Predic
 pub fn argument(text: &str) -> Result<(String, String), Error> {
     match text.split_once('=') {
         Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().to_owned(), value.trim().to_owned())),
-        _ => Err(Error::Option(format!("{text:?} is no argument; accepted: NAME=VALUE, like window=8KiB"))),
+        _ => Err(Error::Option(format!("{text:?} is not an argument; accepted: NAME=VALUE, for example window=8KiB"))),
     }
 }
 

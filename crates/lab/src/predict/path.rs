@@ -81,7 +81,7 @@ impl Texts<'_> {
     /// Parses the text of that name with `read`; `None` if it is not given.
     fn word<T>(&self, name: &str, read: impl Fn(&str) -> Option<T>) -> Result<Option<T>, Error> {
         let Some(text) = self.0.get(name) else { return Ok(None) };
-        let wrong = || Error::Option(format!("{name}: {text:?} is not right; accepted: {}", accepted(name)));
+        let wrong = || Error::Option(format!("{name}: {text:?} is invalid; accepted: {}", accepted(name)));
         read(text.trim()).map(Some).ok_or_else(wrong)
     }
 

@@ -38,7 +38,7 @@ fn machine() -> Option<String> {
 
 #[cfg(not(target_os = "linux"))]
 fn machine() -> Option<String> {
-    Some("only Linux can emulate".to_owned())
+    Some("emulation needs Linux".to_owned())
 }
 
 /// Returns true if a run of these papers emulates a study that this host can emulate: then a caller without the

@@ -245,7 +245,7 @@ impl Paper {
                 if !studies.study.iter().any(|study| study.id == *id) {
                     return Err(wrong(
                         "expected.toml",
-                        format!("claim {:?} names study {id:?}, which is not there", claim.id),
+                        format!("claim {:?} names study {id:?}, which does not exist", claim.id),
                     ));
                 }
             }

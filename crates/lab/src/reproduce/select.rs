@@ -85,7 +85,7 @@ fn unknown(wanted: &str, papers: &[&'static Paper]) -> Error {
     });
     let names: Vec<&str> = papers.iter().map(|paper| paper.name).collect();
     let papers = names.join(", ");
-    Error::Option(format!("no claim of {papers} is called {wanted:?} or begins so{nearest}"))
+    Error::Option(format!("no claim of {papers} is called {wanted:?} or begins with it{nearest}"))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 use super::declare::metrics;
 
 metrics! {
-    /// UDP only: packets sent; those that are neither received nor lost are under way at the end.
+    /// UDP only: packets sent; those that are neither received nor lost are in flight at the end.
     PACKETS_SENT: Packet of [Slot, Group] in [Summary] by [Simulate, Emulate];
     /// UDP only: packets received.
     PACKETS_RECEIVED: Packet of [Slot, Group] in [Summary] by [Simulate, Emulate];

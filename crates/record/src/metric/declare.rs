@@ -7,8 +7,8 @@
 /// QUEUE_MEAN as "Mean queue": CellOrPacket of [Port] in [Summary, Bins] by [Simulate, Emulate];
 /// ```
 ///
-/// The comment is the meaning on the reference page; the name in tables is that of the static, in lower case. `as` gives
-/// the title in figures where it is not the name.
+/// The comment is the definition on the reference page; the name in tables is that of the static, in lower case. `as`
+/// gives the title in figures if it differs from the name.
 macro_rules! metrics {
     ($(
         $(#[doc = $meaning:literal])+

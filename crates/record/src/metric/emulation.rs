@@ -54,7 +54,7 @@ metrics! {
     DEADLINE: Share of [Emulation] in [Summary] by [Emulate];
     /// Time in which that thread was ready to run and did not.
     RUN_DELAY: Second of [Emulation] in [Summary] by [Emulate];
-    /// Time that a hypervisor took from all processors of the machine during the run, to 10 ms.
+    /// Time that a hypervisor took from all processors of the host during the run, to 10 ms.
     STEAL: Second of [Emulation] in [Summary] by [Emulate];
     /// Time on a processor of that thread.
     CPU as "Processor time": Second of [Emulation] in [Summary] by [Emulate];

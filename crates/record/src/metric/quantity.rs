@@ -27,8 +27,8 @@ impl Quantity {
         Quantity(Kind::Defined(definition, unit))
     }
 
-    /// A metric that a scenario defines itself, for the output of a program. Each distinct one is kept for the life of
-    /// the process; scenarios have few.
+    /// Returns a metric that a scenario defines itself, for the output of a program. Each distinct one is kept for the
+    /// lifetime of the process; scenarios have few.
     pub fn own(name: &str, unit: &str) -> Quantity {
         static KNOWN: Mutex<BTreeSet<&'static Own>> = Mutex::new(BTreeSet::new());
         let own = Own { name: name.to_owned(), unit: unit.to_owned() };
@@ -41,7 +41,8 @@ impl Quantity {
         Quantity(Kind::Own(kept))
     }
 
-    /// The quantity with this name and unit in a table: of the registry if that has one, else [`Quantity::own`].
+    /// Returns the quantity with this name and unit in a table: that of the registry if it exists, else
+    /// [`Quantity::own`].
     pub fn read(name: &str, unit: &str) -> Quantity {
         let units = |metric: &Definition| match metric.unit {
             Unit::CellOrPacket => [Unit::Cell, Unit::Packet],
@@ -54,7 +55,7 @@ impl Quantity {
         found.unwrap_or_else(|| Quantity::own(name, unit))
     }
 
-    /// The text in the column `metric`.
+    /// Returns the text in the column `metric`.
     pub fn name(self) -> &'static str {
         match self.0 {
             Kind::Defined(metric, _) => metric.name,
@@ -62,7 +63,7 @@ impl Quantity {
         }
     }
 
-    /// The text in the column `unit`.
+    /// Returns the text in the column `unit`.
     pub fn unit(self) -> &'static str {
         match self.0 {
             Kind::Defined(_, unit) => unit.symbol(),
@@ -78,7 +79,7 @@ impl Quantity {
         }
     }
 
-    /// Returns whether rows of `source` can have it.
+    /// Returns true if rows of `source` can have it.
     pub fn seen_by(self, source: Source) -> bool {
         self.definition().is_none_or(|metric| metric.seen_by(source))
     }

@@ -43,8 +43,8 @@ metrics! {
     ACR_MEAN as "Mean allowed cell rate": BitPerSecond of [Slot] in [Summary] by [Simulate, Emulate];
     /// ABR only: least `acr` of the bins after the warm-up.
     ACR_MIN as "Least allowed cell rate": BitPerSecond of [Slot] in [Summary] by [Simulate, Emulate];
-    /// Mean over time of the send window (the smaller of congestion window and what the peer allows) of the originator's
-    /// end of the newest connection.
+    /// Mean over time of the send window (the smaller of congestion window and the window of the peer) of the
+    /// originator's end of the newest connection.
     WINDOW_MEAN as "Mean send window": Byte of [Slot] in [Summary, Bins] by [Simulate, Emulate];
     /// Send window from this instant on; of slots in `observe.trace`.
     WINDOW as "Send window": Byte of [Slot] in [Changes] by [Simulate, Emulate];

@@ -9,7 +9,7 @@ metrics! {
     BYTES: Byte of [Stream, Transfer] in [Summary] by [Measure];
     /// Bytes that the sender wrote, over the time that it took.
     SENT_RATE: BitPerSecond of [Stream, Transfer] in [Summary] by [Measure];
-    /// Segments that the kernel sent again; in the series, those so far.
+    /// Segments that the kernel retransmitted; in the series, those so far.
     RETRANSMISSIONS: Segment of [Stream, Transfer] in [Summary, Bins] by [Measure];
     /// Mean of the smoothed round-trip time over the samples.
     RTT_MEAN as "Mean round-trip time": Second of [Stream, Transfer] in [Summary] by [Measure];

@@ -1,6 +1,6 @@
 //! Kinds of subjects.
 
-/// The kind of thing that a row is about.
+/// The kind of the subject of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Subject {
     /// An output port, `r1>s1`.

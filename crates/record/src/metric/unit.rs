@@ -2,7 +2,7 @@
 
 use crate::stats::Bounds;
 
-/// The unit of the values of a metric, and with it their bounds: nothing that is measured is negative.
+/// The unit of the values of a metric, and with it their bounds: no measured value is negative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// A share of a whole, 0 to 1; also 0 for false and 1 for true.
@@ -32,7 +32,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// The text in the column `unit`; of [`Unit::CellOrPacket`], where each row has one of the two, that on pages.
+    /// Returns the text in the column `unit`; for [`Unit::CellOrPacket`], of which each row has one, the text on pages.
     pub fn symbol(self) -> &'static str {
         match self {
             Unit::Share | Unit::Count => "1",
@@ -65,7 +65,7 @@ pub enum QueueUnit {
 }
 
 impl QueueUnit {
-    /// "cell" or "packet".
+    /// Returns "cell" or "packet".
     pub fn symbol(self) -> &'static str {
         Unit::from(self).symbol()
     }

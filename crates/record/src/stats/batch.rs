@@ -2,7 +2,7 @@
 
 use super::{Bounds, Interval, Moments, confidence_interval};
 
-/// What batches of a series say about its mean.
+/// The estimate of the mean of a series from its batches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BatchMeans {
     /// The mean of each batch.
@@ -11,13 +11,13 @@ pub struct BatchMeans {
     pub interval: Interval,
     /// The lag-1 autocorrelation of the batch means; 0 if they do not vary.
     pub lag1: f64,
-    /// Whether `lag1` is no higher than chance gives independent batches (one-sided, 5 %). If not, the interval
-    /// is too narrow: use longer batches.
+    /// True if `lag1` is no higher than random variation gives independent batches (one-sided, 5 %). If not, the
+    /// interval is too narrow: use longer batches.
     pub independent: bool,
 }
 
-/// Cuts `series` into `batches` batches of one length, leaving out a remainder at the start, where a start-up
-/// would be. `None` if there are fewer than two batches or not one value for each.
+/// Divides `series` into `batches` batches of one length, leaving out a remainder at the start, which is where a
+/// transient would be. `None` if there are fewer than two batches or not one value for each.
 pub fn batch_means(series: &[f64], batches: usize, level: f64) -> Option<BatchMeans> {
     if batches < 2 || series.len() < batches {
         return None;
@@ -32,7 +32,7 @@ pub fn batch_means(series: &[f64], batches: usize, level: f64) -> Option<BatchMe
     Some(BatchMeans { interval, lag1, independent: lag1 <= -1.0 / n + 1.645 / n.sqrt(), means })
 }
 
-/// The lag-1 autocorrelation of a series; `None` if it does not vary.
+/// Returns the lag-1 autocorrelation of a series; `None` if it does not vary.
 pub fn lag1_autocorrelation(series: &[f64]) -> Option<f64> {
     let moments: Moments = series.iter().copied().collect();
     let mean = moments.mean()?;
@@ -59,7 +59,7 @@ mod tests {
         assert_eq!(lag1_autocorrelation(&[2.0, 2.0]), None);
     }
 
-    /// A fixed scatter without order: the top bits of an integer hash.
+    /// Returns a fixed scatter without order: the top bits of an integer hash.
     fn mixed(i: u64) -> f64 {
         let x = (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let x = (x ^ (x >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn too_little_to_say() {
+    fn too_few_values() {
         assert_eq!(batch_means(&[1.0, 2.0], 1, 0.95), None);
         assert_eq!(batch_means(&[1.0, 2.0], 3, 0.95), None);
     }

@@ -16,13 +16,13 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Returns whether `value` lies in the interval, ends included.
+    /// Returns true if `value` lies in the interval, ends included.
     pub fn contains(&self, value: f64) -> bool {
         self.low <= value && value <= self.high
     }
 }
 
-/// The bounds of the values of a quantity; infinite where it has none.
+/// The bounds of the values of a quantity; infinite if it has none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
     /// The least.
@@ -44,7 +44,7 @@ impl Bounds {
         Bounds { low: self.low * factor, high: self.high * factor }
     }
 
-    /// Returns whether all values of the sample are within the bounds.
+    /// Returns true if all values of the sample are within the bounds.
     fn hold(self, sample: &[f64]) -> bool {
         sample.iter().all(|value| (self.low..=self.high).contains(value))
     }
@@ -78,13 +78,13 @@ pub fn confidence_interval(sample: &[f64], level: f64, bounds: Bounds) -> Option
     interval_of(&moments, level, if bounds.hold(sample) { bounds } else { Bounds::NONE })
 }
 
-/// [`confidence_interval`] at 95 %.
+/// Returns [`confidence_interval`] at 95 %.
 pub fn interval95(sample: &[f64], bounds: Bounds) -> Option<Interval> {
     confidence_interval(sample, 0.95, bounds)
 }
 
-/// The interval for the mean of `second - first` over pairs that share their random numbers: with common random
-/// numbers it is narrower than the intervals of the two would have one think. `None` for fewer than two pairs.
+/// Returns the interval for the mean of `second - first` over pairs that share their random numbers: with common random
+/// numbers it is narrower than the intervals of the two suggest. `None` for fewer than two pairs.
 pub fn paired_difference(pairs: &[(f64, f64)], level: f64) -> Option<Interval> {
     let moments: Moments = pairs.iter().map(|&(first, second)| second - first).collect();
     interval_of(&moments, level, Bounds::NONE)
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn too_little_to_say() {
+    fn too_few_values() {
         assert_eq!(interval95(&[], Bounds::SHARE), None);
         assert_eq!(interval95(&[0.3], Bounds::SHARE), None);
         assert_eq!(confidence_interval(&[0.1, 0.2], 1.0, Bounds::SHARE), None);
@@ -173,7 +173,7 @@ mod tests {
     }
 
     /// The share of 95 % intervals that cover the known mean, over samples of five of a skewed share. Multiples of the
-    /// golden ratio take the place of random numbers.
+    /// golden ratio replace random numbers.
     #[test]
     fn the_logit_covers_a_skewed_share_more_often() {
         // u^(1/8) has the distribution Beta(8, 1), whose mean is 8/9. Three square roots give the eighth root.

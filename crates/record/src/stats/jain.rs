@@ -1,7 +1,7 @@
 //! Jain's fairness index.
 
-/// Jain's index of shares: (sum x)^2 / (n sum x^2), 1 when all are equal and 1/n when one has everything.
-/// Jain, Chiu and Hawe 1984 (DEC-TR-301). `None` if there are no shares, or nothing to share.
+/// Returns Jain's index of shares: (sum x)^2 / (n sum x^2), 1 when all are equal and 1/n when one has everything. Jain,
+/// Chiu and Hawe 1984 (DEC-TR-301). `None` if there are no shares, or all are zero.
 pub fn jain(shares: &[f64]) -> Option<f64> {
     let sum: f64 = shares.iter().sum();
     let squares: f64 = shares.iter().map(|x| x * x).sum();

@@ -13,7 +13,8 @@ pub struct InterarrivalJitter {
 }
 
 impl InterarrivalJitter {
-    /// A packet that was sent at `sent` has arrived at `at`. Returns the estimate, in seconds, from the second packet on.
+    /// Records a packet that was sent at `sent` and has arrived at `at`. Returns the estimate, in seconds, from the
+    /// second packet on.
     pub fn arrived(&mut self, sent: Time, at: Time) -> Option<f64> {
         let transit = i128::from(at.as_ps()) - i128::from(sent.as_ps());
         let last = self.last.replace(transit)?;

@@ -1,7 +1,7 @@
-//! Statistics of what runs observe and of replicated runs.
+//! Statistics of the measurements of runs and of replicated runs.
 //!
-//! Everything here is a pure function of its input, bit for bit: only `+ - * /`, square roots and the
-//! `libm` crate are used, never the mathematics library of the system.
+//! Every function is a pure function of its input, bit for bit: only `+ - * /`, square roots and the `libm` crate are
+//! used, never the mathematics library of the system.
 
 mod batch;
 mod confidence;

@@ -1,7 +1,7 @@
 //! Mean and variance in one pass.
 
-/// Mean and sample variance of values that come one by one. Welford 1962, which does not cancel when the
-/// mean is large beside the spread.
+/// Mean and sample variance of values that are added one by one. Welford 1962, which does not cancel when the mean is
+/// large relative to the spread.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Moments {
     count: u64,
@@ -10,7 +10,7 @@ pub struct Moments {
 }
 
 impl Moments {
-    /// No values yet.
+    /// Creates a sample without values.
     pub const fn new() -> Moments {
         Moments { count: 0, mean: 0.0, squares: 0.0 }
     }
@@ -37,23 +37,23 @@ impl Moments {
         self.squares += other.squares + apart * apart * (a * b / (a + b));
         self.count += other.count;
     }
-    /// How many values were taken.
+    /// Returns the number of values.
     pub const fn count(&self) -> u64 {
         self.count
     }
-    /// Their mean; `None` without values.
+    /// Returns their mean; `None` without values.
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then_some(self.mean)
     }
-    /// Their sample variance, divided by count - 1; `None` for fewer than two.
+    /// Returns their sample variance, divided by count - 1; `None` for fewer than two.
     pub fn variance(&self) -> Option<f64> {
         (self.count > 1).then(|| self.squares / (self.count - 1) as f64)
     }
-    /// Their sample standard deviation; `None` for fewer than two.
+    /// Returns their sample standard deviation; `None` for fewer than two.
     pub fn sd(&self) -> Option<f64> {
         self.variance().map(f64::sqrt)
     }
-    /// The standard error of the mean; `None` for fewer than two.
+    /// Returns the standard error of the mean; `None` for fewer than two.
     pub fn standard_error(&self) -> Option<f64> {
         self.variance().map(|v| (v / self.count as f64).sqrt())
     }
@@ -72,12 +72,12 @@ impl FromIterator<f64> for Moments {
     }
 }
 
-/// The mean of a sample; `None` if it is empty.
+/// Returns the mean of a sample; `None` if it is empty.
 pub fn mean(sample: &[f64]) -> Option<f64> {
     sample.iter().copied().collect::<Moments>().mean()
 }
 
-/// The sample standard deviation (divided by n - 1); `None` for fewer than two values.
+/// Returns the sample standard deviation (divided by n - 1); `None` for fewer than two values.
 pub fn sd(sample: &[f64]) -> Option<f64> {
     sample.iter().copied().collect::<Moments>().sd()
 }

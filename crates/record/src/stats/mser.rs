@@ -1,33 +1,33 @@
-//! Where the start-up of a run ends: the marginal standard error rule.
+//! The end of the initial transient of a run: the marginal standard error rule.
 
-/// Where the rule cuts a series.
+/// The cut of the rule in a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Truncation {
     /// Observations to leave out at the start.
     pub cut: usize,
     /// Observations in the series.
     pub len: usize,
-    /// Whether the best cut lies before the last place that is looked at, half the series: if not, the
-    /// series was still changing and no cut can be trusted.
+    /// True if the best cut lies before the last candidate, half the series: if not, the series was still changing and
+    /// no cut can be trusted.
     pub settled: bool,
 }
 
 impl Truncation {
-    /// Whether leaving out the first `warmup` observations is enough: the series settles, and does so by then.
+    /// Returns true if leaving out the first `warmup` observations is enough: the series settles, and does so by then.
     pub fn suffices(&self, warmup: usize) -> bool {
         self.settled && self.cut <= warmup
     }
 }
 
-/// MSER-m: of the means of batches of `batch` observations, cuts where the rest has the least standard error
-/// of its mean. White 1997; White, Cobb and Spratt 2000. An incomplete batch at the end is left out.
-/// `None` for fewer than four batches, or a batch of nothing.
+/// MSER-m: of the means of batches of `batch` observations, cuts where the rest has the least standard error of its
+/// mean. White 1997; White, Cobb and Spratt 2000. An incomplete batch at the end is left out. `None` for fewer than
+/// four batches, or for batches of size zero.
 pub fn mser(series: &[f64], batch: usize) -> Option<Truncation> {
     let means: Vec<f64> = series.chunks_exact(batch.max(1)).map(|b| b.iter().sum::<f64>() / b.len() as f64).collect();
     if batch == 0 || means.len() < 4 {
         return None;
     }
-    // The sums below are of distances from one common value: it changes nothing and keeps the digits.
+    // The sums below are of distances from one common value: this does not change the result and keeps its digits.
     let centre = means.iter().sum::<f64>() / means.len() as f64;
     let last = means.len() / 2;
     let (mut sum, mut squares, mut kept) = (0.0, 0.0, 0.0);
@@ -46,7 +46,7 @@ pub fn mser(series: &[f64], batch: usize) -> Option<Truncation> {
     Some(Truncation { cut: best.1 * batch, len: series.len(), settled: best.1 < last })
 }
 
-/// [`mser`] with batches of five, the usual choice.
+/// Applies [`mser`] with batches of five, the usual choice.
 pub fn mser5(series: &[f64]) -> Option<Truncation> {
     mser(series, 5)
 }
@@ -55,7 +55,7 @@ pub fn mser5(series: &[f64]) -> Option<Truncation> {
 mod tests {
     use super::*;
 
-    /// A fixed pattern of mean zero in place of noise.
+    /// Returns a fixed pattern of mean zero in place of noise.
     fn ripple(i: usize) -> f64 {
         ((i * 7919 + 13) % 101) as f64 / 101.0 - 0.5
     }
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn too_short_to_say() {
+    fn too_short_for_a_cut() {
         assert_eq!(mser5(&[1.0; 19]), None);
         assert_eq!(mser(&[1.0; 19], 0), None);
     }

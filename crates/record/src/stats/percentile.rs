@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-/// The `q` quantile of a sorted sample, 0 <= q <= 1: the smallest value that at least the share `q` of the sample
-/// does not exceed. It is always a value of the sample, never one between two. `None` if it is empty.
+/// Returns the `q` quantile of a sorted sample, 0 <= q <= 1: the smallest value that at least the share `q` of the
+/// sample does not exceed. It is always a value of the sample, never one between two. `None` if it is empty.
 pub fn percentile(sorted: &[f64], q: f64) -> Option<f64> {
     let rank = rank(q, sorted.len() as u64)?;
     sorted.get(rank as usize - 1).copied()
 }
 
-/// The rank, from 1, of the `q` quantile among `n`.
+/// Returns the rank, from 1, of the `q` quantile among `n`.
 pub(super) fn rank(q: f64, n: u64) -> Option<u64> {
     if n == 0 || !(0.0..=1.0).contains(&q) {
         return None;
@@ -29,7 +29,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// An empty sample.
+    /// Creates an empty sample.
     pub fn new() -> Sample {
         Sample::default()
     }
@@ -44,19 +44,19 @@ impl Sample {
         self.values.extend_from_slice(&other.values);
         self.sorted = false;
     }
-    /// How many values there are.
+    /// Returns the number of values.
     pub fn len(&self) -> usize {
         self.values.len()
     }
-    /// Whether there are none.
+    /// Returns true if there are none.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
-    /// The values: in the order in which they came, until a percentile has sorted them.
+    /// Returns the values: in the order of insertion, until a percentile has sorted them.
     pub fn values(&self) -> &[f64] {
         &self.values
     }
-    /// The `q` quantile; see [`percentile`].
+    /// Returns the `q` quantile; see [`percentile`].
     pub fn percentile(&mut self, q: f64) -> Option<f64> {
         if !self.sorted {
             self.values.sort_unstable_by(f64::total_cmp);
@@ -66,7 +66,7 @@ impl Sample {
     }
 }
 
-/// How often each whole number came, for exact percentiles of what takes few distinct values.
+/// The count of each whole number, for exact percentiles of quantities with few distinct values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Histogram {
     counts: BTreeMap<u64, u64>,
@@ -74,7 +74,7 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// No values yet.
+    /// Creates an empty histogram.
     pub fn new() -> Histogram {
         Histogram::default()
     }
@@ -85,20 +85,20 @@ impl Histogram {
             self.total += weight;
         }
     }
-    /// How many values were taken.
+    /// Returns the number of values.
     pub fn total(&self) -> u64 {
         self.total
     }
-    /// Each value with how often it came, rising.
+    /// Returns each value with its count, in increasing order.
     pub fn counts(&self) -> impl Iterator<Item = (u64, u64)> {
         self.counts.iter().map(|(&value, &count)| (value, count))
     }
-    /// Their mean; `None` without values.
+    /// Returns their mean; `None` without values.
     pub fn mean(&self) -> Option<f64> {
         let sum: u128 = self.counts().map(|(value, count)| u128::from(value) * u128::from(count)).sum();
         (self.total > 0).then(|| sum as f64 / self.total as f64)
     }
-    /// The `q` quantile; see [`percentile`].
+    /// Returns the `q` quantile; see [`percentile`].
     pub fn percentile(&self, q: f64) -> Option<u64> {
         let rank = rank(q, self.total)?;
         let mut below = 0;

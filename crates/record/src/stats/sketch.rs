@@ -2,7 +2,7 @@
 
 use super::percentile::rank;
 
-/// Each power of two is divided into so many buckets, as a power of two.
+/// The binary logarithm of the number of buckets of each power of two.
 const DIVIDED: u32 = 7;
 
 /// Counts of whole numbers in buckets whose width is at most 1/128 of their numbers: a percentile is within 0.4 % of the
@@ -19,7 +19,7 @@ pub struct Sketch {
 }
 
 impl Sketch {
-    /// An empty sketch.
+    /// Creates an empty sketch.
     pub fn new() -> Sketch {
         Sketch::default()
     }
@@ -47,7 +47,7 @@ impl Sketch {
         }
     }
 
-    /// Returns how many numbers were added.
+    /// Returns the number of values.
     pub fn count(&self) -> u64 {
         self.total
     }
@@ -87,13 +87,13 @@ impl Sketch {
     }
 }
 
-/// The number of the bucket of a value: itself up to 2^(DIVIDED + 1), then the leading bits.
+/// Returns the number of the bucket of a value: itself up to 2^(DIVIDED + 1), then the leading bits.
 fn bucket(value: u64) -> usize {
     let doublings = (u64::BITS - value.leading_zeros()).saturating_sub(DIVIDED + 1);
     ((doublings as usize) << DIVIDED) + (value >> doublings) as usize
 }
 
-/// The middle of a bucket.
+/// Returns the middle of a bucket.
 fn middle(bucket: usize) -> u64 {
     let doublings = (bucket >> DIVIDED).saturating_sub(1) as u32;
     let leading = (bucket - ((doublings as usize) << DIVIDED)) as u64;
@@ -125,7 +125,7 @@ mod tests {
         let (mut sketch, mut exact) = (Sketch::new(), Histogram::new());
         let mut other = Sketch::new();
         for i in 0..20_000u64 {
-            // Falling, so that the first bucket moves; half of them by way of a merge.
+            // Decreasing, so that the first bucket moves; half of them through a merge.
             let value = 1_000_000_000_000 / (1 + i * i);
             if i % 2 == 0 {
                 sketch.add(value)

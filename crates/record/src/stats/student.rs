@@ -1,8 +1,8 @@
 //! The quantiles of Student's t distribution.
 
-/// The `p` quantile of Student's t with `df` degrees of freedom: `t_quantile(0.975, 19.0)` is the 2.093 of the
-/// tables. Good to ten digits for the few degrees of freedom of replicated runs, to eight for a million.
-/// Infinite at `p` 0 and 1; not a number outside, or without freedom.
+/// Returns the `p` quantile of Student's t with `df` degrees of freedom: `t_quantile(0.975, 19.0)` is the 2.093 of the
+/// tables. Accurate to ten digits for the few degrees of freedom of replicated runs, to eight for a million. Infinite
+/// at `p` 0 and 1; not a number outside, or without freedom.
 pub fn t_quantile(p: f64, df: f64) -> f64 {
     if !(0.0..=1.0).contains(&p) || df.is_nan() || df <= 0.0 {
         return f64::NAN;
@@ -16,7 +16,8 @@ pub fn t_quantile(p: f64, df: f64) -> f64 {
     upper_quantile(1.0 - p, df)
 }
 
-/// The t that a value exceeds with probability `tail` < 0.5, by bisection on the doubles: slow and sure.
+/// Returns the t that a value exceeds with probability `tail` < 0.5, by bisection on the doubles, which is slow and
+/// always converges.
 fn upper_quantile(tail: f64, df: f64) -> f64 {
     if tail == 0.0 {
         return f64::INFINITY;
@@ -37,14 +38,14 @@ fn upper_quantile(tail: f64, df: f64) -> f64 {
     low + (high - low) / 2.0
 }
 
-/// P(T > t) for t >= 0: half the regularised incomplete beta function at df / (df + t^2).
-/// Abramowitz and Stegun 26.7.1.
+/// Returns P(T > t) for t >= 0: half the regularised incomplete beta function at df / (df + t^2). Abramowitz and Stegun
+/// 26.7.1.
 fn upper_tail(t: f64, df: f64) -> f64 {
     let (x, y) = (df / (df + t * t), t * t / (df + t * t));
     0.5 * incomplete_beta(df / 2.0, 0.5, x, y)
 }
 
-/// The regularised incomplete beta function I_x(a, b), with `y` = 1 - x handed in so that it keeps its digits.
+/// Returns the regularised incomplete beta function I_x(a, b); `y` = 1 - x is an argument so that it keeps its digits.
 fn incomplete_beta(a: f64, b: f64, x: f64, y: f64) -> f64 {
     if x <= 0.0 {
         return 0.0;
@@ -54,7 +55,7 @@ fn incomplete_beta(a: f64, b: f64, x: f64, y: f64) -> f64 {
     }
     let log_front = libm::lgamma(a + b) - libm::lgamma(a) - libm::lgamma(b) + a * libm::log(x) + b * libm::log(y);
     let front = libm::exp(log_front);
-    // The continued fraction converges fast on the side of the mean that the symmetry lets us choose.
+    // The symmetry allows the side of the mean on which the continued fraction converges fast.
     if x < (a + 1.0) / (a + b + 2.0) {
         front * beta_fraction(a, b, x) / a
     } else {
@@ -62,7 +63,7 @@ fn incomplete_beta(a: f64, b: f64, x: f64, y: f64) -> f64 {
     }
 }
 
-/// The continued fraction of the incomplete beta function, DLMF 8.17.22, by the modified Lentz method.
+/// Returns the continued fraction of the incomplete beta function, DLMF 8.17.22, by the modified Lentz method.
 fn beta_fraction(a: f64, b: f64, x: f64) -> f64 {
     const TINY: f64 = 1e-300;
     let keep = |v: f64| if v.abs() < TINY { TINY } else { v };

@@ -14,12 +14,12 @@ pub struct TimeWeighted {
 }
 
 impl TimeWeighted {
-    /// A quantity that is `value` from `start` on.
+    /// Creates a quantity that is `value` from `start` on.
     pub const fn new(start: Time, value: u64) -> TimeWeighted {
         TimeWeighted { integral: 0, value, max: value, start, last: start }
     }
 
-    /// The quantity becomes `value` at `now`. An instant before the last change counts as that one.
+    /// Sets the quantity to `value` at `now`. An instant before the last change counts as that one.
     #[inline]
     pub fn set(&mut self, now: Time, value: u64) {
         self.advance(now);
@@ -27,13 +27,13 @@ impl TimeWeighted {
         self.max = self.max.max(value);
     }
 
-    /// The quantity grows by `n` at `now`.
+    /// Increases the quantity by `n` at `now`.
     #[inline]
     pub fn add(&mut self, now: Time, n: u64) {
         self.set(now, self.value.saturating_add(n));
     }
 
-    /// The quantity shrinks by `n` at `now`, to no less than zero.
+    /// Decreases the quantity by `n` at `now`, to no less than zero.
     #[inline]
     pub fn sub(&mut self, now: Time, n: u64) {
         self.set(now, self.value.saturating_sub(n));
@@ -46,25 +46,25 @@ impl TimeWeighted {
         self.last = self.last.max(now);
     }
 
-    /// The value now.
+    /// Returns the present value.
     #[inline]
     pub const fn value(&self) -> u64 {
         self.value
     }
 
-    /// The largest value since the start or the last restart.
+    /// Returns the largest value since the start or the last restart.
     pub const fn max(&self) -> u64 {
         self.max
     }
 
-    /// The integral from the start to `now`, in units times picoseconds.
+    /// Returns the integral from the start to `now`, in units times picoseconds.
     pub fn integral(&self, now: Time) -> u128 {
         let mut to_now = *self;
         to_now.advance(now);
         to_now.integral
     }
 
-    /// The mean from the start to `now`; `None` if no time has passed.
+    /// Returns the mean from the start to `now`; `None` if no time has passed.
     pub fn mean(&self, now: Time) -> Option<f64> {
         let span: Span = now.since(self.start);
         (!span.is_zero()).then(|| self.integral(now) as f64 / span.as_ps() as f64)
@@ -75,7 +75,7 @@ impl TimeWeighted {
         *self = TimeWeighted::new(now, self.value);
     }
 
-    /// The mean since the start or the last bin, and begins the next bin at `now`.
+    /// Returns the mean since the start or the last bin, and begins the next bin at `now`.
     pub fn take_mean(&mut self, now: Time) -> Option<f64> {
         let mean = self.mean(now);
         self.restart(now);

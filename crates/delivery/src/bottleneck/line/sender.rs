@@ -31,7 +31,8 @@ pub(in crate::bottleneck) struct Sender {
     pub(super) scheduled: bool,
     next: u64,
     under_way: VecDeque<(u64, Time, Option<Stamp>)>,
-    /// The smoothed round trip, when the probe timeout was armed, and how often it fired since an acknowledgement.
+    /// The smoothed round trip, the time at which the probe timeout was armed, and its expirations since an
+    /// acknowledgement.
     srtt: Option<Span>,
     armed: Time,
     probes: u32,
@@ -83,7 +84,7 @@ impl Sender {
     pub(super) fn cubic(start: Time) -> Sender {
         Sender::new(Control::Cubic(Cubic::new()), Source::Endless, start)
     }
-    /// The estimator of a sender that is paced by one.
+    /// Returns the estimator of a sender that is paced by one.
     pub(in crate::bottleneck) fn model(&self) -> &Bottleneck {
         match &self.control {
             Control::Model(model) => model,
@@ -103,7 +104,7 @@ impl Sender {
     pub(super) fn stop(&mut self) {
         (self.stopped, self.source, self.waiting) = (true, Source::Packets(0), 0);
     }
-    /// Adds what the source supplies at once; whether it supplies more later.
+    /// Adds the data that the source supplies at once; returns true if it supplies more later.
     pub(super) fn supply(&mut self) -> bool {
         match self.source {
             Source::Endless => self.waiting = u64::MAX,
@@ -111,7 +112,7 @@ impl Sender {
         }
         matches!(self.source, Source::Packets(packets) if packets > 0)
     }
-    /// The number of the next packet, if one may leave now.
+    /// Returns the number of the next packet, if one may be sent now.
     pub(super) fn next_packet(&mut self, now: Time) -> Option<u64> {
         let under_way = self.under_way.len() as f64;
         let stamp = match &mut self.control {
@@ -143,7 +144,7 @@ impl Sender {
         Some(self.next - 1)
     }
 
-    /// A packet arrived at the peer; whether an acknowledgement is due.
+    /// Processes a packet that has arrived at the peer; returns true if an acknowledgement is due.
     pub(super) fn arrive(&mut self, now: Time, number: u64) -> bool {
         self.received += PACKET_BITS;
         self.arrived.push((number, now));
@@ -155,7 +156,7 @@ impl Sender {
     pub(super) fn holds_back_enough(&self) -> bool {
         self.arrived.len() >= ACK_EVERY
     }
-    /// What the peer acknowledges, and the time for which it held the newest of them.
+    /// Returns the packets that the peer acknowledges, and the time for which it held the newest of them.
     pub(super) fn answer(&mut self, now: Time) -> (Vec<u64>, Span) {
         let arrived = std::mem::take(&mut self.arrived);
         let held = arrived.last().map_or(Span::ZERO, |newest| now - newest.1);
@@ -201,8 +202,8 @@ impl Sender {
             model.lost(stamp);
         }
     }
-    /// Probe timeouts (RFC 9002, section 6.2, with twice the round trip): the two oldest packets are sent anew. A
-    /// retransmission timeout of CUBIC takes all packets for lost.
+    /// Checks the probe timeout (RFC 9002, section 6.2, with twice the round trip): the two oldest packets are
+    /// retransmitted. A retransmission timeout of CUBIC declares all packets lost.
     pub(super) fn check(&mut self, now: Time) {
         let timeout = self.srtt.unwrap_or(Span::from_ms(333)) * 2 + ACK_DELAY;
         let timeout = (timeout * (1 << self.probes.min(10))).min(PROBE_MAX.max(timeout));

@@ -67,7 +67,7 @@ fn exiting_drain_based_on_inflight() {
     assert_eq!(model(&line).gain, 361);
     assert!(model(&line).in_flight().0 > model(&line).holds(1_000));
     assert_eq!(run_out(&mut line, Span::from_ms(300)), Phase::Cruise);
-    // What was sent in the last millisecond comes on top.
+    // The packets of the last millisecond are in addition.
     assert!(model(&line).in_flight().0 <= model(&line).holds(1_010));
 }
 
@@ -149,7 +149,7 @@ fn exiting_probe_down_after_max_time() {
     assert!(share >= 0.97, "{share}");
 }
 
-/// A path that becomes a little longer has no round trip near to the shortest any more.
+/// On a path that becomes a little longer no round trip is near to the shortest any more.
 #[test]
 fn entering_and_exiting_probe_rtt() {
     let mut line = alone(50, 100, 1_000, 0);
@@ -225,7 +225,7 @@ fn increasing_bandwidth_tenfold() {
 fn decreasing_bandwidth_tenfold() {
     let mut line = alone(100, 40, 1_000, 0);
     line.change(at(10_000), mbps(10));
-    // The draft forgets after two cycles of probes; here the queue shows it.
+    // The draft discards it after two cycles of probes; here the queue shows it.
     line.run(at(13_000));
     assert!(bandwidth(&line) <= 11.0, "{}", bandwidth(&line));
     let share = line.share(13_000, 20_000, mbps(10));

@@ -66,7 +66,8 @@ fn the_queue_of_others_is_forgotten() {
     assert!(share >= 0.97 && waits[0] <= Span::from_ms(10), "{share} {waits:?}");
 }
 
-/// One joins the other after 10 s; 40 to 60 s later they have equal shares, more or less: some starts show what is usual.
+/// One joins the other after 10 s; 40 to 60 s later they have nearly equal shares: several starts show the usual
+/// result.
 #[test]
 fn two_gateways_share() {
     for (round_trip, queue, loss) in
@@ -87,12 +88,13 @@ fn two_gateways_share() {
         );
         let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
         assert!(mean <= 1.4 && ratios.iter().all(|&ratio| ratio <= 1.75), "{ratios:?}");
-        // Half of what either added to the queue at once would be an eighth each.
+        // Half of the amount that either added to the queue at once would be an eighth each.
         assert!(waits.iter().all(|&wait| wait <= 0.125), "{waits:?}");
     }
 }
 
-/// Four and eight gateways share equally enough, no queue stands for long, and none takes the others for flows that fill it.
+/// Four and eight gateways have nearly equal shares, no queue stands for long, and none takes the others for flows that
+/// fill it.
 #[test]
 fn many_gateways_share() {
     for (gateways, rate, round_trip, apart) in

@@ -5,11 +5,11 @@ use cellway_units::{Span, Time};
 use super::alone;
 use crate::bottleneck::line::{Line, Source, Stall, at};
 
-/// The least share of the rate in a second, from 2 s and two round trips after a stall of `length` ms on; and the least
-/// estimate.
+/// Returns the least share of the rate in a second, from 2 s and two round trips after a stall of `length` ms on, and
+/// the least estimate.
 fn after_stall(what: Stall, rate: u64, round_trip: u64, length: u64) -> (f64, f64) {
     let (mut least, mut estimate) = (f64::MAX, f64::MAX);
-    // When in the cycle of probes it comes is chance: some starts show what is usual.
+    // The position of the stall in the cycle of probes is random: several starts show the usual result.
     for start in [15_000, 15_617, 16_234] {
         let mut line = alone(rate, round_trip, 1000, 0);
         line.stall(at(start), Span::from_ms(length), what);
@@ -37,7 +37,7 @@ fn a_stall_is_no_slow_link() {
     }
 }
 
-/// On a busy machine each gateway waits for its turn now and then.
+/// On a busy computer each gateway waits for the processor at times.
 #[test]
 fn threads_that_wait_for_their_turn_are_no_slow_link() {
     for (rate, round_trip) in [(200, 1), (200, 5), (100, 40)] {
@@ -50,7 +50,7 @@ fn threads_that_wait_for_their_turn_are_no_slow_link() {
             }
             let share = line.share(2_000, 10_000, super::mbps(rate));
             println!("{rate} Mbit/s {round_trip} ms, {stall} ms each 213 ms: {share:.3}");
-            // What is missed in a stall is gone: the sender may not have more than twice the product in flight.
+            // The time of a stall is not made up for: the sender may not have more than twice the product in flight.
             assert!(share >= 0.98 - stall as f64 / 213.0, "{share}");
         }
     }
