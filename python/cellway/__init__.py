@@ -70,7 +70,7 @@ __all__ = [
     "stats",
 ]
 
-# What is fetched on first use: attribute -> (module, name in it, or None for the module itself).
+# Attributes loaded on first use: attribute -> (module, name in it, or None for the module itself).
 _LAZY: dict[str, tuple[str, str | None]] = {
     "Checked": ("cellway.predicted", "Checked"),
     "Comparison": ("cellway.comparison", "Comparison"),

@@ -12,14 +12,14 @@ INTERRUPTED = 130
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status.
 
-    Every command is Rust; only the report is drawn here, so Rust is given a function to call for it.
+    Every command is Rust; only the report is drawn in Python, by a function that Rust calls.
     """
     from cellway import _native
 
     try:
         return _native.cli_main(list(sys.argv[1:] if argv is None else argv), _report)
     except KeyboardInterrupt:
-        # The command has said what became of its work.
+        # The command has printed its result.
         return INTERRUPTED
 
 

@@ -1,4 +1,4 @@
-"""What the compiled part offers. Users call `cellway`, not this module."""
+"""The interface of the compiled part. Users call `cellway`, not this module."""
 
 from collections.abc import Callable
 
@@ -8,10 +8,10 @@ class Error(Exception):
     """Anything that Cellway refuses or that fails while it runs."""
 
 class ScenarioError(Error, ValueError):
-    """A scenario that does not make sense: the message names file, line, key and what is accepted."""
+    """A scenario that is not valid: the message names file, line, key and what is accepted."""
 
 class EmulationError(Error):
-    """An emulation that this machine cannot do, or that broke off: the message names what is missing."""
+    """An emulation that this machine cannot run, or that was aborted: the message has the reason."""
 
 class Table:
     """An Arrow table: hand it to polars, pyarrow or any reader of the Arrow C stream interface, without a copy."""

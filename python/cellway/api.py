@@ -1,4 +1,4 @@
-"""What a program calls: `simulate`, `emulate`, `compare`, `check`, `predict`, `reproduce`, `load`."""
+"""The functions of the package: `simulate`, `emulate`, `compare`, `check`, `predict`, `reproduce`, `load`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def simulate(
     `threads` bounds the parallel runs (default: all cores); it never changes a result.
     With `out`, the tables and the manifest are also written to that folder, which must not exist unless `force`.
 
-    Raises `ScenarioError` for a scenario that does not make sense, `Error` for any other failure.
+    Raises `ScenarioError` for a scenario that is not valid, `Error` for any other failure.
     """
     from cellway import _native
     from cellway.results import Results
@@ -68,12 +68,12 @@ def emulate(
 ) -> Results:
     """Emulate every point of a scenario with every seed: in real time, with real hosts.
 
-    Arguments are those of `simulate`. The results are valid only if their `valid` says so: a machine that is too busy
-    gives numbers that are not those of the network. `log` names a file for what the programs of the scenario print,
+    Arguments are those of `simulate`. The results are valid only if their `valid` is true: a machine that is too busy
+    gives numbers that are not those of the network. `log` names a file for the output of the scenario's programs,
     each line after the name of its program.
 
-    Raises `EmulationError` where it cannot be done, and names what is missing: it takes Linux, and root or unprivileged
-    user namespaces. With the latter it is done by a process of its own.
+    Raises `EmulationError` if it cannot run, with what is missing: it needs Linux, and root or unprivileged
+    user namespaces. With the latter it runs in a separate process.
     """
     from cellway import _native
     from cellway.results import Results
@@ -107,11 +107,11 @@ def compare(
     force: bool = False,
     progress: bool = True,
 ) -> Comparison:
-    """Predict, simulate and emulate a scenario, and put the three side by side.
+    """Predict, simulate and emulate a scenario, and compare the three.
 
-    `source`, `seeds`, `set` and `threads` are those of `simulate`; `repeat` is how often each point is emulated
-    (default: 3). `emulate` is true if it must be, which raises `EmulationError` where it cannot; by default it is done
-    where it can be, and `emulation` of the result says what became of it. `published` is a CSV file with the header
+    `source`, `seeds`, `set` and `threads` are those of `simulate`; `repeat` is the number of emulations of each point
+    (default: 3). With `emulate=True` a machine that cannot emulate raises `EmulationError`; by default the scenario is
+    emulated if possible, and `emulation` of the result has the outcome. `published` is a CSV file with the header
     `subject,metric,unit,value` and columns for axes of the sweep.
 
     With `out`, tables, manifest and rows are written to that folder, with `compare.html` and `compare.svg`.
@@ -153,7 +153,7 @@ def compare(
         )
     about = json.loads(rows)
     if emulate and about["emulation"] == "impossible":
-        # Not this machine, but the scenario.
+        # The fault is in the scenario, not in this machine.
         raise _native.EmulationError(about["reason"])
     if out is not None:
         from cellway.report import build
@@ -163,7 +163,7 @@ def compare(
 
 
 def check(source: Source, *, set: Mapping[str, object] | None = None) -> Checked:
-    """Check a scenario without running it; returns what would be run. Raises `ScenarioError`."""
+    """Check a scenario without running it; return a description of its runs. Raises `ScenarioError`."""
     from cellway import _native
     from cellway.predicted import Checked
 
@@ -204,14 +204,14 @@ def predict(
     shaping: str | None = None,
     connections: int | None = None,
 ) -> ScenarioPrediction | PathPrediction:
-    """Say what theory expects of TCP, without running anything.
+    """Predict TCP from theory, without running anything.
 
     Of a scenario: `source` and `set` are those of `simulate`; each traffic group is predicted at each point of the
     sweep, as if the others were not there.
 
-    Of a path: quantities are texts with units. `rate="40 Mbit/s"` is what the slowest line leaves for cells or frames,
-    or its name, such as `"oc3c"`; `rtt="60 ms"` is without the time to send anything; `window="64 KiB"`. These three
-    are needed. `mss="1460 B"`, `buffer="256 cell"`; `framing` is `"packet"`, `"ethernet"`, `"fddi"`, `"aal5-vc-mux"`,
+    Of a path: quantities are strings with units. `rate="40 Mbit/s"` is the rate of cells or frames on the slowest line,
+    or its name, such as `"oc3c"`; `rtt="60 ms"` is without the time to send a packet; `window="64 KiB"`. These three
+    are required. `mss="1460 B"`, `buffer="256 cell"`; `framing` is `"packet"`, `"ethernet"`, `"fddi"`, `"aal5-vc-mux"`,
     `"aal5-llc-snap"` or `"bare-cells"`, by default that of the line's name, `"aal5-llc-snap"` with a buffer in cells,
     else `"packet"`; `loss` is a share of the packets; `source_rate` is the rate of the line of the source, `shaping`
     the rate to which the source paces its cells or frames.
@@ -258,7 +258,7 @@ def predict(
 def evaluate(equation: str, **given: str) -> Evaluation:
     """Evaluate one equation: `evaluate("window-over-rtt", window="128 KiB", rtt="8.8 ms")`.
 
-    Arguments are strings with units; `_` in a name stands for `-`. `equations()` lists what there is. Raises `Error`.
+    Arguments are strings with units; `_` in a name replaces `-`. `equations()` lists all equations. Raises `Error`.
     """
     from cellway import _native
     from cellway.predicted import Evaluation
@@ -328,15 +328,15 @@ def reproduce(
 ) -> Reproduction | dict[str, Reproduction]:
     """Run the studies of published papers, or of folders of your own, and judge their claims.
 
-    A paper is the name of one that ships, or the path of a folder, with a `/` in it, whose name is then that of the
-    folder. With one paper, the result is its `Reproduction`, and the folder is `out/<name>` unless `out` says
+    A paper is the name of a built-in one, or the path of a folder, with a `/` in it, whose name is then that of the
+    folder. With one paper, the result is its `Reproduction`, and the folder is `out/<name>` unless `out` is given
     otherwise.
-    With a list, or none for all papers that ship, the result is a `Reproduction` by name, each in a folder of that name
+    With a list, or none for all built-in papers, the result is a `Reproduction` by name, each in a folder of that name
     in `out` (default: `out/papers`).
 
-    `only` names the claims that are wanted, by id, the beginning of ids, or a pattern with `*`, each perhaps after
-    `PAPER/`; only the studies that they need are run. `quick` runs few seeds, to look around; its confidence intervals
-    are wide. `emulate` says whether emulated studies run (Linux, as root); unless it is given they do if the run is not
+    `only` selects claims by id, by the beginning of ids, or by a pattern with `*`, each optionally after
+    `PAPER/`; only the studies that they need are run. `quick` runs few seeds; its confidence intervals
+    are wide. `emulate` selects whether emulated studies run (Linux, as root); by default they do if the run is not
     quick. Rows of emulations that did not run have the verdict `not-run`. Call `.report()` on a `Reproduction` for the
     HTML page, or `cellway.report.build` on the folder of several. Raises `Error`.
     """

@@ -1,4 +1,4 @@
-"""Arguments of functions, checked before the compiled part sees them, so that an error names the argument."""
+"""Arguments of functions, checked before they reach the compiled part, so that an error names the argument."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What theory, simulation and emulation say of one scenario, beside each other."""
+"""The results of theory, simulation and emulation for one scenario, next to each other."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Comparison:
     def rows(self) -> pl.DataFrame:
         """One row per point, subject and metric that at least two sources have.
 
-        The columns of the axes, then `subject`, `metric`, `unit`; `predicted`, and whether it is an upper `bound`
+        The columns of the axes, then `subject`, `metric`, `unit`; `predicted`, and `bound`, true if it is an upper one
         only; `simulated` and `emulated`, means with the ends of their 95 % confidence intervals in `simulated_low`,
         `simulated_high`, `emulated_low` and `emulated_high`; `published`; `difference` of the emulation from the
         simulation over the seeds that both have, as a share of the latter; and `main`, true for the
@@ -78,16 +78,16 @@ class Comparison:
 
     @property
     def emulation(self) -> str:
-        """What became of the emulation: `valid`, `invalid`, `impossible` here, or `left out`."""
+        """The outcome of the emulation: `valid`, `invalid`, `impossible` here, or `left out`."""
         return str(self.about["emulation"])
 
     @property
     def warnings(self) -> list[str]:
-        """What to check before trusting the numbers."""
+        """The warnings to check before trusting the numbers."""
         return list(self.about["warnings"])
 
     def figure(self) -> Figure:
-        """The telling rows as a matplotlib figure."""
+        """Draw the main rows as a matplotlib figure."""
         from cellway.plot import sources
 
         return sources(self.rows.filter("main"))

@@ -1,4 +1,4 @@
-"""Emulations where they take a user namespace: the command line goes there, a Python process cannot."""
+"""Emulations that need a user namespace: the command line enters one, a Python process cannot."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def run(
     *,
     force: bool,
 ) -> T:
-    """Run `cellway COMMAND` in a process of its own and read the folder that it wrote.
+    """Run `cellway COMMAND` in a separate process and read the folder that it wrote.
 
     Relative paths in a scenario given as text start at a temporary folder here.
     """
@@ -58,7 +58,7 @@ def run(
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:
-    """What tells one file of this name from an earlier one."""
+    """Return a value that distinguishes a file of this name from an earlier one."""
     try:
         found = path.stat()
     except OSError:

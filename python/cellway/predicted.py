@@ -31,7 +31,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Problem:
-    """A place in a scenario and what is wrong with it, or without effect."""
+    """A location in a scenario with an error or a warning."""
 
     key: str
     """Path of the key."""
@@ -71,7 +71,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Checked:
-    """A scenario without a fault, and what it would run."""
+    """A scenario without errors, and a description of its runs."""
 
     name: str
     """Name of the scenario."""
@@ -148,7 +148,7 @@ class Bound:
 
 @dataclass(frozen=True)
 class PathPrediction:
-    """What theory says of TCP over one path."""
+    """The prediction of TCP over one path."""
 
     goodput: float
     """The least bound: TCP payload of all connections together, in bit/s."""
@@ -207,7 +207,7 @@ class PathPrediction:
 
 @dataclass(frozen=True)
 class Leg:
-    """One control loop on the way of the data: a TCP connection, or the transport between two gateways."""
+    """One control loop on the path of the data: a TCP connection, or the transport between two gateways."""
 
     start: str
     """Where data enters the loop; empty for an implicit host."""
@@ -223,7 +223,7 @@ class Leg:
 
 @dataclass(frozen=True)
 class GroupPrediction:
-    """What theory says of one traffic group of a scenario, taken alone."""
+    """The prediction of one traffic group of a scenario, taken alone."""
 
     group: str
     """Name of the group."""
@@ -247,7 +247,7 @@ class GroupPrediction:
 
 @dataclass(frozen=True)
 class PointPrediction:
-    """What theory says of one point of a sweep."""
+    """The predictions of one point of a sweep."""
 
     axes: dict[str, str | float]
     """Axis to value; empty without a sweep."""
@@ -257,7 +257,7 @@ class PointPrediction:
 
 @dataclass(frozen=True)
 class ScenarioPrediction:
-    """What theory says of a scenario."""
+    """The predictions of a scenario."""
 
     name: str
     """Name of the scenario."""
@@ -295,7 +295,7 @@ def _group(record: Mapping[str, Any]) -> GroupPrediction:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What one equation gives."""
+    """The value of one equation."""
 
     equation: str
     """Id of the equation."""

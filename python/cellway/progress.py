@@ -17,7 +17,7 @@ REFRESH = 0.1
 
 @contextmanager
 def reporter(label: str, *, enabled: bool = True, stream: TextIO | None = None) -> Iterator[Tick | None]:
-    """Yield a function to call after each run, or None when nobody is watching."""
+    """Yield a function to call after each run, or None without a terminal."""
     out = stream if stream is not None else sys.stderr
     if not enabled or out is None or not out.isatty():
         yield None
@@ -42,7 +42,7 @@ def reporter(label: str, *, enabled: bool = True, stream: TextIO | None = None) 
 
 
 def line(label: str, done: int, total: int, elapsed: float) -> str:
-    """What is shown after `done` of `total` runs and `elapsed` seconds."""
+    """Return the text after `done` of `total` runs and `elapsed` seconds."""
     share = done / total if total else 1.0
     filled = round(BAR * share)
     left = f", {clock(elapsed * (total - done) / done)} left" if 0 < done < total else ""

@@ -1,4 +1,4 @@
-"""Results as tables: what a simulation returned, or a folder that holds it."""
+"""Results as tables: those of a simulation, or of a folder."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Results:
 
     `runs` has one row per simulation run: `run`, `point`, `seed` and one column per axis of the sweep.
     `summary` and `series` have one row per value: the columns of `runs` and then `source`, `subject`, `metric`, `unit`,
-    `t` (seconds; the end of the bin; null in `summary`) and `value`. `warnings` says what to check before trusting the
+    `t` (seconds; the end of the bin; null in `summary`) and `value`. `warnings` lists what to check before trusting the
     numbers of a run that was just made.
     """
 
@@ -85,7 +85,7 @@ class Results:
 
     @property
     def valid(self) -> bool:
-        """Whether every run that was emulated kept its time; true where none was."""
+        """True if the lateness of every emulated run was within its limit, or none was emulated."""
         verdicts = pl.col("subject").cast(pl.String).eq("emulation") & pl.col("metric").cast(pl.String).eq("valid")
         return bool(self._summary.filter(verdicts)["value"].eq(1.0).all())
 
@@ -142,7 +142,7 @@ class Reproduction:
 
     @cached_property
     def claims(self) -> pl.DataFrame:
-        """The paper's claims, what was measured, and the verdict on each."""
+        """The paper's claims, the measured values, and the verdict on each."""
         return pl.DataFrame(self.claim_records, infer_schema_length=None)
 
     @cached_property

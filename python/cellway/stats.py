@@ -1,7 +1,7 @@
 """Statistics over replications: means, confidence intervals and paired differences.
 
 A replication is one seed, so the seeds are the independent samples. Two policies under one seed see the same traffic
-(common random numbers); compare them with `paired`, which removes what they share.
+(common random numbers); compare them with `paired`, which removes the common variation.
 """
 
 from __future__ import annotations

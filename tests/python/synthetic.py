@@ -1,4 +1,4 @@
-"""A folder like the one that `cellway reproduce cellsim` writes, with invented numbers, to exercise what reads it.
+"""A folder like the one that `cellway reproduce cellsim` writes, with invented numbers, to test its readers.
 
 python tests/python/synthetic.py DIR
 """

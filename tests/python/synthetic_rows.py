@@ -1,4 +1,4 @@
-"""What invented studies are made of: sweeps, measures and rows of `claims.json`."""
+"""The parts of invented studies: sweeps, measures and rows of `claims.json`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def sweep(points: Iterable[Axes], measure: Callable[[Axes, random.Random], Itera
 
 
 def grid(**axes: Iterable[Any]) -> list[Axes]:
-    """Every combination; `__` in a name stands for a dot and `___` for a dash."""
+    """Return every combination; `__` in a name replaces a dot and `___` a dash."""
     names = [name.replace("___", "-").replace("__", ".") for name in axes]
     return [dict(zip(names, values, strict=True)) for values in product(*axes.values())]
 

@@ -221,5 +221,5 @@ def magic() -> tuple[list[Study], list[dict[str, Any]]]:
 
 
 def hash_of(axes: Axes) -> float:
-    """Erratic, and the same each time."""
+    """Return an erratic number, the same each time."""
     return sum(37 * ord(letter) for letter in str(axes))

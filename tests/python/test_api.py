@@ -1,4 +1,4 @@
-"""What the Python side does by itself: overrides as TOML, progress, folders."""
+"""The functions of the Python side alone: overrides as TOML, progress, folders."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_an_unknown_study_is_refused_with_those_there_are(tmp_path: Path) -> Non
 
 
 class FakeNative:
-    """Stands for the compiled module: records how the command line calls it."""
+    """A substitute for the compiled module: records how the command line calls it."""
 
     def __init__(self, result: int | BaseException) -> None:
         self.result = result

@@ -1,4 +1,4 @@
-"""A sixth of the cross-check of TCP, and how it judges."""
+"""A sixth of the cross-check of TCP, and tests of its judgement."""
 
 from __future__ import annotations
 

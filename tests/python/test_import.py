@@ -1,4 +1,4 @@
-"""What `import cellway` loads: everybody who runs `cellway --help` pays for it."""
+"""The modules that `import cellway` loads, as they delay every `cellway --help`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The link checker of the pages: what it takes for a link, and the anchors that GitHub gives headings."""
+"""The link checker of the pages: the links that it finds, and the anchors that GitHub gives headings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A study of one's own: the folder that the guide shows, through the public door, with and without its recipe."""
+"""A study of one's own: the folder of the guide, through the public interface, with and without its recipe."""
 
 from __future__ import annotations
 

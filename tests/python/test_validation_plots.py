@@ -1,4 +1,4 @@
-"""The figures of the pages on ABR and on policing: the calculations beside them, and that what they show is so."""
+"""The figures of the pages on ABR and on policing: the calculations next to them, and checks of the figures."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def test_many_published_numbers_come_out(rows: list[Row]) -> None:
 def test_what_was_fitted_is_not_called_reproduced(rows: list[Row]) -> None:
     fitted = [row for row in rows if row["fitted"]]
     assert [named(row) for row in fitted if row["verdict"] in ("reproduced", "shape")] == []
-    # The other way round: a verdict of fitted names what was tuned.
+    # The reverse: a verdict of fitted names the fitted parameters.
     assert [named(row) for row in rows if row["verdict"] == "fitted" and not row["fitted"]] == []
 
 

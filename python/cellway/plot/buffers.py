@@ -1,4 +1,4 @@
-"""Performance against the size of the buffer and the way that it is shared."""
+"""Performance against the size and the sharing of the buffer."""
 
 from __future__ import annotations
 

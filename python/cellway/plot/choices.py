@@ -1,4 +1,4 @@
-"""How far a result moves when one choice is made differently."""
+"""The change of a result when one choice is made differently."""
 
 from __future__ import annotations
 

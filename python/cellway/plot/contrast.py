@@ -64,7 +64,7 @@ def contrast(
         grid[-1].set_xlabel(xlabel or x)
         grid[-1].xaxis.set_major_locator(MaxNLocator(integer=True))
         figure.supylabel(ylabel or metric, fontsize=8.5)
-        # The colour differs from panel to panel, so the legend shows the dashes and says the rest in words.
+        # The colour differs from panel to panel, so the legend shows the dashes and describes the rest in words.
         handles, labels = grid[0].get_legend_handles_labels()
         figure.legend(
             handles, [labels[0], f"{labels[1]} (colour)"], loc="outside upper center", ncols=2, borderaxespad=0.2

@@ -1,4 +1,4 @@
-"""A value against one swept parameter, beside what was published and what theory predicts."""
+"""A value against one swept parameter, next to published and predicted values."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _line(axes: Axes, one: pl.DataFrame, name: str, mark: style.Mark) -> None:
 
 
 def _others(axes: Axes, table: pl.DataFrame) -> None:
-    """What was published and predicted, each named once in the legend."""
+    """Draw published and predicted values, each named once in the legend."""
     for column, mark, size in (("predicted", style.PREDICTED, 5.0), ("published", style.PUBLISHED, 6.4)):
         if column not in table.columns:
             continue

@@ -41,7 +41,7 @@ class Edge:
 
 @dataclass
 class Network:
-    """Vertices in columns from the senders to the receivers, and edges; `marks` are what stands at a line's start."""
+    """Vertices in columns from the senders to the receivers, and edges; `marks` are the controls at a line's start."""
 
     vertices: dict[str, Vertex] = field(default_factory=dict)
     edges: list[Edge] = field(default_factory=list)
@@ -50,7 +50,7 @@ class Network:
 
     @property
     def form(self) -> str:
-        """What makes two networks the same picture: kinds, places and lines, whatever their rates and traffic."""
+        """Return the form of the picture, which two networks may share: kinds, places and lines, not rates."""
         nodes = sorted((vertex.kind, vertex.column, vertex.row) for vertex in self.vertices.values())
         lines = sorted((min(edge.ends), max(edge.ends), edge.framing) for edge in self.edges if "/" not in edge.ends[0])
         hosts = sorted((edge.ends[1], edge.framing) for edge in self.edges if "/" in edge.ends[0])
@@ -58,17 +58,17 @@ class Network:
 
     @property
     def groups(self) -> int:
-        """How many groups of traffic bring hosts of their own, counted at both ends."""
+        """Return the number of groups of traffic with their own hosts, counted at both ends."""
         return sum(1 + vertex.name.count("\n") for key, vertex in self.vertices.items() if "/" in key)
 
     @property
     def columns(self) -> int:
-        """How many columns there are."""
+        """Return the number of columns."""
         return 1 + max((vertex.column for vertex in self.vertices.values()), default=-1)
 
     @property
     def rows(self) -> float:
-        """How many rows the fullest column needs."""
+        """Return the number of rows of the fullest column."""
         return 1 + max((vertex.row for vertex in self.vertices.values()), default=0.0)
 
 
@@ -91,12 +91,12 @@ def network(scenario: Mapping[str, Any]) -> Network:
 
 
 def rate_text(rate: object) -> str:
-    """A rate as it is written beside a line."""
+    """Return a rate as it is written next to a line."""
     return WORDS.get(str(rate), str(rate))
 
 
 def delay_text(delay: object) -> str:
-    """A delay as it is written beside a line; nothing for none."""
+    """Return a delay as it is written next to a line; an empty string for none."""
     return "" if delay is None or select.amount(delay) == 0 else str(delay)
 
 
@@ -133,7 +133,7 @@ def _hosts(scenario: Mapping[str, Any], nodes: Mapping[str, str]) -> Iterator[tu
 
 
 def _columns(drawn: Network, scenario: Mapping[str, Any], hosts: list[tuple[str, str, str, Edge]]) -> None:
-    """Columns by the number of links from where the first group starts; hosts outside of their nodes."""
+    """Return columns by the number of links from the start of the first group; hosts outside of their nodes."""
     group = (scenario.get("traffic") or [{}])[0]
     start = str(group.get("from", ""))
     start = start if start in drawn.vertices else next(iter(drawn.vertices))
@@ -151,7 +151,7 @@ def _columns(drawn: Network, scenario: Mapping[str, Any], hosts: list[tuple[str,
     for name, vertex in drawn.vertices.items():
         vertex.column = reached.get(name, 0)
         if vertex.kind == "host" and name in senders and name != start and before.get(name) in route:
-            vertex.column -= 2  # A further sender to the same route stands before the node that it is linked to.
+            vertex.column -= 2  # A further sender to the same route is placed before the node that it is linked to.
     for label, node, side, edge in hosts:
         left = node == start or (side == "from" and node in route and node != end)
         drawn.vertices[edge.ends[0]] = Vertex(label, "host", drawn.vertices[node].column + (-1 if left else 1))
@@ -228,7 +228,7 @@ def _initial(scenario: Mapping[str, Any], kind: str, what: str) -> float | None:
 
 
 def payload_rate(scenario: Mapping[str, Any]) -> float | None:
-    """What the slowest ATM link leaves for AAL5, 48 octets of each cell of 53, in bit/s; None without an ATM link."""
+    """Return the rate that the slowest ATM link leaves for AAL5, 48 octets of each cell of 53, in bit/s, or None."""
     nodes = {str(node["name"]): str(node.get("kind", "router")) for node in scenario.get("node", ())}
     rates = [
         select.amount(link["rate"])

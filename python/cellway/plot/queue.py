@@ -1,4 +1,4 @@
-"""The content of a queue over time, and how far theory is from a simulation."""
+"""The content of a queue over time, and the deviation of theory from a simulation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds what a figure draws in a tidy table: values of a metric, subjects and axes.
+"""Finds the data of a figure in a tidy table: values of a metric, subjects and axes.
 
 A figure that needs one subject or one axis takes it as an argument. Without the argument it takes the only one that the
 table has, and raises `ChoiceError` where the table has several.
@@ -20,11 +20,11 @@ LISTED = 12
 
 
 class MissingDataError(ValueError):
-    """The table does not hold what the figure needs; the message names it."""
+    """The table lacks data that the figure needs; the message names them."""
 
 
 class ChoiceError(ValueError):
-    """The table leaves a choice that the caller must make; the message lists what there is."""
+    """The table leaves a choice that the caller must make; the message lists the candidates."""
 
 
 def axes(table: pl.DataFrame) -> list[str]:
@@ -136,7 +136,7 @@ def in_order(table: pl.DataFrame, column: str) -> list[Any]:
 
 
 def highest(table: pl.DataFrame, column: str) -> pl.DataFrame:
-    """The rows with the largest value of a numeric column; all rows if it is not there."""
+    """Return the rows with the largest value of a numeric column; all rows if it does not exist."""
     if column not in table.columns or table.is_empty():
         return table
     return table.filter(pl.col(column) == pl.col(column).max())
@@ -168,7 +168,7 @@ def of_group(table: pl.DataFrame, metric: str, group: str, *, total: bool = Fals
 
 
 def where(table: pl.DataFrame, chosen: Mapping[str, object]) -> pl.DataFrame:
-    """The rows at these values of axes; numbers and texts compare as what they mean, so 8 is 8.0."""
+    """Return the rows at these values of axes; numbers and quantities are compared by value, so 8 is 8.0."""
     need(table, *chosen)
     for name, wanted in chosen.items():
         kind = table.schema[name]

@@ -1,4 +1,4 @@
-"""What theory, simulation, emulation and a paper say of the same figures."""
+"""The values of theory, simulation, emulation and a paper for the same figures."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def sources(rows: pl.DataFrame, *, width: float | None = None) -> Figure:
 
 
 def _unit(rows: pl.DataFrame, unit: str) -> tuple[float, str]:
-    """What to divide by, and the unit then."""
+    """Return the divisor of the values, and their unit after it."""
     top = rows.select(pl.max_horizontal(pl.col("simulated", "emulated", "published", "predicted").abs().max())).item()
     steps = {
         "bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")),
@@ -103,7 +103,7 @@ def _errors(rows: pl.DataFrame, source: str) -> list[list[float]]:
 
 
 def _dots(rows: pl.DataFrame, width: float) -> Figure:
-    """One panel for each metric, one line for each subject; what differs by a factor of a thousand stands apart."""
+    """Draw one panel for each metric, one line for each subject; values a factor of a thousand apart are separated."""
     steps = [_unit(rows[row], unit) for row, unit in enumerate(rows["unit"])]
     rows = rows.with_columns(scale=pl.Series([s for s, _ in steps]), shown=pl.Series([name for _, name in steps]))
     keys = rows.select("metric", "scale", "shown").unique(maintain_order=True).rows()[:PANELS]
@@ -183,7 +183,7 @@ def _top(table: pl.DataFrame) -> float:
 
 
 def _legend(figure: Figure, grid: Sequence[Axes]) -> None:
-    """Each source once, whichever panel has it."""
+    """Draw each source once in the legend, whichever panel has it."""
     found: dict[str, Any] = {}
     for axes in grid:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
@@ -221,11 +221,11 @@ def _sweep(rows: pl.DataFrame, axes_names: list[str], width: float) -> Figure:
 
 
 def _places(rows: pl.DataFrame, names: list[str]) -> tuple[pl.DataFrame, list[str], str, bool]:
-    """Where the points of a sweep stand on the x axis, their texts, its label, and whether it is logarithmic."""
+    """Return the positions of a sweep's points on the x axis, their texts, its label, and whether it is logarithmic."""
     points = rows.select(names).unique(maintain_order=True)
     texts = [", ".join("–" if v is None else f"{v:g}" if isinstance(v, float) else str(v) for v in row)
              for row in points.rows()]  # fmt: skip
-    # The last two parts of a path tell what it is.
+    # The last two parts of a path identify it.
     xlabel = ", ".join(" ".join(name.split(".")[-2:]).replace("-", " ") for name in names)
     if len(names) == 1:
         try:
@@ -263,7 +263,7 @@ def _lines(figure: Figure, axes: Axes, table: pl.DataFrame) -> None:
         if some.is_empty():
             continue
         x, y = some["x"].to_list(), some[source].to_list()
-        # Side by side, so that equal values are all seen.
+        # Next to each other, so that equal values are all visible.
         aside = ScaledTranslation((order - 1) * ASIDE / 72, 0, figure.dpi_scale_trans)
         place = axes.transData + aside
         _marks(axes, x, y, mark, yerr=_errors(some, source), transform=place)

@@ -1,4 +1,4 @@
-"""What a connection does while the rate that it may send at is changed."""
+"""The behaviour of a connection while the rate at which it may send is changed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def over_time(
     width: float = style.COLUMN,
     until: float | None = None,
 ) -> Figure:
-    """Panels above each other on one time axis in seconds; `contract` has columns `t` and `value` that stand."""
+    """Draw panels above each other on one time axis in seconds; `contract` has the columns `t` and `value`."""
     panels = [panel for panel in panels if not panel.rows.is_empty()]
     if not panels:
         raise select.MissingDataError("no series over time to draw")

@@ -67,7 +67,7 @@ RC: Any = {
 
 @dataclass(frozen=True)
 class Mark:
-    """How one kind of thing is drawn: colour for the screen, dashes and marker for paper."""
+    """The mark of one series: colour for the screen, dashes and marker for paper."""
 
     label: str
     color: str
@@ -133,7 +133,7 @@ def numbered(index: int) -> Mark:
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Draw with this look, and leave the caller's settings alone."""
+    """Draw with this style, and leave the caller's settings unchanged."""
     with mpl.rc_context(RC):
         yield
 
@@ -148,14 +148,14 @@ def panels(height: float, rows: int, columns: int, width: float = WIDE, **share:
     figure = Figure(figsize=(width, height), layout="constrained")
     grid = list(figure.subplots(rows, columns, squeeze=False, **share).flat)
     for axes in grid:
-        # Ticks are made anew when a figure is drawn, after this look has been left: it must be fixed on the axes.
+        # Ticks are made anew when a figure is drawn, outside of this style: it must be fixed on the axes.
         axes.tick_params(labelsize=RC["xtick.labelsize"], width=0.6, length=3.0, color=SOFT, labelcolor=INK)
         axes.grid(visible=True, axis="y", color=GRID, linewidth=0.6)
     return figure, grid
 
 
 def legend(figure: Figure, axes: Axes, columns: int = 3) -> None:
-    """The legend of `axes`, above everything, in one row where it fits."""
+    """Draw the legend of `axes`, above everything, in one row if it fits."""
     handles, labels = axes.get_legend_handles_labels()
     if len(handles) > 1:
         figure.legend(handles, labels, loc="outside upper center", ncols=columns, borderaxespad=0.2)

@@ -1,4 +1,4 @@
-"""A network as a line diagram: what kind each node is, how fast and how long each line."""
+"""A network as a line diagram: the kind of each node, the rate and delay of each line."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _mark(axes: Axes, kind: str, start: tuple[float, float], end: tuple[float, f
     dx, dy = (end[0] - start[0]) / length, (end[1] - start[1]) / length
     x, y = start[0] + 0.27 * dx, start[1] + 0.27 * dy
     if kind == "shaper":
-        # A funnel: wide where cells come, narrow where they leave.
+        # A funnel: wide at the input of cells, narrow at the output.
         points = [(-0.07, 0.1), (-0.07, -0.1), (0.07, -0.035), (0.07, 0.035)]
     else:
         points = [(-0.05, 0.1), (-0.05, -0.1), (0.05, -0.1), (0.05, 0.1)]
@@ -149,7 +149,7 @@ def shape(axes: Axes, kind: str, x: float, y: float, scale: float = 1.0) -> None
 
 
 def _key(axes: Axes, drawn: Network, width: float, letters: float) -> None:
-    """What the shapes and lines that occur mean."""
+    """Explain the shapes and lines that occur."""
     kinds = [kind for kind in KINDS if kind in {vertex.kind for vertex in drawn.vertices.values()}]
     framings = [name for name in LINES if name in {edge.framing for edge in drawn.edges}]
     entries = [("kind", name, name) for name in kinds] + [("line", name, LINES[name][0]) for name in framings]

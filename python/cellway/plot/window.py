@@ -56,7 +56,7 @@ def window(
 
 
 def standing_from(steps: pl.DataFrame, start: float) -> pl.DataFrame:
-    """The steps from `start` on, beginning with the value that then stands."""
+    """Return the steps from `start` on, beginning with the value at that time."""
     standing = steps.filter(pl.col("x") < start).tail(1).with_columns(x=pl.lit(start))
     return pl.concat([standing, steps.filter(pl.col("x") >= start)])
 

@@ -1,4 +1,4 @@
-"""The reports of reproductions: for each paper one HTML file that needs nothing beside it, and a page over all. And the
+"""The reports of reproductions: for each paper one self-contained HTML file, and a page over all. And the
 page of a comparison.
 
 They are drawn from the tables of a folder, and by the recipe of the study (`figures.py`) if the folder has one, so they
@@ -8,7 +8,7 @@ only whose recipe may run on your machine.
 For recipes:
 
 - `Section`, `Plate` and `add` make the report; `Studies` has the results by the ids of `study.toml`, and the claims.
-- `Curve` and `Line` with `curve_table` put a metric along an axis beside published and predicted numbers;
+- `Curve` and `Line` with `curve_table` put a metric along an axis next to published and predicted numbers;
   `compare_table` does so for claims; `Sensitivity` with `sensitivity` draws a study of one parameter. `beside` adds the
   numbers of claims to a table, `simulated` leaves out rows of theory.
 - `series` takes one metric over time, `busiest` the line with the largest mean, `contract` the rate that a scenario
@@ -101,7 +101,7 @@ def _one(reproduction: Reproduction, others: str | None = None) -> Path:
 
 
 def _write(path: Path, text: str) -> Path:
-    """Written aside and renamed: a page that stands is whole."""
+    """Write aside and rename: an existing page is complete."""
     partial = path.with_suffix(".html.partial")
     partial.write_text(text, encoding="utf-8")
     partial.replace(path)

@@ -1,4 +1,4 @@
-"""The paper's claims beside what was measured."""
+"""The paper's claims next to the measured values."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ FIGURE = re.compile(r"((?:Figures?|Table) [0-9]+(?:(?:, | and |-)[0-9]+)*)")
 
 @dataclass(frozen=True)
 class Claim:
-    """One row: what a paper says, as `claims.json` has it, beside what was predicted and simulated.
+    """One row: a claim of a paper, as `claims.json` has it, next to its predicted and simulated values.
 
-    `published`, `predicted`, `simulated`, `low` and `high` are in `unit`. `given` stands in the paper, `inferred`
+    `published`, `predicted`, `simulated`, `low` and `high` are in `unit`. `given` is in the paper, `inferred`
     follows from its other numbers, and `fitted` was tuned to a number of the paper, so that the row is no test of it.
-    `simulated` is what the runs gave, whatever made them: `source` says whether they were simulated, emulated or
-    measured. `not_run` is why there were none. `study`, `subject` and `metric` name the figure that is judged. `origin`
-    is `paper` for a claim as it was first read, `reading` for one judged once more in another way, and `control` for a
-    check that is no claim of the paper.
+    `simulated` is the value of the runs, whose `source` is simulated, emulated or measured. `not_run` is the reason if
+    there were none. `study`, `subject` and `metric` name the figure that is judged. `origin` is `paper` for a claim as
+    it was first read, `reading` for one judged once more in another way, and `control` for a check that is no claim of
+    the paper.
     """
 
     id: str
@@ -88,7 +88,7 @@ class Claim:
 
     @classmethod
     def read(cls, record: dict[str, Any]) -> Claim:
-        """From a record of `claims.json`; what is absent is empty."""
+        """Read a record of `claims.json`; absent keys are empty."""
         measured, interval = _measured(record)
         unit = str(record.get("unit") or "")
         simulated = record.get("simulated")
@@ -132,12 +132,12 @@ class Claim:
 
     @property
     def emulated(self) -> bool:
-        """Whether it is judged by runs on the wall clock."""
+        """True if it is judged by runs in real time."""
         return self.source in {"emulate", "measure"}
 
     @property
     def fewer_seeds(self) -> str:
-        """On how many seeds the value rests, if not on all that were run."""
+        """The number of seeds that the value rests on, if not all."""
         if self.seeds is None or self.of_seeds is None or self.seeds >= self.of_seeds:
             return ""
         return f"{self.seeds} of {self.of_seeds} seeds"
@@ -155,13 +155,13 @@ class Claim:
         return {f"figure-{digits}" for digits in self.figures} | {f"table-{digits}" for digits in tables}
 
     def within(self, part: str) -> bool:
-        """Whether the claim stands in this section or table: `4.4.1` holds `4.4.1 (2)`, but not `4.4.10`."""
+        """Return true if the claim is in this section or table: `4.4.1` holds `4.4.1 (2)`, but not `4.4.10`."""
         names = (self.section.lower(), self.figure.lower())
         return any(name == part.lower() or name.startswith(f"{part.lower()} ") for name in names)
 
     @property
     def place(self) -> str:
-        """Where the paper says it."""
+        """Return the location of the claim in the paper."""
         if self.where:
             return self.where
         section = f"§ {self.section}" if self.section else ""
@@ -170,7 +170,7 @@ class Claim:
 
     @property
     def off(self) -> str:
-        """How far the value is from the published one, as text."""
+        """Return the deviation of the value from the published one, as text."""
         if self.deviation is None:
             return ""
         percent = 100 * self.deviation
@@ -230,14 +230,14 @@ def chip(verdict: str, count: int = 0) -> str:
 
 
 def counts(claims: list[Claim]) -> list[tuple[str, int]]:
-    """How many claims got which verdict, the known verdicts first."""
+    """Return the number of claims with each verdict, the known verdicts first."""
     order = [*VERDICTS, *sorted({claim.verdict for claim in claims} - set(VERDICTS))]
     found = [(verdict, sum(claim.verdict == verdict for claim in claims)) for verdict in order]
     return [(verdict, count) for verdict, count in found if count]
 
 
 def tally(claims: list[Claim]) -> str:
-    """The counts, large, with what the verdicts mean."""
+    """Return the counts, large, with the meanings of the verdicts."""
     told = {origin: [claim for claim in claims if claim.origin == origin] for origin in ORIGINS}
     meaning = (
         "Reproduced: a number lies in the expected range with its whole 95 % confidence interval. Fitted: so it does, "
@@ -264,10 +264,10 @@ def _numbers(claims: list[Claim]) -> str:
 
 
 def anchor(claim: Claim) -> str:
-    """The id of the place where a claim is told in full."""
+    """Return the id of the full description of a claim."""
     return "claim-" + re.sub(r"[^A-Za-z0-9_.-]", "-", claim.id)
 
 
 def with_prefix(claims: Iterable[Claim], prefix: str) -> list[Claim]:
-    """The claims whose id begins so, in their order; controls and other readings left out."""
+    """Return the claims whose id begins with it, in their order; controls and other readings left out."""
     return [claim for claim in claims if claim.id.startswith(prefix) and claim.origin == PAPER]

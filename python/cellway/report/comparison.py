@@ -1,4 +1,4 @@
-"""The page of a comparison: its figure, its rows, and what to know of them."""
+"""The page of a comparison: its figure, its rows, and notes about them."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def _interval(of: dict[str, float | None]) -> str | None:
 
 
 def write(folder: Path) -> Path:
-    """Draw the page of a folder; returns its path. Files are written aside and renamed: one that stands is whole."""
+    """Draw the page of a folder and return its path. Files are written aside and renamed: one that exists is whole."""
     for name, text in pages(Comparison.from_folder(folder)).items():
         partial = folder / f"{name}.partial"
         partial.write_text(text, encoding="utf-8")

@@ -12,7 +12,7 @@ MOST = 4
 
 
 def experiment(studies: Studies) -> Section:
-    """Return what was set up and measured, and a drawing of each network that differs from the others."""
+    """Return the experiment of the paper, and a drawing of each network that differs from the others."""
     section = Section("experiment", "The experiment", str(studies.about.get("experiment") or ""))
     alike: dict[str, list[tuple[int, str]]] = {}
     for name in (name for name in studies.entries if name in studies.present):

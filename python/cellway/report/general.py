@@ -1,4 +1,4 @@
-"""The figures of a study without a recipe: its numbers beside the published ones, and its metrics along its sweeps."""
+"""The figures of a study without a recipe: its numbers next to the published ones, and its metrics along its sweeps."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _swept(summary: pl.DataFrame, study: str, subject: str, metric: str) -> Call
 
 
 def _amounts(rows: pl.DataFrame, axis: str) -> bool:
-    """Whether every value of an axis is a number or a quantity such as `"64 KiB"`."""
+    """Return true if every value of an axis is a number or a quantity such as `"64 KiB"`."""
     try:
         for value in select.in_order(rows, axis):
             select.amount(value)

@@ -1,4 +1,4 @@
-"""Small pieces of HTML. Whatever comes from a file is escaped here and nowhere else."""
+"""Small pieces of HTML. Text from a file is escaped here and nowhere else."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def number(value: Any, digits: int = 4, decimals: int | None = None) -> str:
 
 
 def places_for(value: float, digits: int = 4) -> int:
-    """How many decimals show `digits` significant digits of a value; never more than nine."""
+    """Return the number of decimals that show `digits` significant digits of a value; never more than nine."""
     if value == 0 or not math.isfinite(value):
         return 0
     return min(9, max(0, digits - 1 - math.floor(math.log10(abs(value)))))

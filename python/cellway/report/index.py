@@ -1,4 +1,4 @@
-"""The page over several papers: what each found and how it came out here, and every row in one table."""
+"""The page over several papers: the finding of each and its result, and every row in one table."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ AGREES = ("reproduced", "shape")
 
 @dataclass(frozen=True)
 class Entry:
-    """One study on the page: its name, what `study.json` says of it, its rows, and the address of its report."""
+    """One study on the page: its name, its description in `study.json`, its rows, and the address of its report."""
 
     name: str
     about: dict[str, Any]
@@ -89,7 +89,7 @@ def index(entries: Sequence[Entry]) -> str:
 
 
 def outcome(claims: Sequence[Claim]) -> str:
-    """How the rows came out, in a sentence."""
+    """Return the result of the rows, in a sentence."""
     if not claims:
         return "No row was judged."
     good = sum(claim.verdict in AGREES for claim in claims)
@@ -129,7 +129,7 @@ def _card(entry: Entry) -> str:
 
 
 def _tools(entries: Sequence[Entry]) -> str:
-    """Filters; hidden until the script is there to work them."""
+    """Return the filters; hidden until the script that operates them is loaded."""
     found = {claim.verdict for entry in entries for claim in entry.claims}
     names = [(entry.name, entry.name) for entry in entries]
     verdicts = [(key, VERDICTS[key][2]) for key in VERDICTS if key in found]

@@ -81,7 +81,7 @@ def page(reproduction: Reproduction, sections: list[Section], others: str | None
 
 
 def place(claims: list[Claim], sections: list[Section]) -> tuple[dict[str, list[Claim]], list[Claim]]:
-    """Each claim to one section: by its id, first figure, or section of the paper; what fits nowhere is last."""
+    """Assign each claim to one section: by its id, first figure, or section of the paper; the others to the last."""
     placed: dict[str, list[Claim]] = {section.anchor: [] for section in sections}
     rest: list[Claim] = []
     for claim in claims:
@@ -186,15 +186,15 @@ def _about(plate: Plate, claims: list[Claim]) -> list[Claim]:
 
 
 def _said(plate: Plate, claims: list[Claim]) -> str:
-    """What the paper says of this figure, each sentence once however many policies it is tested on."""
+    """Return the claims of the paper about this figure, each sentence once for all policies it is tested on."""
     sentences = (re.sub(r" \([^()]*\)\.$", ".", claim.claim) for claim in _about(plate, claims))
-    # Rows of a table are no sentences, and are told better by the figure.
+    # Rows of a table are no sentences, and the figure shows them better.
     said = [sentence for sentence in dict.fromkeys(sentences) if sentence.endswith(".")]
     return f"The paper: {' '.join(said)}" if said else ""
 
 
 def _chips(plate: Plate, claims: list[Claim]) -> str:
-    """The verdicts on what the paper says of this figure; they lead to the claims."""
+    """Return the verdicts on the claims of the paper about this figure; they link to the claims."""
     about = _about(plate, claims)
     if not about:
         return ""

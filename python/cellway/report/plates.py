@@ -16,7 +16,7 @@ from cellway.results import Reproduction, Results
 
 @dataclass
 class Plate:
-    """One figure with its caption and, where it is small enough to read, its numbers.
+    """One figure with its caption and, if it is small enough to read, its numbers.
 
     `name` is its id on the page and the name of the files that a reader saves: letters, digits and `-`.
     """
@@ -77,7 +77,7 @@ class Studies:
         return self._read[name]
 
     def claim(self, name: str) -> Claim | None:
-        """The claim of this id, if it is there."""
+        """Return the claim of this id, if it exists."""
         return next((claim for claim in self.claims if claim.id == name), None)
 
     def title(self, name: str) -> str:
@@ -85,7 +85,7 @@ class Studies:
         return str(self.entries.get(name, {}).get("title") or name)
 
     def times(self, name: str) -> tuple[float | None, float | None]:
-        """Return the propagation round trip and the warm-up of a study, in seconds; None for what it does not have."""
+        """Return the propagation round trip and the warm-up of a study, in seconds; None for one that it lacks."""
         results = self[name]
         return results.rtt, results.warmup
 

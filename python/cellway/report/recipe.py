@@ -1,4 +1,4 @@
-"""The recipe of a study: a Python file beside its tables that draws its figures.
+"""The recipe of a study: a Python file next to its tables that draws its figures.
 
 `cellway reproduce` copies the `figures.py` of a study into the result folder. It defines `sections(studies)`, which
 takes the `Studies` of that folder and returns the `Section`s of the report after the first. It is a program: drawing
@@ -38,7 +38,7 @@ def find(folder: Path) -> Callable[[Studies], list[Section]] | None:
 def _run(path: Path, studies: Studies) -> list[Section]:
     module = ModuleType(MODULE)
     module.__file__ = str(path)
-    # Dataclasses and pickles look the module up by its name. No file is written beside the recipe.
+    # Dataclasses and pickles look the module up by its name. No file is written next to the recipe.
     before = sys.modules.get(MODULE)
     sys.modules[MODULE] = module
     try:

@@ -1,4 +1,4 @@
-"""Tables of claims: what each number was in the paper, by theory and in the simulation, and what it rests on."""
+"""Tables of claims: each number in the paper, by theory and in the simulation, and its parameters."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cellway.report.html import details, escape, tag, text_or_dash
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its head, the style of its cells, and what stands in them. A `needed` one is there even if empty."""
+    """One column: its head, the style of its cells, and their contents. A `needed` one is shown even if empty."""
 
     name: str
     style: str
@@ -22,12 +22,12 @@ class Column:
 
 
 def published(claim: Claim) -> str:
-    """The paper's number, or the range that stands for its words."""
+    """Return the paper's number, or the range that represents its words."""
     return tag("span", text_or_dash(claim.published_text or claim.expected))
 
 
 def published_in_full(claim: Claim) -> str:
-    """The paper's number and the range that counts as the same; or the range that stands for its words."""
+    """Return the paper's number and the accepted range; or the range that represents its words."""
     if not claim.published_text:
         return published(claim)
     accepted = tag("span", escape(f"accepted: {claim.expected}"), class_="ci") if claim.expected else ""
@@ -35,7 +35,7 @@ def published_in_full(claim: Claim) -> str:
 
 
 def predicted(claim: Claim) -> str:
-    """What theory gives, and by which equation."""
+    """Return the value of theory, and its equation."""
     by = tag("span", escape(claim.equation), class_="ci") if claim.equation else ""
     return tag("span", text_or_dash(claim.predicted_text), by)
 
@@ -45,7 +45,7 @@ SOURCES = {"simulate": "simulated", "emulate": "emulated", "measure": "measured"
 
 
 def source(claim: Claim) -> str:
-    """Where the judged value comes from."""
+    """Return the source of the judged value."""
     return tag("span", text_or_dash(SOURCES.get(claim.source, claim.source)))
 
 
@@ -64,7 +64,7 @@ KINDS = (
 
 
 def rests_on(claim: Claim) -> str:
-    """The words for what the number rests on."""
+    """Return the words for the parameters of the number."""
     words = [tag("span", word, class_=f"kind {word}", title=why) for key, word, why in KINDS if getattr(claim, key)]
     if claim.unexplained:
         words.append(tag("span", "unexplained", class_="kind unexplained", title="nothing that was tried explains it"))
@@ -72,7 +72,7 @@ def rests_on(claim: Claim) -> str:
 
 
 def provenance(claim: Claim) -> str:
-    """Every parameter behind the number by kind, what was tried, what stays unexplained, and the equation's caveats."""
+    """Return every parameter of the number by kind, the attempts, the unexplained rest, and the equation's caveats."""
     lines = [
         tag("span", tag("span", word, class_=f"kind {word}"), " ", escape("; ".join(getattr(claim, key))))
         for key, word, _ in KINDS
@@ -99,13 +99,13 @@ def _linked(claim: Claim) -> str:
 
 
 def origin(claim: Claim) -> str:
-    """What is said beside a row that is no claim of the paper as first read."""
+    """Return the remark on a row that is no claim of the paper as first read."""
     words = ORIGINS.get(claim.origin, "")
     return tag("span", f"{escape(words)}.", class_="note origin") if words else ""
 
 
 def place(claim: Claim) -> str:
-    """Where the paper says it; a number stays on the line of the word before it."""
+    """Return the location in the paper; a number stays on the line of the word before it."""
     return tag("span", NUMBERED.sub("\\1\u00a0\\2", text_or_dash(claim.place)))
 
 
@@ -123,19 +123,19 @@ VERDICT = Column("Verdict", "", lambda claim: tag("span", chip(claim.verdict)))
 
 
 def overview(claims: Sequence[Claim]) -> str:
-    """All claims in one table; each leads to where it is told in full."""
+    """Return all claims in one table; each links to its full description."""
     columns = (PLACE, Column("Claim", "claim", _linked), _said(claims, published), *NUMBERS, RESTS_ON, VERDICT)
     return table(claims, columns)
 
 
 def in_full(claims: Sequence[Claim]) -> str:
-    """The claims of one section, with the range that is expected, the reason for it, and what the number rests on."""
+    """Return the claims of one section, with the accepted range, the reason for it, and what the number rests on."""
     columns = (PLACE, Column("Claim", "claim", _claim_in_full), _said(claims, published_in_full), *NUMBERS, VERDICT)
     return table(claims, columns, anchor)
 
 
 def _said(claims: Sequence[Claim], cell: Callable[[Claim], str]) -> Column:
-    """The paper's side: headed by what it mostly is."""
+    """Return the paper's side, with the head of its most frequent content."""
     return Column("Published" if any(claim.published_text for claim in claims) else "Expected", "value", cell)
 
 

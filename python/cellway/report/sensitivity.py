@@ -1,4 +1,4 @@
-"""How a number moves with one parameter that the paper does not give."""
+"""The change of a number with one parameter that the paper does not give."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The document around a page: head, style, script. Nothing in it leads to a network."""
+"""The document around a page: head, style, script. It has no reference to a network."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from cellway.report.html import escape, tag
 
 
 def document(title: str, *body: str, script: str = "") -> str:
-    """A whole HTML document that needs nothing beside it."""
+    """Return a whole, self-contained HTML document."""
     css = files("cellway.report").joinpath("page.css").read_text(encoding="utf-8")
     lines = [
         "<!doctype html>",

@@ -1,4 +1,4 @@
-"""The numbers of a figure: a study, its axes and its metric, and the published values beside them."""
+"""The numbers of a figure: a study, its axes and its metric, and the published values next to them."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def curve_table(studies: Studies, curve: Curve) -> pl.DataFrame:
 
 
 def beside(studies: Studies, table: pl.DataFrame, claims: Mapping[float, str]) -> pl.DataFrame:
-    """The table with what claims publish and predict at each `x`."""
+    """Return the table with the values that claims publish and predict at each `x`."""
     said = [_nearest(studies, claims, x) for x in table["x"]]
     return table.with_columns(
         published=pl.Series([claim and claim.published for claim in said], dtype=pl.Float64),
@@ -97,7 +97,7 @@ def plain_label(claim: Claim, prefix: str) -> str:
 def compare_table(
     studies: Studies, prefixes: Sequence[str], label: Callable[[Claim, str], str] = plain_label
 ) -> pl.DataFrame:
-    """Published, predicted and simulated values of the claims whose ids begin so, a row for each."""
+    """Return published, predicted and simulated values of the claims whose ids begin with it, a row for each."""
     rows = [
         (label(claim, prefix), claim.published, claim.predicted, claim.simulated, claim.low, claim.high)
         for prefix in prefixes
