@@ -36,7 +36,7 @@ class Problem:
     key: str
     """Path of the key."""
     message: str
-    """What is wrong."""
+    """The error or warning."""
     file: str
     """Name of the file; `<text>` for TOML text."""
     line: int | None
@@ -48,7 +48,7 @@ class Problem:
     suggestion: str | None
     """The name that was probably meant."""
     accepted: str | None
-    """What would be accepted."""
+    """The accepted values."""
 
     @classmethod
     def read(cls, record: Mapping[str, Any]) -> Problem:
@@ -132,15 +132,15 @@ class Bound:
     limit: str
     """`line`, `framing`, `window`, `shaping`, `host`, `gateway`, `loss` or `burst`."""
     at: str
-    """Where it holds; may be empty."""
+    """Its domain; may be empty."""
     value: float
     """Goodput that it allows, in bit/s."""
     equation: str
     """The equation, as in `equations()`."""
     source: str
-    """Where the equation is published."""
+    """The source of the equation."""
     caveats: tuple[str, ...]
-    """Where the equation may not hold here."""
+    """The reasons why the equation may not hold here."""
 
     def __repr__(self) -> str:
         return f"<cellway.Bound: {self.limit}, {rate(self.value)}>"
@@ -153,7 +153,7 @@ class PathPrediction:
     goodput: float
     """The least bound: TCP payload of all connections together, in bit/s."""
     binding: str
-    """What sets it: the `limit` of a bound."""
+    """The `limit` of the bound that sets it."""
     round_trip: float
     """Time of a full segment and its acknowledgement on an idle path, in seconds."""
     bandwidth_delay_product: float
@@ -165,9 +165,9 @@ class PathPrediction:
     spacer_buffer: Amount | None
     """The same of a shaper, for each of its channels; None without one."""
     advice: str
-    """What to do for more."""
+    """Advice for a higher goodput."""
     caveats: tuple[str, ...]
-    """What the prediction leaves out."""
+    """The effects that the prediction leaves out."""
     bounds: tuple[Bound, ...]
     """Every bound."""
 
@@ -210,15 +210,15 @@ class Leg:
     """One control loop on the path of the data: a TCP connection, or the transport between two gateways."""
 
     start: str
-    """Where data enters the loop; empty for an implicit host."""
+    """The node at which data enter the loop; empty for an implicit host."""
     end: str
-    """Where data leaves it; empty for an implicit host."""
+    """The node at which data leave it; empty for an implicit host."""
     transport: bool
     """True for the transport between gateways."""
     loss: float
     """The chance that its links lose a full packet, or one of its cells."""
     prediction: PathPrediction
-    """What theory says of the loop as a path."""
+    """The prediction of the loop as a path."""
 
 
 @dataclass(frozen=True)
@@ -236,9 +236,9 @@ class GroupPrediction:
     legs: tuple[Leg, ...]
     """The control loops in the direction of the data: one, or three where gateways split the connections."""
     binding: int
-    """Which of `legs` sets the goodput, from 0."""
+    """The number of the one of `legs` that sets the goodput, from 0."""
     caveats: tuple[str, ...]
-    """What the prediction leaves out."""
+    """The effects that the prediction leaves out."""
 
     def __repr__(self) -> str:
         limit = self.legs[self.binding].prediction.binding
@@ -304,9 +304,9 @@ class Evaluation:
     unit: str
     """`1` for a ratio or a plain count."""
     source: str
-    """Where the equation is published."""
+    """The source of the equation."""
     caveats: tuple[str, ...]
-    """Where the equation may not hold for these arguments."""
+    """The reasons why the equation may not hold for these arguments."""
 
     @classmethod
     def read(cls, record: Mapping[str, Any]) -> Evaluation:
@@ -325,9 +325,9 @@ class Argument:
     name: str
     """Its name on the command line; in Python with `_` for `-`."""
     help: str
-    """What it is."""
+    """Its meaning."""
     accepted: str
-    """What it accepts."""
+    """The accepted values."""
     required: bool
     """False if it has a default."""
     default: str | None
@@ -341,10 +341,10 @@ class Equation:
     id: str
     title: str
     source: str
-    """Where it is published."""
+    """Its source."""
     formula: str
     domain: str
-    """Where it holds."""
+    """Its domain."""
     arguments: tuple[Argument, ...]
 
     @classmethod

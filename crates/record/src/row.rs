@@ -120,7 +120,7 @@ pub enum AxisValue {
     Number(f64),
 }
 
-/// Which run of a study this is.
+/// Identifies a run of a study.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunKey {
     /// The number of the run, unique in the study and rising.

@@ -122,7 +122,7 @@ impl End {
 pub(crate) struct Relay {
     /// The pair of gateways.
     pub(crate) pair: usize,
-    /// Which gateway of the pair is near the originator.
+    /// The gateway of the pair that is near the originator.
     pub(crate) near: usize,
     pub(crate) flow: FlowId,
     /// The gateways' own ends: near the originator, near the responder.

@@ -26,7 +26,7 @@ pub(crate) const GATEWAY_CHANNEL: u32 = 1 << 31;
 pub struct Split {
     /// The pair: its place in [`crate::Testbed::pairs`].
     pub pair: usize,
-    /// Which gateway of the pair is near the originator.
+    /// The gateway of the pair that is near the originator.
     pub near: usize,
     /// TCP of the gateways' ends, near the originator and near the responder.
     pub tcp: [Arc<Config>; 2],

@@ -32,7 +32,7 @@ SOURCES: tuple[Source, ...] = (
 ASIDE = 4.5
 """The same in a panel over a swept value, in points."""
 LANE = 0.2
-"""How far the markers of one row stand apart, so that intervals do not hide each other."""
+"""The distance between the markers of one row, so that intervals do not hide each other."""
 
 
 def sources(rows: pl.DataFrame, *, width: float | None = None) -> Figure:

@@ -21,7 +21,7 @@ VERDICTS = {
 """Verdict -> style, sign, words. Any other verdict is shown as it is written."""
 
 PAPER, READING, CONTROL = "paper", "reading", "control"
-"""What a row is: a claim as it was first read, one judged once more in another way, or no claim of the paper."""
+"""The origins of rows: a claim as it was first read, one judged once more in another way, or no claim of the paper."""
 
 ORIGINS = {
     PAPER: "",
@@ -35,7 +35,7 @@ BRACKETED = re.compile(r"(?P<value>[^\[\]]+) \[(?P<low>[^,\[\]]+), (?P<high>[^\[
 
 SECTION = re.compile(r"(?:[Ss]ection|§)\s*([0-9][0-9.]*[0-9]|[0-9])")
 FIGURE = re.compile(r"((?:Figures?|Table) [0-9]+(?:(?:, | and |-)[0-9]+)*)")
-"""What a place such as `section 4.4.1, Table 2` names."""
+"""The figures and tables that a location such as `section 4.4.1, Table 2` names."""
 
 
 @dataclass(frozen=True)

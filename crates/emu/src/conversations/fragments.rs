@@ -1,4 +1,4 @@
-//! Which conversation the later fragments of a packet belong to. They have no ports; the first one had.
+//! The conversation of the later fragments of a packet. They have no ports; the first one had.
 
 use std::collections::{HashMap, VecDeque};
 

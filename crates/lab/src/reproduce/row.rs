@@ -108,7 +108,7 @@ pub struct ClaimRow {
     pub of_seeds: usize,
     /// The measured value, else the predicted one, over the published one, less 1.
     pub deviation: Option<f64>,
-    /// Which value is judged.
+    /// The source of the judged value.
     pub source: Source,
     /// The set of runs behind the measured value; absent if an equation alone judges the claim.
     pub study: Option<String>,

@@ -29,14 +29,14 @@ impl Answer {
     }
 }
 
-/// What is known of a group of datagrams.
+/// The parameters of a group of datagrams.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct UdpPrediction {
     /// The name of the group.
     pub group: String,
     /// Its slots.
     pub sources: u32,
-    /// What they send together on average: bit/s of IP packets.
+    /// Their total mean rate: bit/s of IP packets.
     pub rate: f64,
     /// The one-way delay of a packet that nothing delays, in s.
     pub path_delay: f64,
