@@ -100,4 +100,10 @@ fn a_point_without_theory_is_reported() {
     assert!(why(&[("link.line.framing", "\"atm\""), ("traffic.voice.udp.source", "\"poisson\"")]).contains("cells"));
     let poisson = [("traffic.voice.udp.source", "\"poisson\""), ("traffic.voice.udp.rate", "\"2 Mbit/s\"")];
     assert!(why(&poisson).contains("faster"));
+    let red = [("buffer.queue", "\"red\""), ("traffic.voice.udp.source", "\"poisson\"")];
+    assert!(why(&red).contains("random early detection"));
+    // Packets that never wait find an average of 0.
+    assert!(predicted(&scenario(&red[..1])).loss_ratio == Answer::Value(0.0));
+    let overload = predicted(&scenario(&[red[0], ("traffic.voice.udp.rate", "\"2 Mbit/s\"")]));
+    assert!(matches!(overload.loss_ratio, Answer::None(why) if why.contains("random early detection")));
 }

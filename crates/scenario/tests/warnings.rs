@@ -33,6 +33,7 @@ fn right_files_have_none() {
         "compare-satellite",
         "many-customers",
         "voice-and-bulk",
+        "red-and-ecn",
     ] {
         let path = repository(&format!("scenarios/{name}.toml"));
         assert_eq!(warnings(&std::fs::read_to_string(path).unwrap()), [], "{name}");

@@ -60,15 +60,15 @@ pub(crate) struct Red {
     marked: u64,
 }
 
-/// The chance of an arriving packet.
+/// The outcome of the control law for an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Chance {
-    /// It is let in.
-    None,
-    /// It is dropped or marked with this probability, before it is spread: above 0, below 1.
-    Some(f64),
-    /// It is dropped.
-    Certain,
+enum Law {
+    /// The packet is queued.
+    Queue,
+    /// The packet is dropped or marked with this probability p_b, below 1.
+    Probability(f64),
+    /// The packet is dropped.
+    Drop,
 }
 
 impl Red {
@@ -78,22 +78,22 @@ impl Red {
 
     pub(crate) fn enqueue(&mut self, line: &Line, mut packet: Queued, drops: &mut Drops) {
         self.sample(packet.since, line);
-        let hit = match self.chance(packet.octets) {
-            Chance::None => {
+        let is_selected = match self.law(packet.octets) {
+            Law::Queue => {
                 self.count = None;
                 false
             }
-            Chance::Some(probability) => self.strikes(probability),
-            Chance::Certain => {
+            Law::Probability(probability) => self.draw(probability),
+            Law::Drop => {
                 self.count = Some(0);
                 return self.drop_early(packet, drops);
             }
         };
-        if hit && !(self.spec.ecn && packet.ecn.is_capable()) {
+        if is_selected && !(self.spec.ecn && packet.ecn.is_capable()) {
             return self.drop_early(packet, drops);
         }
         if self.queue.fits(packet) {
-            packet.marked = hit && packet.ecn != Ecn::Ce;
+            packet.marked = is_selected && packet.ecn != Ecn::Ce;
             self.marked += u64::from(packet.marked);
             self.octets += u64::from(packet.octets);
         } else {
@@ -132,34 +132,34 @@ impl Red {
         self.average += weight * (waiting as f64 - self.average);
     }
 
-    /// Returns the chance of a packet at the current average, p_b of the paper.
-    fn chance(&self, octets: u32) -> Chance {
+    /// Applies the control law to a packet at the current average.
+    fn law(&self, octets: u32) -> Law {
         let (min, max, max_p) = (self.spec.min as f64, self.spec.max as f64, self.spec.max_p.as_f64());
         let probability = if self.average < min {
-            return Chance::None;
+            return Law::Queue;
         } else if self.average < max {
             max_p * (self.average - min) / (max - min)
         } else if self.spec.gentle && self.average < 2.0 * max {
             max_p + (1.0 - max_p) * (self.average - max) / max
         } else {
-            return Chance::Certain;
+            return Law::Drop;
         };
-        Chance::Some(match self.spec.measure {
+        Law::Probability(match self.spec.measure {
             RedMeasure::Packets => probability,
             RedMeasure::Bytes { largest } => probability * (f64::from(octets) / largest.0 as f64).min(1.0),
         })
     }
 
-    /// Draws for a packet; returns true if it is hit. The probability p_b / (1 - count p_b) makes the number of packets
-    /// from one hit to the next uniform.
-    fn strikes(&mut self, probability: f64) -> bool {
+    /// Draws for a packet; returns true if it is selected. The probability p_b / (1 - count p_b) makes the number of packets
+    /// from one selected packet to the next uniform.
+    fn draw(&mut self, probability: f64) -> bool {
         let count = self.count.map_or(0, |count| count + 1);
         // 53 bits are what an f64 holds exactly.
         let draw = (self.stream.bits() >> 11) as f64 / (1u64 << 53) as f64;
         let left = 1.0 - count as f64 * probability;
-        let hit = left <= 0.0 || draw * left < probability;
-        self.count = Some(if hit { 0 } else { count });
-        hit
+        let is_selected = left <= 0.0 || draw * left < probability;
+        self.count = Some(if is_selected { 0 } else { count });
+        is_selected
     }
 
     #[inline]

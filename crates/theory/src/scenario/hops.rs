@@ -22,6 +22,8 @@ pub(super) struct Hop {
     rate: Rate,
     /// The buffer before it, and its unit; hosts queue without limit.
     buffer: Option<(Bytes, Charge)>,
+    /// True if random early detection drops packets before the buffer is full.
+    pub(super) has_red: bool,
     /// The spacing of cells before it: the source's contract, or a shaper.
     spacing: Vec<(String, Rate)>,
     /// True if all connections of the group share it, and its channels.
@@ -49,6 +51,8 @@ pub(super) fn hops(scenario: &Scenario, index: usize, back: bool) -> Vec<Hop> {
         };
         (Bytes(octets * times), buffer.count)
     };
+    let has_red =
+        |buffer: &model::Buffer, framing| framing != model::Framing::Atm && buffer.queue != model::Queue::Fifo;
     let access = |to: Option<NodeIndex>| {
         let access = traffic.access.expect("an implicit host has an access link");
         Hop {
@@ -59,6 +63,7 @@ pub(super) fn hops(scenario: &Scenario, index: usize, back: bool) -> Vec<Hop> {
             name: "access".to_owned(),
             rate: access.rate,
             buffer: to.is_none().then(|| size(&scenario.buffer)),
+            has_red: to.is_none() && has_red(&scenario.buffer, access.framing),
             spacing: Vec::new(),
             shared: false,
             channel_shared,
@@ -87,6 +92,7 @@ pub(super) fn hops(scenario: &Scenario, index: usize, back: bool) -> Vec<Hop> {
             name: link.name.clone(),
             rate: link.rate,
             buffer: (!is_host).then(|| size(&link.buffer)),
+            has_red: !is_host && has_red(&link.buffer, link.framing),
             spacing: shapers
                 .map(|s| (s.name.clone(), s.sustained.map_or(s.rate, |(scr, _)| scr.min(s.rate))))
                 .collect(),

@@ -69,7 +69,8 @@ fn group(scenario: &Scenario, index: usize, source: &UdpSource) -> UdpPrediction
     let share = |line: &Stage| (packets * line.seconds * if line.shared { slots } else { 1.0 }).min(1.0);
     let busiest = lines.iter().map(|line| (line.at.clone(), share(line)));
     let busiest = busiest.reduce(|a, b| if b.1 > a.1 { b } else { a }).unwrap_or_default();
-    let alone = Alone { traffic, source, lines: &lines, path_delay, has_cells: packet.unit() == "cell" };
+    let has_red = hops.iter().any(|hop| hop.has_red);
+    let alone = Alone { traffic, source, lines: &lines, path_delay, has_cells: packet.unit() == "cell", has_red };
     let (delay_mean, loss_ratio) = match obstacle(scenario, index) {
         Some(why) => (Answer::None(why.clone()), Answer::None(why)),
         None => (alone.delay(), alone.loss(packet.loss(&hops))),
@@ -117,6 +118,9 @@ fn obstacle(scenario: &Scenario, index: usize) -> Option<String> {
     None
 }
 
+/// The reason why there is no answer where a queue has random early detection and packets may wait.
+const RED: &str = "random early detection drops packets by chance, before a buffer is full";
+
 /// A group without anything else on its path.
 struct Alone<'a> {
     traffic: &'a Traffic,
@@ -125,6 +129,7 @@ struct Alone<'a> {
     lines: &'a [Stage],
     path_delay: f64,
     has_cells: bool,
+    has_red: bool,
 }
 
 impl Alone<'_> {
@@ -149,6 +154,7 @@ impl Alone<'_> {
             }
             Arrivals::Constant | Arrivals::OnOff { .. } if one => none("the source sends faster than the slowest line"),
             Arrivals::Constant | Arrivals::OnOff { .. } => none("several sources meet in phases that chance decides"),
+            Arrivals::Poisson if self.has_red => none(RED),
             Arrivals::Poisson if self.has_cells => none("links carry cells: M/D/1 is about packets"),
             Arrivals::Poisson if !one && !self.lines.iter().all(|line| line.shared) => {
                 none("the access links space the packets of each source before they meet")
@@ -178,6 +184,7 @@ impl Alone<'_> {
             _ if !one => none("several sources meet in phases that chance decides"),
             _ if slowest.seconds <= self.interval() => Answer::Value(on_links),
             Arrivals::OnOff { .. } => none("the buffer takes part of each burst"),
+            Arrivals::Constant if self.has_red => none(RED),
             Arrivals::Constant if on_links > 0.0 => none("links lose packets before or after the slowest line"),
             Arrivals::Constant if self.has_cells => none("the buffer may drop single cells of frames"),
             Arrivals::Constant if slowest.buffer.is_none() => none("the host queues without limit before its line"),

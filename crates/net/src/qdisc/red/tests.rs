@@ -93,42 +93,42 @@ fn the_average_is_the_weighted_sum_of_all_samples() {
 /// By hand: with min 5, max 15 and max_p 0.02 the probability is 0 at 5, 0.01 at 10, nearly 0.02 below 15 and, if gentle,
 /// 0.02 + 0.98 / 2 = 0.51 at 22.5; certain from 15 on, or from 30 on.
 #[test]
-fn the_chance_follows_the_control_law() {
+fn the_probability_follows_the_control_law() {
     let at = |spec: RedSpec, average: f64, octets: u32| {
         let mut red = red(spec, || 0);
         red.average = average;
-        red.chance(octets)
+        red.law(octets)
     };
     let plain = paper();
     let gentle = RedSpec { gentle: true, ..plain };
-    assert_eq!(at(plain, 4.999, 500), Chance::None);
-    assert_eq!(at(plain, 5.0, 500), Chance::Some(0.0));
-    assert_eq!(at(plain, 10.0, 500), Chance::Some(0.01));
-    assert_eq!(at(plain, 15.0, 500), Chance::Certain);
-    assert_eq!(at(gentle, 15.0, 500), Chance::Some(0.02));
-    assert_eq!(at(gentle, 22.5, 500), Chance::Some(0.51));
-    assert_eq!(at(gentle, 30.0, 500), Chance::Certain);
+    assert_eq!(at(plain, 4.999, 500), Law::Queue);
+    assert_eq!(at(plain, 5.0, 500), Law::Probability(0.0));
+    assert_eq!(at(plain, 10.0, 500), Law::Probability(0.01));
+    assert_eq!(at(plain, 15.0, 500), Law::Drop);
+    assert_eq!(at(gentle, 15.0, 500), Law::Probability(0.02));
+    assert_eq!(at(gentle, 22.5, 500), Law::Probability(0.51));
+    assert_eq!(at(gentle, 30.0, 500), Law::Drop);
     let bytes = RedSpec { measure: RedMeasure::Bytes { largest: Bytes(1500) }, min: 5000, max: 15_000, ..plain };
-    assert_eq!(at(bytes, 10_000.0, 1500), Chance::Some(0.01));
-    assert_eq!(at(bytes, 10_000.0, 300), Chance::Some(0.01 * 0.2));
-    assert_eq!(at(bytes, 10_000.0, 9000), Chance::Some(0.01));
+    assert_eq!(at(bytes, 10_000.0, 1500), Law::Probability(0.01));
+    assert_eq!(at(bytes, 10_000.0, 300), Law::Probability(0.01 * 0.2));
+    assert_eq!(at(bytes, 10_000.0, 9000), Law::Probability(0.01));
 }
 
-/// Section 7 of the paper: at a constant average the packets from one hit to the next are uniform, here from 1 to
-/// 1 / p_b - 1, as figure 2 counts a packet before its draw. With p_b = 0.02 their mean is 25 and none is above 49;
+/// Section 7 of the paper: at a constant average the number of packets from one drop to the next is uniform, here from 1
+/// to 1 / p_b - 1, as figure 2 counts a packet before its draw. With p_b = 0.02 the mean is 25 and none is above 49;
 /// independent draws would have a mean of 50 and no bound. Of 20,000 gaps the mean is within 0.4 (4 standard errors of
 /// 14.1 / sqrt(20000)).
 #[test]
-fn gaps_between_hits_are_uniform() {
+fn gaps_between_drops_are_uniform() {
     let mut red = red(paper(), xorshift(3));
     red.count = Some(0);
     let (mut gaps, mut gap) = (vec![0u32; 51], 0);
-    let mut hits = 0;
-    while hits < 20_000 {
+    let mut drops = 0;
+    while drops < 20_000 {
         gap += 1;
-        if red.strikes(0.02) {
+        if red.draw(0.02) {
             gaps[gap] += 1;
-            (hits, gap) = (hits + 1, 0);
+            (drops, gap) = (drops + 1, 0);
         }
     }
     let mean = gaps.iter().enumerate().map(|(gap, &n)| gap as f64 * f64::from(n)).sum::<f64>() / 20_000.0;
@@ -137,8 +137,8 @@ fn gaps_between_hits_are_uniform() {
     assert!(gaps[1..50].iter().all(|&n| (308..508).contains(&n)) && gaps[50] == 0, "{gaps:?}");
 }
 
-/// A draw of 0 hits whenever the probability is above 0: capable packets are marked and stay, others are dropped; above
-/// the range of probabilities all are dropped.
+/// A draw of 0 selects a packet whenever the probability is above 0: capable packets are marked and queued, others are
+/// dropped; where the law drops, all are dropped.
 #[test]
 fn capable_packets_are_marked_and_others_dropped() {
     let line = Line::new(Rate::from_bps(8_000));
@@ -166,7 +166,7 @@ fn capable_packets_are_marked_and_others_dropped() {
     assert_eq!((without.counters().early, without.len()), (1, 0), "marking is off");
 }
 
-/// The limit of the buffer holds as with a FIFO, and what it refuses is not counted as marked.
+/// The limit of the buffer is that of a FIFO, and a packet that it refuses is not counted as marked.
 #[test]
 fn the_limit_drops_what_does_not_fit() {
     use cellway_spec::{Charge, Discard, Sharing};
