@@ -73,9 +73,9 @@ macro_rules! choice {
                     $crate::choice::schema::<$choice>(&[$($about),+])
                 }
             }
-
-            $crate::settings!(plain: $choice);
         }
+
+        $crate::settings!(plain: $choice);
     };
 }
 
