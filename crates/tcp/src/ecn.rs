@@ -29,7 +29,7 @@ impl EcnState {
         self.echo = marked || self.echo && !segment.is(Flags::CWR);
         marked
     }
-    /// The window was reduced, for whatever reason.
+    /// Records a reduction of the window, for any reason.
     pub(crate) fn reduced(&mut self) {
         self.reduced = true;
     }

@@ -1,9 +1,9 @@
 //! A TCP endpoint without I/O: Tahoe, Reno, NewReno, SACK-based recovery and CUBIC.
 //!
-//! An [`Endpoint`] is one end of one connection. It never reads a clock and never touches a
-//! network: every call takes the present time, and what it wants sent or told is appended to an
-//! [`Output`] that the caller owns and reuses. Between calls the caller needs one more thing:
-//! [`Endpoint::deadline`], the instant at which to call [`Endpoint::wake`] if nothing happens first.
+//! An [`Endpoint`] is one end of one connection. It never reads a clock and never touches a network: every call takes
+//! the present time, and appends its segments and events to an [`Output`] that the caller owns and reuses. Between
+//! calls the caller needs one more thing: [`Endpoint::deadline`], the instant at which to call [`Endpoint::wake`] if no
+//! other call precedes it.
 //!
 //! ```
 //! use cellway_tcp::{Config, Endpoint, Event, Output};
@@ -18,12 +18,12 @@
 //! assert_eq!(from_client.events, [Event::Connected]);
 //! ```
 //!
-//! Payload is counted, not carried. Inside, sequence numbers are 64-bit *positions* (the SYN is
-//! position 0, the first byte is position 1, the FIN follows the last byte), so that wrapping is
-//! dealt with in one place, where segments come in and go out.
+//! Payload is counted, not carried. Inside, sequence numbers are 64-bit *positions* (the SYN is position 0, the first
+//! byte is position 1, the FIN follows the last byte), so that wrapping is handled in one place, at the input and
+//! output of segments.
 //!
-//! **Not modelled**: urgent data, D-SACK (RFC 2883),
-//! keep-alives, path MTU discovery, quiet time, F-RTO and other detection of spurious timeouts.
+//! **Not modelled**: urgent data, D-SACK (RFC 2883), keep-alives, path MTU discovery, quiet time, F-RTO and other
+//! detection of spurious timeouts.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod config;

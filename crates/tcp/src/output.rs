@@ -1,13 +1,13 @@
-//! What an endpoint wants sent and told.
+//! The segments and events of an endpoint.
 
 use crate::Segment;
 
-/// Where an endpoint appends what it wants done. Owned, reused and cleared by the caller.
+/// Receives the segments and events of an endpoint. Owned, reused and cleared by the caller.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {
     /// Segments to send, in order.
     pub segments: Vec<Segment>,
-    /// News for the application, in order.
+    /// Events for the application, in order.
     pub events: Vec<Event>,
 }
 
@@ -19,7 +19,7 @@ impl Output {
     }
 }
 
-/// News for the application.
+/// An event for the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event {
@@ -27,17 +27,17 @@ pub enum Event {
     Connected,
     /// New bytes arrived in order.
     Readable {
-        /// How many are new (bytes).
+        /// The new bytes.
         bytes: u64,
     },
     /// The peer acknowledged payload.
     Acked {
-        /// How much is newly acknowledged (bytes).
+        /// The newly acknowledged bytes.
         bytes: u64,
     },
     /// The send buffer has room again after a write that was not accepted in full.
     Writable,
-    /// The peer's FIN arrived in order: nothing more will be readable.
+    /// The peer's FIN arrived in order: no more bytes will be readable.
     PeerClosed,
     /// Both FINs are acknowledged. The endpoint may linger in TIME-WAIT.
     Closed,

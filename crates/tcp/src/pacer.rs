@@ -1,14 +1,15 @@
 //! Pacing: the time between a segment and the next.
 //!
 //! The congestion controller sets the rate. Linux keeps segments at least length / rate apart
-//! (`tcp_update_skb_after_send`). Here each segment is paced by itself; Linux sends up to a millisecond's worth at once.
+//! (`tcp_update_skb_after_send`). This pacer paces single segments; Linux sends the data of up to a millisecond at
+//! once.
 
 use cellway_units::{Bits, Rate, Span, Time};
 
 use crate::Config;
 use crate::congestion::Controller;
 
-/// So many segments go unpaced at first. Linux, `tcp_update_skb_after_send`.
+/// The first segments of a connection, which are not paced. Linux, `tcp_update_skb_after_send`.
 const UNPACED: u64 = 10;
 /// IPv4 header without options (bytes).
 const IP_HEADER: u64 = 20;
@@ -30,11 +31,11 @@ impl Pacer {
         Pacer { by_window: config.tcp.pacing, rate: config.tcp.pacing_rate, carry: 0, next: Time::ZERO, sent: 0 }
     }
 
-    /// Until when nothing may go, if it may not go at `now`.
+    /// Returns the time until which pacing delays a segment at `now`, if it does.
     pub(crate) fn holds(&self, now: Time) -> Option<Time> {
         (self.next > now).then_some(self.next)
     }
-    /// A segment of `payload` bytes behind a TCP header of `header` bytes goes at `now`.
+    /// Records that a segment of `payload` bytes after a TCP header of `header` bytes is sent at `now`.
     pub(crate) fn sent(&mut self, now: Time, payload: u64, header: u32, control: &Controller, srtt: Option<Span>) {
         self.sent = self.sent.saturating_add(1);
         let mut gap = Span::ZERO;
@@ -46,7 +47,7 @@ impl Pacer {
         }
         if let Some(rate) = self.rate {
             let bits = Bits(8 * (IP_HEADER + u64::from(header) + payload));
-            // Time that passed unused owes nothing.
+            // Unused time is not made up for.
             let (span, carry) = rate.time_for(bits, if self.next < now { 0 } else { self.carry });
             self.carry = carry;
             gap = gap.max(span);

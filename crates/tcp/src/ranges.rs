@@ -1,4 +1,4 @@
-//! A sorted list of disjoint ranges: what arrived beyond a gap, seen from either end.
+//! A sorted list of disjoint ranges: data that arrived beyond a gap, at either end.
 
 use crate::Position;
 
@@ -31,13 +31,13 @@ impl Ranges {
     pub(crate) fn clear(&mut self) {
         self.0.clear();
     }
-    /// Length of all ranges together.
+    /// Returns the length of all ranges together.
     #[cfg(test)]
     pub(crate) fn total(&self) -> u64 {
         self.0.iter().map(|r| r.len()).sum()
     }
 
-    /// Adds `start..end`, joining what it touches; how many positions are new.
+    /// Adds `start..end`, joining adjacent ranges; returns the number of new positions.
     pub(crate) fn insert(&mut self, start: Position, end: Position, stamp: u64) -> u64 {
         if start >= end {
             return 0;
@@ -67,7 +67,7 @@ impl Ranges {
             r.start = r.start.max(position);
         }
     }
-    /// Removes the first range if it begins at or below `position`; where it ends.
+    /// Removes the first range if it begins at or below `position`; returns its end.
     pub(crate) fn take_first_touching(&mut self, position: Position) -> Option<Position> {
         let first = *self.0.first()?;
         (first.start <= position).then(|| {
@@ -75,11 +75,11 @@ impl Ranges {
             first.end
         })
     }
-    /// How many positions below `position` are in the ranges.
+    /// Returns the number of positions below `position` in the ranges.
     pub(crate) fn len_below(&self, position: Position) -> u64 {
         self.0.iter().take_while(|r| r.start < position).map(|r| r.end.min(position) - r.start).sum()
     }
-    /// The first gap at or above `position`: where it begins and, unless it is the last, where it ends.
+    /// Returns the first gap at or above `position`: its start and, unless it is the last, its end.
     pub(crate) fn gap_from(&self, position: Position) -> (Position, Option<Position>) {
         let next = self.0.partition_point(|r| r.end <= position);
         match self.0.get(next) {

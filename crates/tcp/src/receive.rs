@@ -1,18 +1,18 @@
-//! What arrives: reassembly, when to acknowledge, and which window to announce.
+//! The receiver: reassembly, the time of acknowledgements, and the announced window.
 
 use crate::ranges::Ranges;
 use crate::{Config, MAX_WINDOW, Position, SackBlock, SackBlocks, SeqNum};
 
-/// What became of a segment's payload.
+/// The result of a segment's payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Arrival {
     /// New bytes in order (bytes).
     pub(crate) in_order: u64,
     /// The peer's FIN is now in order.
     pub(crate) fin: bool,
-    /// A gap lies before it.
+    /// Set if a gap lies before it.
     pub(crate) out_of_order: bool,
-    /// It had payload, and nothing of it was new.
+    /// Set if it had payload, none of which was new.
     pub(crate) duplicate: bool,
 }
 
@@ -25,7 +25,7 @@ pub(crate) struct Receiver {
     pub(crate) nxt: Position,
     /// Bytes in order that the application has not taken (bytes).
     pub(crate) unread: u64,
-    /// Right edge of the window that is promised: never goes back.
+    /// Right edge of the announced window: never decreases.
     edge: Position,
     /// The furthest right edge that was announced, rounded up to whole units of the shift.
     announced: Position,
@@ -36,7 +36,7 @@ pub(crate) struct Receiver {
     /// Full segment, for the rules that count segments (bytes).
     mss: u64,
     early: Ranges,
-    /// Where the peer's FIN stands, once seen.
+    /// The position of the peer's FIN, after it has arrived.
     fin_at: Option<Position>,
     stamp: u64,
     /// Bytes in order since an acknowledgement was last sent (bytes).
@@ -44,7 +44,7 @@ pub(crate) struct Receiver {
     delayed: bool,
     /// An acknowledgement must go now.
     pub(crate) ack_now: bool,
-    /// It must go as a segment of its own: the peer counts it as a duplicate.
+    /// Set if it must be sent as a separate segment: the peer counts it as a duplicate.
     pub(crate) ack_alone: bool,
 }
 
@@ -70,16 +70,16 @@ impl Receiver {
         }
     }
 
-    /// RFC 7323 §2.2: the smallest shift with which the whole buffer can be announced.
+    /// Returns the smallest shift with which the whole buffer can be announced. RFC 7323 §2.2.
     pub(crate) fn shift_for(buffer: u64) -> u8 {
         (0..14).find(|s| (65_535_u64 << s) >= buffer).unwrap_or(14)
     }
-    /// The peer's SYN carried this number.
+    /// Sets the initial sequence number of the peer's SYN.
     pub(crate) fn synchronise(&mut self, irs: SeqNum) {
         self.irs = irs;
         self.nxt = 1;
     }
-    /// What the options of both SYNs settled: our shift (`None`: no scaling) and the segment size (bytes).
+    /// Sets the results of the options of both SYNs: our shift (`None`: no scaling) and the segment size (bytes).
     pub(crate) fn negotiated(&mut self, shift: Option<u8>, mss: u64) {
         self.shift = shift;
         if shift.is_none() {
@@ -88,19 +88,19 @@ impl Receiver {
         }
         self.mss = mss;
     }
-    /// The position of a sequence number, if it lies at or behind the SYN.
+    /// Returns the position of a sequence number, if it lies at or after the SYN.
     pub(crate) fn position(&self, seq: SeqNum) -> Option<Position> {
         seq.position(self.irs, self.nxt)
     }
-    /// The acknowledgement to send.
+    /// Returns the acknowledgement to send.
     pub(crate) fn ack(&self) -> SeqNum {
         self.irs.add(self.nxt)
     }
-    /// The window promised and not yet used (bytes).
+    /// Returns the window announced and not yet used (bytes).
     pub(crate) fn window(&self) -> u64 {
         self.edge.saturating_sub(self.nxt)
     }
-    /// Where acceptable payload ends.
+    /// Returns the end of acceptable payload.
     pub(crate) fn limit(&self) -> Position {
         self.announced.max(self.nxt)
     }
@@ -120,10 +120,10 @@ impl Receiver {
             self.nxt = end;
             while let Some(end) = self.early.take_first_touching(self.nxt) {
                 self.nxt = self.nxt.max(end);
-                // RFC 5681 §4.2: what fills (part of) a gap is acknowledged at once.
+                // RFC 5681 §4.2: data that fill (part of) a gap are acknowledged at once.
                 self.ack_now = true;
             }
-            // Part of a gap filled: more lies beyond.
+            // Part of a gap filled: further data lie beyond.
             self.ack_now |= !self.early.is_empty();
         } else if start < end {
             self.stamp += 1;
@@ -131,7 +131,7 @@ impl Receiver {
             arrival.out_of_order = true;
         } else {
             arrival.duplicate = len > 0;
-            // A FIN beyond a gap is as telling as data beyond one.
+            // A FIN beyond a gap reports it as data beyond one do.
             arrival.out_of_order = fin && start > self.nxt;
         }
         arrival.in_order = self.nxt - before;
@@ -144,7 +144,7 @@ impl Receiver {
         if !self.immediate_read {
             self.unread += arrival.in_order;
         }
-        // RFC 5681 §4.2: out of order, acknowledge at once. RFC 9293 §3.10.7.4: so with what is old.
+        // RFC 5681 §4.2: acknowledge out-of-order data at once. RFC 9293 §3.10.7.4: the same for old data.
         if arrival.out_of_order || arrival.duplicate {
             self.ack_now = true;
             self.ack_alone = true;
@@ -152,8 +152,8 @@ impl Receiver {
         self.count_for_ack(arrival.in_order);
         arrival
     }
-    /// RFC 9293 §3.8.6.3: acknowledge at least every second full segment without delay. In BSD a
-    /// reader does that: what it takes makes a window update worth sending, which acknowledges too.
+    /// RFC 9293 §3.8.6.3: acknowledges at least every second full segment without delay. In BSD a reader does that: the
+    /// bytes that it reads make a window update worth sending, which acknowledges too.
     fn count_for_ack(&mut self, in_order: u64) {
         self.unacked += in_order;
         let most = if self.immediate_read { self.worth_telling() } else { 2 * self.mss };
@@ -161,51 +161,51 @@ impl Receiver {
             self.ack_now = true;
         }
     }
-    /// A window update goes for so much: two segments or half the buffer, as in BSD (bytes).
+    /// Returns the increase that a window update needs: two segments or half the buffer, as in BSD (bytes).
     fn worth_telling(&self) -> u64 {
         (2 * self.mss).min(self.buffer.div_ceil(2))
     }
-    /// True if data waits for a delayed acknowledgement.
+    /// Returns true if data wait for a delayed acknowledgement.
     pub(crate) fn awaits_ack(&self) -> bool {
         self.unacked > 0
     }
-    /// A segment with the present acknowledgement and window was sent.
+    /// Records that a segment with the present acknowledgement and window was sent.
     pub(crate) fn acknowledged(&mut self) {
         self.unacked = 0;
         self.ack_now = false;
         self.ack_alone = false;
     }
 
-    /// The application takes up to `bytes`; how many it got.
+    /// Reads up to `bytes` for the application, and returns the number read.
     pub(crate) fn consume(&mut self, bytes: u64) -> u64 {
         let taken = bytes.min(self.unread);
         self.unread -= taken;
         taken
     }
-    /// Whether windows are scaled.
+    /// Returns true if windows are scaled.
     pub(crate) fn is_scaling(&self) -> bool {
         self.shift.is_some()
     }
-    /// Where the right edge may go: the whole buffer beyond what is read.
+    /// Returns the limit of the right edge: the whole buffer beyond the bytes read.
     fn widest_edge(&self) -> Position {
         self.nxt + (self.buffer - self.unread.min(self.buffer))
     }
     /// RFC 1122 §4.2.3.3, RFC 9293 §3.8.6.2.2, receiver's silly window avoidance: the edge moves only by a segment or
-    /// half the buffer. An empty buffer is offered whole: no reader is slow then.
+    /// half the buffer. An empty buffer is announced completely: no reader is slow then.
     fn next_edge(&self) -> Position {
         let widest = self.widest_edge();
         let step = self.mss.min(self.buffer.div_ceil(2));
         let moves = widest >= self.edge + step || self.unread == 0;
         if moves { widest.max(self.edge) } else { self.edge }
     }
-    /// Whether the application's reading is worth a segment of its own to the peer.
+    /// Returns true if the application's reading justifies a separate segment to the peer.
     pub(crate) fn wants_update(&self) -> bool {
         self.next_edge() - self.edge >= self.worth_telling()
     }
-    /// The window field of the next segment; notes what it announces.
+    /// Returns the window field of the next segment, and records the announced window.
     pub(crate) fn announce(&mut self) -> u16 {
         let shift = self.shift.unwrap_or(0);
-        // The edge stays within what the field can tell.
+        // The edge stays within the range of the field.
         self.edge = self.next_edge().min((self.nxt + (65_535 << shift)).max(self.edge));
         // RFC 9293 §3.8.6 strongly discourages taking the edge back, so round up: that offers less
         // than one unit more, and RFC 7323 §2.4 has us accept whatever was once announced.
@@ -214,7 +214,7 @@ impl Receiver {
         // In range by the `min`s above.
         field as u16
     }
-    /// The window field of a SYN, which is never scaled. RFC 7323 §2.2.
+    /// Returns the window field of a SYN, which is never scaled. RFC 7323 §2.2.
     pub(crate) fn announce_unscaled(&mut self) -> u16 {
         let field = self.buffer.min(65_535);
         self.edge = self.edge.max(self.nxt + field);
@@ -223,7 +223,7 @@ impl Receiver {
         field as u16
     }
 
-    /// RFC 2018 §4: first the block with the segment that came last, then the most recent others.
+    /// RFC 2018 §4: first the block with the segment that arrived last, then the most recent others.
     pub(crate) fn sack_blocks(&self) -> SackBlocks {
         let mut blocks = SackBlocks::default();
         let mut below = u64::MAX;

@@ -44,12 +44,12 @@ pub(crate) struct Arrived {
     pub(crate) retransmitted: bool,
 }
 
-/// Losses that a look at the queue has found.
+/// Losses found in the queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Losses {
     /// Newly lost (bytes).
     pub(crate) bytes: u64,
-    /// The time until all that is not yet lost, and was sent before the newest arrival, would be lost.
+    /// The time until all segments not yet lost that were sent before the newest arrival would be lost.
     pub(crate) remaining: Option<Span>,
 }
 
@@ -104,13 +104,13 @@ impl RetransmissionQueue {
         self.arrived.clear();
         self.arrived_bytes = 0;
     }
-    /// Takes a SACK block. Blocks outside the queue, such as those of D-SACK (RFC 2883), say nothing new.
+    /// Processes a SACK block. Blocks outside the queue, such as those of D-SACK (RFC 2883), are ignored.
     pub(crate) fn sacked(&mut self, start: Position, end: Position, now: Time) {
         let Some((first, last)) = self.segments.front().zip(self.segments.back()) else { return };
         if start < first.start || end > last.end || start >= end {
             return;
         }
-        // Only what the block adds is visited.
+        // Only the new part of the block is visited.
         let mut at = start;
         while at < end {
             let (gap, next) = self.sacked.gap_from(at);
@@ -140,7 +140,7 @@ impl RetransmissionQueue {
             }
         }
     }
-    /// Everything below `una` is acknowledged.
+    /// Removes everything below `una`, which is acknowledged.
     pub(crate) fn acked(&mut self, una: Position, now: Time) {
         while let Some(s) = self.segments.front().copied().filter(|s| s.end <= una) {
             self.segments.pop_front();
@@ -167,7 +167,8 @@ impl RetransmissionQueue {
             self.renege();
         }
     }
-    /// A peer that still had what it SACKed at the front would have acknowledged it: it has discarded data. RFC 2018 §8.
+    /// A peer that still held the data SACKed at the front would have acknowledged them: it has discarded data. RFC
+    /// 2018 §8.
     fn renege(&mut self) {
         for s in self.segments.iter_mut().filter(|s| s.fate == Fate::Sacked) {
             s.fate = Fate::Lost;
@@ -201,14 +202,14 @@ impl RetransmissionQueue {
         }
     }
 
-    /// Marks as lost what was sent before the segment that was sent at `newest.0` and ends at `newest.1`, and has been
-    /// under way for longer than `patience` at `now`. RFC 8985 §6.2, step 5.
+    /// Marks segments as lost that were sent before the segment that was sent at `newest.0` and ends at `newest.1`, and
+    /// have been in flight for longer than `patience` at `now`. RFC 8985 §6.2, step 5.
     pub(crate) fn mark_lost(&mut self, newest: (Time, Position), patience: Span, now: Time) -> Losses {
         let mut losses = Losses::default();
         for s in &mut self.segments {
             let sent = s.stamp.sent();
             if (sent, s.end) >= newest {
-                // What follows was sent later still, unless it has been resent: and that was even later.
+                // Further segments were sent later, unless they were retransmitted, which was even later.
                 if !s.retransmitted {
                     break;
                 }
@@ -241,8 +242,8 @@ impl RetransmissionQueue {
             }
         }
     }
-    /// The sender has nothing to send although it would be allowed to: samples of what follows are limited by the
-    /// application.
+    /// Records that the sender has nothing to send although more would be allowed: samples of later segments are
+    /// limited by the application.
     pub(crate) fn nothing_left(&mut self) {
         if self.lost_bytes == 0 {
             self.delivery.nothing_left();
@@ -266,31 +267,31 @@ impl RetransmissionQueue {
     pub(crate) fn last(&self) -> Option<(Position, Position)> {
         self.segments.back().map(|s| (s.start, s.end))
     }
-    /// The data that is still in the network: neither SACKed nor lost (bytes).
+    /// Returns the data that are still in the network: neither SACKed nor lost (bytes).
     pub(crate) fn in_network(&self) -> u64 {
         let outstanding = self.segments.back().zip(self.segments.front()).map_or(0, |(b, f)| b.end - f.start);
         outstanding - self.sacked_bytes - self.lost_bytes
     }
-    /// The data in the network before the present acknowledgement, and what has been lost from it (bytes).
+    /// Returns the data in the network before the present acknowledgement, and the losses since (bytes).
     pub(crate) fn before_ack(&self) -> u64 {
         self.in_network() + self.lost_bytes + self.arrived_bytes
     }
     pub(crate) fn sacked_segments(&self) -> u32 {
         self.sacked_segments
     }
-    /// The segments that the present acknowledgement reports.
+    /// Returns the segments that the present acknowledgement reports.
     pub(crate) fn arrived(&self) -> &[Arrived] {
         &self.arrived
     }
-    /// Their length: DeliveredData of RFC 9937 (bytes).
+    /// Returns their length: DeliveredData of RFC 9937 (bytes).
     pub(crate) fn arrived_bytes(&self) -> u64 {
         self.arrived_bytes
     }
-    /// The shortest round trip of a segment that was sent once.
+    /// Returns the shortest round trip of a segment that was sent once.
     pub(crate) fn min_rtt(&self) -> Option<Span> {
         self.min_rtt
     }
-    /// The latest rate sample.
+    /// Returns the latest rate sample.
     pub(crate) fn sample(&self) -> Option<Sample> {
         self.sample
     }
@@ -307,7 +308,7 @@ mod tests {
     fn ms(n: u64) -> Time {
         Time::ZERO + Span::from_ms(n)
     }
-    /// Ten segments of 1000 B, one each 10 ms from 0 ms on.
+    /// Returns ten segments of 1000 B, one each 10 ms from 0 ms on.
     fn ten() -> RetransmissionQueue {
         let mut queue = RetransmissionQueue::default();
         for n in 0..10 {
@@ -360,7 +361,7 @@ mod tests {
         assert_eq!((queue.in_network(), queue.first_lost()), (7000, Some((1, 1001))));
         queue.sent(1, 1001, ms(130));
         assert_eq!((queue.in_network(), queue.first_lost()), (8000, Some((1001, 2001))));
-        // A lost segment arrives late after all.
+        // A segment that was declared lost arrives late.
         queue.begin_ack();
         queue.acked(2001, ms(140));
         assert_eq!(queue.arrived()[1], Arrived { end: 2001, sent: ms(10), retransmitted: false });
@@ -392,7 +393,7 @@ mod tests {
         }
     }
 
-    /// Nothing is allocated any more once the queue has had its largest size.
+    /// No memory is allocated any more once the queue has had its largest size.
     #[test]
     fn a_warm_queue_keeps_its_memory() {
         let mut queue = ten();

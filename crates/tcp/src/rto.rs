@@ -5,10 +5,10 @@ use cellway_units::{Span, Time};
 use crate::timers::TickClock;
 use crate::{Position, TcpSpec};
 
-/// What a lost SYN raises the timeout to. RFC 6298 (5.7).
+/// The timeout after a lost SYN. RFC 6298 (5.7).
 const AFTER_SYN_LOSS: Span = Span::from_secs(3);
 
-/// Estimates the round trip and says how long to wait for an acknowledgement.
+/// Estimates the round trip and the retransmission timeout.
 #[derive(Clone, Debug)]
 pub(crate) struct Rto {
     min: Span,
@@ -20,7 +20,7 @@ pub(crate) struct Rto {
     rttvar: Span,
     /// The timeout without backing off.
     base: Span,
-    /// How many times in a row it was doubled.
+    /// Doublings in a row.
     doublings: u32,
     /// The segment being timed: the position behind it and when it was sent.
     timed: Option<(Position, Time)>,
@@ -42,33 +42,33 @@ impl Rto {
         }
     }
 
-    /// The smoothed round-trip time, as coarse as the clock.
+    /// Returns the smoothed round-trip time, as coarse as the clock.
     pub(crate) fn smoothed(&self) -> Option<Span> {
         self.srtt
     }
-    /// How long to wait now.
+    /// Returns the present timeout.
     pub(crate) fn current(&self) -> Span {
         self.backed_off(self.doublings)
     }
-    /// The timeout doubled `doublings` times, within its ceiling.
+    /// Returns the timeout doubled `doublings` times, within its ceiling.
     pub(crate) fn backed_off(&self, doublings: u32) -> Span {
         // RFC 6298 (2.5): a maximum may be placed on the timeout, also when backed off (5.5).
         let factor = 1_u64.checked_shl(doublings).unwrap_or(u64::MAX);
         self.base.saturating_mul(factor).min(self.max)
     }
-    /// When a timer set at `now` for the present timeout fires.
+    /// Returns the expiry of a timer set at `now` for the present timeout.
     pub(crate) fn deadline(&self, now: Time) -> Time {
         self.clock.after(now, self.current())
     }
-    /// When a timer set at `now` for `span` fires.
+    /// Returns the expiry of a timer set at `now` for `span`.
     pub(crate) fn after(&self, now: Time, span: Span) -> Time {
         self.clock.after(now, span)
     }
-    /// RFC 6298 (5.5): the timer fired, so the timeout doubles.
+    /// Doubles the timeout after the timer has expired. RFC 6298 (5.5).
     pub(crate) fn back_off(&mut self) {
         self.doublings = self.doublings.saturating_add(1);
     }
-    /// RFC 6298 (5.7): a SYN was lost; if its timeout was short, data begins with 3 s.
+    /// Responds to a lost SYN: if its timeout was short, data begin with 3 s. RFC 6298 (5.7).
     pub(crate) fn recover_from_syn_loss(&mut self) {
         if self.base < AFTER_SYN_LOSS {
             self.base = AFTER_SYN_LOSS.min(self.max);
@@ -76,17 +76,17 @@ impl Rto {
         self.doublings = 0;
     }
 
-    /// Begins to time what ends before `end`, unless something else is being timed: one
-    /// measurement at a time satisfies RFC 6298 §3.
+    /// Begins to measure the segment that ends before `end`, unless a measurement is in progress: one at a time
+    /// satisfies RFC 6298 §3.
     pub(crate) fn sent(&mut self, end: Position, now: Time) {
         self.timed.get_or_insert((end, now));
     }
-    /// RFC 6298 §3 (Karn): nothing that was sent twice may be measured. As in BSD, any
-    /// retransmission ends the measurement, for a hole in front would be measured too.
+    /// Ends the measurement at a retransmission. RFC 6298 §3 (Karn): no retransmitted data may be measured. As in BSD,
+    /// any retransmission ends it, for a hole before the data would be measured too.
     pub(crate) fn resent(&mut self) {
         self.timed = None;
     }
-    /// Everything below `una` is acknowledged; takes and gives the measurement if that ends it.
+    /// Processes the acknowledgement of everything below `una`; returns the measurement if that ends it.
     pub(crate) fn acked(&mut self, una: Position, now: Time) -> Option<Span> {
         let (_, at) = self.timed.filter(|&(end, _)| una >= end)?;
         self.timed = None;
@@ -150,7 +150,7 @@ mod tests {
     fn the_timeout_keeps_its_margin() {
         let mut rto = fine();
         rto.margin = Span::from_ms(200);
-        // Of 4 RTTVAR, 160 ms at first, nothing is left in the end.
+        // Of 4 RTTVAR, 160 ms at first, nothing remains in the end.
         for i in 0..60 {
             rto.sent(i, ms(i * 100));
             rto.acked(i, ms(i * 100 + 80));

@@ -11,23 +11,23 @@ use crate::Position;
 pub struct SeqNum(pub u32);
 
 impl SeqNum {
-    /// The number `n` octets later.
+    /// Returns the number `n` octets later.
     pub const fn add(self, n: u64) -> SeqNum {
         // Truncation is the reduction modulo 2^32.
         SeqNum(self.0.wrapping_add(n as u32))
     }
-    /// The signed distance from `other` to `self`, right while they are less than 2^31 apart (bytes).
+    /// Returns the signed distance from `other` to `self`, correct while they are less than 2^31 apart (bytes).
     pub const fn distance(self, other: SeqNum) -> i32 {
         self.0.wrapping_sub(other.0) as i32
     }
-    /// The position nearest to `near` that has this number, when position 0 has the number `origin`.
-    /// `None` if that would lie before position 0.
+    /// Returns the position nearest to `near` that has this number, when position 0 has the number `origin`. `None` if
+    /// that would lie before position 0.
     pub(crate) fn position(self, origin: SeqNum, near: Position) -> Option<Position> {
         near.checked_add_signed(i64::from(self.distance(origin.add(near))))
     }
 }
 
-/// The control bits of a segment, as they stand in octet 13 of the header.
+/// The control bits of a segment, as in octet 13 of the header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Flags(pub u8);
 
@@ -38,7 +38,7 @@ impl Flags {
     pub const SYN: Flags = Flags(2);
     /// Reset the connection.
     pub const RST: Flags = Flags(4);
-    /// Nothing more is queued behind this segment.
+    /// No further data are queued after this segment.
     pub const PSH: Flags = Flags(8);
     /// The acknowledgement field counts.
     pub const ACK: Flags = Flags(16);
@@ -48,7 +48,7 @@ impl Flags {
     /// Congestion window reduced: the sender has reacted to a mark or a loss. RFC 3168 §6.1.
     pub const CWR: Flags = Flags(128);
 
-    /// Whether all of `other` are set.
+    /// Returns true if all of `other` are set.
     pub const fn contains(self, other: Flags) -> bool {
         self.0 & other.0 == other.0
     }
@@ -86,7 +86,7 @@ impl SackBlocks {
     /// The most that fit into 40 octets of options. RFC 2018 §3.
     pub const MAX: usize = 4;
 
-    /// Adds a block; whether there was room.
+    /// Adds a block; returns true if there was room.
     pub fn push(&mut self, block: SackBlock) -> bool {
         let room = usize::from(self.len) < SackBlocks::MAX;
         if room {
@@ -95,11 +95,11 @@ impl SackBlocks {
         }
         room
     }
-    /// The blocks, the most recent first.
+    /// Returns the blocks, the most recent first.
     pub fn as_slice(&self) -> &[SackBlock] {
         &self.blocks[..usize::from(self.len)]
     }
-    /// Whether there is none.
+    /// Returns true if there is none.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -156,7 +156,7 @@ pub struct Segment {
     pub ack: SeqNum,
     /// Control bits.
     pub flags: Flags,
-    /// The window field as it stands in the header, before scaling.
+    /// The window field as in the header, before scaling.
     pub window: u16,
     /// Payload (bytes).
     pub len: u32,
@@ -167,7 +167,7 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// Length of the TCP header: 20 octets and the options, padded to a multiple of 4 (bytes).
+    /// Returns the length of the TCP header: 20 octets and the options, padded to a multiple of 4 (bytes).
     pub fn header_len(&self) -> u32 {
         let o = &self.options;
         let octets = u32::from(o.mss.is_some()) * 4
@@ -177,11 +177,11 @@ impl Segment {
             + o.sack.octets();
         20 + octets.next_multiple_of(4)
     }
-    /// What the segment takes of the sequence space: payload, SYN and FIN (bytes).
+    /// Returns the length of the segment in the sequence space: payload, SYN and FIN (bytes).
     pub fn sequence_len(&self) -> u64 {
         u64::from(self.len) + u64::from(self.is(Flags::SYN)) + u64::from(self.is(Flags::FIN))
     }
-    /// Whether all of `flags` are set.
+    /// Returns true if all of `flags` are set.
     pub fn is(&self, flags: Flags) -> bool {
         self.flags.contains(flags)
     }

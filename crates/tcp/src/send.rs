@@ -1,9 +1,9 @@
-//! What is to be sent: the queue of written bytes, the peer's window, and whether a segment may go.
+//! The sender: the queue of written bytes, the peer's window, and the rules of transmission.
 
 use crate::Position;
 use crate::congestion::Flight;
 
-/// A stretch of the sequence space to put into one segment.
+/// A range of the sequence space for one segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Chunk {
     pub(crate) from: Position,
@@ -14,7 +14,7 @@ pub(crate) struct Chunk {
 }
 
 impl Chunk {
-    /// The position behind it.
+    /// Returns the position after it.
     pub(crate) fn end(self) -> Position {
         self.from + self.len + u64::from(self.syn) + u64::from(self.fin)
     }
@@ -35,7 +35,7 @@ pub(crate) struct Sender {
     pub(crate) probed: Position,
     /// Behind the last byte written.
     end: Position,
-    /// Whether a FIN follows the last byte.
+    /// True if a FIN follows the last byte.
     fin: bool,
     /// The peer's window (SND.WND) (bytes).
     pub(crate) window: u64,
@@ -68,18 +68,18 @@ impl Sender {
         }
     }
 
-    /// Room for more bytes (bytes).
+    /// Returns the room for further bytes (bytes).
     pub(crate) fn room(&self) -> u64 {
         self.capacity.saturating_sub(self.end.saturating_sub(self.una.max(1)))
     }
-    /// Queues up to `bytes`; how many were accepted.
+    /// Queues up to `bytes` and returns the number accepted.
     pub(crate) fn write(&mut self, bytes: u64) -> u64 {
         let accepted = bytes.min(self.room());
         self.end += accepted;
         self.starved |= accepted < bytes;
         accepted
     }
-    /// Whether a writer that was cut short has room again; told once.
+    /// Returns true, once, if a writer whose bytes were not all accepted has room again.
     pub(crate) fn take_writable(&mut self) -> bool {
         let writable = self.starved && self.room() > 0;
         if writable {
@@ -87,19 +87,19 @@ impl Sender {
         }
         writable
     }
-    /// Puts a FIN behind what is queued.
+    /// Queues a FIN after the queued bytes.
     pub(crate) fn finish(&mut self) {
         self.fin = true;
     }
-    /// Whether a FIN was queued.
+    /// Returns true if a FIN was queued.
     pub(crate) fn is_finished(&self) -> bool {
         self.fin
     }
-    /// Whether the FIN is acknowledged.
+    /// Returns true if the FIN is acknowledged.
     pub(crate) fn fin_acked(&self) -> bool {
         self.fin && self.una > self.end
     }
-    /// Payload between two positions: SYN and FIN take a position each but no byte (bytes).
+    /// Returns the payload between two positions: SYN and FIN take a position each but no byte (bytes).
     pub(crate) fn payload_between(&self, from: Position, to: Position) -> u64 {
         to.min(self.end).saturating_sub(from.clamp(1, self.end))
     }
@@ -107,15 +107,15 @@ impl Sender {
     pub(crate) fn waiting(&self) -> u64 {
         self.end.saturating_sub(self.nxt)
     }
-    /// Whether bytes or a FIN are still to be sent in this pass.
+    /// Returns true if bytes or a FIN are still to be sent in this pass.
     pub(crate) fn has_more(&self) -> bool {
         self.nxt < self.end || self.fin && self.nxt == self.end
     }
-    /// Whether `position` is behind the last byte written.
+    /// Returns true if `position` is after the last byte written.
     pub(crate) fn is_end(&self, position: Position) -> bool {
         position >= self.end
     }
-    /// Behind the last position that can have been acknowledged.
+    /// Returns the position after the last one that can have been acknowledged.
     pub(crate) fn sent_end(&self) -> Position {
         self.max.max(self.probed)
     }
@@ -123,13 +123,13 @@ impl Sender {
         Flight { una: self.una, nxt: self.nxt, max: self.max, peer_window: self.window }
     }
 
-    /// Everything below `ack` is acknowledged.
+    /// Processes the acknowledgement of everything below `ack`.
     pub(crate) fn acked(&mut self, ack: Position) {
         self.una = ack;
         self.nxt = self.nxt.max(ack);
         self.max = self.max.max(ack);
     }
-    /// RFC 9293 §3.10.7.4: an older segment must not set the window.
+    /// Updates the window, but not from an older segment. RFC 9293 §3.10.7.4.
     pub(crate) fn update_window(&mut self, seq: Position, ack: Position, window: u64) {
         if self.window_from <= (seq, ack) {
             self.window_from = (seq, ack);
@@ -138,8 +138,8 @@ impl Sender {
         }
     }
 
-    /// The next segment in sequence, if one may go. `allowance`: what congestion control lets be
-    /// outstanding (bytes); `stop`: where a range begins that the peer already holds.
+    /// Returns the next segment in sequence, if one may be sent. `allowance` is the outstanding data that congestion
+    /// control permits (bytes); `stop` is the start of a range that the peer already holds.
     pub(crate) fn next(&self, allowance: u64, stop: Option<Position>) -> Option<Chunk> {
         let outstanding = self.nxt - self.una;
         let natural = self.waiting().min(self.mss).min(stop.map_or(u64::MAX, |s| s.saturating_sub(self.nxt)));
@@ -154,15 +154,14 @@ impl Sender {
         let resending = self.nxt < self.max;
         // RFC 1122 §4.2.3.4, RFC 9293 §3.7.4 (Nagle): while anything is unacknowledged, wait for a full segment.
         let small_may_go = !self.nagle || outstanding == 0;
-        // RFC 9293 §3.8.6.2.1, sender's silly window avoidance: send (1) a full segment, (2) all
-        // there is, (3) at least half of the largest window seen. What was sent before, and the
-        // last bytes before a FIN, do not wait.
+        // RFC 9293 §3.8.6.2.1, sender's silly window avoidance: send (1) a full segment, (2) all data, (3) at least
+        // half of the largest window seen. Retransmissions, and the last bytes before a FIN, do not wait.
         let go = len == self.mss
             || len == natural && (small_may_go || resending || fin)
             || len >= self.max_window.div_ceil(2) && small_may_go;
         go.then_some(chunk)
     }
-    /// What was sent from `from`, at most one segment and not beyond `end`.
+    /// Returns the data sent from `from`, at most one segment and not beyond `end`.
     pub(crate) fn sent(&self, from: Position, end: Position) -> Option<Chunk> {
         let end = end.min(self.max);
         let syn = from == 0 && end > 0;
@@ -171,8 +170,8 @@ impl Sender {
         let fin = self.fin && !syn && behind == self.end && end > self.end;
         (syn || fin || len > 0).then_some(Chunk { from, len, syn, fin })
     }
-    /// What to send although the window or silly window avoidance forbids it: all that fits the
-    /// window, or one byte into a closed one. RFC 9293 §3.8.6.1.
+    /// Returns the data to send although the window or silly window avoidance forbids it: all that fits the window, or
+    /// one byte into a closed one. RFC 9293 §3.8.6.1.
     pub(crate) fn forced(&self) -> Chunk {
         let len = self.waiting().min(self.mss).min(self.window.max(1));
         let fin = self.fin && self.window > 0 && self.nxt + len == self.end;

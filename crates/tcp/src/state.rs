@@ -1,6 +1,6 @@
 //! The states of a connection. RFC 9293 §3.3.2.
 
-/// Where a connection is in its life.
+/// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum State {
     /// Not open, or no longer.
@@ -28,19 +28,19 @@ pub enum State {
 }
 
 impl State {
-    /// Whether both SYNs are acknowledged and the connection is not yet gone.
+    /// Returns true if both SYNs are acknowledged and the connection has not ended.
     pub fn is_synchronised(self) -> bool {
         !matches!(self, State::Closed | State::Listen | State::SynSent | State::SynReceived)
     }
-    /// Whether data or a FIN may be (re)transmitted.
+    /// Returns true if data or a FIN may be (re)transmitted.
     pub(crate) fn may_transmit(self) -> bool {
         matches!(self, State::Established | State::FinWait1 | State::CloseWait | State::Closing | State::LastAck)
     }
-    /// Whether the application may still write.
+    /// Returns true if the application may still write.
     pub(crate) fn may_write(self) -> bool {
         matches!(self, State::SynSent | State::SynReceived | State::Established | State::CloseWait)
     }
-    /// Whether data from the peer is expected.
+    /// Returns true if data from the peer are expected.
     pub(crate) fn may_receive(self) -> bool {
         matches!(self, State::Established | State::FinWait1 | State::FinWait2)
     }

@@ -1,4 +1,4 @@
-//! What an endpoint counts.
+//! The counters of an endpoint.
 
 /// Counts since the endpoint was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub struct Stats {
     pub bytes_retransmitted: u64,
     /// Times the retransmission timer fired (count).
     pub timeouts: u64,
-    /// Times the duplicate acknowledgements told of a loss (count).
+    /// Losses reported by duplicate acknowledgements (count).
     pub fast_retransmits: u64,
     /// Loss probes sent (TLP, RFC 8985) (segments).
     pub loss_probes: u64,
@@ -32,7 +32,7 @@ pub struct Stats {
     pub duplicate_acks_received: u64,
     /// Segments received that left a gap before them (segments).
     pub out_of_order_received: u64,
-    /// Segments received whose payload brought nothing new (segments).
+    /// Segments received without new payload (segments).
     pub duplicates_received: u64,
     /// Data segments received with a mark (CE, RFC 3168) (segments).
     pub marks_received: u64,

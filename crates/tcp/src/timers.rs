@@ -2,11 +2,11 @@
 
 use cellway_units::{Span, Time};
 
-/// What a deadline is for.
+/// The purpose of a deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TimerKind {
-    /// More may be lost, or a loss probe is due. RFC 8985 §6.2, §7.2. It comes before the retransmission timer, which it
-    /// replaces.
+    /// More data may be lost, or a loss probe is due. RFC 8985 §6.2, §7.2. It precedes the retransmission timer, which
+    /// it replaces.
     LossDetection,
     /// Something sent is not acknowledged. RFC 6298.
     Retransmit,
@@ -16,7 +16,7 @@ pub enum TimerKind {
     DelayedAck,
     /// Lingering in TIME-WAIT ends. RFC 9293 §3.6.1.
     TimeWait,
-    /// Pacing lets the next segment go.
+    /// Pacing permits the next segment.
     Pace,
 }
 
@@ -57,11 +57,11 @@ impl Timers {
     pub(crate) fn is_set(&self, kind: TimerKind) -> bool {
         self.0[kind as usize] != NEVER
     }
-    /// The deadline of a timer, if it is set.
+    /// Returns the deadline of a timer, if it is set.
     pub(crate) fn at(&self, kind: TimerKind) -> Option<Time> {
         Some(self.0[kind as usize]).filter(|&at| at != NEVER)
     }
-    /// The earliest deadline; at the same instant, the first in the order of [`TimerKind`].
+    /// Returns the earliest deadline; at the same instant, the first in the order of [`TimerKind`].
     #[inline]
     pub(crate) fn earliest(&self) -> Option<(Time, TimerKind)> {
         // The deadlines are compared without the kind, which most callers do not use.
@@ -73,7 +73,7 @@ impl Timers {
         }
         (least != NEVER).then(|| (least, TimerKind::ALL[first]))
     }
-    /// Takes the earliest timer that is due at `now`.
+    /// Removes the earliest timer that is due at `now` and returns it.
     pub(crate) fn take_due(&mut self, now: Time) -> Option<TimerKind> {
         let (at, kind) = self.earliest()?;
         (at <= now).then(|| {
@@ -93,11 +93,11 @@ pub(crate) struct TickClock {
 }
 
 impl TickClock {
-    /// Whole ticks since time zero.
+    /// Returns the whole ticks since time zero.
     pub(crate) fn ticks(self, at: Time) -> u64 {
         at.as_ps() / self.tick.as_ps()
     }
-    /// When a timer of `span`, rounded up to whole ticks, fires if it is set at `now`.
+    /// Returns the expiry of a timer of `span`, rounded up to whole ticks, if it is set at `now`.
     pub(crate) fn after(self, now: Time, span: Span) -> Time {
         if self.tick.is_zero() {
             return now + span;
@@ -105,7 +105,7 @@ impl TickClock {
         let count = span.as_ps().div_ceil(self.tick.as_ps()).max(1);
         Time::ZERO + self.tick.saturating_mul(self.ticks(now).saturating_add(count))
     }
-    /// The time between two instants as this clock sees it: the ticks that fell between them.
+    /// Returns the time between two instants on this clock: the ticks between them.
     pub(crate) fn elapsed(self, from: Time, to: Time) -> Span {
         if self.tick.is_zero() {
             return to.since(from);

@@ -7,16 +7,16 @@ use crate::{Position, Segment, Timestamps};
 
 /// The least tick of the clock: RFC 7323 §5.4 has it tick at most once a millisecond.
 const LEAST_TICK: Span = Span::from_ms(1);
-/// A timestamp older than this says nothing: the clock may have gone round. RFC 7323 §5.5.
+/// A timestamp older than this is not used: the clock may have wrapped. RFC 7323 §5.5.
 const OUTDATED: Span = Span::from_secs(24 * 24 * 3600);
 
 /// The state of the option at one end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TimestampClock {
     clock: TickClock,
-    /// What the clock shows at time zero: RFC 7323 §7.1 suggests an offset for each connection.
+    /// The value of the clock at time zero: RFC 7323 §7.1 suggests an offset for each connection.
     offset: u32,
-    /// Whether both SYNs carried the option. RFC 7323 §3.2.
+    /// True if both SYNs carried the option. RFC 7323 §3.2.
     pub(crate) agreed: bool,
     /// RFC 7323 §4.3, TS.Recent: the timestamp to echo.
     recent: u32,
@@ -32,51 +32,51 @@ impl TimestampClock {
         TimestampClock { clock, offset, agreed: false, recent: 0, recent_at: Time::ZERO, last_ack_sent: 0 }
     }
 
-    /// The option of a segment sent at `now`. RFC 7323 §3.2.
+    /// Returns the option of a segment sent at `now`. RFC 7323 §3.2.
     pub(crate) fn stamp(&self, now: Time) -> Timestamps {
         Timestamps { value: self.value(now), echo: self.recent }
     }
-    /// The clock at `now`; it goes round after 2^32 ticks.
+    /// Returns the clock at `now`; it wraps after 2^32 ticks.
     fn value(&self, now: Time) -> u32 {
         self.offset.wrapping_add(self.clock.ticks(now) as u32)
     }
-    /// The peer's SYN came with `offered`; `wanted`: whether this end offers the option too.
+    /// Processes the option `offered` in the peer's SYN; `wanted` is true if this end offers the option, too.
     pub(crate) fn negotiate(&mut self, offered: Option<Timestamps>, wanted: bool, now: Time) {
         let Some(theirs) = offered.filter(|_| wanted) else { return };
         self.agreed = true;
         (self.recent, self.recent_at) = (theirs.value, now);
     }
-    /// RFC 7323 §5.3, R1: whether `theirs` shows that the segment is older than one that was taken.
+    /// Returns true if `theirs` shows that the segment is older than an accepted one. RFC 7323 §5.3, R1.
     pub(crate) fn is_old(&self, theirs: Timestamps, now: Time) -> bool {
         before(theirs.value, self.recent) && now.since(self.recent_at) < OUTDATED
     }
-    /// RFC 7323 §4.3 (2), §5.3, R3: notes what to echo, from a segment at `seq`. One beyond the last
+    /// Records the timestamp to echo, from a segment at `seq`. RFC 7323 §4.3 (2), §5.3, R3. One beyond the last
     /// acknowledgement waits: the echo of the oldest covers the delay of the acknowledgement.
     pub(crate) fn take(&mut self, theirs: Timestamps, seq: Position, now: Time) {
         if seq <= self.last_ack_sent && !self.is_old(theirs, now) {
             (self.recent, self.recent_at) = (theirs.value, now);
         }
     }
-    /// RFC 7323 §4.3 (3): an acknowledgement of everything below `nxt` goes.
+    /// Records that an acknowledgement of everything below `nxt` is sent. RFC 7323 §4.3 (3).
     pub(crate) fn acknowledged(&mut self, nxt: Position) {
         self.last_ack_sent = nxt;
     }
-    /// The latest instant at which the clock showed the echo of `segment`.
+    /// Returns the latest instant at which the clock had the value echoed by `segment`.
     pub(crate) fn echo_until(&self, segment: &Segment, now: Time) -> Option<Time> {
         let echo = segment.options.timestamps.filter(|_| self.agreed)?.echo;
         let ticks = self.clock.ticks(now).checked_sub(u64::from(self.value(now).wrapping_sub(echo)))?;
         Some(Time::ZERO + self.clock.tick.saturating_mul(ticks + 1))
     }
-    /// The round trip that the echo of `segment` tells at `now`. RFC 7323 §4.1.
+    /// Returns the round trip that the echo of `segment` measures at `now`. RFC 7323 §4.1.
     pub(crate) fn round_trip(&self, segment: &Segment, now: Time) -> Option<Span> {
         let echo = segment.options.timestamps?.echo;
         let ticks = self.value(now).wrapping_sub(echo);
-        // An echo of what was not yet sent tells nothing.
+        // An echo of a timestamp that was not sent yet is ignored.
         (ticks < 1 << 31).then(|| self.clock.tick.saturating_mul(u64::from(ticks)))
     }
 }
 
-/// Whether `a` is before `b`, modulo 2^32. RFC 7323 §5.2.
+/// Returns true if `a` is before `b`, modulo 2^32. RFC 7323 §5.2.
 fn before(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) < 0
 }

@@ -20,7 +20,7 @@ fn variant() -> impl Strategy<Value = Variant> {
     ]
 }
 
-/// A variant, or RACK with a window of Reno or CUBIC; records of segments or none; and ECN or none.
+/// Returns a variant, or RACK with a window of Reno or CUBIC; records of segments or none; and ECN or none.
 fn pair() -> impl Strategy<Value = (Variant, Option<LossRecovery>, bool, bool)> {
     let rack = prop_oneof![Just(Variant::Reno), Just(Variant::Cubic)];
     let recovery =
@@ -29,7 +29,7 @@ fn pair() -> impl Strategy<Value = (Variant, Option<LossRecovery>, bool, bool)> 
         .prop_map(|((variant, recovery), records, ecn)| (variant, recovery, records, ecn))
 }
 
-/// Any configuration that a sane scenario could ask for.
+/// Returns any configuration of a reasonable scenario.
 fn config() -> impl Strategy<Value = Config> {
     let sizes = (prop_oneof![1u32..20, 100u32..1500], 1u64..80, 1u64..80);
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
@@ -92,7 +92,7 @@ fn config() -> impl Strategy<Value = Config> {
     )
 }
 
-/// Any initial sequence number, mostly close to the wrap.
+/// Returns any initial sequence number, mostly close to the wrap.
 fn iss() -> impl Strategy<Value = u32> {
     prop_oneof![(0u32..20_000).prop_map(|n| u32::MAX - n), any::<u32>()]
 }
@@ -186,7 +186,7 @@ proptest! {
     }
 }
 
-/// The losses do happen: a property over a channel that never loses would prove little.
+/// The losses occur: a property over a channel that never loses would prove little.
 #[test]
 fn the_channel_is_as_bad_as_it_says() {
     for variant in [Variant::Tahoe, Variant::Reno, Variant::NewReno, Variant::Sack, Variant::Cubic] {
@@ -219,7 +219,7 @@ fn the_channel_is_as_bad_as_it_says() {
     }
 }
 
-/// Sequence numbers go round more than once.
+/// Sequence numbers wrap more than once.
 #[test]
 fn a_transfer_of_more_than_four_gibibytes() {
     const BYTES: u64 = 9_000_000_000;
@@ -261,7 +261,7 @@ fn a_transfer_of_more_than_four_gibibytes() {
     assert_eq!(ends[0].stats().retransmissions, 0);
 }
 
-/// A wake before the deadline sends nothing, tells nothing and changes nothing.
+/// A wake before the deadline sends nothing, reports nothing and changes nothing.
 #[test]
 fn waking_early_does_nothing() {
     let tcp = TcpSpec { delayed_ack: AckDelay(Some(Span::from_ms(200))), ..TcpSpec::default() };

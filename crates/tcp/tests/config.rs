@@ -1,4 +1,4 @@
-//! What a configuration may ask for, and how refusals read.
+//! Accepted configurations, and the messages of refusals.
 #![allow(clippy::unwrap_used)]
 
 use cellway_tcp::{AckDelay, Config, Endpoint, MAX_WINDOW, State, TcpProblem, TcpSpec};

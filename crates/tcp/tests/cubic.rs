@@ -29,7 +29,7 @@ fn config(variant: Variant) -> TcpSpec {
 fn second(s: u64) -> Time {
     Time::ZERO + Span::from_secs(s)
 }
-/// RFC 9438 §4.2, figures 1 and 2, in segments and seconds.
+/// Returns W_cubic(t), in segments and seconds. RFC 9438 §4.2, figures 1 and 2.
 fn w_cubic(t: f64, w_max: f64, epoch: f64) -> f64 {
     let k = ((w_max - epoch) / C).cbrt();
     C * (t - k).powi(3) + w_max
@@ -56,8 +56,8 @@ impl Float {
     }
 }
 
-/// One loss in slow start at a window of some hundred segments; the window after it for `seconds`, each
-/// acknowledgement held against the equations. Gives (time since the epoch, window) in s and segments.
+/// Returns (time since the epoch, window) in s and segments after one loss in slow start at a window of some hundred
+/// segments, for `seconds`; each acknowledgement is compared with the equations.
 fn after_one_loss(rtt_ms: u64, seconds: u64, lost: u64) -> (f64, Vec<(f64, f64)>) {
     let rtt = rtt_ms as f64 / 1e3;
     let mut line = Line::new(TcpSpec { hystart: false, ..config(Variant::Cubic) }, Span::from_ms(rtt_ms));
@@ -104,13 +104,13 @@ fn the_window_after_a_loss_is_the_cubic_of_the_time_since() {
     }
 }
 
-/// At short round trips Reno's line lies above the cubic: RFC 9438 §4.3.
+/// At short round trips Reno's window is larger than the cubic: RFC 9438 §4.3.
 #[test]
 fn at_short_round_trips_the_window_is_reno_s() {
     let (w_max, curve) = after_one_loss(10, 3, 60);
     let epoch = curve[0].1;
     let (t, window) = curve[curve.len() / 2];
-    // 9/17 of a segment each round trip until it is where it was, then a whole one.
+    // 9/17 of a segment each round trip until the window has its size before the loss, then a whole one.
     let to_prior = (w_max - epoch) / (9.0 / 17.0);
     let trips = t / 0.01;
     assert!(trips > to_prior, "{trips} round trips, {to_prior}");
@@ -119,7 +119,7 @@ fn at_short_round_trips_the_window_is_reno_s() {
     assert!(window > 1.5 * w_cubic(t, w_max, epoch));
 }
 
-/// The average window with one of `every` segments lost, from what arrives in a round trip (segments).
+/// Returns the average window with one of `every` segments lost, from the data that arrive in a round trip (segments).
 fn average(variant: Variant, rtt: Span, every: u64, seconds: u64) -> f64 {
     let mut line = Line::new(TcpSpec { hystart: false, ..config(variant) }, rtt);
     let warm = seconds / 4;
@@ -131,8 +131,8 @@ fn average(variant: Variant, rtt: Span, every: u64, seconds: u64) -> f64 {
     bytes / MSS / (seconds - warm) as f64 * rtt.as_secs_f64()
 }
 
-/// RFC 9438 §5.1, the average window: (C (3 + beta) / (4 (1 - beta)))^(1/4) RTT^(3/4) / p^(3/4); where that is
-/// less than Reno's (3 / (2 p))^(1/2), Reno's. The round trip of each recovery, which they leave out, lowers it a little.
+/// RFC 9438 §5.1, the average window: (C (3 + beta) / (4 (1 - beta)))^(1/4) RTT^(3/4) / p^(3/4); if that is less than
+/// Reno's (3 / (2 p))^(1/2), Reno's. The round trip of each recovery, which they leave out, lowers it a little.
 #[test]
 fn the_average_window_is_that_of_the_rfc() {
     let factor = (C * (3.0 + BETA) / (4.0 * (1.0 - BETA))).powf(0.25);
@@ -157,7 +157,7 @@ fn the_average_window_is_that_of_the_rfc() {
 #[test]
 fn after_a_timeout_the_cubic_begins_at_its_plateau() {
     let mut line = Line::new(TcpSpec { hystart: false, ..config(Variant::Cubic) }, Span::from_ms(100));
-    // All of a flight behind the 150th segment is lost: no duplicate tells of it.
+    // All of a flight after the 150th segment is lost: no duplicate reports it.
     let mut stage: Vec<(f64, f64)> = Vec::new();
     let mut flight = 0;
     line.run(
@@ -181,7 +181,7 @@ fn after_a_timeout_the_cubic_begins_at_its_plateau() {
     assert!((window / cubic - 1.0).abs() < 0.02, "{window} for {cubic}, {} s", now - since);
 }
 
-/// RFC 9438 §5.8: a window that the peer's leaves unused does not grow past twice what is used.
+/// RFC 9438 §5.8: a window that is unused because of the peer's does not grow beyond twice the used window.
 #[test]
 fn an_unused_window_does_not_grow() {
     for (variant, grows) in [(Variant::Cubic, false), (Variant::Sack, true)] {

@@ -178,7 +178,7 @@ fn an_abort_resets_the_peer() {
 #[test]
 fn a_reset_ends_every_state() {
     connected(config(), "100 do shutdown\n100 > FIN 1\n110 < RST 1\n110 ! Reset\n110 ? state Closed deadline none");
-    // In TIME-WAIT the application has heard the end already.
+    // In TIME-WAIT the application has been notified of the end already.
     connected(
         config(),
         "100 do shutdown

@@ -20,7 +20,7 @@ fn config() -> TcpSpec {
         ..TcpSpec::default()
     }
 }
-/// Ten segments out at 100 ms, each ECN-capable.
+/// Sends ten segments at 100 ms, each ECN-capable.
 fn ten_out(config: TcpSpec, script: &str) -> Ladder {
     let sent: String = (0..10).map(|i| format!("100 > ect0 {}..{}\n", 1 + 1000 * i, 1001 + 1000 * i)).collect();
     connected(config, &format!("100 do write 40000\n{sent}")).run(script)
@@ -44,7 +44,7 @@ fn both_syns_agree() {
     };
     opened(config(), "ECE CWR", "ECE", true);
     opened(config(), "ECE CWR", "", false);
-    // A peer that reflects the flags does not know ECN.
+    // A peer that reflects the flags does not support ECN.
     opened(config(), "ECE CWR", "ECE CWR", false);
     opened(TcpSpec { ecn: false, ..config() }, "", "ECE", false);
     let answered = |config, syn: &str, answer: &str, agreed: bool| {
@@ -65,7 +65,7 @@ fn both_syns_agree() {
     answered(TcpSpec { ecn: false, ..config() }, "ECE CWR", "", false);
 }
 
-/// RFC 3168 §6.1.1.1: a SYN that is lost goes again without the offer, and then ECN is not used.
+/// RFC 3168 §6.1.1.1: a lost SYN is retransmitted without the offer, and then ECN is not used.
 #[test]
 fn a_lost_syn_goes_again_without_the_offer() {
     client(
@@ -166,7 +166,7 @@ fn a_mark_in_recovery_reduces_nothing() {
     }
 }
 
-/// RFC 3168 §6.1.3: each acknowledgement echoes a mark until CWR; a mark beside CWR is echoed again.
+/// RFC 3168 §6.1.3: each acknowledgement echoes a mark until CWR; a mark together with CWR is echoed again.
 #[test]
 fn a_receiver_echoes_until_the_window_is_reduced() {
     connected(

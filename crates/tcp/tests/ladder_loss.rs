@@ -1,4 +1,4 @@
-//! Loss: what each variant does about duplicate acknowledgements and timeouts.
+//! Loss: the response of each variant to duplicate acknowledgements and timeouts.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -18,7 +18,7 @@ fn config(variant: Variant) -> TcpSpec {
         ..TcpSpec::default()
     }
 }
-/// Eight segments out at 100 ms.
+/// Sends eight segments at 100 ms.
 fn eight_out(config: TcpSpec, script: &str) -> Ladder {
     connected(
         config,
@@ -56,7 +56,7 @@ fn tahoe_goes_to_one_segment_and_slow_starts() {
 
 #[test]
 fn tahoe_goes_back_n() {
-    // The first and third segment are lost: what follows the first is sent again.
+    // The first and third segment are lost: the data after the first are retransmitted.
     eight_out(
         config(Variant::Tahoe),
         "200 < 1 ack 1 x6
@@ -176,8 +176,8 @@ fn a_timeout_in_recovery_does_not_raise_ssthresh() {
     }
 }
 
-/// RFC 5681 §3.1, equation 4 remains an upper bound: little of the flight at the loss is outstanding, and nothing more
-/// is sent.
+/// RFC 5681 §3.1, equation 4 remains an upper bound: little of the flight at the loss is outstanding, and no more data
+/// are sent.
 #[test]
 fn a_timeout_in_recovery_halves_what_is_outstanding_if_that_is_less() {
     connected(
@@ -311,7 +311,7 @@ fn a_loss_right_after_recovery() {
          400 > 12001..13001
          400 ? cwnd 5000 ssthresh 2000 fast 2",
     );
-    // RFC 6582 3.2 (2): duplicates at the recovery point itself may tell of segments sent in vain.
+    // RFC 6582 3.2 (2): duplicates at the recovery point itself may report spurious retransmissions.
     eight_out(
         config(Variant::NewReno),
         "200 < 1 ack 1 x3

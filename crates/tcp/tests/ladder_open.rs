@@ -1,4 +1,4 @@
-//! Opening: the three-way handshake and what its options settle.
+//! Connection setup: the three-way handshake and the negotiation of options.
 #![allow(clippy::unwrap_used)]
 
 mod common;

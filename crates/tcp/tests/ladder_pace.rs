@@ -78,7 +78,7 @@ fn what_was_not_used_cannot_be_made_up_for() {
     );
 }
 
-/// What is resent waits its turn, but for the first segment of a fast retransmit.
+/// Retransmissions are paced, except for the first segment of a fast retransmit.
 #[test]
 fn resending_is_paced_too() {
     connected(
@@ -98,7 +98,7 @@ fn resending_is_paced_too() {
     );
 }
 
-/// 200 % of window / round trip while the window is below half of ssthresh; the first ten segments go at once.
+/// 200 % of window / round trip while the window is below half of ssthresh; the first ten segments are sent at once.
 #[test]
 fn slow_start_sends_at_twice_the_window_a_round_trip() {
     let config = TcpSpec { pacing: true, initial_window: 9, ..config() };

@@ -27,8 +27,8 @@ fn out(config: TcpSpec, bytes: u64, segments: u64, script: &str) -> Ladder {
     connected(config, &format!("100 do write {bytes}\n{sent}")).run(script)
 }
 
-/// RFC 8985 §7.2, §7.3: nothing new to send, so the last segment goes again after two round trips. Its acknowledgement
-/// shows that the two before it are lost too, without a timeout.
+/// RFC 8985 §7.2, §7.3: no new data to send, so the last segment is retransmitted after two round trips. Its
+/// acknowledgement shows that the two before it are also lost, without a timeout.
 #[test]
 fn a_lost_tail_is_repaired_by_a_probe() {
     out(
@@ -51,7 +51,7 @@ fn a_lost_tail_is_repaired_by_a_probe() {
     );
 }
 
-/// RFC 8985 §7.3: a probe is new data where there is some, although the window is full.
+/// RFC 8985 §7.3: a probe is new data if there are some, although the window is full.
 #[test]
 fn a_probe_is_new_data_if_there_is_some() {
     out(
@@ -107,8 +107,8 @@ fn a_lost_probe_waits_for_the_timeout() {
     );
 }
 
-/// RFC 8985 §6.2, step 4: the first segment arrives 20 ms after those behind it, within a quarter of the least round
-/// trip. Two segments are SACKed, fewer than the threshold.
+/// RFC 8985 §6.2, step 4: the first segment arrives 20 ms after later ones, within a quarter of the least round trip.
+/// Two segments are SACKed, fewer than the threshold.
 #[test]
 fn reordering_within_the_window_causes_no_retransmission() {
     out(
@@ -127,7 +127,7 @@ fn reordering_within_the_window_causes_no_retransmission() {
     );
 }
 
-/// RFC 8985 §6.2: the same, but the segment stays away. The timer of the reordering window declares it lost.
+/// RFC 8985 §6.2: the same, but the segment does not arrive. The timer of the reordering window declares it lost.
 #[test]
 fn after_the_reordering_window_a_segment_is_lost() {
     out(
@@ -146,8 +146,8 @@ fn the_third_sacked_segment_means_a_loss_at_once() {
     out(config(), 10_000, 10, "200 < 1 ack 1 sack 1001..4001\n200 > 1..1001\n200 ? recovery true");
 }
 
-/// A retransmission is lost. What was sent after it arrives, so it goes once more within the recovery: RFC 6675 would
-/// wait for the timer. The window is reduced once.
+/// A retransmission is lost. Later data arrive, so it is retransmitted again within the recovery: RFC 6675 would wait
+/// for the timer. The window is reduced once.
 #[test]
 fn a_lost_retransmission_is_sent_again() {
     out(
@@ -190,8 +190,8 @@ fn a_lost_retransmission_is_sent_again() {
     );
 }
 
-/// The case of RFC 6937 §4, figure 1, with its two segments of limited transmit: 20 segments out, the first lost. Then
-/// each second acknowledgement lets a segment go, until the network holds ssthresh.
+/// The case of RFC 6937 §4, figure 1, with its two segments of limited transmit: 20 segments sent, the first lost. Then
+/// each second acknowledgement sends a segment, until the network holds ssthresh.
 #[test]
 fn prr_halves_the_rate_evenly() {
     let ack = |last: u64| format!("200 < 1 ack 1 sack 1001..{}\n", 1001 + 1000 * last);
@@ -209,8 +209,8 @@ fn prr_halves_the_rate_evenly() {
     out(TcpSpec { initial_window: 20, ..config() }, 60_000, 20, &script);
 }
 
-/// RFC 8985 §6.3: after a timeout the first segment is lost, and what was sent long enough before; what was not is given
-/// its time. Nothing that was SACKed is sent again.
+/// RFC 8985 §6.3: after a timeout the first segment is lost, and those that were sent long enough before; the others
+/// get their time. SACKed data are not retransmitted.
 #[test]
 fn after_a_timeout_what_is_lost_goes_in_slow_start() {
     out(

@@ -46,8 +46,8 @@ fn samples_follow_the_acknowledgements_in_any_recovery() {
     }
 }
 
-/// The application had nothing to send when the connection was made, and has nothing from 100 ms on: what is sent before
-/// the data of then is delivered is limited by it. From 200 ms on the window limits the sender.
+/// The application had no data to send when the connection was set up, and has none from 100 ms on: data sent before
+/// that data are delivered are limited by it. From 200 ms on the window limits the sender.
 #[test]
 fn an_application_that_runs_dry_limits_samples() {
     connected(
@@ -89,7 +89,7 @@ fn an_application_that_runs_dry_limits_samples() {
     );
 }
 
-/// SACKed data counts as delivered; what is resent is measured from its last transmission.
+/// SACKed data count as delivered; retransmissions are measured from their last transmission.
 #[test]
 fn selective_acknowledgements_deliver() {
     connected(

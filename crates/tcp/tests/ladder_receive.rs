@@ -13,7 +13,7 @@ fn config() -> TcpSpec {
 fn delayed() -> TcpSpec {
     TcpSpec { delayed_ack: AckDelay(Some(Span::from_ms(200))), ..config() }
 }
-/// An application that reads only where the script says so.
+/// Returns the configuration of an application that reads only at the steps of the script.
 fn slow_reader(tcp: TcpSpec) -> Config {
     Config { immediate_read: false, ..tcp.into() }
 }
@@ -227,7 +227,7 @@ fn a_segment_without_acknowledgement_is_dropped() {
 
 #[test]
 fn a_gap_is_told_in_a_segment_without_data() {
-    // The acknowledgement lets data go, but on data the peer would not count the duplicate.
+    // The acknowledgement releases data, but on data the peer would not count the duplicate.
     connected(
         config(),
         "100 do write 1500
@@ -300,7 +300,7 @@ fn a_reader_of_half_the_buffer_is_as_good_as_two_segments() {
          120 < 1000..1001 ack 1
          120 > 1 ack 1001 win 2001",
     );
-    // One that does not read waits for two segments and tells what is left.
+    // One that does not read waits for two segments and announces the rest.
     connected(
         slow_reader(TcpSpec { window: Bytes(1500), ..delayed() }),
         "100 < 1..501 ack 1
@@ -321,7 +321,7 @@ fn an_update_for_the_reader_carries_the_acknowledgement() {
          110 > 1 ack 501 win 1000
          110 ? deadline none readable 0",
     );
-    // Too little for an update: the timer acknowledges, and that tells of the reading.
+    // Too little for an update: the timer acknowledges, and that announces the reading.
     connected(
         slow_reader(delayed()),
         "100 < 1..501 ack 1

@@ -17,7 +17,7 @@ fn config() -> TcpSpec {
         ..TcpSpec::default()
     }
 }
-/// Ten segments out at 100 ms.
+/// Sends ten segments at 100 ms.
 fn ten_out(config: TcpSpec, script: &str) -> Ladder {
     connected(
         config,
@@ -116,7 +116,7 @@ fn a_window_halves_once_for_all_losses_of_a_flight() {
 
 #[test]
 fn the_tail_is_rescued_once() {
-    // The first and the last segment are lost; when nothing else can be sent, the last goes again.
+    // The first and the last segment are lost; when no other data can be sent, the last is retransmitted.
     connected(
         config(),
         "100 do write 5000
@@ -223,7 +223,8 @@ fn a_hole_is_filled_no_further_than_the_next_block() {
     );
 }
 
-/// A peer may discard what it has SACKed (RFC 2018 §8): the timer sends it, and what follows is not passed over.
+/// A peer may discard data that it has SACKed (RFC 2018 §8): the timer retransmits them, and later data are not
+/// skipped.
 #[test]
 fn what_a_peer_discards_is_sent_again() {
     ten_out(
@@ -238,7 +239,7 @@ fn what_a_peer_discards_is_sent_again() {
     );
 }
 
-/// RFC 6675 §5.1: what was SACKed before a timeout is not sent again after it.
+/// RFC 6675 §5.1: data SACKed before a timeout are not retransmitted after it.
 #[test]
 fn a_timeout_keeps_what_was_sacked() {
     ten_out(
@@ -339,7 +340,7 @@ fn new_data_goes_before_what_may_not_be_lost() {
          300 < 1 ack 4001 sack 5001..7001
          300 > 10001..11001",
     );
-    // With nothing new to send, what may be lost goes again.
+    // With no new data to send, data that may be lost are retransmitted.
     connected(
         TcpSpec { limited_transmit: false, send_buffer: Bytes(8000), ..config() },
         "100 do write 8000

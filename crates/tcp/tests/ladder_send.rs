@@ -378,7 +378,7 @@ fn a_window_update_lets_data_go_before_any_probe() {
 
 #[test]
 fn writes_below_a_segment_wait_for_the_round_trip_under_nagle() {
-    // RFC 896: the first write goes, the others make full segments meanwhile.
+    // RFC 896: the first write is sent, the others make full segments meanwhile.
     connected(
         TcpSpec { nagle: true, initial_window: 4, mss: Bytes(9148), send_buffer: Bytes(36_592), ..config() },
         "100 do write 8192

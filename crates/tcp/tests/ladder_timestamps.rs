@@ -1,4 +1,4 @@
-//! The timestamps option (RFC 7323): how it is agreed on, what is measured by it, and what it keeps out.
+//! The timestamps option (RFC 7323): its negotiation, its measurements, and the segments that it rejects.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -79,7 +79,7 @@ fn a_delayed_acknowledgement_echoes_the_oldest_segment() {
     );
 }
 
-/// RFC 7323 §4.3, the example with a gap: what comes early is not echoed before the gap is filled.
+/// RFC 7323 §4.3, the example with a gap: data that arrive early are not echoed before the gap is filled.
 #[test]
 fn a_segment_beyond_a_gap_is_not_echoed() {
     connected(
@@ -120,7 +120,7 @@ fn every_acknowledgement_of_new_data_is_measured() {
     );
 }
 
-/// Karn's rule is not needed: the echo tells which transmission is acknowledged, and ends the backing off.
+/// Karn's rule is not needed: the echo shows which transmission is acknowledged, and ends the backoff.
 #[test]
 fn a_resent_segment_is_measured() {
     connected(
@@ -185,7 +185,7 @@ fn an_old_acknowledgement_moves_nothing() {
     );
 }
 
-/// Blocks beside the option: three at most, and none in a full segment.
+/// Blocks next to the option: three at most, and none in a full segment.
 #[test]
 fn three_sack_blocks_fit_beside_it() {
     connected(

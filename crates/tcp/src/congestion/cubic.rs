@@ -8,16 +8,16 @@ use super::hystart::{HyStart, Phase};
 use super::{Acked, Flight};
 use crate::Position;
 
-/// What is kept of the window at a loss: beta of RFC 9438 §4.6 is 7/10.
+/// The share of the window that is kept at a loss: beta of RFC 9438 §4.6 is 7/10.
 pub(crate) const BETA: (u64, u64) = (7, 10);
 /// The same at a mark, with ABE. RFC 8511 §3.
 pub(crate) const BETA_ECN: (u64, u64) = (17, 20);
-/// Growth of the window that stands for Reno's until it is where it was at the loss: alpha of RFC 9438
-/// §4.3 is 3 (1 - beta) / (1 + beta), 9/17; from there 1.
+/// Growth of the window that represents Reno's until it has the size before the loss: alpha of RFC 9438 §4.3 is 3 (1 -
+/// beta) / (1 + beta), 9/17; from there 1.
 const ALPHA: (u128, u128) = (9, 17);
 /// C of RFC 9438 §4.1 is 2/5 segments / s^3, here for cubes of microseconds.
 const C: (i128, i128) = (2, 5_000_000_000_000_000_000);
-/// An acknowledgement counts for so many segments in slow start. RFC 9406 §4.3, L without pacing.
+/// The most segments that an acknowledgement counts for in slow start. RFC 9406 §4.3, L without pacing.
 const MOST_SEGMENTS: u64 = 8;
 /// 2 h 47 min: past it the cubic lies above any window (us).
 const LONGEST: i128 = 10_000_000_000;
@@ -29,7 +29,7 @@ struct Stage {
     since: Time,
     /// The last acknowledgement.
     last: Time,
-    /// Where the cubic has its plateau: RFC 9438 §4.1, W_max (bytes).
+    /// The plateau of the cubic: RFC 9438 §4.1, W_max (bytes).
     plateau: u64,
     /// RFC 9438 §4.2, K: the time to the plateau (us).
     k: u64,
@@ -40,7 +40,7 @@ struct Stage {
     reno_carry: u128,
 }
 
-/// What CUBIC remembers.
+/// The state of CUBIC.
 #[derive(Clone, Debug)]
 pub(crate) struct Cubic {
     /// The window at the last loss, or less by fast convergence; `None`: no loss yet, or a timeout. RFC 9438 §4.1 (bytes).
@@ -60,10 +60,10 @@ impl Cubic {
         Cubic { max: None, prior: 0, stage: None, hystart, paced, full_until: 0 }
     }
 
-    /// The window and ssthresh after an acknowledgement of new data outside recovery.
+    /// Returns the window and ssthresh after an acknowledgement of new data outside recovery.
     pub(crate) fn grow(&mut self, cwnd: u64, ssthresh: u64, mss: u64, acked: Acked, flight: Flight) -> (u64, u64) {
-        // RFC 9438 §5.8: a window that the application or the peer's window leaves unused does not grow.
-        // Linux, tcp_is_cwnd_limited(): slow start may go to twice what is used.
+        // RFC 9438 §5.8: a window that the application or the peer's window leaves unused does not grow. Linux,
+        // tcp_is_cwnd_limited(): slow start may go to twice the used window.
         let used = flight.size() + acked.bytes;
         if used + mss > cwnd {
             self.full_until = flight.nxt;
@@ -76,7 +76,7 @@ impl Cubic {
         let most = if self.paced { acked.bytes } else { acked.bytes.min(MOST_SEGMENTS * mss) };
         let grown = |bytes: u64| if full || cwnd < 2 * used { cwnd + bytes } else { cwnd };
         match phase {
-            // Slow start ends at the threshold; what goes beyond is left to congestion avoidance.
+            // Slow start ends at the threshold; congestion avoidance continues from there.
             Phase::SlowStart => (grown(most).min(ssthresh.max(cwnd + mss)), ssthresh),
             Phase::Conservative { divisor } => (grown(most / divisor), ssthresh),
             Phase::Over => {
@@ -86,7 +86,7 @@ impl Cubic {
         }
     }
 
-    /// Congestion avoidance. RFC 9438 §4.2 to §4.5.
+    /// Grows the window in congestion avoidance. RFC 9438 §4.2 to §4.5.
     fn avoid(&mut self, cwnd: u64, mss: u64, acked: Acked, full: bool) -> u64 {
         let Acked { bytes, now, srtt, .. } = acked;
         let (max, prior) = (self.max, self.prior);
@@ -106,7 +106,7 @@ impl Cubic {
         stage.carry += u128::from(bytes) * u128::from(target - cwnd);
         let grown = cwnd + narrow(stage.carry / window).min(target - cwnd);
         stage.carry %= window;
-        // RFC 9438 §4.3: not below what Reno would have. `prior` is 0 before the first loss: alpha is 1 then.
+        // RFC 9438 §4.3: not below the window of Reno. `prior` is 0 before the first loss: alpha is 1 then.
         let (num, den) = if stage.reno >= prior { (1, 1) } else { ALPHA };
         stage.reno_carry += num * u128::from(bytes) * u128::from(mss);
         stage.reno += narrow(stage.reno_carry / (den * window));
@@ -131,7 +131,7 @@ impl Cubic {
         self.stage = None;
         self.hystart = None;
     }
-    /// Sending begins anew after an idle time.
+    /// Restarts after an idle time.
     pub(crate) fn restart(&mut self) {
         self.stage = None;
     }
@@ -146,7 +146,7 @@ impl Stage {
         let k = cube_root(u128::from(plateau - cwnd) * den / (num * u128::from(mss)));
         Stage { since: now, last: now, plateau, k, reno: cwnd, carry: 0, reno_carry: 0 }
     }
-    /// RFC 9438 §4.2, W_cubic(t): C (t - K)^3 + W_max (bytes).
+    /// Returns W_cubic(t): C (t - K)^3 + W_max (bytes). RFC 9438 §4.2.
     fn cubic(&self, t: i128, mss: u64) -> u64 {
         let d = (t - i128::from(self.k)).min(LONGEST);
         let offset = d * d * d * C.0 * i128::from(mss) / C.1;
@@ -161,7 +161,7 @@ fn narrow(n: u128) -> u64 {
     u64::try_from(n).unwrap_or(u64::MAX)
 }
 
-/// The largest whole number whose cube is not above `n`.
+/// Returns the largest whole number whose cube is not above `n`.
 fn cube_root(n: u128) -> u64 {
     // The root of 2^128 lies below 2^43.
     (0..43).rev().fold(0, |root: u64, bit| {
@@ -183,7 +183,7 @@ mod tests {
         }
     }
 
-    /// The curve against the same in floating point, over windows of 2 to 500,000 segments.
+    /// Compares the curve with the same in floating point, over windows of 2 to 500,000 segments.
     #[test]
     fn the_cubic_is_that_of_the_rfc() {
         for mss in [100u64, 1448, 9140] {

@@ -1,4 +1,4 @@
-//! HyStart++: slow start ends where the round trip begins to rise. RFC 9406 §4.2.
+//! HyStart++: slow start ends when the round trip begins to rise. RFC 9406 §4.2.
 
 use cellway_units::Span;
 
@@ -13,7 +13,7 @@ const N_RTT_SAMPLE: u32 = 8;
 const CSS_GROWTH_DIVISOR: u64 = 4;
 const CSS_ROUNDS: u32 = 5;
 
-/// How slow start goes on.
+/// The growth of the window in slow start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     SlowStart,
@@ -30,7 +30,7 @@ pub(crate) enum Phase {
 struct Conservative {
     /// The least round trip of the round in which it began.
     baseline: Span,
-    /// Rounds so far, the first one whole or not.
+    /// Rounds so far, including an incomplete first one.
     rounds: u32,
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct HyStart {
 }
 
 impl HyStart {
-    /// An acknowledgement of new data in slow start, with a measurement or without.
+    /// Processes an acknowledgement of new data in slow start, with a measurement or without.
     pub(crate) fn acked(&mut self, rtt: Option<Span>, flight: Flight) -> Phase {
         if let Some(rtt) = rtt {
             self.min = Some(self.min.map_or(rtt, |min| min.min(rtt)));
@@ -72,10 +72,10 @@ impl HyStart {
             Some(_) => Phase::Conservative { divisor: CSS_GROWTH_DIVISOR },
         }
     }
-    /// Whether the least round trip of this round, `min`, has risen, or come down again.
+    /// Checks if the least round trip of this round, `min`, has risen, or fallen again.
     fn look(&mut self, min: Span) {
         match self.conservative {
-            // The rise was not what it seemed: slow start resumes.
+            // The rise was spurious: slow start resumes.
             Some(c) if min < c.baseline => self.conservative = None,
             Some(_) => {}
             None => {
@@ -104,7 +104,7 @@ mod tests {
             let end = nxt;
             for _ in 0..n {
                 una += 1;
-                // What goes out in return belongs to the next round.
+                // Segments sent in response belong to the next round.
                 nxt += 1;
                 phase = hystart.acked(Some(Span::from_ms(ms)), flight(una, nxt));
             }

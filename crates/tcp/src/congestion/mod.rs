@@ -1,6 +1,6 @@
 //! Congestion control: the window and the pacing rate. One file for each algorithm.
 //!
-//! A [`Controller`] reacts to acknowledgements, losses and timeouts. It does not decide what is lost or what is sent
+//! A [`Controller`] reacts to acknowledgements, losses and timeouts. It does not decide which segments are lost or sent
 //! next: that is [recovery](crate::recovery).
 
 mod cubic;
@@ -18,7 +18,7 @@ use cubic::Cubic;
 const SLOW_START_PERCENT: u128 = 200;
 const AVOIDANCE_PERCENT: u128 = 120;
 
-/// The data outstanding when an algorithm is asked.
+/// The outstanding data, as an argument of an algorithm.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Flight {
     /// The first position that is not acknowledged.
@@ -32,7 +32,7 @@ pub(crate) struct Flight {
 }
 
 impl Flight {
-    /// Sent and not acknowledged. RFC 5681 §2 (FlightSize) (bytes).
+    /// Returns the data sent and not acknowledged. RFC 5681 §2 (FlightSize) (bytes).
     pub(crate) fn size(self) -> u64 {
         self.nxt - self.una
     }
@@ -124,7 +124,7 @@ impl Controller {
         }
     }
 
-    /// Grows the window at an acknowledgement of new data outside recovery; `flight` is what is left.
+    /// Grows the window at an acknowledgement of new data outside recovery; `flight` is the data still outstanding.
     pub(crate) fn grow(&mut self, acked: Acked, flight: Flight) {
         // RFC 3168 §6.1.2: an acknowledgement that echoes a mark does not grow the window.
         if acked.echoes_mark {
@@ -138,7 +138,7 @@ impl Controller {
                 (self.cwnd, self.ssthresh) = cubic.grow(self.cwnd, self.ssthresh, self.mss, acked, flight);
             }
         }
-        // Past what any peer can announce, growth would only hide a later collapse.
+        // Above any window that a peer can announce, growth would only hide a later collapse.
         self.cwnd = self.cwnd.min(MAX_WINDOW.max(before));
     }
     /// Sets ssthresh at a loss outside recovery, with a FlightSize of `size` bytes.
@@ -205,7 +205,7 @@ impl Controller {
             cubic.timed_out();
         }
     }
-    /// RFC 5681 §4.1: after an idle time, at most the initial window.
+    /// Restarts after an idle time with at most the initial window. RFC 5681 §4.1.
     pub(crate) fn restart(&mut self) {
         if self.cwnd > self.initial {
             self.cwnd = self.initial;

@@ -9,7 +9,7 @@ use crate::recovery::{Context, Reaction};
 use crate::{Flags, Position, Segment, State, TimerKind};
 
 impl Endpoint {
-    /// Takes the acknowledgement `ack` of a segment that stands at `seq`.
+    /// Processes the acknowledgement `ack` of a segment at `seq`.
     pub(super) fn take_acknowledgement(
         &mut self,
         now: Time,
@@ -20,9 +20,9 @@ impl Endpoint {
         // The connection is kept open as long as probes are answered. RFC 9293 §3.8.6.1.
         self.probes_unanswered = 0;
         let window = u64::from(segment.window) << self.peer_shift;
-        // RFC 5681 §2: a duplicate acknowledges nothing new while data is outstanding, has neither
-        // payload nor SYN nor FIN, and leaves the window as it was. Answers to window probes are
-        // none: the retransmission timer does not run then.
+        // RFC 5681 §2: a duplicate acknowledges nothing new while data is outstanding, has neither payload nor SYN nor
+        // FIN, and does not change the window. Answers to window probes are no duplicates: the retransmission timer
+        // does not run then.
         let plain = ack == self.sender.una
             && segment.sequence_len() == 0
             && window == self.sender.window
@@ -39,8 +39,7 @@ impl Endpoint {
             self.advance(now, segment, ack, out);
         }
         self.complete_records(now, segment, advanced, out);
-        // RFC 6675 §2: with SACK a duplicate is what tells of something new beyond a gap, whatever
-        // else it does.
+        // RFC 6675 §2: with SACK a duplicate is any acknowledgement that reports new data beyond a gap.
         let duplicate = if self.recovery.uses_sack() { news } else { plain };
         if duplicate {
             self.stats.duplicate_acks_received += 1;
@@ -65,7 +64,7 @@ impl Endpoint {
         self.count_fast_retransmit(reaction);
         self.react(reaction, now, out);
     }
-    /// RFC 3168 §6.1.2: the peer echoes a mark. A loss that is being repaired has reduced the window already.
+    /// Processes the peer's echo of a mark. RFC 3168 §6.1.2. A loss under repair has reduced the window already.
     #[inline]
     fn take_mark(&mut self, segment: &Segment) {
         let Some(ecn) = &mut self.ecn else { return };
@@ -81,14 +80,14 @@ impl Endpoint {
             self.note_reduction();
         }
     }
-    /// The window was reduced for a loss, which the peer learns as it learns a reduction for a mark. RFC 3168 §6.1.2.
+    /// Records a reduction for a loss, which is reported to the peer like a reduction for a mark. RFC 3168 §6.1.2.
     pub(super) fn note_reduction(&mut self) {
         if let Some(ecn) = &mut self.ecn {
             ecn.reduced();
         }
     }
 
-    /// RFC 6675 §4, Update(); whether a block brought news.
+    /// RFC 6675 §4, Update(); returns true if a block reports new data.
     fn take_sack_blocks(&mut self, now: Time, segment: &Segment) -> bool {
         let flight = self.sender.flight();
         let iss = self.iss;
@@ -106,7 +105,7 @@ impl Endpoint {
         news
     }
 
-    /// The round trip that `segment` measures by acknowledging everything below `ack`.
+    /// Returns the round trip that `segment` measures by acknowledging everything below `ack`.
     pub(super) fn measure(&mut self, now: Time, segment: &Segment, ack: Position) -> Option<Span> {
         if !self.timestamps.agreed {
             return self.rto.acked(ack, now);
@@ -116,7 +115,7 @@ impl Endpoint {
         Some(rtt)
     }
 
-    /// Everything below `ack` is newly acknowledged, by `segment`.
+    /// Advances to `ack`: everything below it is newly acknowledged, by `segment`.
     fn advance(&mut self, now: Time, segment: &Segment, ack: Position, out: &mut Output) {
         let before = self.sender.una;
         let bytes = self.sender.payload_between(before, ack);
@@ -155,7 +154,7 @@ impl Endpoint {
                 self.timers.cancel(TimerKind::Retransmit);
                 self.resend_first(now, out);
             }
-            // What is lost goes with the next transmission, and has a whole timeout to arrive.
+            // Lost data are sent with the next transmission, and have a whole timeout to arrive.
             Reaction::Repair => self.start_retransmit_timer(now),
             Reaction::RetransmitKeepingTimer => self.resend_first(now, out),
             Reaction::GoBackN => {
@@ -165,7 +164,7 @@ impl Endpoint {
         }
     }
 
-    /// Once our FIN is acknowledged. RFC 9293 §3.10.7.4, fifth.
+    /// Changes the state after our FIN is acknowledged. RFC 9293 §3.10.7.4, fifth.
     fn follow_fin(&mut self, now: Time, out: &mut Output) {
         if !self.sender.fin_acked() {
             return;

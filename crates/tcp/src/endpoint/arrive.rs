@@ -7,7 +7,7 @@ use crate::output::{Event, Output};
 use crate::{Flags, Position, Segment, State, TimerKind};
 
 impl Endpoint {
-    /// The checks in the order of RFC 9293 §3.10.7.4.
+    /// Applies the checks in the order of RFC 9293 §3.10.7.4.
     pub(super) fn arrive(&mut self, now: Time, segment: &Segment, out: &mut Output) {
         let Some(seq) = self.receiver.position(segment.seq) else {
             self.answer_unacceptable(now, segment, out);
@@ -27,10 +27,10 @@ impl Endpoint {
             }
             return;
         }
-        // First: the sequence number. A segment without length may stand at the very edge; one
-        // that stands before RCV.NXT is answered, for it may ask whether we are still here.
+        // First: the sequence number. A segment without length may be at the very edge; one before RCV.NXT is answered,
+        // for it may be a keep-alive.
         let stale = segment.sequence_len() == 0 && seq < nxt;
-        // Fourth: a SYN is challenged, wherever it stands.
+        // Fourth: a SYN is challenged, at any position.
         if stale || segment.is(Flags::SYN) {
             self.answer_unacceptable(now, segment, out);
             return;
@@ -50,7 +50,7 @@ impl Endpoint {
         }
         let Some(ack) = segment.ack.position(self.iss, self.sender.una) else { return };
         if ack > self.sender.sent_end() {
-            // It acknowledges what was never sent.
+            // It acknowledges data that were never sent.
             self.send_ack(now, out);
             return;
         }
@@ -67,14 +67,14 @@ impl Endpoint {
         self.flush_ack(now, out);
     }
 
-    /// RFC 9293 §3.10.7.4, first: what is unacceptable is answered with an acknowledgement, a reset is not.
+    /// Answers an unacceptable segment with an acknowledgement, unless it is a reset. RFC 9293 §3.10.7.4, first.
     fn answer_unacceptable(&mut self, now: Time, segment: &Segment, out: &mut Output) {
         if !segment.is(Flags::RST) {
             self.send_ack(now, out);
         }
     }
-    /// RFC 7323 §5.3, R1 (PAWS): a segment older than one that was taken is answered and dropped; so,
-    /// in silence, is one without timestamps where both sides agreed on them (§3.2). Resets pass.
+    /// RFC 7323 §5.3, R1 (PAWS): a segment older than an accepted one is answered and dropped; one without timestamps
+    /// is silently dropped if both sides agreed on them (§3.2). Resets pass.
     fn is_old_by_timestamp(&mut self, now: Time, segment: &Segment, out: &mut Output) -> bool {
         if !self.timestamps.agreed || segment.is(Flags::RST) {
             return false;
@@ -90,7 +90,7 @@ impl Endpoint {
     fn reset(&mut self, out: &mut Output) {
         match self.state {
             State::SynReceived => self.fail_handshake(Event::Reset, out),
-            // Both directions are done; the application heard so already.
+            // Both directions are done; the application has been notified already.
             State::TimeWait => self.close(),
             _ => {
                 self.close();
@@ -98,7 +98,7 @@ impl Endpoint {
             }
         }
     }
-    /// The acknowledgement of our SYN in SYN-RECEIVED; whether it is one.
+    /// Processes the acknowledgement of our SYN in SYN-RECEIVED; returns true if it is one.
     fn complete_handshake(&mut self, now: Time, segment: &Segment, out: &mut Output) -> bool {
         let ack = segment.ack.position(self.iss, self.sender.una);
         let good = ack == Some(1);
@@ -127,7 +127,7 @@ impl Endpoint {
             }
             return;
         }
-        // RFC 3168 §6.1.5: not from what lies outside the window, nor without data.
+        // RFC 3168 §6.1.5: not from data outside the window, nor without data.
         if let Some(ecn) = &mut self.ecn
             && len > 0
             && seq + len > self.receiver.nxt
@@ -145,7 +145,7 @@ impl Endpoint {
             self.take_fin(now, out);
         }
     }
-    /// RFC 9293 §3.10.7.4, eighth: the peer's FIN is in order.
+    /// Processes the peer's FIN, which is in order. RFC 9293 §3.10.7.4, eighth.
     fn take_fin(&mut self, now: Time, out: &mut Output) {
         tell(out, Event::PeerClosed);
         match self.state {
@@ -156,7 +156,7 @@ impl Endpoint {
             _ => {}
         }
     }
-    /// Both FINs are acknowledged, this side's first.
+    /// Enters TIME-WAIT: both FINs are acknowledged, this side's first.
     pub(super) fn enter_time_wait(&mut self, now: Time, out: &mut Output) {
         self.state = State::TimeWait;
         self.timers.cancel_all();

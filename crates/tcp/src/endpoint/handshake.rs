@@ -1,4 +1,4 @@
-//! Opening a connection: RFC 9293 §3.5 and §3.10.7.1 to §3.10.7.3.
+//! Connection setup: RFC 9293 §3.5 and §3.10.7.1 to §3.10.7.3.
 
 use cellway_units::{Ecn, Time};
 
@@ -12,13 +12,13 @@ use crate::recovery::Recovery;
 use crate::send::Chunk;
 use crate::{Flags, Options, Segment, SeqNum, State, TimerKind};
 
-/// What a peer takes that announces nothing (bytes). RFC 9293 §3.7.1.
+/// The segment size of a peer that announces none (bytes). RFC 9293 §3.7.1.
 const DEFAULT_MSS: u64 = 536;
 /// The largest shift; a larger one counts as this. RFC 7323 §2.3.
 const MAX_SHIFT: u8 = 14;
 
 impl Endpoint {
-    /// A segment for a connection that does not exist. RFC 9293 §3.10.7.1.
+    /// Answers a segment for a connection that does not exist. RFC 9293 §3.10.7.1.
     pub(super) fn refuse(&mut self, segment: &Segment, out: &mut Output) {
         if segment.is(Flags::RST) {
             return;
@@ -32,7 +32,7 @@ impl Endpoint {
         self.push(reset, out);
     }
 
-    /// RFC 9293 §3.10.7.2.
+    /// Processes a segment in LISTEN. RFC 9293 §3.10.7.2.
     pub(super) fn arrive_in_listen(&mut self, now: Time, segment: &Segment, out: &mut Output) {
         if segment.is(Flags::RST) {
         } else if segment.is(Flags::ACK) {
@@ -44,7 +44,7 @@ impl Endpoint {
         }
     }
 
-    /// RFC 9293 §3.10.7.3.
+    /// Processes a segment in SYN-SENT. RFC 9293 §3.10.7.3.
     pub(super) fn arrive_in_syn_sent(&mut self, now: Time, segment: &Segment, out: &mut Output) {
         let ack = segment.is(Flags::ACK).then(|| segment.ack.position(self.iss, self.sender.una));
         // First, an acknowledgement of anything but our SYN is refused.
@@ -87,7 +87,7 @@ impl Endpoint {
         self.sender.mss = self.config.tcp.mss.0.min(peer_mss).max(1);
         self.timestamps.negotiate(segment.options.timestamps, self.config.tcp.timestamps, now);
         if self.timestamps.agreed {
-            // RFC 6691: the option says nothing of other options, which take from the payload.
+            // RFC 6691: the option does not include other options, which reduce the payload.
             self.sender.mss = self.sender.mss.saturating_sub(u64::from(TIMESTAMPS)).max(1);
         }
         // RFC 7323 §2.2: scaling is used only if both SYNs offer it.
@@ -106,7 +106,7 @@ impl Endpoint {
         self.config.tcp.window_scaling.then(|| Receiver::shift_for(self.config.tcp.window.0))
     }
 
-    /// Our SYN is acknowledged.
+    /// Enters ESTABLISHED: our SYN is acknowledged.
     pub(super) fn establish(&mut self, out: &mut Output) {
         self.timers.cancel(TimerKind::Retransmit);
         self.timeouts_in_a_row = 0;
@@ -121,7 +121,7 @@ impl Endpoint {
         self.state = if self.sender.is_finished() { State::FinWait1 } else { State::Established };
         tell(out, Event::Connected);
     }
-    /// A connection that never came about: a listener goes on listening. RFC 9293 §3.10.7.4.
+    /// Ends a handshake that failed: a listener continues to listen. RFC 9293 §3.10.7.4.
     pub(super) fn fail_handshake(&mut self, event: Event, out: &mut Output) {
         if self.passive {
             let stats = self.stats;
@@ -142,14 +142,14 @@ impl Endpoint {
             ack = self.receiver.ack();
             self.timestamps.acknowledged(self.receiver.nxt);
         }
-        // RFC 3168 §6.1.1.1: what is lost may have been dropped for its offer. Linux repeats it without, too.
+        // RFC 3168 §6.1.1.1: a lost SYN may have been dropped for its offer. Linux also retransmits it without.
         let offers = if answering { self.ecn.is_some() } else { self.config.tcp.ecn && !self.syn_lost };
         if offers {
             flags |= EcnState::offer(answering);
         }
         let options = Options {
             mss: Some(u16::try_from(self.config.tcp.mss.0).unwrap_or(u16::MAX)),
-            // An answer carries only what the peer offered.
+            // An answer has only the options that the peer offered.
             window_scale: self.own_shift().filter(|_| !answering || self.receiver.is_scaling()),
             sack_permitted: self.config.tcp.recovery().uses_sack() && (!answering || self.sack),
             timestamps: (self.config.tcp.timestamps && (!answering || self.timestamps.agreed))

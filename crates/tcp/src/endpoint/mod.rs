@@ -36,14 +36,14 @@ pub struct Endpoint {
     /// Shared, because most endpoints of a network have the same configuration.
     config: Arc<Config>,
     state: State,
-    /// Whether it began in LISTEN.
+    /// True if it began in LISTEN.
     passive: bool,
     iss: SeqNum,
     sender: Sender,
     receiver: Receiver,
     control: Controller,
     recovery: Recovery,
-    /// Kept only where an option needs it: it takes memory for each segment.
+    /// Kept only if an option needs it: it takes memory for each segment.
     queue: Option<Box<RetransmissionQueue>>,
     rto: Rto,
     timestamps: TimestampClock,
@@ -59,7 +59,7 @@ pub struct Endpoint {
     timeouts_in_a_row: u32,
     /// Window probes sent since the window closed.
     probes: u32,
-    /// Window probes sent since anything was last heard.
+    /// Window probes sent since the last segment of the peer.
     probes_unanswered: u32,
     /// A SYN had to be sent again.
     syn_lost: bool,
@@ -72,19 +72,19 @@ pub struct Endpoint {
 
 /// Making and handling.
 impl Endpoint {
-    /// An endpoint that will [`connect`](Endpoint::connect), with `iss` as its initial sequence number.
+    /// Creates an endpoint that will [`connect`](Endpoint::connect), with `iss` as its initial sequence number.
     ///
-    /// `config` is taken as it is: check it with [`Config::validate`] first.
+    /// `config` is used as it is: check it with [`Config::validate`] first.
     pub fn active(config: impl Into<Arc<Config>>, iss: u32) -> Endpoint {
         Endpoint::new(config.into(), iss, State::Closed)
     }
-    /// An endpoint that listens for one peer, with `iss` as its initial sequence number.
+    /// Creates an endpoint that listens for one peer, with `iss` as its initial sequence number.
     ///
-    /// `config` is taken as it is: check it with [`Config::validate`] first.
+    /// `config` is used as it is: check it with [`Config::validate`] first.
     pub fn passive(config: impl Into<Arc<Config>>, iss: u32) -> Endpoint {
         Endpoint::new(config.into(), iss, State::Listen)
     }
-    /// Like [`active`](Endpoint::active) and [`passive`](Endpoint::passive), with the check.
+    /// Creates an endpoint like [`active`](Endpoint::active) and [`passive`](Endpoint::passive), with the check.
     pub fn checked(config: Config, iss: u32, passive: bool) -> Result<Endpoint, TcpProblem> {
         config.validate()?;
         Ok(if passive { Endpoint::passive(config, iss) } else { Endpoint::active(config, iss) })
@@ -126,9 +126,9 @@ impl Endpoint {
             self.send_syn(now, out);
         }
     }
-    /// Queues up to `bytes` of payload; how many were accepted. The rest must be offered again
-    /// after [`Event::Writable`]. Before the handshake is complete bytes wait; once this side is
-    /// shut down or the connection is gone, none are accepted.
+    /// Queues up to `bytes` of payload and returns the number accepted. The rest must be offered again after
+    /// [`Event::Writable`]. Before the handshake is complete bytes wait; after this side is shut down or the connection
+    /// has ended, none are accepted.
     pub fn write(&mut self, now: Time, bytes: u64, out: &mut Output) -> u64 {
         if !self.state.may_write() || self.sender.is_finished() {
             return 0;
@@ -142,14 +142,14 @@ impl Endpoint {
         }
         accepted
     }
-    /// Closes this side: a FIN follows what is queued. RFC 9293 §3.10.4. The peer may go on sending.
+    /// Closes this side: a FIN follows the queued bytes. RFC 9293 §3.10.4. The peer may continue to send.
     pub fn shutdown(&mut self, now: Time, out: &mut Output) {
         if self.sender.is_finished() {
             return;
         }
         match self.state {
             State::Listen => self.state = State::Closed,
-            // What was written before the handshake is still delivered, then the FIN.
+            // Bytes written before the handshake are still delivered, then the FIN.
             State::SynSent | State::SynReceived => self.sender.finish(),
             State::Established => self.finish(State::FinWait1, now, out),
             State::CloseWait => self.finish(State::LastAck, now, out),
@@ -161,17 +161,16 @@ impl Endpoint {
         self.state = next;
         self.transmit(now, out);
     }
-    /// Drops the connection at once; the peer is told by a reset. RFC 9293 §3.10.5. Gives no event.
+    /// Drops the connection at once, with a reset to the peer. RFC 9293 §3.10.5. Reports no event.
     pub fn abort(&mut self, now: Time, out: &mut Output) {
         if matches!(self.state, State::SynReceived) || self.state.is_synchronised() && self.state != State::TimeWait {
             self.send_reset(now, out);
         }
         self.close();
     }
-    /// The application takes up to `bytes` of what is [`readable`](Endpoint::readable). As in BSD the
-    /// peer is told once that opens the window by two segments or half the buffer, in a segment that
-    /// acknowledges all that has arrived. Without effect if the configuration says that all is read
-    /// at once.
+    /// Reads up to `bytes` of the [`readable`](Endpoint::readable) ones. As in BSD a window update is sent once that
+    /// opens the window by two segments or half the buffer, in a segment that acknowledges everything that has arrived.
+    /// Without effect if the configuration reads everything at once.
     pub fn consume(&mut self, now: Time, bytes: u64, out: &mut Output) {
         if self.receiver.consume(bytes) > 0 && self.state.may_receive() && self.receiver.wants_update() {
             self.send_ack(now, out);
@@ -187,14 +186,14 @@ impl Endpoint {
             _ => self.arrive(now, segment, out),
         }
     }
-    /// Does what is due at `now`. Called early, it does nothing.
+    /// Processes the timers that are due at `now`. Called early, it does nothing.
     pub fn wake(&mut self, now: Time, out: &mut Output) {
         while let Some(kind) = self.timers.take_due(now) {
             self.fire(kind, now, out);
         }
     }
 
-    /// The connection is gone: nothing more will be sent by itself.
+    /// Closes the connection: no more segments will be sent without a call.
     fn close(&mut self) {
         self.state = State::Closed;
         self.timers.cancel_all();
@@ -203,45 +202,45 @@ impl Endpoint {
 
 /// Getting.
 impl Endpoint {
-    /// When [`wake`](Endpoint::wake) must be called if nothing happens before, and why.
+    /// Returns the time at which [`wake`](Endpoint::wake) must be called if no other call precedes it, and its timer.
     #[inline]
     pub fn deadline(&self) -> Option<(Time, TimerKind)> {
         self.timers.earliest()
     }
-    /// Where the connection is in its life.
+    /// Returns the state of the connection.
     pub fn state(&self) -> State {
         self.state
     }
-    /// Congestion window, with what recovery adds to it for a time (bytes).
+    /// Returns the congestion window, with the temporary additions of recovery (bytes).
     pub fn congestion_window(&self) -> u64 {
         self.control.cwnd
     }
-    /// The smaller of the congestion window and the peer's window (bytes).
+    /// Returns the smaller of the congestion window and the peer's window (bytes).
     pub fn send_window(&self) -> u64 {
         self.control.cwnd.min(self.sender.window)
     }
-    /// The window that the peer last announced (bytes).
+    /// Returns the window that the peer last announced (bytes).
     pub fn peer_window(&self) -> u64 {
         self.sender.window
     }
-    /// Slow-start threshold (bytes).
+    /// Returns the slow-start threshold (bytes).
     pub fn ssthresh(&self) -> u64 {
         self.control.ssthresh
     }
-    /// Sent and not acknowledged; after a step back to the first unacknowledged byte, what was sent
+    /// Returns the data sent and not acknowledged; after a step back to the first unacknowledged byte, the data sent
     /// since (bytes). SYN and FIN count as one each.
     pub fn in_flight(&self) -> u64 {
         self.sender.flight().size()
     }
-    /// Whether fast recovery is under way.
+    /// Returns true during fast recovery.
     pub fn in_recovery(&self) -> bool {
         self.recovery.in_recovery()
     }
-    /// Smoothed round-trip time, as coarse as the clock; `None` before the first measurement.
+    /// Returns the smoothed round-trip time, as coarse as the clock; `None` before the first measurement.
     pub fn smoothed_rtt(&self) -> Option<Span> {
         self.rto.smoothed()
     }
-    /// The latest sample of the delivery rate, in bits of payload; `None` before the first, and unless
+    /// Returns the latest sample of the delivery rate, in bits of payload; `None` before the first, and unless
     /// [`Config::delivery_rate`] or RACK is on. draft-ietf-ccwg-bbr, section "Delivery Rate Samples".
     pub fn delivery_rate(&self) -> Option<Sample> {
         self.queue.as_ref()?.sample()
@@ -250,7 +249,7 @@ impl Endpoint {
     pub fn uses_ecn(&self) -> bool {
         self.ecn.is_some()
     }
-    /// The retransmission timeout, backed off as it stands.
+    /// Returns the retransmission timeout, with its present backoff.
     pub fn retransmission_timeout(&self) -> Span {
         self.rto.current()
     }
@@ -258,29 +257,29 @@ impl Endpoint {
     pub fn readable(&self) -> u64 {
         self.receiver.unread
     }
-    /// What [`write`](Endpoint::write) would accept (bytes).
+    /// Returns the number of bytes that [`write`](Endpoint::write) would accept.
     pub fn writable(&self) -> u64 {
         if self.state.may_write() && !self.sender.is_finished() { self.sender.room() } else { 0 }
     }
-    /// The window announced to the peer and not yet used (bytes).
+    /// Returns the window announced to the peer and not yet used (bytes).
     pub fn receive_window(&self) -> u64 {
         self.receiver.window()
     }
-    /// Payload of a full segment, as agreed with the peer (bytes).
+    /// Returns the payload of a full segment, as agreed with the peer (bytes).
     pub fn mss(&self) -> u64 {
         self.sender.mss
     }
-    /// What it was made with.
+    /// Returns the configuration.
     pub fn config(&self) -> &Config {
         &self.config
     }
-    /// What it counted.
+    /// Returns the counters.
     pub fn stats(&self) -> &Stats {
         &self.stats
     }
 }
 
-/// Tells `out` of `event`.
+/// Appends `event` to `out`.
 fn tell(out: &mut Output, event: Event) {
     out.events.push(event);
 }

@@ -8,7 +8,7 @@ use crate::send::Chunk;
 use crate::{Flags, Options, SackBlocks, Segment, TimerKind};
 
 impl Endpoint {
-    /// Sends all that may go now.
+    /// Sends all segments that may be sent now.
     pub(super) fn transmit(&mut self, now: Time, out: &mut Output) {
         if !self.state.may_transmit() {
             return;
@@ -19,17 +19,17 @@ impl Endpoint {
         self.arm_persist(now);
         self.transmitted = Some(now);
     }
-    /// All that may go has gone: updates what the records of segments are for.
+    /// Updates the records of segments after all that may be sent has been sent.
     #[inline]
     fn end_transmission(&mut self, now: Time) {
         let Some(queue) = &mut self.queue else { return };
-        // Held back by neither a window nor pacing.
+        // Limited by neither a window nor pacing.
         if !self.sender.has_more() && queue.in_network() < self.control.cwnd && self.pacer.holds(now).is_none() {
             queue.nothing_left();
         }
         self.arm_loss_detection(now);
     }
-    /// Whether pacing lets a segment go; if not, the endpoint is woken when it does.
+    /// Returns true if pacing permits a segment; if not, the endpoint is woken when it does.
     fn may_go(&mut self, now: Time) -> bool {
         let held = self.pacer.holds(now);
         match held {
@@ -45,8 +45,8 @@ impl Endpoint {
         self.queue.as_ref().is_some_and(|queue| queue.has_lost())
     }
 
-    /// RFC 5681 §4.1: after sending nothing for longer than the timeout, the acknowledgements that
-    /// would clock segments out are gone; begin with the initial window again.
+    /// RFC 5681 §4.1: after an idle time longer than the timeout, no acknowledgements clock out segments; begins with
+    /// the initial window again.
     fn restart_after_idle(&mut self, now: Time) {
         let idle = self.sender.una == self.sender.max && self.sender.waiting() > 0;
         if self.config.tcp.idle_restart && idle && now.since(self.last_sent) > self.rto.current() {
@@ -62,14 +62,14 @@ impl Endpoint {
         self.send_chunk(chunk, now, out);
         true
     }
-    /// Fast retransmit: the first unacknowledged segment.
+    /// Retransmits the first unacknowledged segment (fast retransmit).
     pub(super) fn resend_first(&mut self, now: Time, out: &mut Output) {
         if let Some(chunk) = self.recovery.first(&self.sender) {
             self.send_chunk(chunk, now, out);
         }
     }
 
-    /// Puts a stretch of the sequence space on the wire.
+    /// Sends a range of the sequence space.
     pub(super) fn send_chunk(&mut self, chunk: Chunk, now: Time, out: &mut Output) {
         if chunk.syn {
             self.send_syn(now, out);
@@ -86,7 +86,7 @@ impl Endpoint {
             self.pacer.sent(now, chunk.len, header, &self.control, self.rto.smoothed());
         }
     }
-    /// Accounts for a stretch sent: timer, round-trip measurement, next position.
+    /// Accounts for a range sent: timer, round-trip measurement, next position.
     pub(super) fn note_sent(&mut self, chunk: Chunk, now: Time) {
         if chunk.from < self.sender.max {
             self.stats.retransmissions += 1;
@@ -108,7 +108,7 @@ impl Endpoint {
     pub(super) fn start_retransmit_timer(&mut self, now: Time) {
         self.timers.set(TimerKind::Retransmit, self.rto.deadline(now));
     }
-    /// Sends the segment for a stretch of data or the FIN, which is `new` or was sent before. Returns the length of its
+    /// Sends the segment for a range of data or the FIN, which is `new` or was sent before. Returns the length of its
     /// header (bytes).
     pub(super) fn push_data(&mut self, chunk: Chunk, new: bool, now: Time, out: &mut Output) -> u32 {
         let mut segment = self.acknowledgement(chunk.len, now);
@@ -131,14 +131,14 @@ impl Endpoint {
         segment.header_len()
     }
 
-    /// A segment without payload. RFC 9293 §3.10.7.4: <SEQ=SND.NXT><ACK=RCV.NXT><CTL=ACK>.
+    /// Sends a segment without payload. RFC 9293 §3.10.7.4: <SEQ=SND.NXT><ACK=RCV.NXT><CTL=ACK>.
     pub(super) fn send_ack(&mut self, now: Time, out: &mut Output) {
         let segment = self.acknowledgement(0, now);
         self.stats.acks_sent += 1;
         self.acknowledged();
         self.push(segment, out);
     }
-    /// Sends the acknowledgement that is due, or sees to it that it is sent in time.
+    /// Sends the acknowledgement that is due, or sets the timer for it.
     pub(super) fn flush_ack(&mut self, now: Time, out: &mut Output) {
         if self.receiver.ack_now {
             self.send_ack(now, out);
@@ -157,7 +157,7 @@ impl Endpoint {
         if self.sack {
             options.sack = self.receiver.sack_blocks();
             if timestamps.is_some() {
-                // RFC 2018 §3: beside timestamps there is room for three.
+                // RFC 2018 §3: with timestamps there is room for three.
                 options.sack.truncate(3);
             }
             // A segment may not outgrow the segment size (RFC 6691); full ones go without blocks.
@@ -167,7 +167,7 @@ impl Endpoint {
             }
         }
         let window = self.receiver.announce();
-        // Behind all that was ever sent, also while older data is sent again.
+        // After all data ever sent, also while older data are retransmitted.
         let seq = self.iss.add(self.sender.max);
         let flags = self.ecn.map_or(Flags::ACK, |ecn| Flags::ACK | ecn.echo());
         Segment { seq, ack: self.receiver.ack(), flags, window, len: 0, options, ecn: Ecn::NotEct }
@@ -180,7 +180,7 @@ impl Endpoint {
     pub(super) fn send_reset(&mut self, now: Time, out: &mut Output) {
         let flags = Flags::RST | Flags::ACK;
         let seq = self.iss.add(self.sender.max);
-        // RFC 7323 §3.2: a reset of a known connection carries timestamps too.
+        // RFC 7323 §3.2: a reset of a known connection also carries timestamps.
         let timestamps = self.timestamps.agreed.then(|| self.timestamps.stamp(now));
         let options = Options { timestamps, ..Options::default() };
         self.push(Segment { seq, ack: self.receiver.ack(), flags, options, ..Segment::default() }, out);

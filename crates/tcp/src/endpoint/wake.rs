@@ -1,4 +1,4 @@
-//! What the timers do.
+//! The actions of the timers.
 
 use cellway_units::Time;
 
@@ -8,7 +8,7 @@ use crate::recovery::{Context, Reaction};
 use crate::{State, TimerKind};
 
 impl Endpoint {
-    /// The timer `kind` is due; it is no longer set.
+    /// Executes the timer `kind`, which is due and no longer set.
     pub(super) fn fire(&mut self, kind: TimerKind, now: Time, out: &mut Output) {
         match kind {
             TimerKind::Retransmit => self.time_out(now, out),
@@ -20,7 +20,7 @@ impl Endpoint {
         }
     }
 
-    /// RFC 6298 (5.4) to (5.6): resend the earliest, double the timeout, start the timer.
+    /// Retransmits the earliest segment, doubles the timeout, and starts the timer. RFC 6298 (5.4) to (5.6).
     fn time_out(&mut self, now: Time, out: &mut Output) {
         self.stats.timeouts += 1;
         if self.timeouts_in_a_row >= self.config.tcp.max_retransmissions {
@@ -40,13 +40,14 @@ impl Endpoint {
         let again = self.timeouts_in_a_row > 1;
         let context = self.context(now);
         if self.recovery.timed_out(&mut self.control, context, self.queue.as_deref_mut(), again) == Reaction::GoBackN {
-            // Go-back-N, as in BSD: what follows is sent again as the window grows, unless an acknowledgement skips it.
+            // Go-back-N, as in BSD: later data are retransmitted as the window grows, unless an acknowledgement skips
+            // them.
             self.sender.nxt = self.sender.una;
         }
         self.transmit(now, out);
     }
 
-    /// The timer of loss detection fired. RFC 8985 §6.2, §7.3.
+    /// Executes the timer of loss detection. RFC 8985 §6.2, §7.3.
     fn detect_loss(&mut self, now: Time, out: &mut Output) {
         let context = self.context(now);
         let queue = self.queue.as_deref_mut();
@@ -86,8 +87,8 @@ impl Endpoint {
         }
     }
 
-    /// RFC 9293 §3.8.6.1: keep asking a closed window. A window too small for sender's silly window
-    /// avoidance is filled now: the override of RFC 9293 §3.8.6.2.1 (4).
+    /// Probes a closed window. RFC 9293 §3.8.6.1. A window too small for sender's silly window avoidance is filled now:
+    /// the override of RFC 9293 §3.8.6.2.1 (4).
     fn probe(&mut self, now: Time, out: &mut Output) {
         if self.probes_unanswered >= self.config.tcp.max_retransmissions {
             self.give_up(now, out);
@@ -98,7 +99,7 @@ impl Endpoint {
             self.probes += 1;
             self.probes_unanswered += 1;
             self.stats.window_probes += 1;
-            // The byte is not counted as sent: if it is refused, it goes again with those behind it.
+            // The byte is not counted as sent: if it is refused, it is retransmitted with those behind it.
             self.sender.probed = self.sender.probed.max(chunk.end());
             self.push_data(chunk, false, now, out);
         } else {
@@ -106,7 +107,7 @@ impl Endpoint {
         }
         self.arm_persist(now);
     }
-    /// While only the peer's window keeps data waiting, no acknowledgement will come by itself.
+    /// Arms the persist timer while only the peer's window delays data, since no acknowledgement will arrive then.
     pub(super) fn arm_persist(&mut self, now: Time) {
         let waits_for_other = self.timers.is_set(TimerKind::Retransmit) || self.timers.is_set(TimerKind::Pace);
         let blocked = self.sender.waiting() > 0 && self.in_flight() == 0 && !waits_for_other;
@@ -120,7 +121,7 @@ impl Endpoint {
         }
     }
 
-    /// The peer does not answer.
+    /// Ends the connection to an unresponsive peer.
     fn give_up(&mut self, now: Time, out: &mut Output) {
         if matches!(self.state, State::SynSent | State::SynReceived) {
             self.fail_handshake(Event::TimedOut, out);

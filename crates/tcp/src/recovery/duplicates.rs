@@ -8,8 +8,8 @@ pub(crate) struct DuplicateAcks {
     pub(crate) count: u32,
     pub(crate) threshold: u32,
     limited_transmit: bool,
-    /// FlightSize at the first of them: what limited transmit sends later must not count as
-    /// outstanding when the window is halved. RFC 5681 §3.2 (2) (bytes).
+    /// FlightSize at the first of them: segments that limited transmit sends later must not count as outstanding when
+    /// the window is halved. RFC 5681 §3.2 (2) (bytes).
     flight_at_first: u64,
 }
 
@@ -17,7 +17,7 @@ impl DuplicateAcks {
     pub(crate) fn new(threshold: u32, limited_transmit: bool) -> DuplicateAcks {
         DuplicateAcks { count: 0, threshold, limited_transmit, flight_at_first: 0 }
     }
-    /// One more.
+    /// Counts one more.
     pub(crate) fn add(&mut self, flight: Flight) {
         if self.count == 0 {
             self.flight_at_first = flight.size();
@@ -27,16 +27,16 @@ impl DuplicateAcks {
     pub(crate) fn reset(&mut self) {
         self.count = 0;
     }
-    /// What was outstanding when the first arrived (bytes).
+    /// Returns the data outstanding when the first arrived (bytes).
     pub(crate) fn flight(&self) -> u64 {
         self.flight_at_first
     }
-    /// RFC 3042, RFC 5681 §3.2 (1): the first two duplicates each let one segment past cwnd (bytes).
+    /// Returns the bytes beyond cwnd that the first two duplicates permit. RFC 3042, RFC 5681 §3.2 (1).
     pub(crate) fn limited_transmit(&self, mss: u64) -> u64 {
         let waiting = self.limited_transmit && self.count < self.threshold;
         if waiting { u64::from(self.count.min(2)) * mss } else { 0 }
     }
-    /// Whether duplicates before the threshold may release new segments.
+    /// Returns true if duplicates before the threshold may release new segments.
     pub(crate) fn limited_transmit_enabled(&self) -> bool {
         self.limited_transmit
     }

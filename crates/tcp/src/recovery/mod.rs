@@ -1,8 +1,8 @@
-//! Loss recovery: what is lost, and what is sent next. One file for each way.
+//! Loss recovery: the lost segments, and the next ones to send. One file for each algorithm.
 //!
-//! A [`Recovery`] takes acknowledgements, SACK blocks and timeouts, tells the
-//! [congestion controller](crate::congestion) about losses, and chooses the next segment. During fast recovery it also
-//! bounds how much of the window may be used.
+//! A [`Recovery`] processes acknowledgements, SACK blocks and timeouts, notifies the [congestion
+//! controller](crate::congestion) of losses, and chooses the next segment. During fast recovery it also bounds the used
+//! part of the window.
 
 mod duplicates;
 mod newreno;
@@ -41,19 +41,19 @@ pub(crate) struct Context {
 /// The action of the sender that follows from an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reaction {
-    /// Nothing but send what the window allows.
+    /// Send only the segments that the window allows.
     Continue,
     /// Resend the first unacknowledged segment and start the retransmission timer anew.
     Retransmit,
     /// Resend the first unacknowledged segment and leave the retransmission timer as it runs.
     RetransmitKeepingTimer,
-    /// A recovery has begun that sends what is lost with the next transmission.
+    /// A recovery has begun that retransmits lost data with the next transmission.
     Repair,
     /// Take the next position to send back to the first unacknowledged one.
     GoBackN,
 }
 
-/// The state of each way to recover.
+/// The state of each recovery algorithm.
 #[derive(Clone, Debug)]
 pub(crate) enum Recovery {
     Tahoe(Tahoe),
@@ -65,8 +65,8 @@ pub(crate) enum Recovery {
 }
 
 impl Recovery {
-    /// Creates the recovery of a connection with segments of `mss` bytes. What needs SACK behaves as NewReno with a peer
-    /// that does not permit it.
+    /// Creates the recovery of a connection with segments of `mss` bytes. Algorithms that need SACK behave as NewReno
+    /// with a peer that does not permit it.
     pub(crate) fn new(config: &Config, mss: u64, peer_permits_sack: bool) -> Recovery {
         let duplicates = DuplicateAcks::new(config.tcp.duplicate_threshold, config.tcp.limited_transmit);
         match config.tcp.recovery() {
@@ -80,7 +80,7 @@ impl Recovery {
         }
     }
 
-    /// Takes an acknowledgement of new data; `flight` is what is left.
+    /// Processes an acknowledgement of new data; `flight` is the data still outstanding.
     pub(crate) fn acked(&mut self, control: &mut Controller, acked: Acked, flight: Flight) -> Reaction {
         match self {
             Recovery::Tahoe(a) => a.acked(control, acked, flight),
@@ -95,7 +95,7 @@ impl Recovery {
     pub(crate) fn sacked(&mut self, start: Position, end: Position, flight: Flight) -> bool {
         if let Recovery::Sack(a) = self { a.update(start, end, flight) } else { false }
     }
-    /// True if duplicates are counted by SACK blocks.
+    /// Returns true if duplicates are counted by SACK blocks.
     pub(crate) fn uses_sack(&self) -> bool {
         matches!(self, Recovery::Sack(_) | Recovery::Rack(_))
     }
@@ -179,7 +179,7 @@ impl Recovery {
     pub(crate) fn deadline(&mut self, context: &Context, queue: Option<&RetransmissionQueue>) -> Option<Time> {
         if let Recovery::Rack(a) = self { a.deadline(context, queue?) } else { None }
     }
-    /// Takes the end of that timer; returns a probe to send, if one is due.
+    /// Processes the expiry of that timer; returns a probe to send, if one is due.
     pub(crate) fn expired(
         &mut self,
         control: &mut Controller,
@@ -192,7 +192,7 @@ impl Recovery {
             _ => (Reaction::Continue, None),
         }
     }
-    /// True while a loss is repaired without a timeout.
+    /// Returns true while a loss is repaired without a timeout.
     pub(crate) fn in_recovery(&self) -> bool {
         match self {
             Recovery::Tahoe(_) => false,

@@ -4,13 +4,13 @@ use super::{DuplicateAcks, Reaction, reno};
 use crate::Position;
 use crate::congestion::{Acked, Controller, Flight, Timeout};
 
-/// Stays in fast recovery until all that was outstanding at its start is acknowledged.
+/// Stays in fast recovery until all data outstanding at its start are acknowledged.
 #[derive(Clone, Debug)]
 pub(crate) struct NewReno {
     duplicates: DuplicateAcks,
     recovering: bool,
-    /// RFC 6582 §3.2: behind the last position sent before the latest loss. Before any loss it lies
-    /// before the first byte, so that the first segment can be lost too.
+    /// RFC 6582 §3.2: after the last position sent before the latest loss. Before any loss it lies before the first
+    /// byte, so that the first segment can also be lost.
     recover: Position,
     /// True after the first partial acknowledgement of this recovery.
     partial_seen: bool,
@@ -33,8 +33,8 @@ impl NewReno {
             self.recovering = false;
             return Reaction::Continue;
         }
-        // RFC 6582 §3.2 (3), partial acknowledgement: take out what was acknowledged and, if that
-        // was at least a segment, put one back; then resend the next hole.
+        // RFC 6582 §3.2 (3), partial acknowledgement: deflate the window by the acknowledged bytes and, if those were
+        // at least a segment, add one back; then retransmit the next hole.
         control.cwnd = control.cwnd.saturating_sub(acked.bytes);
         if acked.bytes >= control.mss {
             control.cwnd += control.mss;
@@ -51,8 +51,8 @@ impl NewReno {
             control.cwnd += control.mss;
             return Reaction::Continue;
         }
-        // RFC 6582 §3.2 (2): duplicates that do not cover more than `recover` tell of the same
-        // loss, or of segments resent in vain.
+        // RFC 6582 §3.2 (2): duplicates that do not cover more than `recover` report the same loss, or spurious
+        // retransmissions.
         if self.duplicates.count != self.duplicates.threshold || flight.una <= self.recover {
             return Reaction::Continue;
         }

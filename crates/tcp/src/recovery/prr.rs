@@ -44,7 +44,7 @@ impl Prr {
             let bound = self.delivered.saturating_sub(self.out).max(delivered) + if safe { mss } else { 0 };
             bound.min(ssthresh - in_network)
         };
-        // The first retransmission of a recovery goes at once.
+        // The first retransmission of a recovery is sent at once.
         if self.out == 0 { count.max(mss) } else { count }
     }
 }
@@ -56,7 +56,7 @@ mod tests {
     const MSS: u64 = 1000;
 
     /// The case of RFC 6937 §4, figure 1: a window of 20 segments with one loss and ssthresh of 10. From the third
-    /// duplicate on, each second acknowledgement lets a segment go, until the network holds ssthresh; the two of limited
+    /// duplicate on, each second acknowledgement sends a segment, until the network holds ssthresh; the two of limited
     /// transmit were sent before.
     #[test]
     fn a_single_loss_sends_at_each_second_acknowledgement() {

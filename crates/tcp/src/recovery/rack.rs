@@ -16,10 +16,10 @@ use crate::send::{Chunk, Sender};
 const MAX_ACK_DELAY: Span = Span::from_ms(200);
 /// The time until a probe before a round trip is measured. RFC 8985 §7.2.
 const FIRST_PROBE: Span = Span::from_secs(1);
-/// The reordering window is so much of the least round trip. RFC 8985 §6.2, step 4.
+/// The reordering window is the least round trip divided by this. RFC 8985 §6.2, step 4.
 const REORDERING_DIVISOR: u64 = 4;
 
-/// A repair in progress, until all that was outstanding at its start is acknowledged.
+/// A repair in progress, until all data outstanding at its start are acknowledged.
 #[derive(Clone, Copy, Debug)]
 enum Episode {
     Fast(Prr),
@@ -27,7 +27,7 @@ enum Episode {
     Timeout,
 }
 
-/// A loss probe whose outcome is not known.
+/// A loss probe with an unknown outcome.
 #[derive(Clone, Copy, Debug)]
 struct Probe {
     /// TLP.end_seq.
@@ -120,11 +120,11 @@ impl Rack {
         }
         reaction
     }
-    /// RFC 8985 §6.2, steps 2 and 3: the newest segment delivered, and reordering.
+    /// Updates the newest segment delivered, and detects reordering. RFC 8985 §6.2, steps 2 and 3.
     fn learn(&mut self, context: &Context, queue: &RetransmissionQueue) {
         for s in queue.arrived() {
             let rtt = context.now.since(s.sent);
-            // The acknowledgement of an earlier transmission says nothing about the last.
+            // The acknowledgement of an earlier transmission is no information about the last.
             let ambiguous = s.retransmitted
                 && (context.echo.is_some_and(|echo| echo < s.sent) || queue.min_rtt().is_some_and(|least| rtt < least));
             if !ambiguous {
@@ -138,7 +138,7 @@ impl Rack {
             }
         }
     }
-    /// RFC 8985 §6.2, step 4: the time that a segment may be late (RACK.reo_wnd).
+    /// Returns the time that a segment may be late (RACK.reo_wnd). RFC 8985 §6.2, step 4.
     fn reordering_window(&self, context: &Context, queue: &RetransmissionQueue) -> Span {
         if !self.reordering_seen && (self.episode.is_some() || queue.sacked_segments() >= self.duplicates.threshold) {
             return Span::ZERO;
@@ -146,7 +146,7 @@ impl Rack {
         let window = queue.min_rtt().unwrap_or_default() / REORDERING_DIVISOR;
         window.min(self.round_trip(context))
     }
-    /// The smoothed round trip; on a coarse clock, at least the last one.
+    /// Returns the smoothed round trip; on a coarse clock, at least the last one.
     fn round_trip(&self, context: &Context) -> Span {
         context.srtt.unwrap_or_default().max(self.rtt)
     }
@@ -179,8 +179,8 @@ impl Rack {
         }
         reaction
     }
-    /// RFC 8985 §7.4.2: the outcome of a probe; true if it has repaired a loss. Without D-SACK, a probe that was not
-    /// needed shows as an acknowledgement of nothing new.
+    /// Determines the outcome of a probe; returns true if it has repaired a loss. RFC 8985 §7.4.2. Without D-SACK, an
+    /// unnecessary probe appears as an acknowledgement of nothing new.
     fn judge_probe(&mut self, context: &Context, advanced: bool, queue: &RetransmissionQueue) -> bool {
         let una = context.flight.una;
         let Some(probe) = self.probe.filter(|probe| una >= probe.end) else { return false };
@@ -192,7 +192,7 @@ impl Rack {
         repaired
     }
 
-    /// The retransmission timer fired. RFC 8985 §6.3.
+    /// Processes the expiry of the retransmission timer. RFC 8985 §6.3.
     pub(super) fn timed_out(
         &mut self,
         control: &mut Controller,
@@ -207,11 +207,12 @@ impl Rack {
         self.recovery_point = context.flight.max;
         (self.probe, self.timer) = (None, None);
         control.collapse(context.flight, timeout);
-        // What may still arrive does not keep the first segment from being resent; as in Linux, tcp_enter_loss().
+        // Data that may still arrive do not prevent a retransmission of the first segment; as in Linux,
+        // tcp_enter_loss().
         control.cwnd += queue.in_network();
     }
 
-    /// Returns the next segment: what is lost, then new data, as long as the window has room for it.
+    /// Returns the next segment: lost data, then new data, as long as the window has room for it.
     pub(super) fn next(
         &mut self,
         control: &Controller,
@@ -225,7 +226,7 @@ impl Rack {
         if !self.duplicates.limited_transmit_enabled() && self.episode.is_none() && queue.sacked_segments() > 0 {
             return None;
         }
-        // What has left the network makes room.
+        // Data that have left the network make room.
         let left = (sender.nxt - sender.una).saturating_sub(in_network);
         sender.next(control.cwnd + left, None)
     }
@@ -266,8 +267,8 @@ impl Rack {
             Timer::Reordering(at) | Timer::Probe(at) => at,
         })
     }
-    /// The timer fired: finds losses, or returns a probe to send. RFC 8985 §7.3: new data if the peer's window allows,
-    /// else the last segment.
+    /// Processes the expiry of the timer: finds losses, or returns a probe to send. RFC 8985 §7.3: new data if the
+    /// peer's window allows, else the last segment.
     pub(super) fn expired(
         &mut self,
         control: &mut Controller,

@@ -3,7 +3,7 @@
 use super::{DuplicateAcks, Reaction};
 use crate::congestion::{Acked, Controller, Flight, Timeout};
 
-/// Lets duplicate acknowledgements clock out new segments until the next acknowledgement of new data.
+/// Clocks out new segments by duplicate acknowledgements until the next acknowledgement of new data.
 #[derive(Clone, Debug)]
 pub(crate) struct Reno {
     duplicates: DuplicateAcks,
@@ -54,8 +54,8 @@ impl Reno {
     }
 }
 
-/// RFC 5681 §3.2 (2), (3): ssthresh falls by what was outstanding; the window is that and the segments whose arrival
-/// the duplicates report.
+/// Enters fast recovery. RFC 5681 §3.2 (2), (3): ssthresh is half of the outstanding data; the window is that and the
+/// segments whose arrival the duplicates report.
 pub(super) fn enter(control: &mut Controller, flight: Flight, duplicates: &DuplicateAcks) {
     control.reduce(flight, duplicates.flight());
     control.cwnd = control.ssthresh + u64::from(duplicates.threshold) * control.mss;

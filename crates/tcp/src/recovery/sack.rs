@@ -16,20 +16,20 @@ enum NextSegment {
         /// RFC 6675 §4 (4): the one retransmission of the tail, which does not raise HighRxt.
         rescue: bool,
     },
-    /// Send what was never sent.
+    /// Send new data.
     New,
 }
 
 /// A recovery in progress.
 #[derive(Clone, Copy, Debug)]
 struct Recovery {
-    /// RFC 6675 §2, HighRxt: behind what was resent.
+    /// RFC 6675 §2, HighRxt: after the retransmitted data.
     resent: Position,
-    /// RFC 6675 §2, RescueRxt: where the last rescue retransmission stood.
+    /// RFC 6675 §2, RescueRxt: the position of the last rescue retransmission.
     rescued: Option<Position>,
 }
 
-/// Fast recovery that resends what is known to be missing, as the pipe drains.
+/// Fast recovery that retransmits data known to be missing, as the pipe drains.
 #[derive(Clone, Debug)]
 pub(crate) struct Sack {
     duplicates: DuplicateAcks,
@@ -45,7 +45,7 @@ impl Sack {
         Sack { duplicates, scoreboard, recovery: None, recovery_point: 0 }
     }
 
-    /// RFC 6675 §4, Update(): notes a block; whether it tells anything new.
+    /// Records a block; returns true if it reports new data. RFC 6675 §4, Update().
     pub(super) fn update(&mut self, start: Position, end: Position, flight: Flight) -> bool {
         self.scoreboard.insert(start, end, flight.una, flight.max) > 0
     }
@@ -61,7 +61,7 @@ impl Sack {
         }
         Reaction::Continue
     }
-    /// An acknowledgement that SACKs something new. RFC 6675 §2 counts it even if it also acknowledges data.
+    /// Processes an acknowledgement that SACKs new data. RFC 6675 §2 counts it even if it also acknowledges data.
     pub(super) fn duplicate(&mut self, control: &mut Controller, flight: Flight) -> Reaction {
         if self.recovery.is_some() {
             return Reaction::Continue;
@@ -73,7 +73,7 @@ impl Sack {
         if !lost || flight.una < self.recovery_point {
             return Reaction::Continue;
         }
-        // RFC 6675 §5 (4.1) to (4.3); the caller goes on with (4.4) and (C).
+        // RFC 6675 §5 (4.1) to (4.3); the caller continues with (4.4) and (C).
         self.recovery_point = flight.max;
         control.reduce(flight, self.duplicates.flight());
         control.cwnd = control.ssthresh;
@@ -82,10 +82,10 @@ impl Sack {
     }
     pub(super) fn timed_out(&mut self, control: &mut Controller, flight: Flight, again: bool) {
         self.duplicates.reset();
-        // RFC 6675 §5.1: what was SACKed before the timeout counts after it, too, where RFC 2018 §5 had it forgotten:
-        // else what a recovery has under way is sent once more, into a queue that is full already.
+        // RFC 6675 §5.1: data SACKed before the timeout count after it, too, unlike in RFC 2018 §5: else the data in
+        // flight of a recovery are sent once more, into a queue that is full already.
         self.scoreboard.acked(flight.una);
-        // RFC 6675 §5.1: recovery ends, and its point is where sending had come to.
+        // RFC 6675 §5.1: recovery ends, and its point is the highest position sent.
         let timeout = Timeout::new(again, self.recovery.is_some());
         self.recovery = None;
         self.recovery_point = flight.max;
@@ -94,8 +94,8 @@ impl Sack {
     pub(super) fn in_recovery(&self) -> bool {
         self.recovery.is_some()
     }
-    /// Whether new data may go now, outside recovery. RFC 6675 §5 (3) sends as the pipe drains
-    /// while duplicates are counted; without limited transmit nothing goes.
+    /// Returns true if new data may be sent now, outside recovery. RFC 6675 §5 (3) sends as the pipe drains while
+    /// duplicates are counted; without limited transmit nothing is sent.
     fn may_send_new(&self) -> bool {
         self.duplicates.count == 0 || self.duplicates.limited_transmit_enabled()
     }
@@ -106,17 +106,18 @@ impl Sack {
             return self.next_in_recovery(control, sender);
         }
         let sacked = self.scoreboard.sacked();
-        // RFC 6675 §5.1: after a timeout, pass over what the peer holds.
+        // RFC 6675 §5.1: after a timeout, skip the data that the peer holds.
         let (start, end) = sacked.gap_from(sender.nxt);
         sender.nxt = start;
         let mut allowance = control.cwnd;
-        // RFC 6675 §5 (3): what the peer holds has left the network. That lets new data go only as limited transmit does.
+        // RFC 6675 §5 (3): data that the peer holds have left the network. That releases new data only as limited
+        // transmit does.
         if start < sender.max || self.may_send_new() {
             allowance += sacked.len_below(start);
         }
         sender.next(allowance, end)
     }
-    /// RFC 6675 §5 (C): while the pipe has room for a segment, the result of NextSeg().
+    /// Returns the result of NextSeg() while the pipe has room for a segment. RFC 6675 §5 (C).
     fn next_in_recovery(&mut self, control: &Controller, sender: &Sender) -> Option<Chunk> {
         let (flight, mss) = (sender.flight(), sender.mss);
         let new = sender.next(u64::MAX, None);
@@ -128,24 +129,24 @@ impl Sack {
             NextSegment::Resend { start, end, rescue } => self.resend(sender, start, end, rescue),
         }
     }
-    /// Returns the first unacknowledged segment, up to what the peer holds behind it.
+    /// Returns the first unacknowledged segment, up to the next data that the peer holds.
     pub(super) fn first(&mut self, sender: &Sender) -> Option<Chunk> {
         let (_, end) = self.scoreboard.sacked().gap_from(sender.una);
         self.resend(sender, sender.una, end.unwrap_or(sender.max), false)
     }
-    /// Returns what was sent from `from`, at most one segment and not beyond `end`, to be sent again.
+    /// Returns the data sent from `from`, at most one segment and not beyond `end`, for a retransmission.
     fn resend(&mut self, sender: &Sender, from: Position, end: Position, rescue: bool) -> Option<Chunk> {
         let chunk = sender.sent(from, end)?;
         self.resent(chunk.end(), rescue);
         Some(chunk)
     }
 
-    /// RFC 6675 §4, SetPipe() (bytes).
+    /// Returns SetPipe() (bytes). RFC 6675 §4.
     fn pipe(&self, flight: Flight) -> u64 {
         let resent = self.recovery.map_or(flight.una, |r| r.resent);
         self.scoreboard.pipe(flight.una, flight.max, resent)
     }
-    /// RFC 6675 §4, NextSeg(); `new`: whether something was never sent and the peer's window allows it.
+    /// Returns NextSeg(); `new` is true if unsent data exist and the peer's window allows them. RFC 6675 §4.
     fn next_segment(&self, flight: Flight, mss: u64, new: bool) -> Option<NextSegment> {
         let recovery = self.recovery?;
         let hole = self.scoreboard.hole(flight.una, recovery.resent);
@@ -168,7 +169,7 @@ impl Sack {
         let (start, end) = self.scoreboard.last_gap(flight.una, flight.max).filter(|_| may_rescue)?;
         Some(NextSegment::Resend { start: start.max(end.saturating_sub(mss)), end, rescue: true })
     }
-    /// What NextSeg() gave was resent up to `end`. RFC 6675 §5 (C.2).
+    /// Records that the result of NextSeg() was retransmitted up to `end`. RFC 6675 §5 (C.2).
     fn resent(&mut self, end: Position, rescue: bool) {
         if let Some(recovery) = &mut self.recovery {
             if rescue {

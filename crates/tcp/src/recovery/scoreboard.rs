@@ -1,4 +1,4 @@
-//! What the peer has told of arriving beyond a gap. RFC 6675 §3 and §4.
+//! The data that the peer has reported beyond a gap. RFC 6675 §3 and §4.
 
 use crate::Position;
 use crate::ranges::Ranges;
@@ -27,29 +27,30 @@ impl Scoreboard {
     pub(crate) fn sacked(&self) -> &Ranges {
         &self.sacked
     }
-    /// Notes a block between `una` and `max`; how many bytes it newly covers. Blocks outside,
-    /// such as those of D-SACK (RFC 2883), are not news.
+    /// Records a block between `una` and `max`; returns the number of newly covered bytes. Blocks outside, such as
+    /// those of D-SACK (RFC 2883), are ignored.
     pub(crate) fn insert(&mut self, start: Position, end: Position, una: Position, max: Position) -> u64 {
         if start < una || end > max { 0 } else { self.sacked.insert(start, end, 0) }
     }
     pub(crate) fn acked(&mut self, una: Position) {
         self.sacked.remove_below(una);
-        // A peer that had what it SACKed at `una` would have acknowledged it: it has discarded data. RFC 2018 §8.
+        // A peer that held the data SACKed at `una` would have acknowledged them: it has discarded data. RFC 2018 §8.
         if self.sacked.gap_from(una).0 != una {
             self.sacked.clear();
         }
     }
 
-    /// RFC 6675 §4, IsLost(): `ranges` disjoint ranges with `bytes` bytes were SACKed above it.
+    /// Returns IsLost(): `ranges` disjoint ranges with `bytes` bytes were SACKed above it. RFC 6675 §4.
     fn lost(&self, ranges: u64, bytes: u64) -> bool {
         ranges >= self.threshold || bytes > (self.threshold - 1) * self.mss
     }
-    /// IsLost(una).
+    /// Returns IsLost(una).
     pub(crate) fn first_is_lost(&self) -> bool {
         let ranges = self.sacked.as_slice();
         self.lost(ranges.len() as u64, ranges.iter().map(|r| r.len()).sum())
     }
-    /// RFC 6675 §4, SetPipe(): what is still in the network, when everything below `resent` was sent again (bytes).
+    /// Returns SetPipe(): the data still in the network, when everything below `resent` was retransmitted (bytes). RFC
+    /// 6675 §4.
     pub(crate) fn pipe(&self, una: Position, max: Position, resent: Position) -> u64 {
         let (mut pipe, mut ranges, mut bytes, mut upper) = (0, 0, 0, max);
         let mut count = |start: Position, end: Position, lost: bool| {
@@ -67,9 +68,9 @@ impl Scoreboard {
         count(una, upper, self.lost(ranges, bytes));
         pipe
     }
-    /// The lowest position at or above both `una` and `resent` that is not SACKed but lies below
-    /// something that is: RFC 6675 §4, NextSeg() conditions (1.a) and (1.b). If it is not lost,
-    /// nothing above it is, for IsLost() only turns from true to false going up.
+    /// Returns the lowest position at or above both `una` and `resent` that is not SACKed but lies below a SACKed one:
+    /// RFC 6675 §4, NextSeg() conditions (1.a) and (1.b). If it is not lost, nothing above it is, for IsLost() only
+    /// changes from true to false with increasing position.
     pub(crate) fn hole(&self, una: Position, resent: Position) -> Option<Hole> {
         let (start, end) = self.sacked.gap_from(una.max(resent));
         let end = end?;
@@ -77,7 +78,7 @@ impl Scoreboard {
         let (ranges, bytes) = above.fold((0, 0), |(n, b), r| (n + 1, b + r.len()));
         Some(Hole { start, end, lost: self.lost(ranges, bytes) })
     }
-    /// Where the highest positions that are not SACKed begin, for a rescue retransmission below `max`.
+    /// Returns the start of the highest positions that are not SACKed, for a rescue retransmission below `max`.
     pub(crate) fn last_gap(&self, una: Position, max: Position) -> Option<(Position, Position)> {
         let mut end = max;
         for r in self.sacked.as_slice().iter().rev() {

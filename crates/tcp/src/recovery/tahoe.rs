@@ -21,7 +21,7 @@ impl Tahoe {
         control.grow(acked, flight);
         Reaction::Continue
     }
-    /// Fast retransmit: exactly the threshold's duplicate means a loss, later ones mean nothing.
+    /// Counts a duplicate. Fast retransmit: exactly the threshold's duplicate means a loss, later ones are ignored.
     pub(super) fn duplicate(&mut self, control: &mut Controller, flight: Flight) -> Reaction {
         self.duplicates.add(flight);
         if self.duplicates.count != self.duplicates.threshold {

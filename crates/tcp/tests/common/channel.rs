@@ -25,7 +25,7 @@ impl Random {
     }
 }
 
-/// What the channel does to segments, in both directions.
+/// The treatment of segments by the channel, in both directions.
 #[derive(Clone, Copy, Debug)]
 pub struct Channel {
     pub delay: Span,
@@ -33,18 +33,18 @@ pub struct Channel {
     pub jitter: Span,
     pub loss_per_mille: u64,
     pub duplicate_per_mille: u64,
-    /// After so many losses there are no more, so that every run ends.
+    /// Most losses, so that every run ends.
     pub losses: u32,
 }
 
-/// What each application does.
+/// The actions of each application.
 #[derive(Clone, Copy, Debug)]
 pub struct App {
     /// Bytes to write; then it closes its side.
     pub bytes: u64,
     /// Most bytes written at once.
     pub piece: u64,
-    /// Whether it closes only after the peer has.
+    /// True if it closes only after the peer has.
     pub waits_for_peer: bool,
 }
 
@@ -59,7 +59,7 @@ pub struct Side {
     announced: u64,
     /// The unit in which its windows count.
     unit: u64,
-    /// Behind the last payload position put on the wire.
+    /// After the last payload position sent.
     sent: i64,
     iss: u32,
     reads_at: Option<Time>,
@@ -112,7 +112,7 @@ impl Pair {
         }
     }
 
-    /// Runs until nothing is left to happen, or panics if that takes too long.
+    /// Runs until no event is left, or panics if that takes too long.
     pub fn run(&mut self) {
         self.sides[0].endpoint.connect(self.now, &mut self.out);
         self.settle(0);
@@ -124,7 +124,7 @@ impl Pair {
         panic!("no end: {:?} {:?}", self.sides[0].endpoint, self.sides[1].endpoint);
     }
 
-    /// Lets the earliest thing happen; whether there was one.
+    /// Processes the earliest event; returns true if there was one.
     fn step(&mut self) -> bool {
         let arrival = self.flying.peek().map(|Reverse((at, ..))| *at);
         let wake = |s: &Side| s.endpoint.deadline().map(|(at, _)| at);
@@ -160,7 +160,7 @@ impl Pair {
         true
     }
 
-    /// Lets the application of side `i` react until it has nothing more to do, and sends what came of it.
+    /// Calls the application of side `i` until it has nothing more to do, and sends the resulting segments.
     fn settle(&mut self, i: usize) {
         self.check_sent(i);
         loop {
@@ -199,7 +199,7 @@ impl Pair {
         }
     }
 
-    /// Checks what side `i` just sent against what it may send, and puts it on the channel.
+    /// Checks the segments that side `i` just sent against its limits, and puts them on the channel.
     fn check_sent(&mut self, i: usize) {
         let segments = std::mem::take(&mut self.out.segments);
         for segment in &segments {
@@ -209,11 +209,11 @@ impl Pair {
         }
         self.check_conservation();
     }
-    /// The right edge never goes back by a whole unit of the window field.
+    /// The right edge never decreases by a whole unit of the window field.
     fn check_window_promise(&mut self, i: usize, segment: &Segment) {
         let peer_iss = self.sides[1 - i].iss;
         let side = &mut self.sides[i];
-        // A SYN's window is not scaled, so a SYN sent again may not be able to tell as much.
+        // A SYN's window is not scaled, so a retransmitted SYN may announce less.
         if segment.is(Flags::RST) || segment.is(Flags::SYN) {
             return;
         }
@@ -226,7 +226,7 @@ impl Pair {
         assert!(edge + side.unit > side.announced, "the window shrank from {} to {edge}", side.announced);
         side.announced = side.announced.max(edge);
     }
-    /// New payload stays within the peer's window, and within the congestion window but for limited transmit.
+    /// New payload stays within the peer's window, and within the congestion window except for limited transmit.
     fn check_flight(&mut self, i: usize, segment: &Segment) {
         let side = &mut self.sides[i];
         if segment.len == 0 || segment.is(Flags::RST) {
@@ -240,7 +240,7 @@ impl Pair {
         let probe = e.peer_window() == 0 && segment.len == 1;
         if end > side.sent && !probe {
             side.sent = end;
-            // Position 1 is the first byte; what is acknowledged is payload.
+            // Position 1 is the first byte; the acknowledged positions are payload.
             let outstanding = (end - 1) as u64 - e.stats().bytes_acked;
             assert!(outstanding <= e.peer_window(), "{outstanding} B in a peer window of {} B", e.peer_window());
             if !matches!(e.config().tcp.recovery(), LossRecovery::Sack | LossRecovery::Rack) {
@@ -254,7 +254,7 @@ impl Pair {
             let (from, to) = (&self.sides[i], &self.sides[1 - i]);
             let (acked, received) = (from.endpoint.stats().bytes_acked, to.endpoint.stats().bytes_received);
             assert!(acked <= received, "acknowledged {acked} B of {received} B received");
-            // What a write accepted may be sent before the caller has counted it.
+            // Bytes that a write accepted may be sent before the caller has counted them.
             assert!(received <= from.app.bytes, "received {received} B of {} B", from.app.bytes);
             assert!(from.endpoint.congestion_window() >= from.endpoint.mss());
         }
@@ -276,7 +276,7 @@ impl Pair {
         }
     }
 
-    /// Everything written was delivered, in order and once, and both sides heard of the end.
+    /// Checks that all written bytes were delivered, in order and once, and that both sides were notified of the end.
     pub fn check_delivered(&self) {
         for i in 0..2 {
             let (side, peer) = (&self.sides[i], &self.sides[1 - i]);

@@ -1,20 +1,20 @@
 //! Scripts that read like a ladder diagram, run against one endpoint.
 //!
-//! Each line is `TIME ACTION ...`, the time in milliseconds. Numbers are relative to the initial
-//! sequence numbers, so the SYN is 0 and the first byte is 1.
+//! Each line is `TIME ACTION ...`, the time in milliseconds. Numbers are relative to the initial sequence numbers, so
+//! the SYN is 0 and the first byte is 1.
 //!
 //! | action | meaning |
 //! |---|---|
 //! | `do connect`, `do write N`, `do shutdown`, `do abort`, `do consume N` | the application calls |
 //! | `< SEGMENT` | the peer's segment arrives; `x3` at the end: three times |
 //! | `> SEGMENT` | the endpoint sends exactly this, at exactly this time |
-//! | `! EVENT` | the endpoint tells the application |
-//! | `? NAME VALUE ...` | what the endpoint says of itself |
+//! | `! EVENT` | the endpoint notifies the application |
+//! | `? NAME VALUE ...` | the values of the endpoint |
 //!
-//! A segment is `[SYN|FIN|RST] [ECE] [CWR] [ect0|ce] FROM[..TO] [ack N] [win N] [mss N] [ws N] [sackok] [ts V E] [sack A..B,C..D]`.
-//! Timestamps are relative to the initial sequence numbers too; a sent segment's are compared where given.
-//! The endpoint is woken at its deadlines. Every segment it sends must be in the script; so must
-//! events, but for those that count bytes. A sent segment's `ack` and `win` are compared where given.
+//! A segment is `[SYN|FIN|RST] [ECE] [CWR] [ect0|ce] FROM[..TO] [ack N] [win N] [mss N] [ws N] [sackok] [ts V E] [sack
+//! A..B,C..D]`. Timestamps are also relative to the initial sequence numbers; a sent segment's are compared if given.
+//! The endpoint is woken at its deadlines. Every segment it sends must be in the script; so must events, except for
+//! those that count bytes. A sent segment's `ack` and `win` are compared if given.
 
 use std::collections::VecDeque;
 
@@ -34,20 +34,20 @@ pub struct Ladder {
     now: Time,
 }
 
-/// An endpoint that will connect, run through `script`.
+/// Returns an endpoint that will connect, run through `script`.
 pub fn client(config: impl Into<Config>, script: &str) -> Ladder {
     let config = config.into();
     config.validate().unwrap();
     Ladder::new(Endpoint::active(config, ISS.0)).run(script)
 }
-/// A listening endpoint, run through `script`.
+/// Returns a listening endpoint, run through `script`.
 pub fn server(config: impl Into<Config>, script: &str) -> Ladder {
     let config = config.into();
     config.validate().unwrap();
     Ladder::new(Endpoint::passive(config, ISS.0)).run(script)
 }
-/// A client that connected within the first 100 ms to a peer with the same segment size and a
-/// window of 50,000 bytes.
+/// Returns a client that connected within the first 100 ms to a peer with the same segment size and a window of 50,000
+/// bytes.
 pub fn connected(config: impl Into<Config>, script: &str) -> Ladder {
     let config = config.into();
     use cellway_tcp::LossRecovery;
@@ -128,7 +128,7 @@ impl Ladder {
         self.events.extend(self.out.events.iter().map(|&e| (self.now, e)));
         self.out.clear();
     }
-    /// Nothing that matters was left unsaid.
+    /// Checks that no expected segment or event is left.
     fn expect_quiet(&mut self, line: &str) {
         let unsaid: Vec<_> = self.sent.iter().map(|(at, s)| format!("{at} > {}", show(s))).collect();
         assert!(unsaid.is_empty(), "sent, but not in the script before `{line}`:\n{}", unsaid.join("\n"));
@@ -167,7 +167,7 @@ impl Ladder {
         };
         let given = parse(words, ISS, PEER_ISS);
         let mut expected = given.segment;
-        // PSH is not written in ladders, nor are ACK, window and MSS where they do not matter.
+        // PSH is not written in ladders, nor are ACK, window and MSS if they do not matter.
         expected.flags = Flags(expected.flags.0 | sent.flags.0 & Flags::PSH.0);
         if !given.ack && !expected.is(Flags::SYN) && !expected.is(Flags::RST) {
             expected.flags |= Flags::ACK;
@@ -264,7 +264,7 @@ fn parse(words: &[&str], from: SeqNum, to: SeqNum) -> Given {
             }
             "sackok" => s.options.sack_permitted = true,
             "sack" => {
-                // The blocks tell of what the receiver of this segment sent.
+                // The blocks report data that the receiver of this segment sent.
                 for block in value().split(',') {
                     let (start, end) = range(block);
                     assert!(s.options.sack.push(SackBlock { start: to.add(start), end: to.add(end) }));

@@ -10,15 +10,15 @@ pub struct Line {
     pub receiver: Endpoint,
     pub now: Time,
     one_way: Span,
-    /// Segments under way to the receiver and to the sender.
+    /// Segments in flight to the receiver and to the sender.
     flying: [VecDeque<(Time, Segment)>; 2],
-    /// Data segments put on the line, resent ones included.
+    /// Data segments sent on the line, including retransmissions.
     pub sent: u64,
     out: Output,
 }
 
 impl Line {
-    /// Connected over a round trip of `rtt`.
+    /// Connects over a round trip of `rtt`.
     pub fn new(config: TcpSpec, rtt: Span) -> Line {
         config.validate().unwrap();
         let mut line = Line {
@@ -35,8 +35,8 @@ impl Line {
         line
     }
 
-    /// Until `end`; `lose` is asked for each data segment, numbered from 1. `seen` sees the sender before and
-    /// after each segment that it takes.
+    /// Runs until `end`; `lose` is called for each data segment, numbered from 1. `seen` is called with the sender
+    /// before and after each segment that it receives.
     pub fn run(
         &mut self,
         end: Time,
