@@ -156,7 +156,7 @@ fn options_that_make_no_sense() {
         assert_eq!(place.names(), ["study.toml"], "{args:?}");
     }
     let told = place.run(&["reproduce", "celsim"]).refused();
-    assert!(told.contains("celsim") && told.contains("there are cellsim"), "{told}");
+    assert!(told.contains("celsim") && told.contains("accepted: cellsim"), "{told}");
 }
 
 #[test]
