@@ -68,6 +68,6 @@ pub use link_spec::{LinkSpec, PortSpec};
 pub use loss::{Loss, RandomBits, Stream};
 pub use packet::Packet;
 pub use policer::PolicerSpec;
-pub use qdisc::{QdiscSpec, RedMeasure, RedSpec};
+pub use qdisc::QdiscSpec;
 pub use shaper::ShaperSpec;
 pub use tap::{Direction, TapRecord, TapUnit};

@@ -8,10 +8,10 @@ mod fifo;
 mod red;
 
 pub(crate) use fifo::Fifo;
-pub(crate) use red::Red;
-pub use red::{RedMeasure, RedSpec};
+pub(crate) use red::RedQueue;
 
-use cellway_units::{Ecn, Span, Time};
+use cellway_spec::Red;
+use cellway_units::{Bytes, Ecn, Span, Time};
 
 use crate::buffer::{Buffer, BufferSpec};
 use crate::line::Line;
@@ -52,7 +52,7 @@ pub(crate) struct QdiscCounters {
 #[derive(Clone, Debug)]
 pub(crate) enum Qdisc {
     Fifo(Fifo),
-    Red(Box<Red>),
+    Red(Box<RedQueue>),
 }
 
 /// The choice of a queue discipline.
@@ -61,15 +61,22 @@ pub enum QdiscSpec {
     /// First in, first out: drops packets that do not fit the buffer.
     #[default]
     Fifo,
-    /// Random early detection, with a random stream of its own.
-    Red(RedSpec, Stream),
+    /// Random early detection.
+    Red {
+        /// Its parameters.
+        red: Red,
+        /// The largest packet, to which the probability of others is in proportion if the queue is measured in bytes.
+        largest: Bytes,
+        /// Its random stream.
+        stream: Stream,
+    },
 }
 
 impl Qdisc {
     pub(crate) fn new(spec: QdiscSpec, limit: Option<BufferSpec>) -> Qdisc {
         match spec {
             QdiscSpec::Fifo => Qdisc::Fifo(Fifo::new(limit)),
-            QdiscSpec::Red(spec, stream) => Qdisc::Red(Box::new(Red::new(limit, spec, stream))),
+            QdiscSpec::Red { red, largest, stream } => Qdisc::Red(Box::new(RedQueue::new(limit, red, largest, stream))),
         }
     }
 

@@ -4,7 +4,6 @@ mod app;
 mod control;
 mod emulate;
 mod network;
-mod red;
 mod service;
 mod sharing;
 mod traffic;
@@ -13,7 +12,6 @@ pub use app::*;
 pub use control::*;
 pub use emulate::*;
 pub use network::*;
-pub use red::*;
 pub use service::*;
 pub use sharing::*;
 pub use traffic::*;
@@ -21,7 +19,8 @@ pub use traffic::*;
 pub use cellway_spec::{
     AckDelay, AppKind, Arrivals, BufferPer, Charge, CongestionControl, DataConnection, Discard, Discipline, Draw,
     Encapsulation, FastRetransmit, Fraction, Framing, LossRecovery, Multiplexing, PolicerAction, QueueDiscipline,
-    Sharing, SourceKind, Spike, TcpKeys, TcpProfile, TcpSpec, UDP_HEADER_OCTETS, UdpSource, Variant,
+    QueueLength, Red, RedKeys, Sharing, SourceKind, Spike, TcpKeys, TcpProfile, TcpSpec, UDP_HEADER_OCTETS, UdpSource,
+    Variant,
 };
 use cellway_units::Span;
 

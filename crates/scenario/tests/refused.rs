@@ -13,6 +13,10 @@ use common::{edited, refusal, with};
 /// The TCP of the small file.
 const OWN_TCP: &str = "profile = \"classic\"\nvariant = \"reno\"\nmss = \"512 B\"\nwindow = \"8 KiB\"";
 
+/// The buffer of the small file, and one with RED.
+const BDP: &str = "size = \"1 bdp\"\n";
+const RED: &str = "size = \"1 bdp\"\nqueue = \"red\"\n[buffer.red]\nmin = \"MIN\"\n";
+
 fn cases() -> Vec<(&'static str, String)> {
     let link = "between = [\"r1\", \"s1\"]\nrate = \"1.5 Mbit/s\"\ndelay = \"22.5 ms\"";
     let sweep = |axes: &str| with(&format!("\n[sweep]\naxes = {axes}\n"));
@@ -31,6 +35,11 @@ fn cases() -> Vec<(&'static str, String)> {
             "missing sections",
             edited(&[("[buffer]\nsize = \"1 bdp\"\n", ""), ("[run]\nduration = \"60 s\"\nwarmup = \"10 s\"\n", "")]),
         ),
+        ("thresholds of RED in two units", edited(&[(BDP, RED), ("MIN", "3000 B")])),
+        ("thresholds of RED in the wrong order", edited(&[(BDP, RED), ("MIN", "15 packet")])),
+        ("a probability of zero", edited(&[(BDP, &format!("{RED}max-p = \"0 %\"\n")), ("MIN", "5 packet")])),
+        ("a part of a packet", edited(&[(BDP, RED), ("MIN", "0.5 packet")])),
+        ("another queue discipline", edited(&[(BDP, "size = \"1 bdp\"\nqueue = \"codel\"\n")])),
         ("the window of a profile without scaling", edited(&[(OWN_TCP, "window-scaling = false")])),
         (
             "the timers of a profile against a tick",

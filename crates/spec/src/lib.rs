@@ -9,6 +9,7 @@ mod buffer;
 mod cells;
 mod fraction;
 mod framing;
+mod red;
 mod tcp;
 mod udp;
 
@@ -17,6 +18,7 @@ pub use buffer::{BufferPer, Charge, Discard, QueueDiscipline, Sharing};
 pub use cells::{Discipline, Encapsulation, Multiplexing, PolicerAction};
 pub use fraction::Fraction;
 pub use framing::Framing;
+pub use red::{QueueLength, Red, RedKeys, RedProblem};
 pub use tcp::{
     AckDelay, CongestionControl, FastRetransmit, LossRecovery, MAX_DELAYED_ACK, MAX_PACKET, MAX_SEND_BUFFER,
     MAX_WINDOW, ProfileKeys, TCP_HEADERS, TIMESTAMPS_OPTION, TcpKeys, TcpProblem, TcpProfile, TcpSpec, Variant,

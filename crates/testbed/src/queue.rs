@@ -1,7 +1,7 @@
 //! Queue disciplines of packet lines.
 
-use cellway_net::{QdiscSpec, RedMeasure, RedSpec, Stream};
-use cellway_scenario::{Buffer, Queue, QueueLength, Red};
+use cellway_net::{QdiscSpec, Stream};
+use cellway_scenario::{Buffer, Queue};
 use cellway_units::Bytes;
 
 use crate::build::Builder;
@@ -19,20 +19,11 @@ impl<B: Clone> Builder<'_, B> {
     ) -> [QdiscSpec; 2] {
         let link = link.map_or(String::new(), |name| format!("{name}/"));
         [(is_host[0], a, b), (is_host[1], b, a)].map(|(is_host, from, to)| match buffer.queue {
-            Queue::Red(keys) if !is_host => {
+            Queue::Red(red) if !is_host => {
                 let mut stream = self.streams.stream(&format!("link/{link}{from}>{to}/red"));
-                QdiscSpec::Red(red(keys, mtu), Stream::new(move || stream.bits()))
+                QdiscSpec::Red { red, largest: mtu, stream: Stream::new(move || stream.bits()) }
             }
             _ => QdiscSpec::Fifo,
         })
     }
-}
-
-fn red(keys: Red, largest: Bytes) -> RedSpec {
-    let Red { min, max, max_p, weight, gentle, ecn, mean_packet } = keys;
-    let measure = match min {
-        QueueLength::Packets(_) => RedMeasure::Packets,
-        QueueLength::Bytes(_) => RedMeasure::Bytes { largest },
-    };
-    RedSpec { measure, min: min.amount(), max: max.amount(), max_p, weight, gentle, ecn, mean_packet }
 }

@@ -4,54 +4,23 @@
 //! Networking 1(4), 1993, figure 2; the gentle variant is S. Floyd, *Recommendation on using the "gentle_" variant of
 //! RED*, 2000. All arithmetic is addition, multiplication and division of `f64`, which every machine rounds alike.
 
-use cellway_units::{Bytes, Ecn, Probability, Time};
+use cellway_spec::{QueueLength, Red};
+use cellway_units::{Bytes, Ecn, Time};
 
 use super::{Drops, Fifo, QdiscCounters, Queued};
 use crate::buffer::{Buffer, BufferSpec};
 use crate::line::Line;
 use crate::loss::Stream;
 
-/// The unit in which the average queue is measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RedMeasure {
-    /// Packets: each is dropped with the same probability.
-    Packets,
-    /// Bytes: the probability of a packet is in proportion to its length, and full for one of `largest`.
-    Bytes {
-        /// The largest packet.
-        largest: Bytes,
-    },
-}
-
-/// The parameters of RED.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RedSpec {
-    /// The unit of `min` and `max`.
-    pub measure: RedMeasure,
-    /// The average below which no packet is dropped.
-    pub min: u64,
-    /// The average at which the probability reaches `max_p`. Above `min`.
-    pub max: u64,
-    /// The probability at `max`, before it is spread over the packets between two drops.
-    pub max_p: Probability,
-    /// The weight of the current queue in the average. Above 0.
-    pub weight: Probability,
-    /// Above `max`, lets the probability grow from `max_p` to 1 at twice `max`. If false, every packet is dropped there.
-    pub gentle: bool,
-    /// Marks packets of ECN-capable transports (RFC 3168) instead of dropping them, as long as the probability is
-    /// below 1.
-    pub ecn: bool,
-    /// The packet whose transmission time measures how long the line has been idle. Above 0.
-    pub mean_packet: Bytes,
-}
-
 /// A queue with random early detection.
 #[derive(Clone, Debug)]
-pub(crate) struct Red {
+pub(crate) struct RedQueue {
     queue: Fifo,
     /// IP octets that wait.
     octets: u64,
-    spec: RedSpec,
+    red: Red,
+    /// The largest packet.
+    largest: Bytes,
     stream: Stream,
     average: f64,
     /// Packets since the last drop or mark; `None` while the average is below `min`.
@@ -71,9 +40,12 @@ enum Law {
     Drop,
 }
 
-impl Red {
-    pub(crate) fn new(limit: Option<BufferSpec>, spec: RedSpec, stream: Stream) -> Red {
-        Red { queue: Fifo::new(limit), octets: 0, spec, stream, average: 0.0, count: None, early: 0, marked: 0 }
+impl RedQueue {
+    /// An empty queue. The parameters break no rule of [`Red::problem`].
+    pub(crate) fn new(limit: Option<BufferSpec>, red: Red, largest: Bytes, stream: Stream) -> RedQueue {
+        debug_assert_eq!(red.problem(), None);
+        let queue = Fifo::new(limit);
+        RedQueue { queue, octets: 0, red, largest, stream, average: 0.0, count: None, early: 0, marked: 0 }
     }
 
     pub(crate) fn enqueue(&mut self, line: &Line, mut packet: Queued, drops: &mut Drops) {
@@ -89,7 +61,7 @@ impl Red {
                 return self.drop_early(packet, drops);
             }
         };
-        if is_selected && !(self.spec.ecn && packet.ecn.is_capable()) {
+        if is_selected && !(self.red.ecn && packet.ecn.is_capable()) {
             return self.drop_early(packet, drops);
         }
         if self.queue.fits(packet) {
@@ -117,36 +89,36 @@ impl Red {
     /// Updates the average for a packet that arrives `now`: one sample of the queue, after one of an empty queue for
     /// each packet that the line could have sent since it became idle.
     fn sample(&mut self, now: Time, line: &Line) {
-        let weight = self.spec.weight.as_f64();
+        let weight = self.red.weight.as_f64();
         if self.queue.is_empty() && now > line.free_at() {
             let idle = u128::from((now - line.free_at()).as_ps());
             // Bits that the line sends in that time are idle × rate / 10^12.
-            let mean_packet = u128::from(self.spec.mean_packet.bits().0.max(1)) * 1_000_000_000_000;
+            let mean_packet = u128::from(self.red.mean_packet.bits().0.max(1)) * 1_000_000_000_000;
             let packets = idle * u128::from(line.rate().as_bps()) / mean_packet;
             self.average *= power(1.0 - weight, u64::try_from(packets).unwrap_or(u64::MAX));
         }
-        let waiting = match self.spec.measure {
-            RedMeasure::Packets => u64::from(self.queue.len()),
-            RedMeasure::Bytes { .. } => self.octets,
+        let waiting = match self.red.min {
+            QueueLength::Packets(_) => u64::from(self.queue.len()),
+            QueueLength::Bytes(_) => self.octets,
         };
         self.average += weight * (waiting as f64 - self.average);
     }
 
     /// Applies the control law to a packet at the current average.
     fn law(&self, octets: u32) -> Law {
-        let (min, max, max_p) = (self.spec.min as f64, self.spec.max as f64, self.spec.max_p.as_f64());
+        let (min, max, max_p) = (self.red.min.amount() as f64, self.red.max.amount() as f64, self.red.max_p.as_f64());
         let probability = if self.average < min {
             return Law::Queue;
         } else if self.average < max {
             max_p * (self.average - min) / (max - min)
-        } else if self.spec.gentle && self.average < 2.0 * max {
+        } else if self.red.gentle && self.average < 2.0 * max {
             max_p + (1.0 - max_p) * (self.average - max) / max
         } else {
             return Law::Drop;
         };
-        Law::Probability(match self.spec.measure {
-            RedMeasure::Packets => probability,
-            RedMeasure::Bytes { largest } => probability * (f64::from(octets) / largest.0 as f64).min(1.0),
+        Law::Probability(match self.red.min {
+            QueueLength::Packets(_) => probability,
+            QueueLength::Bytes(_) => probability * (f64::from(octets) / self.largest.0 as f64).min(1.0),
         })
     }
 

@@ -1,6 +1,7 @@
 //! Buffers: sizes resolved into what fills them.
 
 use cellway_settings::quantity::Text;
+use cellway_spec::RedProblem;
 use cellway_units::{Bytes, CELL_OCTETS, Cells, Rate, Span};
 
 use crate::check::network::Network;
@@ -8,7 +9,7 @@ use crate::check::{Check, MAX_BUFFER};
 use crate::file::{BufferFile, BufferKeys, File};
 use crate::model::{
     Buffer, BufferPer, BufferSize, Charge, Command, Discard, Emulate, Framing, Link, MultiplexingSpec, NodeIndex,
-    NodeKind, Queue, QueueDiscipline, QueueLength, Sharing, Traffic,
+    NodeKind, Queue, QueueDiscipline, Sharing, Traffic,
 };
 use crate::quantity::Size;
 use crate::route;
@@ -214,33 +215,7 @@ impl Check<'_> {
             path = if check.tree.find(&own_key).is_some() { own_key } else { path };
             if check.tree.find(&path).is_some() { path } else { check.buffer_path(own, "queue") }
         };
-        let (min, max) = (red.min, red.max);
-        let same_unit = matches!(
-            (min, max),
-            (QueueLength::Packets(_), QueueLength::Packets(_)) | (QueueLength::Bytes(_), QueueLength::Bytes(_))
-        );
-        let problem = if !same_unit {
-            Some((
-                "max",
-                format!("max is {max} and min is {min}: they have different units"),
-                "both in packets or both in bytes",
-            ))
-        } else if min.amount() >= max.amount() {
-            Some((
-                "max",
-                format!("max is {max}, which is not above min, {min}"),
-                "a max above min, like min = \"5 packet\", max = \"15 packet\"",
-            ))
-        } else if red.max_p.is_zero() {
-            Some(("max-p", "max-p is 0 %: nothing would be dropped early".into(), "above 0 %, like \"2 %\""))
-        } else if red.weight.is_zero() {
-            Some(("weight", "weight is 0 %: the average would never change".into(), "above 0 %, like \"0.2 %\""))
-        } else if red.mean_packet.0 == 0 {
-            Some(("mean-packet", "mean-packet is 0 B: it takes no time on a line".into(), "above 0 B, like \"500 B\""))
-        } else {
-            None
-        };
-        if let Some((key, message, accepted)) = problem {
+        if let Some(RedProblem { key, message, accepted }) = red.problem() {
             let path = path(self, key);
             self.refuse(&path, message, accepted);
             return None;

@@ -1,10 +1,8 @@
 //! How conversations share lines and buffers.
 
 use cellway_settings::section;
-use cellway_spec::{BufferPer, Charge, Discard, Discipline, Encapsulation, Multiplexing, Sharing};
+use cellway_spec::{BufferPer, Charge, Discard, Discipline, Encapsulation, Multiplexing, Red, Sharing};
 use cellway_units::{Bytes, Cells};
-
-use crate::model::Queue;
 
 section! {
     /// The mapping of conversations to channels, and of packets to cells.
@@ -41,6 +39,15 @@ pub struct Buffer {
     pub clp_threshold: Option<BufferSize>,
     /// The discipline of packet queues.
     pub queue: Queue,
+}
+
+/// The discipline of a packet queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Queue {
+    /// First in, first out: a packet that does not fit the buffer is dropped.
+    Fifo,
+    /// Random early detection before that.
+    Red(Red),
 }
 
 /// A buffer size in what fills the buffer.

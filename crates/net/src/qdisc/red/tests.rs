@@ -1,29 +1,27 @@
-use cellway_units::{Bits, Rate, Span};
+use cellway_units::{Bits, Probability, Rate, Span};
 
 use super::*;
 use crate::packet::PacketRef;
 
-const PAPER: RedSpec = RedSpec {
-    measure: RedMeasure::Packets,
-    min: 5,
-    max: 15,
-    max_p: Probability::ZERO,
-    weight: Probability::ZERO,
-    gentle: false,
-    ecn: false,
-    mean_packet: Bytes(500),
-};
+/// The parameters of section 5 of the paper.
+fn paper() -> Red {
+    Red {
+        min: QueueLength::Packets(5),
+        max: QueueLength::Packets(15),
+        max_p: chance("2 %"),
+        weight: chance("0.2 %"),
+        gentle: false,
+        ecn: false,
+        mean_packet: Bytes(500),
+    }
+}
 
 fn chance(text: &str) -> Probability {
     text.parse().unwrap()
 }
 
-fn paper() -> RedSpec {
-    RedSpec { max_p: chance("2 %"), weight: chance("0.2 %"), ..PAPER }
-}
-
-fn red(spec: RedSpec, bits: impl FnMut() -> u64 + Clone + Send + Sync + 'static) -> Red {
-    Red::new(None, spec, Stream::new(bits))
+fn red(red: Red, bits: impl FnMut() -> u64 + Clone + Send + Sync + 'static) -> RedQueue {
+    RedQueue::new(None, red, Bytes(1500), Stream::new(bits))
 }
 
 fn packet(at: Time, octets: u32, ecn: Ecn) -> Queued {
@@ -48,7 +46,7 @@ fn xorshift(mut state: u64) -> impl FnMut() -> u64 + Clone + Send + Sync + 'stat
 /// gives 4.88.
 #[test]
 fn the_average_lags_a_growing_queue_as_the_paper_computes() {
-    let mut red = red(RedSpec { weight: chance("0.1 %"), ..paper() }, || u64::MAX);
+    let mut red = red(Red { weight: chance("0.1 %"), ..paper() }, || u64::MAX);
     let line = Line::new(Rate::from_bps(8_000));
     for _ in 0..=100 {
         red.enqueue(&line, packet(Time::ZERO, 500, Ecn::NotEct), &mut Drops::new());
@@ -94,13 +92,13 @@ fn the_average_is_the_weighted_sum_of_all_samples() {
 /// 0.02 + 0.98 / 2 = 0.51 at 22.5; certain from 15 on, or from 30 on.
 #[test]
 fn the_probability_follows_the_control_law() {
-    let at = |spec: RedSpec, average: f64, octets: u32| {
+    let at = |spec: Red, average: f64, octets: u32| {
         let mut red = red(spec, || 0);
         red.average = average;
         red.law(octets)
     };
     let plain = paper();
-    let gentle = RedSpec { gentle: true, ..plain };
+    let gentle = Red { gentle: true, ..plain };
     assert_eq!(at(plain, 4.999, 500), Law::Queue);
     assert_eq!(at(plain, 5.0, 500), Law::Probability(0.0));
     assert_eq!(at(plain, 10.0, 500), Law::Probability(0.01));
@@ -108,7 +106,7 @@ fn the_probability_follows_the_control_law() {
     assert_eq!(at(gentle, 15.0, 500), Law::Probability(0.02));
     assert_eq!(at(gentle, 22.5, 500), Law::Probability(0.51));
     assert_eq!(at(gentle, 30.0, 500), Law::Drop);
-    let bytes = RedSpec { measure: RedMeasure::Bytes { largest: Bytes(1500) }, min: 5000, max: 15_000, ..plain };
+    let bytes = Red { min: QueueLength::Bytes(Bytes(5000)), max: QueueLength::Bytes(Bytes(15_000)), ..plain };
     assert_eq!(at(bytes, 10_000.0, 1500), Law::Probability(0.01));
     assert_eq!(at(bytes, 10_000.0, 300), Law::Probability(0.01 * 0.2));
     assert_eq!(at(bytes, 10_000.0, 9000), Law::Probability(0.01));
@@ -149,7 +147,7 @@ fn capable_packets_are_marked_and_others_dropped() {
         // One that arrives marked stays so and is not counted again.
         (Ecn::Ce, (0, 0, 1)),
     ] {
-        let mut red = red(RedSpec { ecn: true, ..paper() }, || 0);
+        let mut red = red(Red { ecn: true, ..paper() }, || 0);
         red.average = 10.0;
         let mut drops = Drops::new();
         red.enqueue(&line, packet(ms(1), 500, ecn), &mut drops);
@@ -179,7 +177,7 @@ fn the_limit_drops_what_does_not_fit() {
         threshold: None,
         clp_threshold: None,
     };
-    let mut red = Red::new(Some(limit), RedSpec { ecn: true, ..paper() }, Stream::new(|| 0));
+    let mut red = RedQueue::new(Some(limit), Red { ecn: true, ..paper() }, Bytes(1500), Stream::new(|| 0));
     red.buffer_mut().add_conversation(0, 0);
     let (line, mut drops) = (Line::new(Rate::from_bps(8_000)), Drops::new());
     for _ in 0..3 {

@@ -3,8 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use cellway_settings::quantity::{Error, Text};
-use cellway_settings::{section, settings};
+use cellway_settings::{in_files, section, settings};
 use cellway_units::{Bytes, ParseError, Probability, split_quantity};
 
 section! {
@@ -72,20 +71,54 @@ impl fmt::Display for QueueLength {
     }
 }
 
-impl Text for QueueLength {
-    const FORMAT: &'static str = "queue-length";
-    const UNITS: &'static [&'static str] = &["packet", "packets", "B", "kB", "KiB", "MB", "MiB", "GB", "GiB"];
-    const EXAMPLES: &'static [&'static str] = &["5 packet", "7500 B"];
-    fn read(text: &str) -> Result<QueueLength, Error> {
-        Ok(text.parse()?)
+in_files! {
+    impl cellway_settings::quantity::Text for QueueLength {
+        const FORMAT: &'static str = "queue-length";
+        const UNITS: &'static [&'static str] = &["packet", "packets", "B", "kB", "KiB", "MB", "MiB", "GB", "GiB"];
+        const EXAMPLES: &'static [&'static str] = &["5 packet", "7500 B"];
+
+        fn read(text: &str) -> Result<QueueLength, cellway_settings::quantity::Error> {
+            Ok(text.parse()?)
+        }
     }
 }
 
-/// The discipline of a packet queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Queue {
-    /// First in, first out: what does not fit the buffer is dropped.
-    Fifo,
-    /// Random early detection before that.
-    Red(Red),
+/// A rule that the parameters of RED break.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RedProblem {
+    /// The key whose value is likeliest to be wrong.
+    pub key: &'static str,
+    /// The problem, with the values.
+    pub message: String,
+    /// The values that would be accepted.
+    pub accepted: &'static str,
+}
+
+impl Red {
+    /// Returns the first rule that the parameters break, if any.
+    pub fn problem(&self) -> Option<RedProblem> {
+        let Red { min, max, .. } = *self;
+        let problem = |key, message, accepted| Some(RedProblem { key, message, accepted });
+        if matches!(min, QueueLength::Packets(_)) != matches!(max, QueueLength::Packets(_)) {
+            let message = format!("max is {max} and min is {min}: they have different units");
+            return problem("max", message, "both in packets or both in bytes");
+        }
+        if min.amount() >= max.amount() {
+            let message = format!("max is {max}, which is not above min, {min}");
+            return problem("max", message, "a max above min, like min = \"5 packet\", max = \"15 packet\"");
+        }
+        if self.max_p.is_zero() {
+            let message = "max-p is 0 %: RED would drop no packet below max".to_owned();
+            return problem("max-p", message, "above 0 %, like \"2 %\"");
+        }
+        if self.weight.is_zero() {
+            let message = "weight is 0 %: the average would never change".to_owned();
+            return problem("weight", message, "above 0 %, like \"0.2 %\"");
+        }
+        if self.mean_packet.0 == 0 {
+            let message = "mean-packet is 0 B: it takes no time on a line".to_owned();
+            return problem("mean-packet", message, "above 0 B, like \"500 B\"");
+        }
+        None
+    }
 }
