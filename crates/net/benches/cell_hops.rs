@@ -25,7 +25,7 @@ const HOPS: u64 = 1_000_000;
 
 const LINE: Rate = Rate::from_bps(149_760_000);
 
-/// What stands at both lines, for each channel.
+/// The element at both lines, for each channel.
 #[derive(Clone, Copy, PartialEq)]
 enum Element {
     Plain,
@@ -74,7 +74,7 @@ fn network(conversations: u32, multiplexing: Multiplexing, element: Element) -> 
     net
 }
 
-/// Puts the element at the ports of a conversation's channel, whose share of the line is `rate`.
+/// Adds the element at the ports of a conversation's channel, whose share of the line is `rate`.
 fn add(net: &mut Fabric<()>, conversation: u32, ports: [PortId; 2], element: Element, rate: Rate) {
     let channel = net.channels(conversation, 0)[0].0;
     let third = Rate::from_bps(LINE.as_bps() / 3);
@@ -118,7 +118,7 @@ fn run(net: &mut Fabric<()>, hops: u64) -> u64 {
     net.cell_hops()
 }
 
-/// The originator stands right before its responder.
+/// Returns the originator, whose number precedes that of its responder.
 fn host_before(responder: cellway_net::NodeId) -> cellway_net::NodeId {
     cellway_net::NodeId(responder.0 - 1)
 }
@@ -144,8 +144,8 @@ fn cell_hops(c: &mut Criterion) {
     elements();
 }
 
-/// What any event-driven simulator does at least once per event: the earliest of 16 pending events
-/// is taken from a binary heap and another one put in.
+/// The least work of an event-driven simulator per event: removes the earliest of 16 pending events from a binary heap
+/// and adds another.
 fn yardstick(events: u64) -> u64 {
     let mut heap: BinaryHeap<Reverse<(u64, u32)>> = (0..16).map(|i| Reverse((u64::from(i), i))).collect();
     for _ in 0..events {
@@ -156,8 +156,8 @@ fn yardstick(events: u64) -> u64 {
     heap.len() as u64
 }
 
-/// The figures in plain words: the median of nine measurements, each beside the yardstick measured right
-/// before it, so that their ratio holds when the machine's speed drifts.
+/// Prints the figures: the median of nine measurements, each with the reference load measured right before it, so that
+/// their ratio holds when the computer's speed drifts.
 fn summary() {
     let rate = |work: &mut dyn FnMut() -> u64| {
         let start = Instant::now();
@@ -196,8 +196,8 @@ const ELEMENTS: [(&str, Element); 7] = [
     ("ABR, ERICA", Element::AbrErica),
 ];
 
-/// What a hop costs where each channel meets the element at both its lines, in plain hops: the median of
-/// the ratios of short runs that take turns, so that it holds on a machine with other work to do.
+/// Prints the cost of a hop if each channel has the element at both its lines, in plain hops: the median of the ratios
+/// of short runs that take turns, so that it holds on a busy computer.
 fn elements() {
     const SLICE: u64 = 100_000;
     println!("\n{:<22}{:>14}  plain hops each", "element", "conversations");

@@ -1,4 +1,4 @@
-//! A port's part in ABR control loops: how it marks, what it measures, where loops end behind its link.
+//! A port's part in ABR control loops: its marking, its measurements, the ends of loops behind its link.
 
 use cellway_spec::Fraction;
 use cellway_units::{Cells, Rate, Span, Time};
@@ -8,11 +8,11 @@ use crate::cell::Cell;
 use crate::ids::PortId;
 use crate::rm_cells::RmCells;
 
-/// How output ports control ABR connections.
+/// The control of ABR connections by output ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AbrSwitchSpec {
-    /// Data cells that leave while at least `threshold` wait are marked ([`EfciMarker`]). Cells in the
-    /// queues of the port's own ABR sources do not count: they have not been let into the network.
+    /// Data cells that leave while at least `threshold` wait are marked ([`EfciMarker`]). Cells in the queues of the
+    /// port's own ABR sources do not count: they have not entered the network.
     Efci {
         /// In cells.
         threshold: Cells,
@@ -36,19 +36,19 @@ enum Marking {
 /// A queue of a port.
 pub(crate) type Place = (PortId, u32);
 
-/// Where control loops end at the node behind the link, for one channel.
+/// The ends of control loops at the node behind the link, for one channel.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ends {
-    /// The channel's cells are at their destination, whose RM cells go back through this queue.
+    /// The channel's cells are at their destination, whose RM cells are sent back through this queue.
     pub(crate) destination: Option<Place>,
     /// The channel's RM cells are back at the source at this queue.
     pub(crate) source: Option<Place>,
-    /// What the destination was told last: whether a data cell was marked.
+    /// The last value reported to the destination: true for a marked data cell.
     told: bool,
 }
 
 impl Ends {
-    /// Whether the destination has to hear of a data cell: not of one without a mark after another.
+    /// Returns the destination if it must be notified of a data cell: not of one without a mark after another.
     #[inline]
     pub(crate) fn tells(&mut self, marked: bool) -> Option<Place> {
         let news = std::mem::replace(&mut self.told, marked) || marked;
@@ -56,7 +56,7 @@ impl Ends {
     }
 }
 
-/// What a queue's channel has to do with control loops.
+/// The role of a queue's channel in control loops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Loop {
     /// None runs over this port.
@@ -82,7 +82,7 @@ impl AbrPort {
         AbrPort { marking: Marking::new(spec, line), loops: Vec::new(), ends: Vec::new() }
     }
 
-    /// Marks in another way from now on.
+    /// Changes the marking.
     pub(crate) fn set(&mut self, spec: AbrSwitchSpec, line: Rate) {
         self.marking = Marking::new(spec, line);
     }
@@ -93,7 +93,7 @@ impl AbrPort {
         }
     }
 
-    /// A control loop of the channel in `slot` begins or passes.
+    /// Records that a control loop of the channel in `slot` begins or passes.
     pub(crate) fn control(&mut self, slot: u32, what: Loop) {
         let slot = slot as usize;
         if slot >= self.loops.len() {
@@ -102,7 +102,7 @@ impl AbrPort {
         self.loops[slot] = what;
     }
 
-    /// A channel is no longer in use: its queue is in no loop, and none ends on it.
+    /// Removes a channel that is no longer in use: its queue is in no loop, and none ends on it.
     pub(crate) fn forget(&mut self, slot: u32) {
         if let Some(what) = self.loops.get_mut(slot as usize) {
             *what = Loop::None;
@@ -134,7 +134,8 @@ impl AbrPort {
         self.loops.get(slot as usize).copied().unwrap_or_default()
     }
 
-    /// A data cell comes to queue `slot`. Where a loop begins, cells are counted when the source sends them.
+    /// Counts a data cell that arrives at queue `slot`. At the beginning of a loop, cells are counted when the source
+    /// sends them.
     #[inline]
     pub(crate) fn data_comes(&mut self, now: Time, slot: u32) {
         let passes = self.loop_of(slot) == Loop::Passes;
@@ -145,7 +146,7 @@ impl AbrPort {
         }
     }
 
-    /// An RM cell comes to queue `slot`.
+    /// Counts an RM cell that arrives at queue `slot`.
     pub(crate) fn rm_comes(&mut self, now: Time, slot: u32, rm: &RmCell) {
         let passes = self.loop_of(slot) == Loop::Passes;
         if let Marking::Erica(erica) = &mut self.marking
@@ -155,14 +156,15 @@ impl AbrPort {
         }
     }
 
-    /// An RM cell about the channel in queue `slot` passes on its way back.
+    /// Processes an RM cell about the channel in queue `slot` that passes in the backward direction.
     pub(crate) fn backward(&mut self, now: Time, slot: u32, rm: &mut RmCell) {
         if let Marking::Erica(erica) = &mut self.marking {
             erica.backward(now, slot as usize, rm);
         }
     }
 
-    /// A cell leaves a queue, with `waiting` cells of the network behind it. Returns whether it is marked.
+    /// Processes a cell that leaves a queue, with `waiting` cells of the network behind it. Returns true if it is
+    /// marked.
     #[inline(never)]
     pub(crate) fn leaves(&mut self, now: Time, slot: u32, cell: Cell, waiting: u32, rms: &RmCells) -> bool {
         let what = self.loop_of(slot);
@@ -181,7 +183,7 @@ impl AbrPort {
     }
 }
 
-/// Counts a cell of an ABR connection; `rm` is what it says if it is an RM cell.
+/// Counts a cell of an ABR connection; `rm` is its contents if it is an RM cell.
 #[inline]
 fn count(erica: &mut Erica, now: Time, slot: u32, rm: Option<&RmCell>) {
     match rm {

@@ -1,4 +1,4 @@
-//! Buffer memory of an output line: who shares it, what fills it, what is dropped.
+//! Buffer memory of an output line: its division, its unit, its rule for drops.
 
 use cellway_spec::{Charge, Discard, Sharing};
 use cellway_units::{Bits, CELL_BITS, CELL_PAYLOAD_OCTETS};
@@ -8,17 +8,17 @@ use cellway_units::{Bits, CELL_BITS, CELL_PAYLOAD_OCTETS};
 pub struct BufferSpec {
     /// Size, for each conversation that can use the line, or for all if `whole_port`.
     pub size: Bits,
-    /// Whether `size` is that of the whole line.
+    /// True if `size` is that of the whole line.
     pub whole_port: bool,
-    /// Who shares it.
+    /// The division of the buffer.
     pub sharing: Sharing,
-    /// What fills it.
+    /// The unit that fills it.
     pub charge: Charge,
-    /// What is dropped.
+    /// The rule for drops.
     pub discard: Discard,
-    /// Where [`Discard::Epd`] begins, in the measure of `size`; `None` is never.
+    /// The fill level at which [`Discard::Epd`] begins, in the unit of `size`; `None` is never.
     pub threshold: Option<Bits>,
-    /// Where cells of loss priority 1 begin to be refused, in the measure of `size`; `None` is never.
+    /// The fill level at which cells of loss priority 1 are refused, in the unit of `size`; `None` is never.
     pub clp_threshold: Option<Bits>,
 }
 
@@ -27,7 +27,7 @@ struct Group {
     /// Bits held.
     used: u64,
     limit: u64,
-    /// What `used` must reach for new frames to be refused, and for cells of loss priority 1.
+    /// The level of `used` at which new frames are refused, and that for cells of loss priority 1.
     threshold: u64,
     clp_threshold: u64,
     conversations: u64,
@@ -43,12 +43,12 @@ pub(crate) struct Buffer {
     /// The conversations that use the line, in ascending order, each with its group; only for
     /// [`Sharing::Conversation`].
     of_conversation: Vec<(u32, u32)>,
-    /// Groups of conversations that are gone; only for [`Sharing::Conversation`].
+    /// Groups of closed conversations; only for [`Sharing::Conversation`].
     free: Vec<u32>,
     conversations: u64,
 }
 
-/// Whose data asks for memory, and how long its packet is.
+/// The conversation that needs memory, and the length of its packet.
 #[derive(Clone, Copy)]
 pub(crate) struct Owner {
     pub(crate) slot: u32,
@@ -61,19 +61,19 @@ impl Buffer {
         Buffer { spec, groups: Vec::new(), of_conversation: Vec::new(), free: Vec::new(), conversations: 0 }
     }
 
-    /// Whether [`Owner::conversation`] and [`Owner::octets`] matter; if not, the caller need not
-    /// look them up.
+    /// Returns true if [`Owner::conversation`] and [`Owner::octets`] are used; if not, the caller need not look them
+    /// up.
     #[inline]
     pub(crate) fn asks_for_packet(&self) -> bool {
         self.spec.is_some_and(|s| s.sharing == Sharing::Conversation || s.charge == Charge::Packet)
     }
 
-    /// Whether each conversation has memory of its own.
+    /// Returns true if each conversation has its own memory.
     pub(crate) fn is_by_conversation(&self) -> bool {
         self.spec.is_some_and(|s| s.sharing == Sharing::Conversation)
     }
 
-    /// Gives memory to a conversation whose cells wait in queue `slot`.
+    /// Allocates memory to a conversation whose cells wait in queue `slot`.
     pub(crate) fn add_conversation(&mut self, conversation: u32, slot: u32) {
         let Some(spec) = self.spec else { return };
         let group = match spec.sharing {
@@ -98,7 +98,7 @@ impl Buffer {
         self.divide(spec, group);
     }
 
-    /// Takes back the memory of a conversation of which no cell is here.
+    /// Frees the memory of a conversation without cells here.
     pub(crate) fn remove_conversation(&mut self, conversation: u32, slot: u32) {
         let Some(spec) = self.spec else { return };
         let group = match spec.sharing {
@@ -133,8 +133,8 @@ impl Buffer {
         found.expect("a conversation has memory at each line that it uses")
     }
 
-    /// Sets the limits of a group to its conversations' share. Where the share depends on all conversations of the
-    /// line, other groups get their new limits when they are next used.
+    /// Sets the limits of a group to its conversations' share. If the share depends on all conversations of the line,
+    /// other groups get their new limits when they are next used.
     #[inline(never)]
     fn divide(&mut self, spec: BufferSpec, group: usize) {
         let conversations = self.conversations;
@@ -150,12 +150,12 @@ impl Buffer {
         *group = Group { limit, threshold, clp_threshold, divided_by: conversations, ..*group };
     }
 
-    /// Whether frames can be refused or cut off by [`FrameDiscard`](crate::discard::FrameDiscard).
+    /// Returns true if frames can be refused or truncated by [`FrameDiscard`](crate::discard::FrameDiscard).
     pub(crate) fn discards_frames(&self) -> bool {
         self.spec.is_some_and(|s| matches!(s.discard, Discard::Ppd | Discard::Epd))
     }
 
-    /// Whether no new frame is to be taken: early packet discard.
+    /// Returns true if new frames are refused: early packet discard.
     #[inline]
     pub(crate) fn refuses_new_frames(&mut self, owner: Owner) -> bool {
         let Some(spec) = self.spec.filter(|s| s.discard == Discard::Epd) else { return false };
@@ -163,14 +163,14 @@ impl Buffer {
         group.used >= group.threshold
     }
 
-    /// Whether cells of loss priority 1 are refused.
+    /// Returns true if cells of loss priority 1 are refused.
     pub(crate) fn refuses_tagged(&mut self, owner: Owner) -> bool {
         let Some(spec) = self.spec else { return false };
         let group = self.group(spec, owner);
         group.used >= group.clp_threshold
     }
 
-    /// Whether a frame of `count` cells is to be dropped whole because they do not all fit.
+    /// Returns true if a frame of `count` cells is dropped completely because they do not all fit.
     pub(crate) fn refuses_frame(&mut self, owner: Owner, count: u16) -> bool {
         let Some(spec) = self.spec.filter(|s| s.discard != Discard::Cell) else { return false };
         let all = spec.cost_of_frame(count, owner.octets);
@@ -178,7 +178,7 @@ impl Buffer {
         all > group.limit.saturating_sub(group.used)
     }
 
-    /// How many of the `count` cells of a frame may be queued; they are charged.
+    /// Returns how many of the `count` cells of a frame may be queued; they are charged.
     pub(crate) fn admit_frame(&mut self, owner: Owner, count: u16) -> u16 {
         let Some(spec) = self.spec else { return count };
         let cost = |cells: u16| (0..cells).map(|index| spec.cost(index, owner.octets)).sum::<u64>();
@@ -199,7 +199,7 @@ impl Buffer {
         }
     }
 
-    /// Whether a single cell may be queued; it is charged.
+    /// Returns true if a single cell may be queued; it is charged.
     #[inline(always)]
     pub(crate) fn admit_cell(&mut self, owner: Owner, index: u16) -> bool {
         let Some(spec) = self.spec else { return true };
@@ -220,7 +220,7 @@ impl Buffer {
         self.group(spec, owner).used -= cost;
     }
 
-    /// Returns whether there is room for a whole packet on a packet line.
+    /// Returns true if there is room for a whole packet on a packet line.
     #[inline]
     pub(crate) fn fits_packet(&mut self, owner: Owner) -> bool {
         let Some(spec) = self.spec else { return true };
@@ -228,7 +228,7 @@ impl Buffer {
         group.used + u64::from(owner.octets) * 8 <= group.limit
     }
 
-    /// Whether a whole packet may be queued on a packet line; it is charged by its octets.
+    /// Returns true if a whole packet may be queued on a packet line; it is charged by its octets.
     #[inline]
     pub(crate) fn admit_packet(&mut self, owner: Owner) -> bool {
         let Some(spec) = self.spec else { return true };
@@ -269,7 +269,7 @@ impl Buffer {
 }
 
 impl BufferSpec {
-    /// The bits that all cells of a packet of `octets` fill.
+    /// Returns the bits that all cells of a packet of `octets` fill.
     fn cost_of_frame(&self, count: u16, octets: u32) -> u64 {
         match self.charge {
             Charge::Cell => u64::from(count) * CELL_BITS.0,
@@ -277,8 +277,8 @@ impl BufferSpec {
         }
     }
 
-    /// The bits that cell `index` of a packet of `octets` fills. By packet, the cells of a frame
-    /// together fill exactly the packet: the last ones carry padding and trailer for free.
+    /// Returns the bits that cell `index` of a packet of `octets` fills. By packet, the cells of a frame together fill
+    /// exactly the packet: the last ones carry padding and trailer at no cost.
     #[inline]
     fn cost(&self, index: u16, octets: u32) -> u64 {
         match self.charge {

@@ -1,12 +1,12 @@
-//! The pending events of the fabric: at most one departure and one arrival per port, and a release where an
-//! idle line waits for a queue that is held back.
+//! The pending events of the fabric: at most one departure and one arrival per port, and a release if an idle line
+//! waits for a held queue.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use cellway_units::Time;
 
-/// What happens next at a port. The order is that of the classes within an instant.
+/// The next event of a port. The order is that of the classes within an instant.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Event {
     Departure(u32),
@@ -62,8 +62,8 @@ impl PartialOrd for Key {
     }
 }
 
-/// Events in their total order: time, class, port. An event is never moved or taken back, so a
-/// plain heap does; who no longer waits for an event ignores it.
+/// Events in their total order: time, class, port. An event is never moved or cancelled, so a plain heap suffices; a
+/// port that no longer waits for an event ignores it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Calendar {
     heap: BinaryHeap<Reverse<Key>>,
@@ -122,19 +122,19 @@ impl Calendar {
         self.heap.peek().map(|Reverse(key)| Time::from_ps(key.at))
     }
 
-    /// The port of the first event, if that is a departure at `now`.
+    /// Returns the port of the first event, if that is a departure at `now`.
     #[inline]
     pub(crate) fn departure(&self, now: Time) -> Option<u32> {
         self.first(now, DEPARTURE)
     }
 
-    /// The port of the first event, if that is an arrival at `now`.
+    /// Returns the port of the first event, if that is an arrival at `now`.
     #[inline]
     pub(crate) fn arrival(&self, now: Time) -> Option<u32> {
         self.first(now, ARRIVAL)
     }
 
-    /// The port of the first event, if that is a release at `now`.
+    /// Returns the port of the first event, if that is a release at `now`.
     #[inline]
     pub(crate) fn release(&self, now: Time) -> Option<u32> {
         self.first(now, RELEASE)

@@ -6,13 +6,13 @@ use cellway_units::{Bytes, aal5_cells};
 
 use crate::packet::PacketRef;
 
-/// The cells of an AAL5 frame that carries `octets` of payload (encapsulation included): payload
-/// and 8-octet trailer, padded to whole cells. ITU-T I.363.5.
+/// Returns the cells of an AAL5 frame that carries `octets` of payload (encapsulation included): payload and 8-octet
+/// trailer, padded to whole cells. ITU-T I.363.5.
 pub const fn cells_for(octets: u32) -> u32 {
     aal5_cells(Bytes(octets as u64)).0 as u32
 }
 
-/// What a cell's header says beside its channel: a bit each for CLP, EFCI and RM. Eight values of an octet leave
+/// The flags of a cell's header besides its channel: a bit each for CLP, EFCI and RM. Eight values of an octet leave
 /// others free, so that a unit on a link or a line, cell or packet or none, is no longer than a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -40,16 +40,16 @@ impl Flags {
         static ALL: [Flags; 8] = [Plain, Clp, Efci, EfciClp, Rm, RmClp, RmEfci, RmEfciClp];
         ALL[usize::from(bits & 7)]
     }
-    /// A resource management cell (payload type 110): `frame` is its place among the RM cells, and it is
-    /// no piece of a frame. ITU-T I.361, I.371.
+    /// Returns true for a resource management cell (payload type 110): `frame` is its index among the RM cells, and it
+    /// is no piece of a frame. ITU-T I.361, I.371.
     pub(crate) fn is_rm(self) -> bool {
         self as u8 & RM != 0
     }
-    /// Cell loss priority 1: the first to be refused. ITU-T I.361.
+    /// Returns true if the cell loss priority is 1: the first to be refused. ITU-T I.361.
     pub(crate) fn is_tagged(self) -> bool {
         self as u8 & CLP != 0
     }
-    /// Explicit forward congestion indication. ITU-T I.361.
+    /// Returns true for explicit forward congestion indication. ITU-T I.361.
     pub(crate) fn is_marked(self) -> bool {
         self as u8 & EFCI != 0
     }
@@ -64,7 +64,7 @@ impl Flags {
     }
 }
 
-/// One ATM cell on its way: a few words, no bytes. The octets live once, in the packet.
+/// One ATM cell in transfer: a few words, no bytes. The packet has the octets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cell {
     /// Its queue at the port whose queue, line or link it is in: the number of its channel on that link, like a VCI.
@@ -79,11 +79,11 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// An RM cell.
+    /// Creates an RM cell.
     pub(crate) fn rm(slot: u32, place: PacketRef) -> Cell {
         Cell { slot, frame: place, index: 0, count: 1, flags: Flags::Rm }
     }
-    /// Whether this is the last cell of its frame (the AAL5 end-of-frame mark in the header).
+    /// Returns true if this is the last cell of its frame (the AAL5 end-of-frame mark in the header).
     pub fn is_last(self) -> bool {
         self.index + 1 == self.count
     }
@@ -91,17 +91,17 @@ impl Cell {
     pub fn index(self) -> u16 {
         self.index
     }
-    /// Whether the other cell is a piece of the same frame.
+    /// Returns true if the other cell is a piece of the same frame.
     pub fn is_of_frame_of(self, other: Cell) -> bool {
         self.frame == other.frame
     }
-    /// Whether its cell loss priority is 1: a policer has tagged it.
+    /// Returns true if its cell loss priority is 1: a policer has tagged it.
     pub fn is_tagged(self) -> bool {
         self.flags.is_tagged()
     }
 }
 
-/// Cells of one frame that stand next to each other.
+/// Adjacent cells of one frame.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     frame: PacketRef,

@@ -43,6 +43,6 @@ pub(crate) const fn key(multiplexing: Multiplexing, conversation: u32, kind: u32
 pub(crate) enum NextHop {
     /// Into queue `slot` of an output port.
     Forward { port: PortId, slot: u32 },
-    /// The channel ends here: the cell goes to its reassembly.
+    /// The channel ends here: the cell is reassembled.
     Reassemble(ChannelId),
 }

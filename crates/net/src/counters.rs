@@ -1,4 +1,4 @@
-//! What a port and a router count, always upward: a reader takes differences.
+//! The counters of a port and a router, which never decrease: a reader computes differences.
 
 use cellway_units::{Span, Time};
 
@@ -29,8 +29,8 @@ pub struct PortCounters {
     pub sojourn: Span,
     /// Cells refused one by one by the buffer, for whatever reason.
     pub dropped_cells: u64,
-    /// Of `dropped_frames`, and of the frames whose cells are in `dropped_cells`: those refused whole by
-    /// early packet discard.
+    /// Of `dropped_frames`, and of the frames whose cells are in `dropped_cells`: those refused completely by early
+    /// packet discard.
     pub epd_frames: u64,
     /// Of `dropped_cells`: those refused for their loss priority.
     pub clp_discarded: u64,
@@ -102,7 +102,7 @@ impl LossCounters {
     }
 }
 
-/// What became of the packets of one conversation since it was opened, both directions together.
+/// The packets of one conversation since it was opened, both directions together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConversationCounters {
     /// Packets that its hosts have sent.
@@ -131,7 +131,7 @@ pub(crate) struct Level {
     area: u128,
     peak: u32,
     min: u32,
-    /// Each change since the last look, if somebody looks.
+    /// Each change since the last call, if they are recorded.
     changes: Option<Vec<(Time, u32)>>,
 }
 

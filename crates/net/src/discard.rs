@@ -1,7 +1,7 @@
-//! Early and partial packet discard: what a switch does with the rest of a frame.
+//! Early and partial packet discard: the treatment of the rest of a frame by a switch.
 //!
-//! Source: A. Romanow and S. Floyd, *Dynamics of TCP Traffic over ATM Networks*, IEEE JSAC 13(4), 1995,
-//! sections 4 and 5. The switch knows of frames only by the end-of-frame mark of their last cells.
+//! Source: A. Romanow and S. Floyd, *Dynamics of TCP Traffic over ATM Networks*, IEEE JSAC 13(4), 1995, sections 4 and
+//! 5. The switch recognises frames only by the end-of-frame mark of their last cells.
 //!
 //! After a lost cell the rest of the frame is dropped, except its last cell, which is offered to the buffer like any
 //! other: reassembly needs it to end the damaged frame, or would lose the next one too. A last cell ends the frame here
@@ -11,13 +11,13 @@
 
 use crate::cell::Cell;
 
-/// Where one channel stands within a frame.
+/// The position of one channel within a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum FrameDiscard {
     /// The next cell is the first of a frame.
     #[default]
     Between,
-    /// Nothing of the frame has been dropped.
+    /// No cell of the frame has been dropped.
     Passing,
     /// The frame is refused as a whole.
     Refused,
@@ -25,7 +25,7 @@ pub(crate) enum FrameDiscard {
     Damaged,
 }
 
-/// What is to happen to a cell.
+/// The treatment of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     /// The buffer may take it.
@@ -35,8 +35,8 @@ pub(crate) enum Fate {
 }
 
 impl FrameDiscard {
-    /// A cell comes; `full` says whether no new frame is to be taken, and is asked at the first cell of
-    /// each frame.
+    /// Returns the treatment of a cell; `full` returns true if new frames are refused, and is called at the first cell
+    /// of each frame.
     #[inline]
     pub(crate) fn cell(&mut self, cell: Cell, full: impl FnOnce() -> bool) -> Fate {
         let first = *self == FrameDiscard::Between;
@@ -54,7 +54,7 @@ impl FrameDiscard {
         fate
     }
 
-    /// The cell that was to be offered has been lost.
+    /// Records that the offered cell has been lost.
     #[inline]
     pub(crate) fn lost(&mut self) {
         if *self == FrameDiscard::Passing {

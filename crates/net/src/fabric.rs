@@ -28,7 +28,7 @@ use crate::reassembly::Reassembly;
 use crate::rm_cells::RmCells;
 use crate::tap::Tap;
 
-/// What a node does with what arrives.
+/// The treatment of arriving packets by a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NodeKind {
     /// An end system: packets start and end here. It does not forward.
@@ -46,7 +46,7 @@ pub struct Delivery<B> {
     pub packet: Packet<B>,
 }
 
-/// How a node sends a packet on.
+/// The next step of a packet at a node.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     /// Whole, over a packet line.
@@ -61,7 +61,7 @@ struct Conversation {
     hosts: [NodeId; 2],
     /// The step at each node that handles whole packets, in the order of the path, for each direction.
     steps: [Vec<Step>; 2],
-    /// Its ATM stretches in order, there and back, each with its ports.
+    /// The ATM segments of its path in order, in the two directions, each with its ports.
     channels: [Vec<(ChannelId, Vec<PortId>)>; 2],
 }
 
@@ -87,11 +87,11 @@ pub struct Fabric<B> {
     ports: Vec<Port>,
     /// By number; `None` are those that have been closed.
     conversations: Vec<Option<Conversation>>,
-    /// Channels by what tells them apart: those in use.
+    /// The channels in use, by their keys.
     channels: BTreeMap<ChannelKey, ChannelId>,
     /// All channels by number.
     circuits: Vec<Circuit>,
-    /// Channels that nobody uses, by ports and class.
+    /// Unused channels, by ports and class.
     free: BTreeMap<(Vec<PortId>, Class), Vec<ChannelId>>,
     reassembly: Vec<Reassembly>,
     packets: Packets<B>,
@@ -109,7 +109,7 @@ pub struct Fabric<B> {
 }
 
 impl<B: Clone> Fabric<B> {
-    /// An empty network.
+    /// Creates an empty network.
     pub fn new(multiplexing: Multiplexing, encapsulation: Encapsulation) -> Fabric<B> {
         Fabric {
             multiplexing,
@@ -161,7 +161,7 @@ impl<B: Clone> Fabric<B> {
         [PortId(first), PortId(first + 1)]
     }
 
-    /// Copies all that passes `node` from now on; see [`Fabric::tapped`].
+    /// Copies all units that pass `node` from now on; see [`Fabric::tapped`].
     pub fn tap(&mut self, node: NodeId) {
         self.tap = Some(Tap { node, records: Vec::new() });
     }

@@ -1,4 +1,4 @@
-//! What stands between a queue and the line: a shaper, an ABR source, an ABR destination that sends back.
+//! The controls between a queue and the line: a shaper, an ABR source, an ABR destination that sends back.
 
 use cellway_units::{Rate, Time};
 
@@ -6,15 +6,15 @@ use crate::abr::{AbrDestination, AbrSource, InRateCell, RmCell, Waiting};
 use crate::gcra::DualGcra;
 use crate::ids::ChannelId;
 
-/// Holds the token of a queue back until its next cell may leave, and says which cell that is. Most gates have
-/// one part of three: apart, they do not keep each other out of the cache.
+/// Holds the token of a queue back until its next cell may leave, and selects that cell. Most gates have one part of
+/// three: separate allocations keep the others out of the cache.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Gate {
     shaper: Option<Box<DualGcra>>,
     source: Option<Box<AbrSource>>,
     /// Sends the RM cells of another channel back over this one; they go in front of data.
     destination: Option<Box<(AbrDestination, ChannelId)>>,
-    /// When the token that is held comes free.
+    /// The time at which the held token is released.
     release: Option<Time>,
 }
 
@@ -28,17 +28,17 @@ pub(crate) enum Next {
 }
 
 impl Gate {
-    /// Puts a shaper here, in place of one that is. A token that is held stays so until its release.
+    /// Sets a shaper, in place of an existing one. A held token stays held until its release.
     pub(crate) fn shape(&mut self, gcra: DualGcra) {
         self.shaper = Some(Box::new(gcra));
     }
 
-    /// Puts an ABR source here.
+    /// Sets an ABR source.
     pub(crate) fn control(&mut self, source: AbrSource) {
         self.source = Some(Box::new(source));
     }
 
-    /// Puts an ABR destination for `channel` here if the place is free; returns whether it was.
+    /// Sets an ABR destination for `channel` if there is none; returns true if it was set.
     pub(crate) fn turn_around(&mut self, channel: ChannelId) -> bool {
         let free = self.destination.is_none();
         self.destination.get_or_insert_with(|| Box::new((AbrDestination::new(), channel)));
@@ -53,7 +53,7 @@ impl Gate {
         self.destination.as_mut().map(|both| &mut both.0)
     }
 
-    /// Whether an RM cell waits to go back.
+    /// Returns true if an RM cell waits to be sent back.
     #[inline]
     pub(crate) fn is_waiting(&self) -> bool {
         self.destination.as_ref().is_some_and(|both| both.0.is_waiting())
@@ -65,7 +65,7 @@ impl Gate {
         self.source.as_ref().map_or(shaper, |source| source.earliest(now).max(shaper))
     }
 
-    /// A cell waits; returns the instant to wait for before it may leave.
+    /// Records that a cell waits; returns the instant to wait for before it may leave.
     #[inline]
     pub(crate) fn hold(&mut self, now: Time) -> Option<Time> {
         let at = self.earliest(now);
@@ -73,7 +73,7 @@ impl Gate {
         self.release
     }
 
-    /// Whether the token that is held comes free now. If not, the wait was for another instant.
+    /// Returns true if the held token is released now. If not, the wait was for another instant.
     #[inline]
     pub(crate) fn release(&mut self, now: Time) -> bool {
         let due = self.release == Some(now);
@@ -83,8 +83,8 @@ impl Gate {
         due
     }
 
-    /// The token has come to the front of the line. If ACR has fallen since it was released, it is held
-    /// again: returns until when.
+    /// Processes the token at the front of the line. If ACR has decreased since its release, it is held again: returns
+    /// the time of its release.
     #[inline]
     pub(crate) fn hold_again(&mut self, now: Time) -> Option<Time> {
         let at = self.source.as_ref()?.earliest(now);
@@ -92,8 +92,8 @@ impl Gate {
         self.release
     }
 
-    /// The next cell starts to leave: which is it? The one after counts from here, also if the line was
-    /// late for this one: two cells are never closer than their spacing. `data` is whether a cell is queued.
+    /// Returns the cell that starts to leave. The next one is spaced from here, also if the line was late for this one:
+    /// two cells are never closer than their spacing. `data` is true if a cell is queued.
     #[inline]
     pub(crate) fn next(&mut self, now: Time, data: bool) -> Next {
         if let Some(gcra) = &mut self.shaper {
@@ -115,7 +115,7 @@ impl Gate {
         }
     }
 
-    /// Changes the peak rate of the shaper; returns whether there is one.
+    /// Changes the peak rate of the shaper; returns true if there is one.
     pub(crate) fn set_shaper_rate(&mut self, now: Time, peak: Rate) -> bool {
         if let Some(gcra) = &mut self.shaper {
             gcra.set_peak_rate(now, peak);
@@ -123,7 +123,7 @@ impl Gate {
         self.shaper.is_some()
     }
 
-    /// Changes the peak rate of the ABR source; returns whether there is one.
+    /// Changes the peak rate of the ABR source; returns true if there is one.
     pub(crate) fn set_abr_peak(&mut self, now: Time, peak: Rate) -> bool {
         if let Some(source) = &mut self.source {
             source.set_pcr(now, peak);
@@ -131,14 +131,14 @@ impl Gate {
         self.source.is_some()
     }
 
-    /// The ABR source is told of its rate.
+    /// Passes an RM cell to the ABR source.
     pub(crate) fn receive(&mut self, now: Time, rm: &RmCell) {
         if let Some(source) = &mut self.source {
             source.receive(now, rm);
         }
     }
 
-    /// After a change of rate: the instant to wait for if the cell held may now leave earlier.
+    /// Returns the instant to wait for after a change of rate, if the held cell may now leave earlier.
     pub(crate) fn earlier(&mut self, now: Time) -> Option<Time> {
         let earlier = self.earliest(now);
         let held = self.release.as_mut().filter(|held| earlier < **held)?;

@@ -1,5 +1,5 @@
-//! The generic cell rate algorithm: whether a cell comes too early. ITU-T I.371 annex A, ATM Forum
-//! TM 4.0 section 4.4.
+//! The generic cell rate algorithm: detects cells that arrive too early. ITU-T I.371 annex A, ATM Forum TM 4.0 section
+//! 4.4.
 
 use cellway_units::{CELL_BITS, Cells, Rate, Span, Time};
 
@@ -28,8 +28,8 @@ impl Increment {
         }
     }
 
-    /// The same amount of data, held as time at the `old` rate, as time at this one; at most
-    /// `limit` and one cell, which is the most that conforming cells leave behind.
+    /// Returns the same amount of data, held as time at the `old` rate, as time at this one; at most `limit` and one
+    /// cell, which is the most that conforming cells leave.
     fn convert(&self, old: &Increment, span: Span, carry: u64, limit: Span) -> (Span, u64) {
         let data = u128::from(span.as_ps()) * u128::from(old.rate) + u128::from(carry);
         let rate = u128::from(self.rate);
@@ -38,12 +38,12 @@ impl Increment {
     }
 }
 
-/// GCRA(T, L) as virtual scheduling: a cell conforms if it comes at or after TAT − L, where the
-/// theoretical arrival time TAT of the next cell is T after the later of this cell and its own TAT.
+/// GCRA(T, L) as virtual scheduling: a cell conforms if it arrives at or after TAT − L, where the theoretical arrival
+/// time TAT of the next cell is T after the later of this cell and its own TAT.
 ///
-/// T = 424 bit / rate is rarely a whole number of picoseconds. TAT carries the remainder for as
-/// long as cells come no later than it, so the long-run rate is exact. Times are those of a clock that
-/// ticks in picoseconds: a cell is early if it comes in an earlier tick than TAT − L.
+/// T = 424 bit / rate is rarely a whole number of picoseconds. TAT carries the remainder while cells arrive no later
+/// than it, so the long-run rate is exact. Times are those of a clock that ticks in picoseconds: a cell is early if it
+/// arrives in an earlier tick than TAT − L.
 #[derive(Clone, Debug)]
 pub struct Gcra {
     increment: Increment,
@@ -54,19 +54,18 @@ pub struct Gcra {
 }
 
 impl Gcra {
-    /// For cells of 53 octets at `rate` (bit/s, above zero), with tolerance `limit` (τ or L of the
-    /// standards: CDVT for a peak rate, BT + CDVT for a sustainable rate). The first cell conforms.
+    /// Creates the algorithm for cells of 53 octets at `rate` (bit/s, above zero), with tolerance `limit` (τ or L of
+    /// the standards: CDVT for a peak rate, BT + CDVT for a sustainable rate). The first cell conforms.
     pub fn new(rate: Rate, limit: Span) -> Gcra {
         Gcra { increment: Increment::new(rate), limit, due: Time::ZERO, carry: 0 }
     }
 
-    /// The rate (bit/s of whole cells).
+    /// Returns the rate (bit/s of whole cells).
     pub fn rate(&self) -> Rate {
         Rate::from_bps(self.increment.rate)
     }
 
-    /// Judges a cell that comes at `now`. One that conforms is taken; one that does not leaves no
-    /// trace.
+    /// Returns true if a cell that arrives at `now` conforms, and counts it then. One that does not leaves no trace.
     #[inline]
     pub fn conforms(&mut self, now: Time) -> bool {
         let conforms = self.would_conform(now);
@@ -76,13 +75,13 @@ impl Gcra {
         conforms
     }
 
-    /// The verdict on a cell at `now`, without taking it.
+    /// Returns true if a cell at `now` conforms, without counting it.
     #[inline]
     pub fn would_conform(&self, now: Time) -> bool {
         self.due.since(now) <= self.limit
     }
 
-    /// The first instant from `now` on at which a cell conforms.
+    /// Returns the first instant from `now` on at which a cell conforms.
     #[inline]
     pub fn earliest(&self, now: Time) -> Time {
         now + self.due.since(now).saturating_sub(self.limit)
@@ -101,8 +100,8 @@ impl Gcra {
         self.carry = carry;
     }
 
-    /// Changes the rate at `now`. What earlier cells still owe is kept as an amount of data: a wait
-    /// of half a cell time at the old rate becomes one of half a cell time at the new.
+    /// Changes the rate at `now`. The debt of earlier cells is kept as an amount of data: a wait of half a cell time at
+    /// the old rate becomes one of half a cell time at the new.
     pub fn set_rate(&mut self, now: Time, rate: Rate) {
         self.set(now, rate, self.limit);
     }
@@ -128,19 +127,19 @@ impl Gcra {
 pub struct LeakyBucket {
     increment: Increment,
     limit: Span,
-    /// What the bucket held right after the last conforming cell.
+    /// The content of the bucket right after the last conforming cell.
     content: Span,
     carry: u64,
     last: Time,
 }
 
 impl LeakyBucket {
-    /// An empty bucket for cells at `rate` (bit/s, above zero), with tolerance `limit`.
+    /// Creates an empty bucket for cells at `rate` (bit/s, above zero), with tolerance `limit`.
     pub fn new(rate: Rate, limit: Span) -> LeakyBucket {
         LeakyBucket { increment: Increment::new(rate), limit, content: Span::ZERO, carry: 0, last: Time::ZERO }
     }
 
-    /// Judges a cell that comes at `now`. One that conforms is added to the bucket.
+    /// Returns true if a cell that arrives at `now` conforms, and adds it to the bucket then.
     pub fn conforms(&mut self, now: Time) -> bool {
         let (content, carry) = self.content_at(now);
         let conforms = content <= self.limit;
@@ -159,16 +158,16 @@ impl LeakyBucket {
         self.last = now;
     }
 
-    /// The content at `now`; a bucket that has run dry forgets the fraction of a picosecond.
+    /// Returns the content at `now`; a bucket that has run empty drops the fraction of a picosecond.
     fn content_at(&self, now: Time) -> (Span, u64) {
         let drained = now.since(self.last);
         if drained > self.content { (Span::ZERO, 0) } else { (self.content - drained, self.carry) }
     }
 }
 
-/// The burst tolerance BT = (MBS − 1)(1/SCR − 1/PCR), in cell times at the two rates (bit/s of
-/// whole cells, above zero), rounded up to a picosecond so that MBS cells at the peak rate conform. ITU-T I.371
-/// section 5.4; ATM Forum TM 4.0 section 4.4. Zero if SCR is at least PCR.
+/// Returns the burst tolerance BT = (MBS − 1)(1/SCR − 1/PCR), in cell times at the two rates (bit/s of whole cells,
+/// above zero), rounded up to a picosecond so that MBS cells at the peak rate conform. ITU-T I.371 section 5.4; ATM
+/// Forum TM 4.0 section 4.4. Zero if SCR is at least PCR.
 pub fn burst_tolerance(pcr: Rate, scr: Rate, mbs: Cells) -> Span {
     let (pcr, scr) = (u128::from(pcr.as_bps()), u128::from(scr.as_bps()));
     let cells = u128::from(mbs.0.saturating_sub(1)) * u128::from(CELL_BITS.0) * 1_000_000_000_000;
@@ -193,7 +192,7 @@ struct Sustained {
 }
 
 impl DualGcra {
-    /// The peak rate alone: GCRA(1/PCR, CDVT), `pcr` in bit/s of whole cells.
+    /// Creates the algorithm for the peak rate alone: GCRA(1/PCR, CDVT), `pcr` in bit/s of whole cells.
     pub fn peak(pcr: Rate, cdvt: Span) -> DualGcra {
         DualGcra { peak: Gcra::new(pcr, cdvt), sustained: None }
     }
@@ -206,12 +205,12 @@ impl DualGcra {
         self
     }
 
-    /// The peak rate (bit/s of whole cells).
+    /// Returns the peak rate (bit/s of whole cells).
     pub fn peak_rate(&self) -> Rate {
         self.peak.rate()
     }
 
-    /// Judges a cell that comes at `now`, and takes it if it conforms.
+    /// Returns true if a cell that arrives at `now` conforms, and counts it then.
     #[inline]
     pub fn conforms(&mut self, now: Time) -> bool {
         let conforms =
@@ -222,7 +221,7 @@ impl DualGcra {
         conforms
     }
 
-    /// The first instant from `now` on at which a cell conforms to both.
+    /// Returns the first instant from `now` on at which a cell conforms to both.
     #[inline]
     pub fn earliest(&self, now: Time) -> Time {
         let peak = self.peak.earliest(now);
@@ -238,7 +237,7 @@ impl DualGcra {
         }
     }
 
-    /// Changes PCR at `now`; BT follows, so that MBS stays what it is. See [`Gcra::set_rate`].
+    /// Changes PCR at `now`; BT follows, so that MBS is unchanged. See [`Gcra::set_rate`].
     pub fn set_peak_rate(&mut self, now: Time, pcr: Rate) {
         self.peak.set_rate(now, pcr);
         if let Some(Sustained { gcra, mbs, cdvt }) = &mut self.sustained {

@@ -4,16 +4,16 @@ use std::collections::VecDeque;
 
 use cellway_units::Time;
 
-/// The queues of one line whose tokens are held, in the order of instant and slot. A line that is busy looks
-/// here when it takes its next cell; only an idle one asks the calendar to be called.
+/// The queues of one line whose tokens are held, in the order of instant and slot. A busy line checks it when it takes
+/// its next cell; only an idle one requests a call from the calendar.
 ///
-/// A sorted list: most waits are longer than those that are there and go to the end, where a heap would move
-/// half a path of entries in and a whole path out. Nothing is taken back: who no longer waits for an instant
-/// ignores it.
+/// A sorted list: most waits are longer than the present ones and are appended, whereas a heap would move half a path
+/// of entries in and a whole path out. No entry is removed early: a queue that no longer waits for an instant ignores
+/// it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Held {
     waits: VecDeque<(Time, u32)>,
-    /// The earliest call that has been asked for and has not come.
+    /// The earliest requested call that has not been made.
     call: Option<Time>,
 }
 
@@ -23,7 +23,7 @@ impl Held {
         self.waits.is_empty()
     }
 
-    /// The token of queue `slot` is held until `at`.
+    /// Holds the token of queue `slot` until `at`.
     #[inline]
     pub(crate) fn add(&mut self, at: Time, slot: u32) {
         let wait = (at, slot);
@@ -40,7 +40,7 @@ impl Held {
         if self.waits.front()?.0 < instant { self.waits.pop_front() } else { None }
     }
 
-    /// The instant at which an idle line is to be called, if it has not asked for that yet.
+    /// Returns the instant at which an idle line is to be called, if that was not requested yet.
     pub(crate) fn ask(&mut self) -> Option<Time> {
         let &(first, _) = self.waits.front()?;
         if self.call.is_some_and(|call| call <= first) {
@@ -50,7 +50,7 @@ impl Held {
         self.call
     }
 
-    /// A call has come.
+    /// Records a call.
     pub(crate) fn called(&mut self, now: Time) {
         if self.call == Some(now) {
             self.call = None;

@@ -1,4 +1,4 @@
-//! The numbers by which a network knows its nodes, ports and channels.
+//! The identifiers of the nodes, ports and channels of a network.
 
 /// A node of the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,23 +1,22 @@
-//! What stands in the network, as state machines without I/O.
+//! The network, as state machines without I/O.
 //!
-//! A [`Fabric`] holds hosts, routers and switches joined by links. Packets enter at hosts; a
-//! router cuts them into AAL5 cells on the channel of their conversation; output lines serve
-//! their channels cell by cell, in round robin or first in first out; the far router puts the packets together again and
-//! hands them to the host. Time is an argument, never fetched, so that the same fabric runs on a
-//! simulated clock and on the wall clock.
+//! A [`Fabric`] holds hosts, routers and switches joined by links. Packets enter at hosts; a router cuts them into AAL5
+//! cells on the channel of their conversation; output lines serve their channels cell by cell, in round robin or first
+//! in first out; the far router reassembles the packets and delivers them to the host. Time is an argument, never read
+//! from a clock, so that the same fabric runs in simulated and in real time.
 //!
 //! # Order of events
 //!
 //! The total order is (time, class, port), with the classes of one instant in this order:
 //!
 //! 1. **departures**: the last bit of a cell or packet leaves a line;
-//! 2. **arrivals**: units reach the node at the end of a link, also those that left in this
-//!    very instant over a link without delay; hosts react, and their packets are queued;
-//! 3. **releases**: cells that a shaper or an ABR source held back may leave;
+//! 2. **arrivals**: units reach the node at the end of a link, also those that left in the same instant over a link
+//!    without delay; hosts react, and their packets are queued;
+//! 3. **releases**: cells that a shaper or an ABR source held may leave;
 //! 4. **service**: each line that is free takes its next unit.
 //!
 //! Service comes last, so a server always chooses among everything that has arrived by then. In a round robin the token
-//! of the queue whose cell has departed goes back with the service, behind all arrivals of the instant.
+//! of the queue whose cell has departed is returned with the service, after all arrivals of the instant.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod abr;

@@ -1,4 +1,4 @@
-//! A link: propagation delay as a queue of units under way, with one pending event.
+//! A link: propagation delay as a queue of units in flight, with one pending event.
 
 use std::collections::VecDeque;
 
@@ -88,7 +88,7 @@ impl Link {
         }
     }
 
-    /// The unit that arrives now, and the next arrival to wait for.
+    /// Returns the unit that arrives now, and the next arrival to wait for.
     #[inline(always)]
     pub(crate) fn pop(&mut self, line: &Line) -> (Unit, Option<Time>) {
         match &mut self.under_way {
@@ -131,7 +131,7 @@ impl Run {
         Run { first, slot, frame, next: index, end: index + 1, count, flags }
     }
 
-    /// Returns whether `cell` continues the run: it is the next of the frame, with the same flags.
+    /// Returns true if `cell` continues the run: it is the next of the frame, with the same flags.
     #[inline]
     fn goes_on_with(&self, cell: Cell) -> bool {
         self.frame == cell.frame && self.end == cell.index && self.flags == cell.flags && self.slot == cell.slot
@@ -156,7 +156,7 @@ struct CellsUnderWay {
 }
 
 impl CellsUnderWay {
-    /// Appends a cell; returns whether it is the only one.
+    /// Appends a cell; returns true if it is the only one.
     #[inline(always)]
     fn push(&mut self, at: Pulse, cell: Cell, line: &Line) -> bool {
         let last = std::mem::replace(&mut self.last, at);
@@ -171,7 +171,7 @@ impl CellsUnderWay {
         self.runs.len() == 1
     }
 
-    /// Returns whether two cells may arrive `now`. Cells of one run arrive at different instants unless the line takes
+    /// Returns true if two cells may arrive `now`. Cells of one run arrive at different instants unless the line takes
     /// less than a picosecond for one.
     #[inline(always)]
     fn may_have_two(&self, now: Time, line: &Line) -> bool {

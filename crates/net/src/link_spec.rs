@@ -29,15 +29,15 @@ pub struct PortSpec {
     pub buffer: Option<BufferSpec>,
     /// The queue discipline of a packet line; unused on a cell line.
     pub queue: QdiscSpec,
-    /// The time for which each packet keeps a packet line busy besides its transmission: what it takes the machine at
-    /// the port to handle a packet.
+    /// The time for which each packet keeps a packet line busy besides its transmission: the processing time of the
+    /// host of the port.
     pub packet_cost: Span,
     /// The loss of cells or packets that have left the line.
     pub loss: Loss,
 }
 
 impl LinkSpec {
-    /// A link with default ports, whose cell lines serve their channels in round robin.
+    /// Creates a link with default ports, whose cell lines serve their channels in round robin.
     pub fn new(rate: Rate, delay: Span, framing: Framing) -> LinkSpec {
         LinkSpec { rate, delay, framing, discipline: Discipline::default(), ports: Default::default() }
     }

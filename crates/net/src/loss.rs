@@ -6,9 +6,9 @@ use cellway_units::Probability;
 
 /// A source of random numbers that a copy repeats, so that a network with its sources can be copied.
 pub trait RandomBits: Send + Sync + 'static {
-    /// The next 64 bits, each as likely 0 as 1.
+    /// Returns the next 64 bits, each as likely 0 as 1.
     fn bits(&mut self) -> u64;
-    /// A copy that goes on with the same numbers.
+    /// Returns a copy that continues with the same numbers.
     fn copy(&self) -> Box<dyn RandomBits>;
 }
 
@@ -25,7 +25,7 @@ impl<F: FnMut() -> u64 + Clone + Send + Sync + 'static> RandomBits for F {
 pub struct Stream(Box<dyn RandomBits>);
 
 impl Stream {
-    /// A stream with the numbers of `source`.
+    /// Creates a stream with the numbers of `source`.
     pub fn new(source: impl RandomBits) -> Stream {
         Stream(Box::new(source))
     }

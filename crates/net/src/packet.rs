@@ -6,8 +6,8 @@ use crate::counters::ConversationCounters;
 use crate::ids::NodeId;
 use crate::qdisc::{Drops, Queued};
 
-/// An IP datagram between two hosts. `body` is the driver's: a TCP segment in simulation, octets
-/// in emulation; the network never looks into it.
+/// An IP datagram between two hosts. `body` is the driver's: a TCP segment in simulation, octets in emulation; the
+/// network never reads it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packet<B> {
     /// The conversation it belongs to, as opened with [`crate::Fabric::open`].
@@ -20,7 +20,7 @@ pub struct Packet<B> {
     pub octets: u32,
     /// The ECN field of its header.
     pub ecn: Ecn,
-    /// What it carries.
+    /// Its contents.
     pub body: B,
 }
 
@@ -38,14 +38,14 @@ struct Entry<B> {
     steps: u16,
 }
 
-/// All packets inside the network: a slab whose places are used again.
+/// All packets inside the network: a slab whose slots are used again.
 #[derive(Clone, Debug)]
 pub(crate) struct Packets<B> {
     entries: Vec<Entry<B>>,
     free: Vec<u32>,
     /// Packets that a queue has just dropped.
     dropped: Drops,
-    /// What became of the packets of each conversation.
+    /// The counters of the packets of each conversation.
     counters: Vec<ConversationCounters>,
 }
 
@@ -142,7 +142,7 @@ impl<B> Packets<B> {
         self.counters_mut(packet.conversation).refused += 1;
     }
 
-    /// Counts `cells` of a frame of `count` as gone; forgets the packet with its last cell.
+    /// Counts `cells` of a frame of `count` as lost; removes the packet with its last cell.
     pub(crate) fn lose(&mut self, at: PacketRef, cells: u16, count: u16) {
         let entry = &mut self.entries[at.0 as usize];
         entry.gone += cells;
@@ -158,7 +158,7 @@ impl<B> Packets<B> {
         self.entries[at.0 as usize].gone
     }
 
-    /// What became of the packets of a conversation.
+    /// Returns the counters of the packets of a conversation.
     pub(crate) fn counters(&self, conversation: u32) -> ConversationCounters {
         self.counters.get(conversation as usize).copied().unwrap_or_default()
     }

@@ -14,11 +14,11 @@ pub struct PolicerSpec {
     pub cdvt: Span,
     /// SCR in bit/s of whole cells, above zero; its CDVT; MBS in cells.
     pub sustained: Option<(Rate, Span, u64)>,
-    /// What happens to other cells.
+    /// The treatment of other cells.
     pub action: PolicerAction,
 }
 
-/// What the policer says of a cell.
+/// The verdict of the policer on a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Pass,

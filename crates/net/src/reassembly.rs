@@ -7,14 +7,14 @@ use crate::packet::{PacketRef, Packets};
 /// The longest AAL5 frame: 65 535 octets of payload and the trailer, in cells.
 const LONGEST: u32 = crate::cell::cells_for(65_535);
 
-/// What one channel has collected since its last end of frame.
+/// The cells of one channel since its last end of frame.
 ///
-/// The octets are not carried through the simulation, so the two checks of the trailer are
-/// evaluated on what they would see: the length fits if as many cells came as the frame that
-/// ends has; the CRC-32 fits if they are that frame's own, in order.
+/// The octets are not carried through the simulation, so the two checks of the trailer are evaluated on the cells: the
+/// length is correct if as many cells arrived as the frame that ends has; the CRC-32 is correct if they are that
+/// frame's own, in order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reassembly {
-    /// The frame of the cells since the last change of frame, and how many they are.
+    /// The frame of the cells since the last change of frame, and their number.
     run: Option<(PacketRef, u16, u16)>,
     /// All cells since the last end of frame.
     cells: u32,
@@ -40,7 +40,7 @@ impl Reassembly {
                 *got += 1;
             }
             run => {
-                // The end of the frame before was lost: AAL5 cannot tell where it stopped.
+                // The end of the frame before was lost: AAL5 cannot detect its end.
                 if let Some((frame, got, count)) = run.take() {
                     packets.lose(frame, got, count);
                     self.damaged = true;
@@ -52,18 +52,19 @@ impl Reassembly {
         if cell.is_last() { self.end(cell, packets, losses) } else { self.cut_off(packets, losses) }
     }
 
-    /// The packet of which cells stand here.
+    /// Returns the packet of the cells in this reassembly.
     pub(crate) fn holds(&self) -> Option<PacketRef> {
         self.run.map(|(frame, ..)| frame)
     }
 
-    /// Whether the packet of which cells stand here has none elsewhere: its end was lost, and it will never be whole.
+    /// Returns true if the packet of the cells here has none elsewhere: its end was lost, and it will never be
+    /// complete.
     pub(crate) fn is_stranded<B>(&self, packets: &Packets<B>) -> bool {
         self.run.is_some_and(|(frame, got, count)| packets.gone(frame) + got == count)
     }
 
-    /// Gives up the packet of which cells stand here. What follows up to the next end of frame is still part of the
-    /// same wreck, and counted.
+    /// Gives up the packet of the cells here. Cells up to the next end of frame are still part of the same damaged
+    /// frame, and counted.
     pub(crate) fn give_up<B>(&mut self, packets: &mut Packets<B>, losses: &mut LossCounters) {
         if let Some((frame, got, count)) = self.run.take() {
             packets.lose(frame, got, count);
@@ -92,7 +93,7 @@ impl Reassembly {
             let (frame, got, count) = self.run.take().expect("cells have come");
             packets.lose(frame, got, count);
             losses.too_long += u64::from(!self.counted);
-            // What follows until the next end of frame is still part of the same wreck.
+            // Cells until the next end of frame are still part of the same damaged frame.
             *self = Reassembly { damaged: true, counted: true, ..Reassembly::default() };
         }
         None
@@ -118,7 +119,7 @@ mod tests {
     const CELLS: u16 = 1000;
 
     impl End {
-        /// Sends the cells of a new packet in `range`; the others were lost. Whether it arrived.
+        /// Sends the cells of a new packet in `range`; the others were lost. Returns true if it arrived.
         fn send(&mut self, packets: &mut Packets<()>, range: std::ops::Range<u16>) -> bool {
             let octets = u32::from(CELLS) * 48 - 8;
             let packet = Packet { conversation: 0, from: NodeId(0), to: NodeId(1), octets, ecn: Ecn::NotEct, body: () };
@@ -137,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_wreck_past_the_longest_frame_is_one_loss() {
-        // Frames that lost their ends, so many that they are cut off once, and three times.
+        // Frames that lost their ends, so many that they are truncated once, and three times.
         for endless in [2, 5] {
             let (mut end, mut packets) = (End::default(), Packets::new());
             for _ in 0..endless {
@@ -147,7 +148,7 @@ mod tests {
             assert!(!end.send(&mut packets, 0..CELLS), "its end belongs to the wreck");
             assert_eq!(end.losses, LossCounters { too_long: 1, ..LossCounters::default() });
             assert_eq!(packets.len(), 0);
-            // What follows is judged anew.
+            // The next frames are judged anew.
             assert!(end.send(&mut packets, 0..CELLS));
             assert!(!end.send(&mut packets, 1..CELLS));
             assert_eq!(end.losses, LossCounters { too_long: 1, length: 1, crc: 0 });

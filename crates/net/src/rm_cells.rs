@@ -1,16 +1,16 @@
-//! What the RM cells in the network say: a slab whose places are used again.
+//! The contents of the RM cells in the network: a slab whose slots are used again.
 
 use crate::abr::RmCell;
 use crate::cell::Cell;
 use crate::ids::ChannelId;
 use crate::packet::PacketRef;
 
-/// The RM cells under way, each with the channel whose rate it is about.
+/// The RM cells in flight, each with the channel whose rate it is about.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RmCells {
     cells: Vec<(RmCell, ChannelId)>,
     free: Vec<u32>,
-    /// How many are about each channel.
+    /// The number of RM cells about each channel.
     about: Vec<u32>,
 }
 
@@ -51,12 +51,12 @@ impl RmCells {
         self.about[self.cells[cell.frame.0 as usize].1.0 as usize] -= 1;
     }
 
-    /// RM cells under way about the rate of `channel`.
+    /// Returns the number of RM cells in flight about the rate of `channel`.
     pub(crate) fn about(&self, channel: ChannelId) -> u32 {
         self.about.get(channel.0 as usize).copied().unwrap_or(0)
     }
 
-    /// RM cells held.
+    /// Returns the number of RM cells.
     pub(crate) fn len(&self) -> usize {
         self.cells.len() - self.free.len()
     }

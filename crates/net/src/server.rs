@@ -36,12 +36,12 @@ struct Slot {
     queue: CellQueue,
     /// The token queue it uses.
     priority: u8,
-    /// True while this queue has its one token: in the token queue, in service or held back. Always false for a queue
+    /// True while this queue has its one token: in the token queue, in service or held. Always false for a queue
     /// without a gate under [`Discipline::Fifo`].
     token: bool,
-    /// Whether a gate stands before it.
+    /// True if it has a gate.
     gated: bool,
-    /// Whether an ABR source decides when its cells leave.
+    /// True if an ABR source decides when its cells leave.
     controlled: bool,
 }
 
@@ -50,15 +50,15 @@ struct Slot {
 pub(crate) struct Served {
     pub(crate) slot: u32,
     pub(crate) cell: Cell,
-    /// Whether it waited in the queue. If not, it is an RM cell that its gate has just made.
+    /// True if it waited in the queue. If not, it is an RM cell that its gate has just made.
     pub(crate) queued: bool,
 }
 
-/// What becomes of a queue's turn at its gate.
+/// The use of a queue's turn by its gate.
 enum Passage {
     /// The token is held again.
     Held,
-    /// The gate sends an RM cell of its own.
+    /// The gate sends its own RM cell.
     Made(Served),
     /// The first cell of the queue leaves.
     Open,
@@ -95,7 +95,7 @@ impl CellServer {
         self.slots.len() as u32 - 1
     }
 
-    /// The queue of `channel`. Channels are opened, and so numbered, in the order of their queues.
+    /// Returns the queue of `channel`. Channels are opened, and so numbered, in the order of their queues.
     pub(crate) fn slot(&self, channel: ChannelId) -> Option<u32> {
         self.slots.binary_search_by_key(&channel, |slot| slot.channel).ok().map(|slot| slot as u32)
     }
@@ -105,7 +105,7 @@ impl CellServer {
         self.slots[slot as usize].queue.len()
     }
 
-    /// Whether a queue holds no cell and its gate has none to make.
+    /// Returns true if a queue holds no cell and its gate has none to make.
     pub(crate) fn is_drained(&self, slot: u32) -> bool {
         self.slots[slot as usize].queue.is_empty() && self.gate(slot).is_none_or(|gate| !gate.is_waiting())
     }
@@ -125,7 +125,7 @@ impl CellServer {
         }
     }
 
-    /// The channel of a queue.
+    /// Returns the channel of a queue.
     pub(crate) fn channel(&self, slot: u32) -> ChannelId {
         self.slots[slot as usize].channel
     }
@@ -135,7 +135,7 @@ impl CellServer {
         self.waiting
     }
 
-    /// Of those waiting, the cells that the network has let in: not those in queues of ABR sources.
+    /// Returns the waiting cells that have entered the network: not those in queues of ABR sources.
     pub(crate) fn waiting_in_network(&self) -> u32 {
         self.waiting - self.waiting_at_sources
     }
@@ -165,8 +165,8 @@ impl CellServer {
         self.name(now, slot);
     }
 
-    /// Ends the service of the last cell and takes the next one; `None` when no queue has a cell that may
-    /// leave. RM cells that are made on the way go to `rms`.
+    /// Ends the service of the last cell and takes the next one; `None` when no queue has a cell that may leave. RM
+    /// cells that gates make are added to `rms`.
     #[inline]
     pub(crate) fn serve(&mut self, now: Time, rms: &mut RmCells) -> Option<Served> {
         self.release(now + Span::from_ps(1));
@@ -191,7 +191,7 @@ impl CellServer {
         }
     }
 
-    /// What the gate of a queue has its turn used for. Out of line, as are all gates: most queues have none.
+    /// Returns the use of a queue's turn by its gate. Out of line, as are all gates: most queues have none.
     #[inline(never)]
     fn pass_gate(&mut self, now: Time, slot: u32, rms: &mut RmCells) -> Passage {
         let Slot { channel, ref queue, controlled, .. } = self.slots[slot as usize];
@@ -269,17 +269,17 @@ impl CellServer {
         }
     }
 
-    /// The tokens that are held.
+    /// Returns the held tokens.
     pub(crate) fn held(&mut self) -> &mut Held {
         &mut self.held
     }
 
-    /// The gate of a queue.
+    /// Returns the gate of a queue.
     pub(crate) fn gate(&self, slot: u32) -> Option<&Gate> {
         self.gates.get(slot as usize).filter(|_| self.slots[slot as usize].gated)
     }
 
-    /// The gate of a queue; a new and open one if there is none.
+    /// Returns the gate of a queue; a new and open one if there is none.
     pub(crate) fn gate_mut(&mut self, slot: u32) -> &mut Gate {
         let slot = slot as usize;
         if !self.slots[slot].gated {
@@ -304,14 +304,14 @@ impl CellServer {
         }
     }
 
-    /// The rate of a gate has changed: the cell that it holds may be free to leave earlier.
+    /// Updates the release of a held cell after a change of a gate's rate: it may leave earlier.
     pub(crate) fn rate_changed(&mut self, now: Time, slot: u32) {
         if let Some(at) = self.gate_mut(slot).earlier(now) {
             self.held.add(at, slot);
         }
     }
 
-    /// An RM cell has come to the destination at a queue, which sends it back.
+    /// Passes an RM cell to the destination at a queue, which sends it back.
     pub(crate) fn turn_around(&mut self, now: Time, slot: u32, rm: RmCell) {
         if let Some(destination) = self.gate_mut(slot).destination() {
             destination.forward(rm);

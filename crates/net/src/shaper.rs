@@ -4,9 +4,9 @@ use cellway_units::{Cells, Rate, Span};
 
 use crate::gcra::DualGcra;
 
-/// What a shaper lets out of a channel's queue: each cell as soon as it conforms to GCRA(1/PCR, 0), and to
-/// GCRA(1/SCR, BT) if there is a sustainable rate. With a peak rate alone it is a spacer.
-/// ITU-T I.371; ATM Forum TM 4.0 sections 4.4 and 5.5.
+/// The output of a shaper of a channel's queue: each cell as soon as it conforms to GCRA(1/PCR, 0), and to GCRA(1/SCR,
+/// BT) if there is a sustainable rate. With a peak rate alone it is a spacer. ITU-T I.371; ATM Forum TM 4.0 sections
+/// 4.4 and 5.5.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShaperSpec {
     /// PCR, bit/s of whole cells, above zero.

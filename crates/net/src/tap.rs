@@ -1,4 +1,4 @@
-//! A tap on one node: a copy of all that arrives at it and leaves it, for captures; RM cells excepted.
+//! A tap on one node: a copy of all units that arrive at it and leave it, for captures; without RM cells.
 
 use cellway_units::Time;
 
@@ -6,7 +6,7 @@ use crate::cell::Cell;
 use crate::ids::{ChannelId, NodeId, PortId};
 use crate::packet::Packet;
 
-/// Which way a unit passes the tapped node.
+/// The direction of a unit at the tapped node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// Its last bit has arrived.
@@ -15,7 +15,7 @@ pub enum Direction {
     Out,
 }
 
-/// What passed.
+/// The copied unit.
 #[derive(Clone, Debug)]
 pub enum TapUnit<B> {
     /// A cell, with the packet that it is a piece of.
@@ -31,11 +31,11 @@ pub struct TapRecord<B> {
     pub at: Time,
     /// The port whose line carried it.
     pub port: PortId,
-    /// Which way.
+    /// The direction.
     pub direction: Direction,
     /// The channel of a cell; `None` for a whole packet.
     pub channel: Option<ChannelId>,
-    /// What.
+    /// The unit.
     pub unit: TapUnit<B>,
 }
 

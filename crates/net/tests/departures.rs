@@ -21,8 +21,8 @@ const fn shape(conversations: u32, multiplexing: Multiplexing) -> Shape {
     }
 }
 
-/// 40 octets are one cell, 88 two, 136 three (payload plus trailer in 48s). On the access line n
-/// octets take n × 8 / 424 µs.
+/// Returns the time on the access line: n octets take n × 8 / 424 µs. 40 octets are one cell, 88 two, 136 three
+/// (payload plus trailer in 48s).
 fn access(octets: u64) -> Span {
     Rate::from_bps(424_000_000).time_for(cellway_units::Bytes(octets).bits(), 0).0
 }
@@ -38,7 +38,7 @@ fn a_single_packet_takes_serialisation_and_propagation() {
     assert_eq!(rig.net.packets_held(), 0);
 }
 
-/// The cells that reach the far router, as (milliseconds since the first, conversation).
+/// Returns the cells that reach the far router, as (milliseconds since the first, conversation).
 fn cells_at_far_router(mut rig: Rig, sends: &[(Time, u32, u32)]) -> Vec<(u64, u32)> {
     let far: NodeId = rig.far;
     rig.net.tap(far);
@@ -116,8 +116,8 @@ fn a_saturated_line_carries_exactly_the_aal5_share() {
     }
 }
 
-/// The example of the order within an instant in `docs/models/network.md`: the token of the queue in service goes to
-/// the back after the arrivals of the instant at which its cell has left.
+/// The example of the order within an instant in `docs/models/network.md`: the token of the queue in service is
+/// returned to the back after the arrivals of the instant at which its cell has left.
 #[test]
 fn a_cell_that_arrives_as_another_leaves_is_served_before_the_next_of_that_queue() {
     // When the packet of one cell or two must be sent for its cells to be queued at `at`.

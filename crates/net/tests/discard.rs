@@ -1,4 +1,4 @@
-//! Policers, early and partial packet discard, loss priority: what is lost, cell by cell.
+//! Policers, early and partial packet discard, loss priority: the losses, cell by cell.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 mod rig;
@@ -12,8 +12,8 @@ use rig::{Rig, Shape};
 
 const END: Time = Time::from_ps(u64::MAX - 1);
 
-/// A buffer of `size` cells at the switch, whose line has half the rate of the line before it once
-/// [`slow_down`] is called: cells come each ms and go each 2 ms.
+/// Returns a buffer of `size` cells at the switch, whose line has half the rate of the line before it once
+/// [`slow_down`] is called: cells arrive each ms and leave each 2 ms.
 fn rig(conversations: u32, size: u64, discard: Discard, threshold: Option<u64>) -> Rig {
     let cells = |n: u64| Bits(n * 424);
     let buffer = BufferSpec {
@@ -46,7 +46,7 @@ fn octets(cells: u32) -> u32 {
     cells * 48 - 8
 }
 
-/// What the switch's port counted, with frames of `cells` cells sent one after the other.
+/// Returns the counters of the switch's port, with frames of `cells` cells sent one after the other.
 fn send(rig: &mut Rig, frames: usize, cells: u32) -> PortCounters {
     rig.run(&vec![(Time::ZERO, 0, octets(cells)); frames], END);
     assert_eq!(rig.net.waiting(rig.there[1]), 0);
@@ -62,8 +62,8 @@ fn bodies(rig: &Rig) -> Vec<u32> {
 fn without_frame_discard_all_frames_but_the_first_are_damaged() {
     let mut rig = rig(1, 8, Discard::Cell, None);
     let counters = send(&mut rig, 10, 10);
-    // The k-th cell comes at k ms, and the line takes one at 1, 3, 5... ms: after 16 ms 8 wait, and from then
-    // on one of two cells is lost, those of odd ms, which come before the line takes one.
+    // The k-th cell arrives at k ms, and the line takes one at 1, 3, 5... ms: after 16 ms 8 wait, and from then on one
+    // of two cells is lost, those of odd ms, which arrive before the line takes one.
     assert_eq!(counters.dropped_cells, (17..=100).step_by(2).count() as u64);
     assert_eq!(counters.dropped_cells + counters.cells, 100);
     assert_eq!(bodies(&rig), [0]);
@@ -89,9 +89,9 @@ fn epd_keeps_whole_frames() {
 fn ppd_drops_the_rest_of_a_frame_but_its_end() {
     let mut rig = rig(1, 3, Discard::Ppd, None);
     let counters = send(&mut rig, 2, 20);
-    // The k-th cell comes at k ms. The line takes one at 1, 3, 5 and 7 ms; the cell of 7 ms finds 3 waiting
-    // and is lost, and with it all but the end at 20 ms, which goes at once. The line takes the next at 22
-    // and 24 ms; the cell of 26 ms finds 3 waiting.
+    // The k-th cell arrives at k ms. The line takes one at 1, 3, 5 and 7 ms; the cell of 7 ms finds 3 waiting and is
+    // lost, and with it all but the end at 20 ms, which is sent at once. The line takes the next at 22 and 24 ms; the
+    // cell of 26 ms finds 3 waiting.
     assert_eq!(counters.dropped_cells, (7..20).count() as u64 + (26..40).count() as u64);
     assert_eq!(counters.cells, 7 + 6);
     assert_eq!(rig.net.losses(rig.far), LossCounters { length: 2, ..LossCounters::default() });
@@ -126,7 +126,7 @@ fn a_router_refuses_new_frames_at_the_threshold() {
     assert_eq!((counters.epd_frames, counters.dropped_frames, counters.dropped_cells), (3, 3, 0));
 }
 
-/// One cell each 4 ms is allowed, and they come each 1 ms.
+/// One cell each 4 ms conforms, and they arrive each 1 ms.
 fn police(rig: &mut Rig, action: PolicerAction) {
     let spec = PolicerSpec { peak: Rate::from_bps(106_000), cdvt: Span::ZERO, sustained: None, action };
     rig.net.police(rig.there[1], rig.channel(0), spec);

@@ -1,4 +1,4 @@
-//! What holds for random networks with shapers, policers, frame discard, classes and control loops.
+//! Properties of random networks with shapers, policers, frame discard, classes and control loops.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 mod rig;
@@ -57,11 +57,11 @@ struct Plan {
     /// By conversation, at each of the two ports.
     shapers: Vec<[Option<ShaperSpec>; 2]>,
     policers: Vec<[Option<PolicerSpec>; 2]>,
-    /// Which conversations have a control loop, and at which port all of them begin.
+    /// The conversations with a control loop, and the port at which all of them begin.
     loops: Vec<bool>,
     begin: usize,
     erica: bool,
-    /// What becomes of the second line and the shapers on the way.
+    /// The changed rates of the second line and the shapers.
     rates: [Rate; 2],
     octets: u32,
     /// Instants in ms and conversations.
@@ -129,7 +129,7 @@ impl Plan {
         rig
     }
 
-    /// The network after all is over.
+    /// Returns the network after the end of the run.
     fn run(&self) -> Rig {
         let mut rig = self.build();
         let ms = |ms| Time::ZERO + Span::from_ms(ms);
@@ -151,7 +151,7 @@ fn counters(rig: &Rig) -> [PortCounters; 2] {
 }
 
 proptest! {
-    /// Each cell is sent, refused or discarded, and counted once; nothing stays behind.
+    /// Each cell is sent, refused or discarded, and counted once; none remains.
     #[test]
     fn all_that_comes_goes_or_is_counted(plan in plan()) {
         let rig = plan.run();
@@ -159,7 +159,7 @@ proptest! {
         let count = u64::from(cells_for(plan.octets));
         let sent = plan.sends.len() as u64;
         let refused = |c: &PortCounters| c.dropped_cells + c.policed_discarded;
-        // RM cells are made at the port where the loops begin, behind its policers and its buffer.
+        // RM cells are made at the port at which the loops begin, after its policers and its buffer.
         prop_assert_eq!(first.cells - first.rm_cells + first.dropped_frames * count + refused(&first), sent * count);
         let made = if plan.begin == 1 { second.rm_cells } else { 0 };
         prop_assert_eq!(first.cells + made, second.cells + refused(&second));
@@ -182,8 +182,8 @@ proptest! {
         prop_assert_eq!(one.net.events(Time::MAX), other.net.events(Time::MAX));
     }
 
-    /// Whatever else the line carries, two cells of a shaped channel are never closer than its spacing: up
-    /// to the picosecond to which the line rounds each, and one for the fraction of the spacing.
+    /// For any other traffic on the line, two cells of a shaped channel are never closer than its spacing: up to the
+    /// picosecond to which the line rounds each, and one for the fraction of the spacing.
     #[test]
     fn a_spacer_keeps_its_distance(plan in plan()) {
         let mut plan = plan;
@@ -204,8 +204,8 @@ proptest! {
         }
     }
 
-    /// A policer with no tolerance passes all that a shaper with the same rates has let out, behind one
-    /// line that others use too.
+    /// A policer with no tolerance passes all cells of a shaper with the same rates, after one line that others also
+    /// use.
     #[test]
     fn a_shaped_stream_conforms_to_its_contract(mut plan in plan(), spec in shaper()) {
         let sustained = spec.sustained.map(|(scr, mbs)| (scr, Span::ZERO, mbs));

@@ -28,7 +28,7 @@ fn rig(conversations: u32, delay: Span) -> Rig {
     Rig::of_classes(&shape(conversations, delay), &[Class::Abr; 8])
 }
 
-/// A loop over the whole path of a conversation.
+/// Closes a loop over the whole path of a conversation.
 fn close(rig: &mut Rig, conversation: u32, parameters: AbrParameters) {
     let (there, back) = (rig.channel(conversation), rig.net.channels(conversation, 1)[0].0);
     rig.net.abr(rig.there[0], there, back, rig.there[1], parameters).unwrap();
@@ -46,7 +46,7 @@ fn octets(cells: u32) -> u32 {
     cells * 48 - 8
 }
 
-/// One RM cell goes before the first of each 31 data cells, at ACR: each 4 ms.
+/// One RM cell precedes the first of each 31 data cells, at ACR: each 4 ms.
 #[test]
 fn data_and_rm_cells_leave_at_acr() {
     let mut rig = rig(1, Span::ZERO);
@@ -58,7 +58,7 @@ fn data_and_rm_cells_leave_at_acr() {
     rig.net.tap(rig.near);
     rig.run(&[(Time::ZERO, 0, octets(40))], END);
     let left: Vec<u64> = rig.left(rig.there[0]).into_iter().map(|(t, _)| t.as_ps() / 1_000_000_000).collect();
-    // Cell k of the line leaves at 4k + 1 ms; cells 0 and 32 are RM cells, which a tap does not see.
+    // Cell k of the line leaves at 4k + 1 ms; cells 0 and 32 are RM cells, which a tap does not copy.
     let by_hand: Vec<u64> = (0..42).filter(|k| k % 32 != 0).map(|k| 4 * k + 1).collect();
     assert_eq!(left, by_hand);
     assert_eq!(rig.delivered.len(), 1);
@@ -69,8 +69,8 @@ fn data_and_rm_cells_leave_at_acr() {
     assert_eq!((rig.net.rm_cells_held(), rig.net.packets_held()), (0, 0));
 }
 
-/// The RM cell takes 1 ms to the switch, 10 to and from it, 1 to the far router and 2 for the way back: ACR
-/// rises by RIF × PCR at 24 ms, not before.
+/// The RM cell takes 1 ms to the switch, 10 to and from it, 1 to the far router and 2 for the path back: ACR rises by
+/// RIF × PCR at 24 ms, not before.
 #[test]
 fn the_source_hears_after_a_round_trip() {
     let mut rig = rig(1, Span::from_ms(10));
@@ -86,7 +86,7 @@ fn the_source_hears_after_a_round_trip() {
     assert_eq!(acr(&rig, 0), 42_400 + 424_000 / 8);
 }
 
-/// Backward RM cells go in front of the data of the channel that they return on.
+/// Backward RM cells precede the data of the channel that they return on.
 #[test]
 fn rm_cells_pass_data_at_the_destination() {
     let mut rig = rig(1, Span::ZERO);
@@ -101,11 +101,11 @@ fn rm_cells_pass_data_at_the_destination() {
     rig.net.serve(Time::ZERO);
     rig.net.set_abr_switch(AbrSwitchSpec::Erica { target: Fraction::one_over(20), interval: Span::from_ms(1) });
     rig.run(&[(at(1), 0, octets(2))], at(8));
-    // 5 % of the line are 21.2 kbit/s, as told within 8 ms: 1 + 2 + at most 1 + 2.
+    // 5 % of the line are 21.2 kbit/s, as received within 8 ms: 1 + 2 + at most 1 + 2.
     assert!(acr(&rig, 0) <= 21_200 && before == 42_400, "ACR {}", acr(&rig, 0));
 }
 
-/// Goodput-like cells of each conversation at the far router between two instants.
+/// Returns goodput-like cells of each conversation at the far router between two instants.
 fn cells_between(rig: &mut Rig, conversations: usize, from: Time, to: Time) -> Vec<u64> {
     let port = rig.there[1];
     let mut cells = vec![0; conversations];
@@ -137,8 +137,8 @@ fn erica_shares_a_line_evenly() {
     assert!(rig.net.port_counters(rig.there[1], at(20_000)).queue_peak <= 6);
 }
 
-/// The switch's line is slower: its queue passes the threshold, marks come back as CI and the sources slow
-/// down. The queue stays finite and the line busy.
+/// The switch's line is slower: its queue exceeds the threshold, marks are returned as CI and the sources slow down.
+/// The queue stays finite and the line busy.
 #[test]
 fn efci_keeps_the_queue_of_a_slow_line_bounded() {
     let mut rig = rig(2, Span::from_ms(2));
@@ -160,7 +160,7 @@ fn efci_keeps_the_queue_of_a_slow_line_bounded() {
     assert!((20..200).contains(&after.queue_peak), "queue {}", after.queue_peak);
 }
 
-/// A loop over the second line only: the virtual source stands at the switch, where the cells wait.
+/// A loop over the second line only: the virtual source is at the switch, where the cells wait.
 #[test]
 fn a_virtual_source_holds_cells_at_the_switch() {
     let mut rig = rig(1, Span::ZERO);
@@ -181,7 +181,7 @@ fn a_virtual_source_holds_cells_at_the_switch() {
     assert_eq!(back.iter().map(|&port| rig.net.port_counters(port, END).rm_cells).collect::<Vec<_>>(), [1, 0]);
 }
 
-/// A shaper on the same queue as a source: neither lets cells go too early.
+/// A shaper on the same queue as a source: neither passes cells too early.
 #[test]
 fn the_slower_of_shaper_and_source_rules() {
     let mut rig = rig(1, Span::ZERO);

@@ -24,7 +24,7 @@ fn losing_at(losses: Vec<(PortId, Loss)>) -> Rig {
     Rig::losing(&shape, losses)
 }
 
-/// The lines of the way: from the host, both ATM links, to the far host. The second and the last have no delay.
+/// The lines of the path: from the host, both ATM links, to the far host. The second and the last have no delay.
 const THERE: [PortId; 2] = [PortId(0), PortId(2)];
 const HOST: PortId = PortId(4);
 const TO_FAR_HOST: PortId = PortId(7);
@@ -47,7 +47,7 @@ fn at(ms: u64) -> Time {
     Time::ZERO + Span::from_ms(ms)
 }
 
-/// Ten packets of 100 octets, three cells each, far apart.
+/// Returns ten packets of 100 octets, three cells each, far apart.
 fn ten() -> Vec<(Time, u32, u32)> {
     (0..10).map(|i| (at(100 * i), 0, 100)).collect()
 }
@@ -84,7 +84,7 @@ fn a_frame_that_lost_a_cell_is_discarded_at_reassembly() {
         assert_eq!(rig.there, THERE);
         rig.run(&ten(), at(5000));
         assert_eq!(numbers(&rig), [0, 2, 4, 6, 9]);
-        // Nothing tells of frame 5 at the far end.
+        // No cell of frame 5 reaches the far end.
         assert_eq!(rig.net.losses(rig.far), LossCounters { length: 3, ..LossCounters::default() });
         let [first, second] = rig.there.map(|port| rig.net.port_counters(port, at(5000)));
         assert_eq!([first.lost, second.lost][link], 6);
@@ -93,7 +93,7 @@ fn a_frame_that_lost_a_cell_is_discarded_at_reassembly() {
     }
 }
 
-/// A capture at the sender has what was lost, one at the receiver has not.
+/// A capture at the sender has the lost cells, one at the receiver has not.
 #[test]
 fn what_is_lost_has_left_and_never_arrives() {
     for (near, seen) in [(true, 30), (false, 28)] {
@@ -146,7 +146,7 @@ fn a_list_shifts_no_draw() {
     }
 }
 
-/// Without a chance of loss nothing is drawn.
+/// Without a probability of loss no number is drawn.
 #[test]
 fn a_chance_of_zero_draws_nothing() {
     let never = Loss::random(Probability::ZERO, || -> u64 { panic!("nothing is to be drawn") });

@@ -167,8 +167,8 @@ fn a_departure_without_an_event_shows_in_nothing() {
     assert!(arrived > 10_000 && lost > 1_000, "{arrived} arrived, {lost} lost");
 }
 
-/// The sojourn times of all packets add up to the integral of the queue length (Little's law, exactly), with every way
-/// of driving the network.
+/// The sojourn times of all packets add up to the integral of the queue length (Little's law, exactly), with every
+/// method of driving the network.
 #[test]
 fn sojourn_times_add_up_to_the_integral_of_the_queue() {
     let mut waited = Span::ZERO;

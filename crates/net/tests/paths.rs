@@ -1,4 +1,4 @@
-//! Forwarding by hand: LAN routers, framing overhead, several ATM stretches, what is refused.
+//! Forwarding by hand: LAN routers, framing overhead, several ATM segments, refusals.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 mod rig;
@@ -12,7 +12,7 @@ use rig::run;
 
 const MBIT: u64 = 1_000_000;
 
-/// A chain of nodes over links of these framings and rates, without delay. Ports there and back.
+/// Returns a chain of nodes over links of these framings and rates, without delay, and its ports in the two directions.
 fn chain(kinds: &[NodeKind], links: &[(Framing, u64)]) -> (Fabric<u32>, Vec<NodeId>, Vec<PortId>, Vec<PortId>) {
     let link = |&(framing, rate): &(Framing, u64)| LinkSpec::new(Rate::from_bps(rate), Span::ZERO, framing);
     chain_of(kinds, links.iter().map(link))
@@ -61,8 +61,8 @@ fn lan_routers_forward_and_frames_take_their_octets() {
     assert_eq!(net.packets_held(), 0);
 }
 
-/// 552 octets with LLC/SNAP are 12 cells: cut at the first router, put together at the second, sent over
-/// FDDI, cut again, put together by a host with an ATM card.
+/// 552 octets with LLC/SNAP are 12 cells: cut at the first router, reassembled at the second, sent over FDDI, cut
+/// again, reassembled by a host with an ATM card.
 #[test]
 fn a_packet_is_cut_again_on_each_atm_stretch() {
     let cell_ms = 424_000;

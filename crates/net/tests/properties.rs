@@ -1,4 +1,4 @@
-//! What holds for every network and all traffic.
+//! Properties of every network and all traffic.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 mod rig;
@@ -32,7 +32,7 @@ fn buffer() -> impl Strategy<Value = Option<BufferSpec>> {
     prop_oneof![Just(None), spec]
 }
 
-/// Numbers that look random (Marsaglia's xorshift64).
+/// Returns numbers that look random (Marsaglia's xorshift64).
 fn xorshift(seed: u64) -> impl FnMut() -> u64 + Clone + Send + Sync {
     let mut state = seed | 1;
     move || {
@@ -76,8 +76,8 @@ fn losing(
 }
 
 proptest! {
-    /// Every packet sent is delivered once, or counted as lost; nothing stays behind in buffers,
-    /// and packets of one conversation keep their order.
+    /// Every packet sent is delivered once, or counted as lost; none remains in buffers, and packets of one
+    /// conversation keep their order.
     #[test]
     fn nothing_is_lost_uncounted(
         policy in policy(),
@@ -99,8 +99,8 @@ proptest! {
         let discarded = rig.net.losses(rig.far).total();
         let whole = rig.delivered.len() as u64 + first.dropped_frames;
         let lost = sends.len() as u64 - whole;
-        // What is neither delivered nor refused whole is damaged; damaged frames that merge into
-        // one on their channel are discarded as one, and what no last cell ended is held.
+        // Packets neither delivered nor refused completely are damaged; damaged frames that merge into one on their
+        // channel are discarded as one, and those that no last cell ended are held.
         prop_assert!(discarded <= lost);
         prop_assert_eq!(lost == 0, discarded == 0 && rig.net.packets_held() == 0 && second.dropped_cells == 0);
         prop_assert!(rig.net.packets_held() as u64 <= lost);
@@ -110,8 +110,8 @@ proptest! {
         }
     }
 
-    /// Conversations come and go at any time. Each packet of each is delivered, lost or inside; a close is
-    /// refused while packets are under way and gives everything back once they are not.
+    /// Conversations open and close at any time. Each packet of each is delivered, lost or inside; a close is refused
+    /// while packets are in flight and frees everything once they are not.
     #[test]
     fn conversations_come_and_go_without_a_trace(
         policy in policy(),
@@ -165,7 +165,7 @@ proptest! {
         for port in rig.there {
             prop_assert_eq!((rig.net.waiting(port), rig.net.buffered(port)), (0, 0));
         }
-        // And the network carries what comes then.
+        // And the network carries later traffic.
         rig.open(2);
         rig.delivered.clear();
         rig.send(now + Span::from_secs(3600), 2, 40, 0);
@@ -175,8 +175,8 @@ proptest! {
         prop_assert_eq!((counters.sent, counters.delivered + counters.refused + counters.damaged), (1, 1));
     }
 
-    /// What links lose is counted where it was lost: packets before the first router, cells behind it. What a node gets is
-    /// what the line before it sent without that, and all of it is sent on, refused or put together.
+    /// Losses of links are counted at their location: packets before the first router, cells after it. A node receives
+    /// the packets that the line before it sent without the losses, and forwards, refuses or reassembles all of them.
     #[test]
     fn what_links_lose_is_counted_there(
         policy in policy(),
@@ -212,7 +212,7 @@ proptest! {
         prop_assert!(damaged <= lost);
         let cells_lost = first.lost + second.lost + first.dropped_cells + second.dropped_cells;
         prop_assert_eq!(lost == 0, cells_lost == 0);
-        // Whole frames in, cells out: those of damaged frames are the rest.
+        // Whole frames enter, cells leave: those of damaged frames are the rest.
         let cells = |octets: u32| aal5_cells(cellway_units::Bytes(u64::from(octets))).0;
         let delivered: u64 = rig.delivered.iter().map(|(_, packet)| cells(packet.octets)).sum();
         prop_assert!(delivered <= second.cells - second.lost);
@@ -220,7 +220,7 @@ proptest! {
         prop_assert!(rig.net.packets_held() as u64 <= lost);
     }
 
-    /// Without limits on buffers nothing is lost, whatever the policy.
+    /// Without limits on buffers nothing is lost, under any policy.
     #[test]
     fn unlimited_buffers_lose_nothing(policy in policy(), sends in sends(4)) {
         let mut rig = rig(policy, [None; 2], 500_000);

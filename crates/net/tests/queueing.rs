@@ -28,8 +28,8 @@ fn uniform(rng: &mut ChaCha8Rng) -> f64 {
     (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64
 }
 
-/// Mean and half-width of the 99 % confidence interval; 2.756 is Student's t for 29 degrees of
-/// freedom at 0.995.
+/// Returns the mean and half-width of the 99 % confidence interval; 2.756 is Student's t for 29 degrees of freedom at
+/// 0.995.
 fn interval(sample: &[f64]) -> (f64, f64) {
     assert_eq!(sample.len(), 30);
     let n = sample.len() as f64;
@@ -38,7 +38,7 @@ fn interval(sample: &[f64]) -> (f64, f64) {
     (mean, 2.756 * (variance / n).sqrt())
 }
 
-/// Mean number of cells waiting at the first line between two instants.
+/// Returns the mean number of cells waiting at the first line between two instants.
 fn mean_waiting(rig: &mut Rig, sends: &[(Time, u32, u32)], from: Time, to: Time) -> f64 {
     let split = sends.partition_point(|&(at, ..)| at < from);
     rig.run(&sends[..split], from);
@@ -71,9 +71,9 @@ fn poisson_arrivals_wait_as_in_m_d_1() {
     }
 }
 
-/// N sources with one cell each period of D cell times, in random phase: the wait that a cell
-/// sees is that of N - 1 others. Roberts and Virtamo 1991, equation for the N*D/D/1 queue:
-/// P(V > x) = sum over n > x of C(N,n) ((n-x)/D)^n (1-(n-x)/D)^(N-n) (D-N+x)/(D-n+x).
+/// Returns the mean wait of N sources with one cell each period of D cell times, in random phase: that of N - 1 others.
+/// Roberts and Virtamo 1991, equation for the N*D/D/1 queue: P(V > x) = sum over n > x of C(N,n) ((n-x)/D)^n
+/// (1-(n-x)/D)^(N-n) (D-N+x)/(D-n+x).
 fn mean_wait_of_periodic_sources(others: u32, period: f64) -> f64 {
     let tail = |x: f64| {
         let mut sum = 0.0;

@@ -154,7 +154,7 @@ fn rig(vcs: u32, discipline: Discipline, discard: Discard, size: usize, threshol
     rig
 }
 
-/// The cells that arrived at the switch and those that left it.
+/// Returns the cells that arrived at the switch and those that left it.
 fn passed(rig: &mut Rig) -> [Vec<(Time, Cell)>; 2] {
     let [to, from] = rig.there;
     let records = rig.net.tapped();
@@ -254,7 +254,7 @@ fn ppd_keeps_the_end_of_a_damaged_frame_so_that_the_next_is_received() {
 #[test]
 fn a_last_cell_that_finds_no_place_is_lost_and_its_frame_is_over() {
     // Packets 0 and 1 lose only their last cells. A cell after a last one starts a new frame, whether the last one was
-    // kept or not: cell 0 of packet 1 is sent, though reassembly takes all that leaves for one frame.
+    // kept or not: cell 0 of packet 1 is sent, though reassembly takes all cells that leave for one frame.
     let (left, delivered) = frames(Discard::Ppd, 1, &[3, 2, 1]);
     assert_eq!(left, [(0, 0), (0, 1), (1, 0), (2, 0)]);
     assert_eq!(delivered, [] as [u32; 0]);

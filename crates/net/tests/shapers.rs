@@ -9,8 +9,8 @@ use rig::{Rig, Shape};
 
 const END: Time = Time::from_ps(u64::MAX - 1);
 
-/// One cell takes 1 ms on the lines between the routers, and no time to speak of on access lines: a packet
-/// of n cells is there at once.
+/// Returns the shape: one cell takes 1 ms on the lines between the routers, and a negligible time on access lines, so
+/// that a packet of n cells arrives at once.
 fn shape(conversations: u32) -> Shape {
     Shape {
         conversations,
@@ -23,7 +23,7 @@ fn shape(conversations: u32) -> Shape {
     }
 }
 
-/// A rate that lets a cell pass each `ms`.
+/// Returns a rate that permits a cell each `ms`.
 fn each(ms: u64) -> Rate {
     Rate::from_bps(424_000 / ms)
 }
@@ -36,13 +36,13 @@ fn at(ms: u64) -> Time {
     Time::ZERO + Span::from_ms(ms)
 }
 
-/// The octets of a packet of `cells` cells, VC multiplexed.
+/// Returns the octets of a packet of `cells` cells, VC multiplexed.
 fn octets(cells: u32) -> u32 {
     cells * 48 - 8
 }
 
-/// When cells start to leave the near router, in ms (the microsecond of the access line cut off), with
-/// their conversations.
+/// Returns the times at which cells start to leave the near router, in ms (the microsecond of the access line cut off),
+/// with their conversations.
 fn departures(rig: &mut Rig, sends: &[(u64, u32, u32)]) -> Vec<(f64, u32)> {
     rig.net.tap(rig.near);
     let sends: Vec<_> = sends.iter().map(|&(ms, conversation, cells)| (at(ms), conversation, octets(cells))).collect();
@@ -98,7 +98,7 @@ fn a_burst_of_mbs_cells_passes_at_the_peak_rate() {
     assert_eq!(left, [0.0, 1.0, 2.0, 6.0, 10.0, 60.0, 61.0, 62.0, 66.0].map(|ms| (ms, 0)));
 }
 
-/// At 10 ms, three cells have left and the fourth is held until 12 ms: half a cell is missing.
+/// Runs to 10 ms, when three cells have left and the fourth is held until 12 ms: half a cell is missing.
 fn changed(rig: &mut Rig, rate: Rate) -> Vec<f64> {
     rig.net.tap(rig.near);
     rig.net.shape(rig.there[0], rig.channel(0), spacer(4));
@@ -175,7 +175,7 @@ fn the_lowest_queue_since_the_last_look_is_counted() {
 #[test]
 fn classes_are_served_in_order_and_abr_and_ubr_in_turn() {
     let mut rig = Rig::of_classes(&shape(4), &[Class::Ubr, Class::Abr, Class::Vbr, Class::Cbr]);
-    // The CBR cell comes while the VBR burst is served, and goes before what is left of it.
+    // The CBR cell arrives while the VBR burst is served, and precedes the rest of it.
     let left = departures(&mut rig, &[(0, 0, 3), (0, 1, 3), (1, 2, 3), (2, 3, 1)]);
     let order = [(0, 0), (1, 2), (2, 3), (3, 2), (4, 2), (5, 1), (6, 0), (7, 1), (8, 0), (9, 1)];
     assert_eq!(left, order.map(|(ms, conversation)| (f64::from(ms), conversation)));

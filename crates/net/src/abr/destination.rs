@@ -13,7 +13,7 @@ pub struct AbrDestination {
 }
 
 impl AbrDestination {
-    /// A destination that has received nothing.
+    /// Creates a destination that has received nothing.
     pub fn new() -> AbrDestination {
         AbrDestination::default()
     }
@@ -23,20 +23,20 @@ impl AbrDestination {
         self.efci = efci;
     }
 
-    /// Takes a forward RM cell and keeps it until it can go back. One that still waits gives way to
-    /// it (rule 3a), so that news never overtakes older news (rule 4).
+    /// Stores a forward RM cell until it can be sent back. It replaces one that still waits (rule 3a), so that newer
+    /// cells never overtake older ones (rule 4).
     pub fn forward(&mut self, rm: RmCell) {
         debug_assert_eq!(rm.direction, RmDirection::Forward);
         let turned = RmCell { direction: RmDirection::Backward, ..rm };
         self.replaced += u64::from(self.turned.replace(turned).is_some());
     }
 
-    /// Whether a cell waits to go back.
+    /// Returns true if a cell waits to be sent back.
     pub fn is_waiting(&self) -> bool {
         self.turned.is_some()
     }
 
-    /// The cell that goes back now. Congestion seen up to now goes with it (rule 2a).
+    /// Returns the cell to send back now. It reports congestion seen up to now (rule 2a).
     pub fn send(&mut self) -> Option<RmCell> {
         let mut rm = self.turned.take()?;
         rm.ci |= std::mem::take(&mut self.efci);
@@ -59,7 +59,7 @@ mod tests {
         RmCell { direction: RmDirection::Forward, ccr, mcr, er, ci: false, ni: true }
     }
 
-    /// Rule 2: the direction changes, and nothing else.
+    /// Rule 2: only the direction changes.
     #[test]
     fn a_cell_goes_back_unchanged() {
         let mut destination = AbrDestination::new();
@@ -85,7 +85,7 @@ mod tests {
         assert!(!ci_after(&[true, false]), "the last cell was not marked");
     }
 
-    /// Rule 2: CI set by a switch on the way stays.
+    /// Rule 2: CI set by a switch on the path remains.
     #[test]
     fn congestion_that_a_switch_reported_stays() {
         let mut destination = AbrDestination::new();
@@ -93,7 +93,7 @@ mod tests {
         assert!(destination.send().unwrap().ci);
     }
 
-    /// Rule 2a: a mark that comes while the cell waits is in time.
+    /// Rule 2a: a mark that arrives while the cell waits is in time.
     #[test]
     fn marks_count_until_the_cell_leaves() {
         let mut destination = AbrDestination::new();

@@ -2,9 +2,8 @@
 
 use cellway_units::Cells;
 
-/// Explicit forward congestion indication: while at least `threshold` cells wait, the port sets EFCI
-/// in the data cells it sends. ATM Forum TM 4.0 section 5.10.6, the first of the ways in which a
-/// switch may control ABR.
+/// Explicit forward congestion indication: while at least `threshold` cells wait, the port sets EFCI in the data cells
+/// it sends. ATM Forum TM 4.0 section 5.10.6, the first method by which a switch may control ABR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EfciMarker {
     threshold: Cells,
@@ -16,8 +15,8 @@ impl EfciMarker {
         EfciMarker { threshold }
     }
 
-    /// Whether a data cell that leaves a queue of `waiting` cells, itself counted, is marked.
-    /// A mark of an earlier switch stays in any case.
+    /// Returns true if a data cell that leaves a queue of `waiting` cells, itself counted, is marked. A mark of an
+    /// earlier switch remains in any case.
     pub const fn marks(self, waiting: Cells) -> bool {
         waiting.0 >= self.threshold.0
     }

@@ -1,4 +1,4 @@
-//! ERICA: a port tells each connection the rate that it may send.
+//! ERICA: a port computes the rate that each connection may send at.
 
 use cellway_spec::Fraction;
 use cellway_units::{CELL_BITS, Rate, Span, Time};
@@ -8,57 +8,54 @@ use super::rm::RmCell;
 /// Parts of a second on the clock.
 const PS_PER_SEC: u128 = 1_000_000_000_000;
 
-/// What ERICA is set to.
+/// The parameters of ERICA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EricaSpec {
     /// Target utilisation: the part of the capacity left for ABR that it hands out.
     pub target: Fraction,
     /// Measurement interval; above zero.
     pub interval: Span,
-    /// δ: the load may exceed the target by this part before rates above the fair share are cut. Up to
-    /// there rates are only ever raised, so the load can settle anywhere up to (1 + δ) × target.
+    /// δ: the load may exceed the target by this part before rates above the fair share are reduced. Up to there rates
+    /// are only increased, so the load can stabilise anywhere up to (1 + δ) × target.
     pub tolerance: Fraction,
 }
 
 impl EricaSpec {
-    /// With δ = 1/100. The authors take 1/10 with a target of 9/10; with a target of 19/20 that would
+    /// Creates parameters with δ = 1/100. The authors use 1/10 with a target of 9/10; with a target of 19/20 that would
     /// leave no room to drain queues.
     pub const fn new(target: Fraction, interval: Span) -> EricaSpec {
         EricaSpec { target, interval, tolerance: Fraction::one_over(100) }
     }
 }
 
-/// Explicit rate indication for congestion avoidance at one output port. S. Kalyanaraman, R. Jain,
-/// S. Fahmy, R. Goyal and B. Vandalore, "The ERICA Switch Algorithm for ABR Traffic Management in ATM
-/// Networks", IEEE/ACM Transactions on Networking 8(1), 2000, with its max-min extension; ATM
-/// Forum/96-1172.
+/// Explicit rate indication for congestion avoidance at one output port. S. Kalyanaraman, R. Jain, S. Fahmy, R. Goyal
+/// and B. Vandalore, "The ERICA Switch Algorithm for ABR Traffic Management in ATM Networks", IEEE/ACM Transactions on
+/// Networking 8(1), 2000, with its max-min extension; ATM Forum/96-1172.
 ///
-/// In each interval it counts the cells that ABR connections bring, the connections that bring them,
-/// and what services of higher priority send. At the end:
+/// In each interval it counts the cells that ABR connections send, these connections, and the cells of services of
+/// higher priority. At the end:
 ///
 /// - target = target utilisation × (line rate − higher priorities);
 /// - z = ABR input / target;
 /// - fair share = target / active connections.
 ///
-/// A backward RM cell of a connection that sends at CCR is given ER = max(fair share, CCR / z) if
-/// z > 1 + δ, and max(fair share, CCR / z, largest ER of the last interval) otherwise; a connection below its
-/// fair share rises no further than that in one step; and no ER is above the target. All that ER
-/// depends on is of the last interval, so a connection is told the same all through an interval.
+/// A backward RM cell of a connection that sends at CCR is given ER = max(fair share, CCR / z) if z > 1 + δ, and
+/// max(fair share, CCR / z, largest ER of the last interval) otherwise; a connection below its fair share rises no
+/// further than that in one step; and no ER is above the target. ER depends only on the last interval, so a connection
+/// gets the same ER during all of an interval.
 ///
-/// CCR is the mean of what the forward RM cells said over the interval in which z was measured.
-/// The last CCR belongs to a later load than z: with it, rates swing where round trips are longer
-/// than the interval.
+/// CCR is the mean of the values in forward RM cells over the interval in which z was measured. The last CCR belongs to
+/// a later load than z: with it, rates swing where round trips are longer than the interval.
 ///
-/// Guaranteed rates come first: target, input and CCR above are what remains after the MCRs, and a
-/// connection gets its MCR on top, as in ATM Forum/98-0408. This is "MCR plus equal share", one of the
-/// fairness criteria that TM 4.0 names.
+/// Guaranteed rates come first: target, input and CCR above are without the MCRs, and a connection gets its MCR on top,
+/// as in ATM Forum/98-0408. This is "MCR plus equal share", one of the fairness criteria that TM 4.0 names.
 #[derive(Clone, Debug)]
 pub struct Erica {
     spec: EricaSpec,
     line: Rate,
     connections: Vec<Connection>,
-    /// The interval after that of each connection's last cell, 0 before the first. Apart, because every cell
-    /// looks here and nowhere else.
+    /// The interval after that of each connection's last cell, 0 before the first. Separate, because every cell reads
+    /// only this.
     idle_from: Vec<u64>,
     /// Number of the current interval; it starts at `number` × interval.
     number: u64,
@@ -116,7 +113,7 @@ struct Counted {
     mcr: u64,
 }
 
-/// What the last interval told, in bit/s above the MCRs.
+/// The results of the last interval, in bit/s above the MCRs.
 #[derive(Clone, Copy, Debug)]
 struct Share {
     target: u64,
@@ -127,8 +124,8 @@ struct Share {
 }
 
 impl Erica {
-    /// For a port of `line` rate (bit/s of whole cells). Until the first interval ends, ER is only cut
-    /// to the target.
+    /// Creates the state of a port of `line` rate (bit/s of whole cells). Until the first interval ends, ER is only
+    /// limited to the target.
     pub fn new(spec: EricaSpec, line: Rate) -> Erica {
         assert!(!spec.interval.is_zero(), "ERICA measures over an interval");
         let target = spec.target.floor_of(line.as_bps());
@@ -143,8 +140,8 @@ impl Erica {
         self.line = line;
     }
 
-    /// Counts a cell of ABR connection `slot` (a small number of the port's own) that comes to the port at
-    /// `now`, whether it is data or a backward RM cell.
+    /// Counts a cell of ABR connection `slot` (a small number of the port's own) that arrives at the port at `now`,
+    /// data or a backward RM cell.
     #[inline]
     pub fn cell(&mut self, now: Time, slot: usize) {
         self.advance(now);
@@ -154,7 +151,7 @@ impl Erica {
         }
     }
 
-    /// Counts a forward RM cell of `slot` that comes to the port at `now`, and notes CCR and MCR.
+    /// Counts a forward RM cell of `slot` that arrives at the port at `now`, and records CCR and MCR.
     pub fn forward(&mut self, now: Time, slot: usize, rm: &RmCell) {
         self.advance(now);
         let (start, interval) = (self.start(), self.spec.interval);
@@ -183,7 +180,7 @@ impl Erica {
         rm.limit(Rate::from_bps(mcr.saturating_add(er)));
     }
 
-    /// Another connection gets the number `slot`: what this one said of itself is forgotten.
+    /// Removes the state of a connection, as another one gets the number `slot`.
     pub fn forget(&mut self, slot: usize) {
         if let Some(connection) = self.connections.get_mut(slot) {
             *connection = Connection::default();
@@ -208,13 +205,12 @@ impl Erica {
         &mut self.connections[slot]
     }
 
-    /// When the current interval started.
+    /// Returns the start of the current interval.
     fn start(&self) -> Time {
         Time::ZERO + self.spec.interval * self.number
     }
 
-    /// Ends the intervals that are over at `now`. After a silence only the last of them counts: it
-    /// was empty.
+    /// Ends the intervals that are over at `now`. After an idle time only the last of them counts, which was empty.
     #[inline]
     fn advance(&mut self, now: Time) {
         let interval = self.spec.interval.as_ps();
@@ -242,8 +238,8 @@ impl Erica {
 }
 
 impl Share {
-    /// ER above MCR for a connection that sends at `ccr` above MCR; and what counts as given to it
-    /// for the largest ER of the interval.
+    /// Returns ER above MCR for a connection that sends at `ccr` above MCR, and the rate that counts for the largest ER
+    /// of the interval.
     fn explicit_rate(&self, ccr: u64, tolerance: Fraction) -> (u64, u64) {
         let Share { target, input, fair, largest } = *self;
         // CCR / z = CCR × target / input; an idle port leaves room for all of the target.

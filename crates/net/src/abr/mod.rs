@@ -1,11 +1,10 @@
-//! Available bit rate: sources follow the rate that the network allows them. ATM Forum TM 4.0
-//! section 5.10; ITU-T I.371 section 6.7.
+//! Available bit rate: sources follow the rate that the network allows them. ATM Forum TM 4.0 section 5.10; ITU-T I.371
+//! section 6.7.
 //!
 //! A [source](AbrSource) puts a forward [RM cell](RmCell) before its data and every Nrm cells. The
-//! [destination](AbrDestination) turns it around, and on the way back each switch can write into it what the
-//! source may send: [EFCI](EfciMarker) marks data cells on the way there, [ERICA](Erica) computes
-//! an explicit rate. None of the four knows of ports or of the others; whoever drives them passes
-//! the time and the cells.
+//! [destination](AbrDestination) turns it around, and on the path back each switch can write into it the rate that the
+//! source may send at: [EFCI](EfciMarker) marks data cells in the forward direction, [ERICA](Erica) computes an
+//! explicit rate. None of the four depends on ports or on the others; their driver passes the time and the cells.
 
 mod destination;
 mod efci;

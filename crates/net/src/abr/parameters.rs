@@ -1,4 +1,4 @@
-//! What a connection of the ABR service is set up with.
+//! The parameters of a connection of the ABR service.
 
 use cellway_spec::Fraction;
 use cellway_units::{Rate, Span};
@@ -22,7 +22,7 @@ pub struct AbrParameters {
     pub rdf: Fraction,
     /// In-rate cells for each forward RM cell, that one included.
     pub nrm: u32,
-    /// A forward RM cell also goes out this long after the last, if Mrm = 2 cells were sent.
+    /// A forward RM cell is also sent this long after the last, if Mrm = 2 cells were sent.
     pub trm: Span,
     /// Forward RM cells that may go unanswered before ACR falls.
     pub crm: u32,
@@ -36,8 +36,8 @@ pub struct AbrParameters {
 pub(super) const MRM: u32 = 2;
 
 impl AbrParameters {
-    /// The values where a contract names only the peak rate: MCR 0, ICR = PCR, RIF, RDF and CDF
-    /// 1/16, Nrm 32, Trm 100 ms, CRM 32, ADTF 500 ms.
+    /// Returns the values for a contract with only a peak rate: MCR 0, ICR = PCR, RIF, RDF and CDF 1/16, Nrm 32, Trm
+    /// 100 ms, CRM 32, ADTF 500 ms.
     pub const fn new(pcr: Rate) -> AbrParameters {
         AbrParameters {
             pcr,
@@ -53,7 +53,7 @@ impl AbrParameters {
         }
     }
 
-    /// Says what contradicts itself.
+    /// Checks the parameters for contradictions.
     pub fn check(&self) -> Result<(), AbrError> {
         if self.pcr.as_bps() == 0 {
             Err(AbrError::NoPeak)
@@ -68,14 +68,14 @@ impl AbrParameters {
         }
     }
 
-    /// The least ACR. TM 4.0 lets a source that MCR does not keep going probe with out-of-rate RM
-    /// cells at TCR; here such a source sends its in-rate cells at TCR instead.
+    /// Returns the least ACR. TM 4.0 lets a source with MCR 0 probe with out-of-rate RM cells at TCR; here such a
+    /// source sends its in-rate cells at TCR instead.
     pub(super) fn floor(&self) -> Rate {
         self.mcr.max(TAGGED_CELL_RATE).min(self.pcr)
     }
 }
 
-/// Why a set of parameters makes no ABR connection.
+/// The reason why a set of parameters is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AbrError {

@@ -1,8 +1,8 @@
-//! What a resource management cell says.
+//! The contents of a resource management cell.
 
 use cellway_units::Rate;
 
-/// Which way an RM cell goes (its DIR bit).
+/// The direction of an RM cell (its DIR bit).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RmDirection {
     /// With the data, from source to destination.
@@ -18,13 +18,13 @@ pub enum RmDirection {
 /// around), QL, SN and RA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RmCell {
-    /// Which way it goes.
+    /// Its direction.
     pub direction: RmDirection,
     /// Current cell rate: ACR of the source when it sent the cell.
     pub ccr: Rate,
     /// Minimum cell rate of the connection.
     pub mcr: Rate,
-    /// Explicit rate: what the source may send at most. The source asks for PCR; switches lower it.
+    /// Explicit rate: the most that the source may send. The source requests PCR; switches lower it.
     pub er: Rate,
     /// Congestion indication: the source must reduce ACR.
     pub ci: bool,

@@ -1,4 +1,4 @@
-//! The source end system: at what rate it sends, and which cell comes next.
+//! The source end system: its rate, and its next cell.
 
 use cellway_units::{Rate, Span, Time};
 
@@ -6,7 +6,7 @@ use super::parameters::{AbrParameters, MRM};
 use super::rm::{RmCell, RmDirection};
 use crate::gcra::Gcra;
 
-/// What a source could send, besides forward RM cells.
+/// The cells that a source could send, besides forward RM cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Waiting {
     /// A data cell.
@@ -39,15 +39,14 @@ pub struct AbrSource {
     forward_at: Option<Time>,
     /// In-rate cells sent since.
     since_forward: u32,
-    /// Whether a backward RM cell was among them.
+    /// True if a backward RM cell was among them.
     backward_sent: bool,
     /// Forward RM cells sent since a backward one was received.
     unanswered: u32,
 }
 
 impl AbrSource {
-    /// A source that may start at once, at ICR (rule 2). The parameters are to pass
-    /// [`AbrParameters::check`].
+    /// Creates a source that may start at once, at ICR (rule 2). The parameters must pass [`AbrParameters::check`].
     pub fn new(parameters: AbrParameters) -> AbrSource {
         debug_assert_eq!(parameters.check(), Ok(()));
         let acr = parameters.icr.max(parameters.floor());
@@ -62,25 +61,25 @@ impl AbrSource {
         }
     }
 
-    /// The allowed cell rate ACR (bit/s of whole cells).
+    /// Returns the allowed cell rate ACR (bit/s of whole cells).
     pub fn acr(&self) -> Rate {
         self.acr
     }
 
-    /// The parameters of the connection.
+    /// Returns the parameters of the connection.
     pub fn parameters(&self) -> &AbrParameters {
         &self.parameters
     }
 
-    /// The first instant from `now` on at which ACR lets the next in-rate cell go (rule 1). It
-    /// moves when ACR changes: ask again after [`receive`](AbrSource::receive).
+    /// Returns the first instant from `now` on at which ACR permits the next in-rate cell (rule 1). It changes with
+    /// ACR: call again after [`receive`](AbrSource::receive).
     #[inline]
     pub fn earliest(&self, now: Time) -> Time {
         self.pacer.earliest(now)
     }
 
-    /// Sends the next in-rate cell at `now`, which is not before [`earliest`](AbrSource::earliest),
-    /// and says which it is; nothing if nothing waits.
+    /// Sends the next in-rate cell at `now`, which is not before [`earliest`](AbrSource::earliest), and returns its
+    /// kind; `None` if no cell waits.
     #[inline]
     pub fn send(&mut self, now: Time, waiting: Waiting) -> Option<InRateCell> {
         debug_assert!(self.earliest(now) <= now, "too early at {now}");
@@ -103,7 +102,7 @@ impl AbrSource {
         Some(cell)
     }
 
-    /// Whether the next in-rate cell is a forward RM cell (rules 2 and 3a).
+    /// Returns true if the next in-rate cell is a forward RM cell (rules 2 and 3a).
     #[inline]
     fn is_forward_due(&self, now: Time) -> bool {
         self.forward_at.is_none_or(|at| {
@@ -118,7 +117,7 @@ impl AbrSource {
         if self.acr > icr && self.forward_at.is_some_and(|at| now.since(at) > adtf) {
             self.set_acr(now, icr.as_bps());
         }
-        // Rule 6: nobody answers.
+        // Rule 6: no backward RM cells arrive.
         if self.unanswered >= crm {
             self.set_acr(now, self.acr.as_bps() - cdf.ceil_of(self.acr.as_bps()));
         }
@@ -130,7 +129,7 @@ impl AbrSource {
         RmCell { direction: RmDirection::Forward, ccr: self.acr, mcr: mcr.min(pcr), er: pcr, ci: false, ni: false }
     }
 
-    /// Takes a backward RM cell that comes at `now` (rules 8 and 9).
+    /// Processes a backward RM cell that arrives at `now` (rules 8 and 9).
     pub fn receive(&mut self, now: Time, rm: &RmCell) {
         debug_assert_eq!(rm.direction, RmDirection::Backward);
         self.unanswered = 0;
@@ -146,13 +145,13 @@ impl AbrSource {
         self.set_acr(now, acr.min(rm.er.as_bps()));
     }
 
-    /// Changes the contract's peak rate at `now`. While it is below MCR or ICR it stands for them.
+    /// Changes the contract's peak rate at `now`. While it is below MCR or ICR it replaces them.
     pub fn set_pcr(&mut self, now: Time, pcr: Rate) {
         self.parameters.pcr = pcr;
         self.set_acr(now, self.acr.as_bps());
     }
 
-    /// Rule 1: between MCR and PCR, whatever else was computed.
+    /// Sets ACR, between MCR and PCR. Rule 1.
     fn set_acr(&mut self, now: Time, bps: u64) {
         let acr = Rate::from_bps(bps).min(self.parameters.pcr).max(self.parameters.floor());
         if acr != self.acr {

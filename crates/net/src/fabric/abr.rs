@@ -1,4 +1,4 @@
-//! ABR control loops over the fabric: where they begin and end, and the way of their RM cells.
+//! ABR control loops over the fabric: their ends, and the path of their RM cells.
 
 use cellway_units::{Rate, Time};
 
@@ -51,7 +51,7 @@ impl<B: Clone> Fabric<B> {
         Ok(())
     }
 
-    /// How all ports over which control loops run mark their cells. Without a call: EFCI from 64 cells on.
+    /// Sets the marking of all ports over which control loops run. Without a call: EFCI from 64 cells on.
     pub fn set_abr_switch(&mut self, spec: AbrSwitchSpec) {
         self.abr_switch = spec;
         for port in &mut self.ports {
@@ -62,13 +62,13 @@ impl<B: Clone> Fabric<B> {
         }
     }
 
-    /// ACR (bit/s of whole cells) of the source of `channel` at `port`; `None` if there is none.
+    /// Returns ACR (bit/s of whole cells) of the source of `channel` at `port`; `None` if there is none.
     pub fn abr_rate(&self, port: PortId, channel: ChannelId) -> Option<Rate> {
         let server = self.port(port).server()?;
         Some(server.gate(server.slot(channel)?)?.source()?.acr())
     }
 
-    /// Changes PCR of the source of `channel` at `port`; returns whether there is one.
+    /// Changes PCR of the source of `channel` at `port`; returns true if there is one.
     pub fn set_abr_peak(&mut self, now: Time, port: PortId, channel: ChannelId, peak: Rate) -> bool {
         let (server, slot) = self.queue_of(port, channel);
         let there = server.gate_mut(slot).set_abr_peak(now, peak);
@@ -77,12 +77,12 @@ impl<B: Clone> Fabric<B> {
         there
     }
 
-    /// RM cells inside the network, in queues, on lines and on links.
+    /// Returns the number of RM cells inside the network, in queues, on lines and on links.
     pub fn rm_cells_held(&self) -> usize {
         self.rms.len()
     }
 
-    /// The ports of `channel` from `first` to `last`.
+    /// Returns the ports of `channel` from `first` to `last`.
     fn loop_ports(&self, first: PortId, channel: ChannelId, last: PortId) -> Option<Vec<PortId>> {
         let all = &self.circuits.get(channel.0 as usize)?.key.0;
         let begin = all.iter().position(|&port| port == first)?;
@@ -90,7 +90,7 @@ impl<B: Clone> Fabric<B> {
         Some(all[begin..=end].to_vec())
     }
 
-    /// The port of `channel` between such nodes.
+    /// Returns the port of `channel` between such nodes.
     fn leaving(&self, channel: ChannelId, between: impl Fn(super::NodeId, super::NodeId) -> bool) -> Option<PortId> {
         let all = &self.circuits.get(channel.0 as usize)?.key.0;
         let passes = |port: &PortId| between(self.port(*port).node, self.port(*port).to);
@@ -120,7 +120,7 @@ impl<B: Clone> Fabric<B> {
         flags
     }
 
-    /// An RM cell has come over port `index`: it ends here, or goes on like data.
+    /// Processes an RM cell that has arrived over port `index`: it ends here, or continues like data.
     #[inline(never)]
     pub(super) fn rm_arrives(&mut self, now: Time, index: u32, cell: Cell) {
         let (rm, connection) = self.rms.get(cell);
@@ -148,7 +148,7 @@ impl<B: Clone> Fabric<B> {
         }
     }
 
-    /// An RM cell on its way back passes the node of `index`, the port that its connection leaves by.
+    /// Processes a backward RM cell at the node of `index`, the port by which its connection leaves.
     fn mark(&mut self, now: Time, index: u32, cell: Cell, connection: ChannelId) {
         let Some(cells) = self.ports[index as usize].cells_mut() else { return };
         if let (Some(slot), Some(abr)) = (cells.server.slot(connection), &mut cells.abr) {

@@ -1,17 +1,17 @@
-//! Closing conversations: what was theirs is free for those that come later.
+//! Closing conversations: their resources are free for later ones.
 
 use super::{Conversation, Fabric, Step};
 use crate::ids::ChannelId;
 
 impl<B: Clone> Fabric<B> {
-    /// Closes a conversation: its shares of the buffers go back, and so do its channels if nobody else uses
-    /// them, with the shapers, policers and control loops that were set there. A later conversation over the
-    /// same ports and of the same class gets the same queues; the number may be used again.
+    /// Closes a conversation: frees its shares of the buffers, and its channels if no other conversation uses them,
+    /// with their shapers, policers and control loops. A later conversation over the same ports and of the same class
+    /// gets the same queues; the number may be used again.
     ///
-    /// Returns false, and changes nothing, while packets of the conversation are inside the network, or RM
-    /// cells about channels that only it uses: try again later. A frame whose end was lost stands in
-    /// reassembly until the next one comes; if nothing else is left of it, it is counted as lost
-    /// ([`crate::LossCounters::length`]) and dropped. A conversation that is not open is closed.
+    /// Returns false, and changes nothing, while packets of the conversation are inside the network, or RM cells about
+    /// channels that only it uses: try again later. A frame whose end was lost remains in reassembly until the next one
+    /// arrives; if nothing else is left of it, it is counted as lost ([`crate::LossCounters::length`]) and dropped. A
+    /// conversation that is not open is closed.
     pub fn close(&mut self, conversation: u32) -> bool {
         let Some(Some(known)) = self.conversations.get(conversation as usize) else { return true };
         let channels: Vec<ChannelId> = known.channels.iter().flatten().map(|(channel, _)| *channel).collect();
@@ -40,15 +40,15 @@ impl<B: Clone> Fabric<B> {
         true
     }
 
-    /// Whether the end of `channel` holds a packet of the conversation of which no cell will come any more.
+    /// Returns true if the end of `channel` holds a packet of the conversation of which no further cell will arrive.
     fn is_stranded(&self, channel: ChannelId, conversation: u32) -> bool {
         let reassembly = &self.reassembly[channel.0 as usize];
         let its_own = reassembly.holds().is_some_and(|frame| self.packets.get(frame).conversation == conversation);
         its_own && reassembly.is_stranded(&self.packets)
     }
 
-    /// The channels that nobody uses once a conversation has left `channels`. Those that a control loop joins
-    /// are used together: each carries RM cells about the other.
+    /// Returns the channels without users once a conversation has left `channels`. Those that a control loop joins are
+    /// used together: each carries RM cells about the other.
     fn unused_without(&self, channels: &[ChannelId]) -> Vec<ChannelId> {
         let leaves = |channel: ChannelId| channels.iter().filter(|&&c| c == channel).count() as u32;
         let mut unused: Vec<ChannelId> = Vec::new();
@@ -64,7 +64,7 @@ impl<B: Clone> Fabric<B> {
         unused
     }
 
-    /// A channel and all that control loops join it with.
+    /// Returns a channel and all that control loops join with it.
     fn joined(&self, channel: ChannelId) -> Vec<ChannelId> {
         let mut all = vec![channel];
         let mut looked_at = 0;
@@ -79,7 +79,7 @@ impl<B: Clone> Fabric<B> {
         all
     }
 
-    /// Whether no cell of a channel waits, and no RM cell about it is under way or waits to go back.
+    /// Returns true if no cell of a channel waits, and no RM cell about it is in flight or waits to be sent back.
     fn is_drained(&self, channel: ChannelId) -> bool {
         let circuit = &self.circuits[channel.0 as usize];
         let mut queues = circuit.key.0.iter().zip(&circuit.slots);
@@ -87,7 +87,7 @@ impl<B: Clone> Fabric<B> {
         empty && self.rms.about(channel) == 0
     }
 
-    /// Gives back the shares of a conversation in the buffers on its way.
+    /// Frees the shares of a conversation in the buffers on its path.
     fn give_back(&mut self, conversation: u32, known: &Conversation) {
         for step in known.steps.iter().flatten() {
             if let &Step::Packet(port) = step {

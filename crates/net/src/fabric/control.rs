@@ -1,4 +1,4 @@
-//! What is set at single ports and channels, before a run or while it runs.
+//! Settings of single ports and channels, before or during a run.
 
 use cellway_units::{Rate, Time};
 
@@ -9,16 +9,16 @@ use crate::server::CellServer;
 use crate::shaper::ShaperSpec;
 
 impl<B: Clone> Fabric<B> {
-    /// Shapes the cells of `channel` as they leave the queue at `port`, which must be on its way; in place
-    /// of a shaper that is there. A cell that waits already leaves as it would have.
+    /// Shapes the cells of `channel` as they leave the queue at `port`, which must be on its path; replaces an existing
+    /// shaper. A cell that waits already leaves at its old time.
     pub fn shape(&mut self, port: PortId, channel: ChannelId, spec: ShaperSpec) {
         let (server, slot) = self.queue_of(port, channel);
         server.gate_mut(slot).shape(spec.gcra());
     }
 
-    /// Changes the peak rate (bit/s of whole cells, above zero) of the shaper of `channel` at `port`. What
-    /// the last cell's spacing still lacks is kept as an amount of data; a cell that waits for its release
-    /// keeps the earlier of old and new. Returns whether there is a shaper.
+    /// Changes the peak rate (bit/s of whole cells, above zero) of the shaper of `channel` at `port`. The remaining
+    /// spacing of the last cell is kept as an amount of data; a cell that waits for its release keeps the earlier of
+    /// old and new. Returns true if there is a shaper.
     pub fn set_shaper_rate(&mut self, now: Time, port: PortId, channel: ChannelId, peak: Rate) -> bool {
         let (server, slot) = self.queue_of(port, channel);
         let there = server.gate_mut(slot).set_shaper_rate(now, peak);
@@ -27,8 +27,8 @@ impl<B: Clone> Fabric<B> {
         there
     }
 
-    /// Polices the cells of `channel` as they come to the queue at `port`, which must be on its way; in place
-    /// of a policer that is there.
+    /// Polices the cells of `channel` as they arrive at the queue at `port`, which must be on its path; replaces an
+    /// existing policer.
     pub fn police(&mut self, port: PortId, channel: ChannelId, spec: PolicerSpec) {
         let (_, slot) = self.queue_of(port, channel);
         self.port_mut(port).police(slot, Policer::new(spec));
@@ -47,8 +47,8 @@ impl<B: Clone> Fabric<B> {
         }
     }
 
-    /// Takes the changes of the watched queues since the last call, in order of time, those of one instant
-    /// and port in the order they came: how many units wait from then on, the one in service not counted.
+    /// Returns the changes of the watched queues since the last call, in order of time, those of one instant and port
+    /// in their order: the number of units that wait from then on, without the one in service.
     pub fn watched(&mut self) -> Vec<(Time, PortId, u32)> {
         let mut changes = Vec::new();
         for i in 0..self.watched.len() {
@@ -59,7 +59,7 @@ impl<B: Clone> Fabric<B> {
         changes
     }
 
-    /// The queues of a port, and the place of `channel` in them.
+    /// Returns the queues of a port, and the index of `channel` in them.
     pub(super) fn queue_of(&mut self, port: PortId, channel: ChannelId) -> (&mut CellServer, u32) {
         let server = self.ports[port.0 as usize].server_mut().expect("channels have queues at cell lines only");
         let slot = server.slot(channel).expect("the channel's path crosses the port");

@@ -1,4 +1,4 @@
-//! What a reader of the network may ask.
+//! The queries of a reader of the network.
 
 use cellway_spec::Framing;
 use cellway_units::{Rate, Time};
@@ -10,41 +10,41 @@ use crate::port::Port;
 use crate::tap::TapRecord;
 
 impl<B: Clone> Fabric<B> {
-    /// When the next thing happens.
+    /// Returns the time of the next event.
     #[inline]
     pub fn deadline(&self) -> Option<Time> {
         self.calendar.next()
     }
 
-    /// The ATM stretches of a conversation in one direction (0 there, 1 back), in order: the channel of
+    /// Returns the ATM segments of a conversation's path in one direction (0 forward, 1 back), in order: the channel of
     /// each and its ports. None if it is not open.
     pub fn channels(&self, conversation: u32, direction: usize) -> &[(ChannelId, Vec<PortId>)] {
         let known = self.conversations.get(conversation as usize).and_then(Option::as_ref);
         known.map_or(&[], |conversation| &conversation.channels[direction])
     }
 
-    /// What a port has counted up to `now`.
+    /// Returns the counters of a port up to `now`.
     pub fn port_counters(&self, port: PortId, now: Time) -> PortCounters {
         self.port(port).counters(now)
     }
 
-    /// The nodes before and behind a port.
+    /// Returns the nodes before and after a port.
     pub fn ends(&self, port: PortId) -> [NodeId; 2] {
         [self.port(port).node, self.port(port).to]
     }
 
-    /// What travels on a port's line.
+    /// Returns the framing of a port's line.
     pub fn framing(&self, port: PortId) -> Framing {
         self.port(port).framing()
     }
 
-    /// Whether a conversation uses a channel, or a control loop joins it with one that is used.
+    /// Returns true if a conversation uses a channel, or a control loop joins it with one that is used.
     pub fn is_open(&self, channel: ChannelId) -> bool {
         let circuit = self.circuits.get(channel.0 as usize);
         circuit.is_some_and(|circuit| self.channels.get(&circuit.key) == Some(&channel))
     }
 
-    /// The rate of a port's line.
+    /// Returns the rate of a port's line.
     pub fn port_rate(&self, port: PortId) -> Rate {
         self.port(port).rate()
     }
@@ -61,7 +61,7 @@ impl<B: Clone> Fabric<B> {
         server.and_then(|server| Some(server.waiting_of(server.slot(channel)?))).unwrap_or(0)
     }
 
-    /// What became of the packets of a conversation since it was opened; still there after it was closed,
+    /// Returns the counters of the packets of a conversation since it was opened; still available after it was closed,
     /// until its number is used again.
     pub fn conversation_counters(&self, conversation: u32) -> ConversationCounters {
         self.packets.counters(conversation)
@@ -108,12 +108,12 @@ impl<B: Clone> Fabric<B> {
         self.packets.len()
     }
 
-    /// Takes what the tap has seen since the last call.
+    /// Returns the copies of the tap since the last call.
     pub fn tapped(&mut self) -> Vec<TapRecord<B>> {
         self.tap.as_mut().map(|tap| std::mem::take(&mut tap.records)).unwrap_or_default()
     }
 
-    /// What a node is.
+    /// Returns the kind of a node.
     pub fn kind(&self, node: NodeId) -> NodeKind {
         self.nodes[node.0 as usize].0
     }

@@ -1,4 +1,4 @@
-//! What happens at an instant: departures, arrivals, releases, service.
+//! The events of an instant: departures, arrivals, releases, service.
 
 use cellway_units::{Bytes, Time};
 
@@ -14,9 +14,10 @@ use crate::rm_cells::RmCells;
 use crate::tap::{Direction, TapRecord, TapUnit};
 
 impl<B: Clone> Fabric<B> {
-    /// The host `packet.from` hands a packet to its line.
+    /// Sends a packet of the host `packet.from` on its line.
     ///
     /// # Panics
+    ///
     /// If its conversation is not open, or not one between such hosts.
     pub fn send(&mut self, now: Time, packet: Packet<B>) {
         let conversation = self.conversations[packet.conversation as usize].as_ref();
@@ -48,7 +49,7 @@ impl<B: Clone> Fabric<B> {
     }
 
     /// The fast path for an instant with a single event, as most have: a departure with the service that follows it, or
-    /// an arrival. Returns false, and does nothing, where [`Fabric::advance`] is needed.
+    /// an arrival. Returns false, and does nothing, if [`Fabric::advance`] is needed.
     #[inline]
     fn happens_alone(&mut self, now: Time, delivered: &mut Vec<Delivery<B>>) -> bool {
         if self.tap.is_some() || !self.to_serve.is_empty() {
@@ -110,8 +111,8 @@ impl<B: Clone> Fabric<B> {
         }
     }
 
-    /// Lets all that happens at `now` happen, but for the lines taking their next unit. Packets
-    /// that reach their hosts are appended to `delivered`.
+    /// Processes all events at `now`, except for the service of lines. Packets that reach their hosts are appended to
+    /// `delivered`.
     pub fn advance(&mut self, now: Time, delivered: &mut Vec<Delivery<B>>) {
         while let Some(port) = self.calendar.departure(now) {
             self.calendar.pop();
@@ -143,8 +144,7 @@ impl<B: Clone> Fabric<B> {
         self.instant.clear();
     }
 
-    /// Cells that were held back until now may leave; then each free line with something to send takes
-    /// its next unit.
+    /// Releases cells that were held until now; then each free line with something to send takes its next unit.
     pub fn serve(&mut self, now: Time) {
         if self.calendar.next() == Some(now) {
             self.release(now);
@@ -177,7 +177,7 @@ impl<B: Clone> Fabric<B> {
         }
     }
 
-    /// Nothing but releases is left of this instant.
+    /// Processes the releases, the only events left of this instant.
     #[inline(never)]
     fn release(&mut self, now: Time) {
         while let Some(port) = self.calendar.release(now) {
@@ -230,7 +230,7 @@ impl<B: Clone> Fabric<B> {
 
     #[inline]
     fn cell_arrives(&mut self, now: Time, index: u32, mut cell: Cell, delivered: &mut Vec<Delivery<B>>) {
-        // The cell itself is never lent: it would be copied to memory first, a tenth of the time of a hop.
+        // Passes `cell` by value: a reference would force it onto the stack, about a tenth of the time of a hop.
         if self.ports[index as usize].of_cells().abr.is_some() {
             cell.flags = self.at_destination(index, cell.slot, cell.flags);
         }
@@ -255,7 +255,7 @@ impl<B: Clone> Fabric<B> {
         }
     }
 
-    /// A whole packet has come to `node`: its host takes it, any other node forwards it.
+    /// Processes a whole packet at `node`: its host receives it, any other node forwards it.
     fn packet_arrives(&mut self, now: Time, node: NodeId, frame: PacketRef, delivered: &mut Vec<Delivery<B>>) {
         if self.packets.get(frame).to == node {
             let packet = self.packets.deliver(frame);
@@ -381,7 +381,7 @@ impl<B: Clone> Fabric<B> {
     }
 }
 
-/// A unit that has left its line never arrives.
+/// Removes a unit that has left its line and never arrives.
 #[cold]
 fn lose<B>(unit: Unit, packets: &mut Packets<B>, rms: &mut RmCells) {
     match unit {

@@ -8,7 +8,7 @@ use crate::channel::{self, Class, NextHop};
 use crate::ids::{ChannelId, NodeId, PortId};
 use crate::reassembly::Reassembly;
 
-/// A conversation between two hosts, with the path its packets take each way.
+/// A conversation between two hosts, with the paths of its packets in each direction.
 #[derive(Clone, Copy, Debug)]
 pub struct ConversationSpec<'a> {
     /// Its number, from 0 and dense: tables are as long as the largest. One that has been closed may be
@@ -26,18 +26,18 @@ pub struct ConversationSpec<'a> {
     pub class: Class,
 }
 
-/// Why a network cannot be put together as asked.
+/// The reason for which a network cannot be built as specified.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FabricError {
-    /// A path that does not lead where it should.
+    /// A path that does not lead to its end.
     #[error("the path of conversation {conversation} breaks at port {port}: {why}")]
     BrokenPath {
         /// The conversation.
         conversation: u32,
-        /// Where.
+        /// The port.
         port: u32,
-        /// How.
+        /// The fault.
         why: &'static str,
     },
     /// An ABR control loop whose parts do not fit.
@@ -45,7 +45,7 @@ pub enum FabricError {
     BrokenLoop {
         /// The channel.
         channel: u32,
-        /// Why.
+        /// The fault.
         why: &'static str,
     },
     /// Parameters of an ABR connection that contradict each other.
@@ -65,10 +65,10 @@ pub enum FabricError {
     },
 }
 
-/// What tells channels apart: their ports, their class, and who shares them.
+/// The key of a channel: its ports, its class, and its users.
 pub(super) type ChannelKey = (Vec<PortId>, Class, Share);
 
-/// Which conversations are on one channel: those that asked for it, or those of one key of the policy.
+/// The conversations on one channel: those that requested it, or those of one key of the policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Share {
     Asked(u32),
@@ -81,15 +81,15 @@ pub(super) struct Circuit {
     pub(super) key: ChannelKey,
     /// Its queue at each of its ports.
     pub(super) slots: Vec<u32>,
-    /// How often conversations use it.
+    /// The number of uses by conversations.
     pub(super) users: u32,
     /// The channels that share an ABR control loop with it.
     pub(super) joined: Vec<ChannelId>,
 }
 
 impl<B: Clone> Fabric<B> {
-    /// Opens a conversation: a channel for each run of ATM ports on its paths, by the multiplexing policy,
-    /// a forwarding table, and its share of the buffers on the way.
+    /// Opens a conversation: a channel for each run of ATM ports on its paths, by the multiplexing policy, a forwarding
+    /// table, and its share of the buffers on the path.
     pub fn open(&mut self, spec: ConversationSpec<'_>) -> Result<(), FabricError> {
         if self.conversations.get(spec.conversation as usize).is_some_and(Option::is_some) {
             return Err(FabricError::AlreadyOpen { conversation: spec.conversation });
@@ -166,7 +166,7 @@ impl<B: Clone> Fabric<B> {
         }
     }
 
-    /// The channel over `path` that the conversation is to use, and its queues; a new one if need be.
+    /// Returns the channel over `path` for the conversation, and its queues; creates one if necessary.
     fn channel(&mut self, path: &[PortId], spec: &ConversationSpec<'_>) -> (ChannelId, Vec<u32>) {
         let share = match spec.share {
             Some(asked) => Share::Asked(asked),
@@ -195,7 +195,7 @@ impl<B: Clone> Fabric<B> {
         (channel, slots)
     }
 
-    /// A channel over these ports that nobody uses any more; its queues and table entries are there.
+    /// Returns an unused channel over these ports, whose queues and table entries still exist.
     fn reuse(&mut self, key: &ChannelKey) -> Option<ChannelId> {
         let channel = self.free.get_mut(&(key.0.clone(), key.1))?.pop()?;
         self.circuits[channel.0 as usize].key = key.clone();

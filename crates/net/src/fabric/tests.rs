@@ -61,7 +61,7 @@ impl Line {
         self.net.serve(self.now);
     }
 
-    /// Lets one instant happen; whether there was one.
+    /// Processes one instant; returns true if there was one.
     fn step(&mut self) -> bool {
         let Some(now) = self.net.deadline() else { return false };
         self.now = now;
@@ -74,7 +74,7 @@ impl Line {
         self.net.channels(conversation, direction)[0].0
     }
 
-    /// All that has a length and could grow.
+    /// Returns the lengths of everything that could grow.
     fn lengths(&self) -> Vec<usize> {
         let net = &self.net;
         let mut all = vec![
@@ -92,7 +92,7 @@ impl Line {
     }
 }
 
-/// ABR in both directions, a shaper and a policer: what a driver may set for a conversation.
+/// Sets ABR in both directions, a shaper and a policer: the settings that a driver may make for a conversation.
 fn set_up(line: &mut Line, conversation: u32, abr: bool) {
     let channels = [0, 1].map(|direction| line.channel(conversation, direction));
     let [there, back] = [&line.there, &line.back].map(|path| [path[1], path[2]]);
@@ -114,7 +114,7 @@ fn come_and_go(multiplexing: Multiplexing, sharing: Sharing, discard: Discard, a
     let mut grown_up = None;
     let mut open: Vec<u32> = Vec::new();
     for round in 0..rounds {
-        // Ten numbers, used over and over; a number comes back in another order than it went.
+        // Ten numbers, used repeatedly; numbers are closed in another order than they are opened.
         let number = round * 7 % 10;
         while let Some(place) = open.iter().position(|&c| c == number) {
             if line.net.close(number) {
@@ -176,7 +176,7 @@ fn a_channel_that_comes_back_is_as_good_as_new() {
     while line.step() {}
     assert!(line.net.close(0));
     assert!(line.net.channels(0, 0).is_empty());
-    // Another number, the same ports and class: the same channel, with nothing set.
+    // Another number, the same ports and class: the same channel, without settings.
     line.open(3, Class::Abr);
     assert_eq!(line.channel(3, 0), channel);
     assert_eq!(line.net.abr_rate(line.there[1], channel), None);
@@ -197,7 +197,7 @@ fn a_frame_without_end_is_lost_at_the_close() {
         let mut line = Line::new(multiplexing, Sharing::Pool, Discard::Cell);
         line.open(0, Class::Ubr);
         line.open(1, Class::Ubr);
-        // The policer lets the first cells pass and drops all that come too fast behind them.
+        // The policer passes the first cells and drops all that follow too fast.
         line.net.police(
             line.there[2],
             line.channel(0, 0),
@@ -229,7 +229,7 @@ fn a_frame_without_end_is_lost_at_the_close() {
             }),
             Err(FabricError::AlreadyOpen { conversation: 1 })
         );
-        // What comes next on a channel that is still in use is part of the wreck, which has been counted.
+        // The next cells on a channel that is still in use are part of the damaged frame, which has been counted.
         line.send(1, 30);
         while line.step() {}
         line.send(1, 30);

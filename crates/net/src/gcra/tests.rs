@@ -6,7 +6,7 @@ use crate::line::Line;
 
 const OC3C: Rate = Rate::from_bps(149_760_000);
 
-/// `numerator`/`denominator` times `n` cell times at `rate`, rounded up.
+/// Returns `numerator`/`denominator` times `n` cell times at `rate`, rounded up.
 fn cell_times(rate: Rate, numerator: u64, denominator: u64) -> Span {
     let ps = u128::from(CELL_BITS.0) * 1_000_000_000_000 * u128::from(numerator);
     Span::from_ps(ps.div_ceil(u128::from(rate.as_bps()) * u128::from(denominator)) as u64)
@@ -24,8 +24,8 @@ fn back_to_back(rate: Rate, cells: usize) -> Vec<Time> {
         .collect()
 }
 
-/// Check values: T = 4.5 cell times and τ = 0.5, 1.5, 3.5 and 7 of them let 1, 1, 2 and 3 cells
-/// back to back through: N = 1 + floor(τ / (T − δ)).
+/// Check values: with T = 4.5 cell times and τ = 0.5, 1.5, 3.5 and 7 of them 1, 1, 2 and 3 cells pass back to back: N =
+/// 1 + floor(τ / (T − δ)).
 #[test]
 fn as_many_cells_back_to_back_as_the_tolerance_allows() {
     let rate = Rate::from_bps(OC3C.as_bps() * 2 / 9);
@@ -179,8 +179,8 @@ fn the_burst_stays_mbs_when_the_peak_rate_changes() {
     assert_eq!(back_to_back(pcr, 1_000).into_iter().take_while(|&at| dual.conforms(at)).count(), 50);
 }
 
-/// What comes: a cell some time after the one before, or so many picoseconds from the edge between
-/// early and not; or a new rate.
+/// A cell some time after the one before, or this many picoseconds from the boundary between early and conforming; or a
+/// new rate.
 #[derive(Clone, Debug)]
 enum Event {
     Cell(u64),
@@ -229,8 +229,8 @@ proptest! {
         }
     }
 
-    /// Any k + 1 conforming cells span at least k T − L, less the one tick of the clock; and
-    /// `earliest` is the first instant that conforms.
+    /// Any k + 1 conforming cells span at least k T − L, less the one tick of the clock; and `earliest` is the first
+    /// instant that conforms.
     #[test]
     fn no_interval_holds_more_than_the_rate_and_the_tolerance(
         bps in 1_000_000..600_000_000_u64,

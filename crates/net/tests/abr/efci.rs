@@ -1,4 +1,4 @@
-//! Binary marking: rates swing below the capacity, and who crosses many switches is beaten down.
+//! Binary marking: rates oscillate below the capacity, and a connection over many switches is beaten down.
 
 use cellway_net::{AbrParameters, EricaSpec, Fraction};
 use cellway_units::{Cells, Rate, Span, Time};
@@ -13,7 +13,7 @@ fn at(s: u64) -> Time {
     Time::ZERO + Span::from_secs(s)
 }
 
-/// Three lines of 30 Mbit/s in a row; all round trips are 10 ms. They start 3 ms apart.
+/// Returns three lines of 30 Mbit/s in a row; all round trips are 10 ms. They start 3 ms apart.
 fn in_a_row(control: Control, paths: &[&'static [usize]]) -> Network {
     let hops = [Hop { rate: Rate::from_bps(30 * MBPS), delay: Span::from_ms(1) }; 3];
     let parameters = AbrParameters {
@@ -31,7 +31,7 @@ fn in_a_row(control: Control, paths: &[&'static [usize]]) -> Network {
     Network::new(control, &hops, &connections)
 }
 
-/// Mean ACR (bit/s) of each between 2 and 4 s.
+/// Returns the mean ACR (bit/s) of each between 2 and 4 s.
 fn means(control: Control, paths: &[&'static [usize]]) -> Vec<f64> {
     let mut network = in_a_row(control, paths);
     network.run(at(4));
@@ -46,8 +46,8 @@ fn erica() -> Control {
     Control::Erica(EricaSpec::new(target, Span::from_ms(5)))
 }
 
-/// How far ACR of the connections on one line swings, the load of the lines (part of the rate) and
-/// their longest queues, between 2 and 4 s.
+/// Returns the amplitude of ACR of the connections on one line, the load of the lines (part of the rate) and their
+/// longest queues, between 2 and 4 s.
 fn swing_load_queue(control: Control) -> Vec<(f64, f64, usize)> {
     let mut network = in_a_row(control, &PARKING_LOT);
     network.run(at(2));
@@ -62,8 +62,8 @@ fn swing_load_queue(control: Control) -> Vec<(f64, f64, usize)> {
     (0..3).map(&mut of).collect()
 }
 
-/// A mark comes a round trip late: rates overshoot until queues are well past the threshold, all fall
-/// together, and much of the line stays empty. ERICA holds the same network at its target.
+/// A mark arrives a round trip late: rates overshoot until queues are well past the threshold, all decrease together,
+/// and much of the line stays unused. ERICA keeps the same network at its target.
 #[test]
 fn rates_swing_below_the_capacity() {
     for (swing, load, queue) in swing_load_queue(EFCI) {
@@ -78,8 +78,8 @@ fn rates_swing_below_the_capacity() {
     }
 }
 
-/// Max-min shares of all four are equal, and ERICA gives them. With EFCI a mark of any of three
-/// switches holds the long one down: beat-down.
+/// Max-min shares of all four are equal, and ERICA gives them. With EFCI a mark of any of three switches reduces the
+/// long one: beat-down.
 #[test]
 fn who_crosses_more_congested_switches_gets_less() {
     let efci = means(EFCI, &PARKING_LOT);
@@ -88,7 +88,7 @@ fn who_crosses_more_congested_switches_gets_less() {
     assert!(erica[1..].iter().all(|&short| (erica[0] / short - 1.0).abs() < 0.02), "{erica:?}");
 }
 
-/// It is the marks and not the way: where only one line is congested, both get the same.
+/// The cause are the marks and not the path: if only one line is congested, both get the same.
 #[test]
 fn switches_that_do_not_mark_cost_nothing() {
     let efci = means(EFCI, &[&[0, 1, 2], &[0]]);

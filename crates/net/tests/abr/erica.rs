@@ -21,7 +21,7 @@ fn hop(mbps: u64, delay_ms: u64) -> Hop {
     Hop { rate: Rate::from_bps(mbps * MBPS), delay: Span::from_ms(delay_ms) }
 }
 
-/// PCR 100 Mbit/s, ICR 1 Mbit/s.
+/// Returns PCR 100 Mbit/s, ICR 1 Mbit/s.
 fn connection(path: &'static [usize], access: Span, mcr: u64) -> Connection {
     let parameters = AbrParameters {
         icr: Rate::from_bps(MBPS),
@@ -35,7 +35,7 @@ fn erica() -> Control {
     Control::Erica(EricaSpec::new(target(), Span::from_ms(5)))
 }
 
-/// The max-min shares (bit/s) of what ERICA hands out of each line.
+/// Returns the max-min shares (bit/s) of the rate that ERICA allocates of each line.
 fn shares(hops: &[Hop], connections: &[Connection]) -> Vec<f64> {
     let capacity: Vec<_> = hops.iter().map(|hop| target().floor_of(hop.rate.as_bps()) as f64).collect();
     let paths: Vec<_> = connections.iter().map(|c| c.path).collect();
@@ -43,8 +43,8 @@ fn shares(hops: &[Hop], connections: &[Connection]) -> Vec<f64> {
     max_min::shares(&capacity, &paths, &mcr)
 }
 
-/// Runs for 1.5 s. In the last 0.5 s the lowest and the highest ACR of each connection and what it
-/// delivers must be within 2 % of its share, and no queue may stand.
+/// Runs for 1.5 s. In the last 0.5 s the lowest and the highest ACR of each connection and its delivered rate must be
+/// within 2 % of its share, and no queue may remain.
 fn converges(hops: &[Hop], connections: &[Connection]) -> Result<(), String> {
     let mut network = Network::new(erica(), hops, connections);
     network.run(at(1_000));
@@ -93,8 +93,8 @@ fn also_with_minimum_rates() {
     assert_eq!(converges(&hops, &connections), Ok(()));
 }
 
-/// Round trips of 14 ms and intervals of 5 ms: with the last CCR in place of its mean over the interval of z,
-/// the second connection swings between 16.6 and 33 Mbit/s for good.
+/// Round trips of 14 ms and intervals of 5 ms: with the last CCR in place of its mean over the interval of z, the
+/// second connection oscillates between 16.6 and 33 Mbit/s permanently.
 #[test]
 fn also_where_a_round_trip_is_longer_than_an_interval() {
     let hops = [hop(36, 0), hop(35, 0), hop(10, 0)];
@@ -102,7 +102,7 @@ fn also_where_a_round_trip_is_longer_than_an_interval() {
     assert_eq!(converges(&hops, &connections), Ok(()));
 }
 
-/// One connection has the line to itself, a second one comes: within ten round trips both have half.
+/// One connection has the line alone, a second one starts: within ten round trips both have half.
 #[test]
 fn a_newcomer_gets_its_share_at_once() {
     let hops = [hop(30, 2)];
@@ -117,7 +117,7 @@ fn a_newcomer_gets_its_share_at_once() {
     }
 }
 
-/// Backward RM cells stop: ACR goes down to MCR, and stays. Rule 6 of TM 4.0 section 5.10.4.
+/// Backward RM cells stop: ACR decreases to MCR, and stays there. Rule 6 of TM 4.0 section 5.10.4.
 #[test]
 fn without_answers_a_source_falls_to_its_minimum() {
     let hops = [hop(30, 2)];
@@ -127,7 +127,7 @@ fn without_answers_a_source_falls_to_its_minimum() {
     network.lose_answers(0);
     network.run(at(3_000));
     assert_eq!(network.acr(0), Rate::from_bps(MBPS));
-    // The other takes what is free: the target less what the first still sends.
+    // The other takes the unused rate: the target less the rate of the first.
     assert!((network.acr(1).as_bps() as f64 / 27.5e6 - 1.0).abs() < 0.02, "{}", network.acr(1));
     network.run(at(3_500));
     assert_eq!(network.acr_since(0, at(3_000)), (1e6, 1e6, 1e6));

@@ -1,4 +1,4 @@
-//! ABR as a closed loop: what the rules of sources, destinations and switches lead to together.
+//! ABR as a closed loop: the joint behaviour of the rules of sources, destinations and switches.
 
 mod efci;
 mod erica;

@@ -1,7 +1,7 @@
 //! Max-min fair shares by water-filling, independent of any switch.
 
-/// What each connection should get of links of `capacity`: its MCR, and of the rest a max-min fair
-/// share (D. Bertsekas and R. Gallager, Data Networks, section 6.5.2). `paths` names the links of each.
+/// Returns the share of each connection of links of `capacity`: its MCR, and of the rest a max-min fair share (D.
+/// Bertsekas and R. Gallager, Data Networks, section 6.5.2). `paths` names the links of each.
 pub(crate) fn shares(capacity: &[f64], paths: &[&[usize]], mcr: &[f64]) -> Vec<f64> {
     let crosses = |connection: usize, link: usize| paths[connection].contains(&link);
     let mut room: Vec<f64> = (0..capacity.len())
@@ -28,7 +28,7 @@ pub(crate) fn shares(capacity: &[f64], paths: &[&[usize]], mcr: &[f64]) -> Vec<f
 /// The example of Bertsekas and Gallager, figure 6.10 in kind: equal links, one that most share.
 #[test]
 fn water_filling_by_hand() {
-    // Three share link 1, at 1/3 each; what is left of links 0 and 2 goes to who is alone there.
+    // Three share link 1, at 1/3 each; the rest of links 0 and 2 goes to the connection that is alone there.
     let paths: [&[usize]; 5] = [&[0, 1], &[1], &[1, 2], &[0], &[2]];
     let third = 1.0 / 3.0;
     let close = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-12);

@@ -8,7 +8,7 @@ use cellway_net::{
 };
 use cellway_units::{CELL_BITS, Cells, Rate, Span, Time};
 
-/// How switches control ABR.
+/// The control of ABR by switches.
 #[derive(Clone, Copy)]
 pub(crate) enum Control {
     Erica(EricaSpec),
@@ -22,7 +22,7 @@ pub(crate) struct Hop {
     pub(crate) delay: Span,
 }
 
-/// Who sends, over which hops, and how far both ends are from their switches.
+/// A connection, its hops, and the delays of both ends to their switches.
 #[derive(Clone)]
 pub(crate) struct Connection {
     pub(crate) parameters: AbrParameters,
@@ -39,7 +39,7 @@ struct TestCell {
 }
 
 enum Event {
-    /// The source may send, if it has not been told otherwise since.
+    /// The source may send, unless its rate has changed since.
     Source(usize),
     /// A cell reaches the n-th hop of its path, or past the last the destination.
     Arrive(usize, TestCell),
@@ -133,7 +133,7 @@ impl Network {
         self.now = until;
     }
 
-    /// From now on no backward RM cell reaches this source.
+    /// Drops all further backward RM cells to this source.
     pub(crate) fn lose_answers(&mut self, connection: usize) {
         self.ends[connection].lose_answers = true;
     }
@@ -142,7 +142,7 @@ impl Network {
         self.ends[connection].source.acr()
     }
 
-    /// The lowest, the mean over time and the highest ACR (bit/s) of a connection since `from`.
+    /// Returns the lowest, the mean over time and the highest ACR (bit/s) of a connection since `from`.
     pub(crate) fn acr_since(&self, connection: usize, from: Time) -> (f64, f64, f64) {
         let acr = &self.ends[connection].acr;
         let ends = acr.iter().skip(1).map(|&(at, _)| at).chain([self.now]);
@@ -165,7 +165,7 @@ impl Network {
         self.ports[hop].sent
     }
 
-    /// The longest queue of a hop since this was last asked.
+    /// Returns the longest queue of a hop since the last call.
     pub(crate) fn longest(&mut self, hop: usize) -> usize {
         std::mem::take(&mut self.ports[hop].longest)
     }

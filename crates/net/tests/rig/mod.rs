@@ -14,13 +14,13 @@ pub struct Rig {
     pub hosts: Vec<[NodeId; 2]>,
     /// The far router.
     pub far: NodeId,
-    /// Router to switch, switch to router: the way there.
+    /// Router to switch, switch to router: the forward path.
     pub there: [PortId; 2],
     /// The near router and the switch.
     pub near: NodeId,
     pub switch: NodeId,
     pub delivered: Vec<(Time, Packet<u32>)>,
-    /// The ports of each conversation, there and back.
+    /// The ports of each conversation, in the two directions.
     pub paths: Vec<[Vec<PortId>; 2]>,
 }
 
@@ -39,12 +39,12 @@ impl Rig {
         Rig::of_classes(shape, &[])
     }
 
-    /// With a class for each conversation; UBR where none is given.
+    /// Builds the rig with a class for each conversation; UBR if none is given.
     pub fn of_classes(shape: &Shape, classes: &[Class]) -> Rig {
         Rig::built(shape, classes, Vec::new())
     }
 
-    /// With losses at these ports.
+    /// Builds the rig with losses at these ports.
     pub fn losing(shape: &Shape, losses: Vec<(PortId, Loss)>) -> Rig {
         Rig::built(shape, &[], losses)
     }
@@ -92,18 +92,18 @@ impl Rig {
         self.net.open(ConversationSpec { conversation, kind, hosts, paths, share: None, class: Class::Ubr }).unwrap();
     }
 
-    /// The originator of `conversation` sends packet number `body` now.
+    /// Sends packet number `body` of the originator of `conversation` now.
     pub fn send(&mut self, now: Time, conversation: u32, octets: u32, body: u32) {
         let [from, to] = self.hosts[conversation as usize];
         self.net.send(now, Packet { conversation, from, to, octets, ecn: Ecn::NotEct, body });
     }
 
-    /// The channel of a conversation there.
+    /// Returns the forward channel of a conversation.
     pub fn channel(&self, conversation: u32) -> ChannelId {
         self.net.channels(conversation, 0)[0].0
     }
 
-    /// The cells that have left the tapped node through `port`, with their conversations.
+    /// Returns the cells that have left the tapped node through `port`, with their conversations.
     pub fn left(&mut self, port: PortId) -> Vec<(Time, u32)> {
         let records = self.net.tapped().into_iter();
         let cells = records.filter(|r| r.port == port && r.direction == Direction::Out);
@@ -115,7 +115,7 @@ impl Rig {
             .collect()
     }
 
-    /// Lets the network run up to and including `until`, with `sends` (in order of time) on the way.
+    /// Runs the network up to and including `until`, with `sends` (in order of time).
     pub fn run(&mut self, sends: &[(Time, u32, u32)], until: Time) {
         let mut arrived: Vec<Delivery<u32>> = Vec::new();
         let mut next = 0;
@@ -135,7 +135,7 @@ impl Rig {
     }
 }
 
-/// Runs any network until nothing happens any more, with `sends` in order of time; what was delivered.
+/// Runs any network until no event is left, with `sends` in order of time; returns the delivered packets.
 pub fn run(net: &mut Fabric<u32>, sends: Vec<(Time, Packet<u32>)>) -> Vec<(Time, u32)> {
     let (mut arrived, mut delivered) = (Vec::new(), Vec::new());
     let mut sends = sends.into_iter().peekable();

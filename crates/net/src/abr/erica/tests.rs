@@ -22,14 +22,14 @@ fn rm(direction: RmDirection, ccr: u64, mcr: u64) -> RmCell {
     RmCell { direction, ccr, mcr, er, ci: false, ni: false }
 }
 
-/// In interval `number` connection `slot` sends `cells` cells at `ccr`, with `mcr`.
+/// Sends `cells` cells of connection `slot` at `ccr`, with `mcr`, in interval `number`.
 fn sends(erica: &mut Erica, number: u64, slot: usize, cells: u64, ccr: u64, mcr: u64) {
     let start = Time::ZERO + Span::from_ms(number);
     erica.forward(start, slot, &rm(RmDirection::Forward, ccr, mcr));
     (1..cells).for_each(|i| erica.cell(start + Span::from_us(i), slot));
 }
 
-/// ER (bit/s) for connection `slot` in interval `number`.
+/// Returns ER (bit/s) for connection `slot` in interval `number`.
 fn er(erica: &mut Erica, number: u64, slot: usize) -> u64 {
     let mut rm = rm(RmDirection::Backward, 0, 0);
     erica.backward(Time::ZERO + Span::from_ms(number), slot, &mut rm);
@@ -52,8 +52,8 @@ fn in_overload_er_is_the_larger_of_fair_share_and_vc_share() {
     assert_eq!(er(&mut erica, 1, 1), 50 * CELL);
 }
 
-/// The max-min extension. At z = 75 / 100 the fast one is given 60 / z = 80. The slow one may have
-/// as much as anybody got in the last interval, but must first reach its fair share of 50.
+/// The max-min extension. At z = 75 / 100 the fast one gets 60 / z = 80. The slow one may have the largest rate of the
+/// last interval, but must first reach its fair share of 50.
 #[test]
 fn in_underload_all_rise_to_the_largest_er_of_the_last_interval() {
     let mut erica = erica(whole());
@@ -68,7 +68,7 @@ fn in_underload_all_rise_to_the_largest_er_of_the_last_interval() {
     assert_eq!(er(&mut erica, 3, 1), 80 * CELL, "more than 50 / z = 55.6");
 }
 
-/// z = 105 / 100 is within δ = 1/10: nobody is cut below the largest ER of the last interval.
+/// z = 105 / 100 is within δ = 1/10: no rate is reduced below the largest ER of the last interval.
 #[test]
 fn within_the_tolerance_rates_are_not_cut() {
     let mut erica = erica(whole());
@@ -91,7 +91,7 @@ fn ccr_is_the_mean_over_the_interval_in_which_z_was_measured() {
     sends(&mut erica, 0, 0, 89, 120, 0);
     erica.forward(Time::ZERO + Span::from_us(250), 0, &rm(RmDirection::Forward, 80, 0));
     sends(&mut erica, 0, 1, 60, 60, 0);
-    // What it says in the next interval belongs to the next z.
+    // The value of the next interval belongs to the next z.
     erica.forward(Time::ZERO + Span::from_ms(1), 0, &rm(RmDirection::Forward, 7, 0));
     assert_eq!(er(&mut erica, 1, 0), 60 * CELL);
 }
@@ -129,7 +129,7 @@ fn er_is_never_raised() {
     assert_eq!(low.er, Rate::from_bps(7));
 }
 
-/// 20 of the 100 cells belong to a higher priority; of the 80 left 90 % are handed out.
+/// 20 of the 100 cells belong to a higher priority; of the other 80 90 % are allocated.
 #[test]
 fn what_higher_priorities_send_is_not_handed_out() {
     let mut erica = erica(Fraction::new(9, 10).unwrap());
@@ -138,8 +138,8 @@ fn what_higher_priorities_send_is_not_handed_out() {
     assert_eq!(er(&mut erica, 1, 0), 72 * CELL);
 }
 
-/// MCRs of 40 and 10 leave 50 of 100. Above them 60 and 15 come: z = 75 / 50. The first gets
-/// 40 + 60 / z = 80, the second 10 + max(25, 10) = 35.
+/// MCRs of 40 and 10 leave 50 of 100. Above them 60 and 15 arrive: z = 75 / 50. The first gets 40 + 60 / z = 80, the
+/// second 10 + max(25, 10) = 35.
 #[test]
 fn each_gets_its_mcr_and_a_share_of_the_rest() {
     let mut erica = erica(whole());
@@ -150,7 +150,7 @@ fn each_gets_its_mcr_and_a_share_of_the_rest() {
     assert_eq!(er(&mut erica, 1, 1), 35 * CELL);
 }
 
-/// MCRs beyond the capacity leave nothing to share, and each its MCR.
+/// MCRs beyond the capacity leave nothing to share, and each connection gets its MCR.
 #[test]
 fn mcr_is_given_even_if_there_is_no_room() {
     let mut erica = erica(whole());
@@ -160,7 +160,7 @@ fn mcr_is_given_even_if_there_is_no_room() {
     assert_eq!(er(&mut erica, 1, 1), 60 * CELL);
 }
 
-/// After a silence the last interval, which was empty, counts: the line is free for who comes.
+/// After an idle time the last interval, which was empty, counts: the line is free for new connections.
 #[test]
 fn a_silent_connection_is_forgotten() {
     let mut erica = erica(whole());

@@ -9,7 +9,7 @@ const DATA: Waiting = Waiting { data: true, backward: false };
 const BACKWARD: Waiting = Waiting { data: false, backward: true };
 const BOTH: Waiting = Waiting { data: true, backward: true };
 
-/// PCR 42.4 Mbit/s (10 us a cell), ICR 4.24 Mbit/s (100 us), MCR 424 kbit/s (1 ms), Nrm 8.
+/// Returns PCR 42.4 Mbit/s (10 us a cell), ICR 4.24 Mbit/s (100 us), MCR 424 kbit/s (1 ms), Nrm 8.
 fn parameters() -> AbrParameters {
     AbrParameters {
         mcr: Rate::from_bps(424_000),
@@ -75,10 +75,10 @@ fn rule_3a_a_forward_rm_cell_leads_every_nrm_cells() {
     assert_eq!(sent(&mut source, &mut Time::from_ps(0), DATA, 18), "FDDDDDDDFDDDDDDDFD");
 }
 
-/// Rule 3a: after Trm one goes out early, but not before Mrm = 2 other cells.
+/// Rule 3a: after Trm one is sent early, but not before Mrm = 2 other cells.
 #[test]
 fn rule_3a_a_slow_source_sends_one_after_trm_and_two_cells() {
-    // 30 ms a cell: the third cell after a forward RM cell comes within Trm = 100 ms, the fourth after.
+    // 30 ms a cell: the third cell after a forward RM cell is sent within Trm = 100 ms, the fourth after.
     let rate = Rate::from_bps(14_134);
     let mut source = AbrSource::new(AbrParameters { icr: rate, mcr: rate, ..parameters() });
     assert_eq!(sent(&mut source, &mut Time::from_ps(0), DATA, 9), "FDDDFDDDF");
@@ -87,7 +87,7 @@ fn rule_3a_a_slow_source_sends_one_after_trm_and_two_cells() {
     assert_eq!(sent(&mut source, &mut Time::from_ps(0), DATA, 7), "FDDFDDF");
 }
 
-/// Rule 3b: one backward RM cell for each forward one goes before data, and more when no data waits.
+/// Rule 3b: one backward RM cell for each forward one precedes data, and more when no data wait.
 #[test]
 fn rule_3b_backward_rm_cells_go_first_once_and_fill_gaps() {
     let mut source = AbrSource::new(parameters());
@@ -96,7 +96,7 @@ fn rule_3b_backward_rm_cells_go_first_once_and_fill_gaps() {
     assert_eq!(sent(&mut source, &mut now, BACKWARD, 8), "BBBBBBBF");
 }
 
-/// Rule 5: a pause longer than ADTF brings ACR down to ICR; one just as long does not.
+/// Rule 5: a pause longer than ADTF reduces ACR to ICR; one just as long does not.
 #[test]
 fn rule_5_a_rate_that_was_not_used_falls_to_icr() {
     for (pause, acr) in [(500_000_000_000, 10_000_000), (500_000_000_001, 4_240_000)] {
@@ -104,7 +104,7 @@ fn rule_5_a_rate_that_was_not_used_falls_to_icr() {
         source.send(Time::ZERO, DATA);
         (0..10).for_each(|_| source.receive(Time::ZERO, &backward(10_000_000, false, false)));
         assert_eq!(source.acr(), Rate::from_bps(10_000_000));
-        // The pause is between forward RM cells, so the two cells that Trm asks for come before it ends.
+        // The pause is between forward RM cells, so the two cells that Trm requires precede its end.
         let mut now = Time::from_ps(1_000_000_000);
         sent(&mut source, &mut now, DATA, 2);
         let rm = source.send(Time::from_ps(pause), DATA);
@@ -113,7 +113,7 @@ fn rule_5_a_rate_that_was_not_used_falls_to_icr() {
     }
 }
 
-/// Rule 5 lowers; it does not lift a source that is below ICR.
+/// Rule 5 reduces ACR; it does not raise that of a source below ICR.
 #[test]
 fn rule_5_does_not_raise_acr() {
     let mut source = AbrSource::new(parameters());
@@ -123,7 +123,7 @@ fn rule_5_does_not_raise_acr() {
     assert_eq!(next_forward(&mut source, &mut now).ccr, Rate::from_bps(1_000_000));
 }
 
-/// Rule 6: after CRM = 4 unanswered forward RM cells each further one cuts ACR by CDF = 1/16.
+/// Rule 6: after CRM = 4 unanswered forward RM cells each further one reduces ACR by CDF = 1/16.
 #[test]
 fn rule_6_acr_falls_when_nobody_answers() {
     let mut source = AbrSource::new(parameters());
@@ -148,7 +148,7 @@ fn rule_6_without_backward_rm_cells_acr_ends_at_mcr() {
     assert!(ccr[39..].iter().all(|&ccr| ccr == 424_000));
 }
 
-/// Rule 6 with CDF = 0 never cuts.
+/// Rule 6 with CDF = 0 never reduces ACR.
 #[test]
 fn rule_6_does_nothing_if_cdf_is_zero() {
     let mut source = AbrSource::new(AbrParameters { cdf: Fraction::new(0, 1).unwrap(), ..parameters() });
@@ -178,7 +178,7 @@ fn rule_8_silence_raises_acr_by_rif_of_pcr() {
     assert_eq!(source.acr(), pcr, "rule 1: never above PCR");
 }
 
-/// Rule 8, NI without CI: ACR stays.
+/// Rule 8, NI without CI: ACR is unchanged.
 #[test]
 fn rule_8_no_increase_keeps_acr() {
     let mut source = AbrSource::new(parameters());
@@ -200,7 +200,7 @@ fn rule_9_er_bounds_what_rule_8_gave() {
     assert_eq!(source.acr(), Rate::from_bps(424_000));
 }
 
-/// Rule 11 is not implemented: with MCR 0 the source keeps to TCR, so that RM cells still flow.
+/// Rule 11 is not implemented: with MCR 0 the source sends at TCR, so that RM cells still flow.
 #[test]
 fn a_source_without_mcr_keeps_probing_at_tcr() {
     let mut source = AbrSource::new(AbrParameters { mcr: Rate::from_bps(0), ..parameters() });
@@ -208,7 +208,7 @@ fn a_source_without_mcr_keeps_probing_at_tcr() {
     assert_eq!(source.acr(), TAGGED_CELL_RATE);
 }
 
-/// A wait under the old ACR is cut short, or stretched, in proportion.
+/// A wait under the old ACR is shortened, or extended, in proportion.
 #[test]
 fn a_new_acr_counts_from_now_on() {
     let mut source = AbrSource::new(parameters());
@@ -226,7 +226,7 @@ fn a_new_peak_rate_cuts_acr_at_once() {
     assert_eq!(source.acr(), pcr);
     let Some(InRateCell::ForwardRm(rm)) = source.send(Time::ZERO, DATA) else { panic!("it is the first cell") };
     assert_eq!((rm.ccr, rm.mcr, rm.er), (pcr, pcr, pcr));
-    // Back in force, MCR is what it was.
+    // With the old PCR, MCR is unchanged.
     source.set_pcr(Time::ZERO, Rate::from_bps(42_400_000));
     assert_eq!(source.acr(), Rate::from_bps(424_000));
 }
