@@ -117,6 +117,7 @@ impl<B> Packets<B> {
     }
 
     /// Marks a packet with "congestion experienced".
+    #[inline(never)]
     pub(crate) fn mark(&mut self, at: PacketRef) {
         let packet = self.entries[at.0 as usize].packet.as_mut();
         packet.expect("a queue holds packets that are in the network").ecn = Ecn::Ce;
@@ -131,6 +132,13 @@ impl<B> Packets<B> {
     /// Forgets the packets of that list.
     #[inline]
     pub(crate) fn refuse_dropped(&mut self) {
+        if !self.dropped.is_empty() {
+            self.refuse_all();
+        }
+    }
+
+    #[cold]
+    fn refuse_all(&mut self) {
         while let Some(packet) = self.dropped.pop() {
             self.refuse(packet);
         }

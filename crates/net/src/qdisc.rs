@@ -48,6 +48,17 @@ pub(crate) struct QdiscCounters {
     pub(crate) sojourn: Span,
 }
 
+/// The operations of a queue discipline that are called for each packet. A port chooses the discipline once for each, and
+/// the compiler does the rest: no call is virtual.
+pub(crate) trait Discipline {
+    /// Handles a packet that arrives, on a busy line or an idle one. It may be dropped, or others in its place.
+    fn enqueue(&mut self, line: &Line, packet: Queued, drops: &mut Drops);
+    /// Returns the packet that the idle line sends next. Others may be dropped on the way.
+    fn dequeue(&mut self, now: Time, drops: &mut Drops) -> Option<Queued>;
+    /// Returns the number of packets that wait.
+    fn len(&self) -> u32;
+}
+
 /// The queue discipline of a packet port.
 #[derive(Clone, Debug)]
 pub(crate) enum Qdisc {
@@ -77,24 +88,6 @@ impl Qdisc {
         match spec {
             QdiscSpec::Fifo => Qdisc::Fifo(Fifo::new(limit)),
             QdiscSpec::Red { red, largest, stream } => Qdisc::Red(Box::new(RedQueue::new(limit, red, largest, stream))),
-        }
-    }
-
-    /// Handles a packet that arrives, on a busy line or an idle one. It may be dropped, or others in its place.
-    #[inline]
-    pub(crate) fn enqueue(&mut self, line: &Line, packet: Queued, drops: &mut Drops) {
-        match self {
-            Qdisc::Fifo(fifo) => fifo.enqueue(packet, drops),
-            Qdisc::Red(red) => red.enqueue(line, packet, drops),
-        }
-    }
-
-    /// Returns the packet that the idle line sends next. Others may be dropped on the way.
-    #[inline]
-    pub(crate) fn dequeue(&mut self, now: Time, _drops: &mut Drops) -> Option<Queued> {
-        match self {
-            Qdisc::Fifo(fifo) => fifo.dequeue(now),
-            Qdisc::Red(red) => red.dequeue(now),
         }
     }
 

@@ -6,7 +6,7 @@ use super::{Kind, Port};
 use crate::counters::{Level, PortCounters};
 use crate::line::Line;
 use crate::packet::{PacketRef, Packets};
-use crate::qdisc::{Qdisc, Queued};
+use crate::qdisc::{Discipline, Qdisc, Queued};
 use cellway_spec::Framing;
 
 /// The queue of a packet line.
@@ -34,18 +34,12 @@ impl PacketPort {
     }
 
     /// Takes the packet that the line sends next, with the mark that the discipline has set.
-    #[inline]
+    #[inline(always)]
     pub(super) fn dequeue<B>(&mut self, now: Time, packets: &mut Packets<B>, level: &mut Level) -> Option<Queued> {
-        let before = self.qdisc.len();
-        let next = self.qdisc.dequeue(now, packets.drops());
-        packets.refuse_dropped();
-        if self.qdisc.len() != before {
-            level.change(now, self.qdisc.len());
+        match &mut self.qdisc {
+            Qdisc::Fifo(fifo) => dequeue(fifo, now, packets, level),
+            Qdisc::Red(red) => dequeue(&mut **red, now, packets, level),
         }
-        if let Some(Queued { packet, marked: true, .. }) = next {
-            packets.mark(packet);
-        }
-        next
     }
 
     pub(super) fn dropped(&self) -> u64 {
@@ -72,13 +66,43 @@ impl Port {
     pub(crate) fn push_packet<B>(&mut self, now: Time, packet: PacketRef, packets: &mut Packets<B>) -> bool {
         let Kind::Packets(port) = &mut self.kind else { unreachable!("packets go whole over packet lines only") };
         let queued = packets.queued(now, packet);
-        let before = port.qdisc.len();
-        port.qdisc.enqueue(&self.line, queued, packets.drops());
-        packets.refuse_dropped();
-        let waiting = port.qdisc.len();
-        if waiting != before {
-            self.level.change(now, waiting);
+        match &mut port.qdisc {
+            Qdisc::Fifo(fifo) => enqueue(fifo, &self.line, queued, packets, &mut self.level),
+            Qdisc::Red(red) => enqueue(&mut **red, &self.line, queued, packets, &mut self.level),
         }
-        waiting > 0
     }
+}
+
+/// Hands a packet to a discipline; returns false if no packet waits then.
+#[inline(always)]
+fn enqueue<B>(
+    queue: &mut impl Discipline,
+    line: &Line,
+    queued: Queued,
+    packets: &mut Packets<B>,
+    level: &mut Level,
+) -> bool {
+    let before = queue.len();
+    queue.enqueue(line, queued, packets.drops());
+    packets.refuse_dropped();
+    let waiting = queue.len();
+    if waiting != before {
+        level.change(queued.since, waiting);
+    }
+    waiting > 0
+}
+
+#[inline(always)]
+fn dequeue<B>(queue: &mut impl Discipline, now: Time, packets: &mut Packets<B>, level: &mut Level) -> Option<Queued> {
+    let before = queue.len();
+    let next = queue.dequeue(now, packets.drops());
+    packets.refuse_dropped();
+    let waiting = queue.len();
+    if waiting != before {
+        level.change(now, waiting);
+    }
+    if let Some(Queued { packet, marked: true, .. }) = next {
+        packets.mark(packet);
+    }
+    next
 }

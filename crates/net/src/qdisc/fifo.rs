@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 
 use cellway_units::Time;
 
-use super::{Drops, QdiscCounters, Queued};
+use super::{Discipline, Drops, QdiscCounters, Queued};
 use crate::buffer::{Buffer, BufferSpec, Owner};
+use crate::line::Line;
 
 /// The packets that wait, in the order of their arrival. Disciplines that drop earlier have one of these, too.
 #[derive(Clone, Debug)]
@@ -21,24 +22,6 @@ impl Fifo {
         Fifo { packets: VecDeque::new(), buffer: Buffer::new(limit), counters: QdiscCounters::default() }
     }
 
-    #[inline]
-    pub(crate) fn enqueue(&mut self, packet: Queued, drops: &mut Drops) {
-        if self.buffer.admit_packet(owner(packet)) {
-            self.packets.push_back(packet);
-        } else {
-            self.counters.overlimit += 1;
-            drops.push(packet.packet);
-        }
-    }
-
-    #[inline]
-    pub(crate) fn dequeue(&mut self, now: Time) -> Option<Queued> {
-        let packet = self.packets.pop_front()?;
-        self.buffer.release_packet(owner(packet));
-        self.counters.sojourn += now - packet.since;
-        Some(packet)
-    }
-
     /// Returns true if the buffer has room for a packet.
     #[inline]
     pub(crate) fn fits(&mut self, packet: Queued) -> bool {
@@ -48,11 +31,6 @@ impl Fifo {
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.packets.is_empty()
-    }
-
-    #[inline]
-    pub(crate) fn len(&self) -> u32 {
-        self.packets.len() as u32
     }
 
     pub(crate) fn counters(&self) -> QdiscCounters {
@@ -65,6 +43,31 @@ impl Fifo {
 
     pub(crate) fn buffer_mut(&mut self) -> &mut Buffer {
         &mut self.buffer
+    }
+}
+
+impl Discipline for Fifo {
+    #[inline(always)]
+    fn enqueue(&mut self, _line: &Line, packet: Queued, drops: &mut Drops) {
+        if self.buffer.admit_packet(owner(packet)) {
+            self.packets.push_back(packet);
+        } else {
+            self.counters.overlimit += 1;
+            drops.push(packet.packet);
+        }
+    }
+
+    #[inline(always)]
+    fn dequeue(&mut self, now: Time, _drops: &mut Drops) -> Option<Queued> {
+        let packet = self.packets.pop_front()?;
+        self.buffer.release_packet(owner(packet));
+        self.counters.sojourn += now - packet.since;
+        Some(packet)
+    }
+
+    #[inline(always)]
+    fn len(&self) -> u32 {
+        self.packets.len() as u32
     }
 }
 

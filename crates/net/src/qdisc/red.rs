@@ -7,7 +7,7 @@
 use cellway_spec::{QueueLength, Red};
 use cellway_units::{Bytes, Ecn, Time};
 
-use super::{Drops, Fifo, QdiscCounters, Queued};
+use super::{Discipline, Drops, Fifo, QdiscCounters, Queued};
 use crate::buffer::{Buffer, BufferSpec};
 use crate::line::Line;
 use crate::loss::Stream;
@@ -48,42 +48,9 @@ impl RedQueue {
         RedQueue { queue, octets: 0, red, largest, stream, average: 0.0, count: None, early: 0, marked: 0 }
     }
 
-    pub(crate) fn enqueue(&mut self, line: &Line, mut packet: Queued, drops: &mut Drops) {
-        self.sample(packet.since, line);
-        let is_selected = match self.law(packet.octets) {
-            Law::Queue => {
-                self.count = None;
-                false
-            }
-            Law::Probability(probability) => self.draw(probability),
-            Law::Drop => {
-                self.count = Some(0);
-                return self.drop_early(packet, drops);
-            }
-        };
-        if is_selected && !(self.red.ecn && packet.ecn.is_capable()) {
-            return self.drop_early(packet, drops);
-        }
-        if self.queue.fits(packet) {
-            packet.marked = is_selected && packet.ecn != Ecn::Ce;
-            self.marked += u64::from(packet.marked);
-            self.octets += u64::from(packet.octets);
-        } else {
-            self.count = self.count.and(Some(0));
-        }
-        self.queue.enqueue(packet, drops);
-    }
-
     fn drop_early(&mut self, packet: Queued, drops: &mut Drops) {
         self.early += 1;
         drops.push(packet.packet);
-    }
-
-    #[inline]
-    pub(crate) fn dequeue(&mut self, now: Time) -> Option<Queued> {
-        let packet = self.queue.dequeue(now)?;
-        self.octets -= u64::from(packet.octets);
-        Some(packet)
     }
 
     /// Updates the average for a packet that arrives `now`: one sample of the queue, after one of an empty queue for
@@ -134,11 +101,6 @@ impl RedQueue {
         is_selected
     }
 
-    #[inline]
-    pub(crate) fn len(&self) -> u32 {
-        self.queue.len()
-    }
-
     pub(crate) fn counters(&self) -> QdiscCounters {
         QdiscCounters { early: self.early, marked: self.marked, ..self.queue.counters() }
     }
@@ -149,6 +111,46 @@ impl RedQueue {
 
     pub(crate) fn buffer_mut(&mut self) -> &mut Buffer {
         self.queue.buffer_mut()
+    }
+}
+
+impl Discipline for RedQueue {
+    #[inline(never)]
+    fn enqueue(&mut self, line: &Line, mut packet: Queued, drops: &mut Drops) {
+        self.sample(packet.since, line);
+        let is_selected = match self.law(packet.octets) {
+            Law::Queue => {
+                self.count = None;
+                false
+            }
+            Law::Probability(probability) => self.draw(probability),
+            Law::Drop => {
+                self.count = Some(0);
+                return self.drop_early(packet, drops);
+            }
+        };
+        if is_selected && !(self.red.ecn && packet.ecn.is_capable()) {
+            return self.drop_early(packet, drops);
+        }
+        if self.queue.fits(packet) {
+            packet.marked = is_selected && packet.ecn != Ecn::Ce;
+            self.marked += u64::from(packet.marked);
+            self.octets += u64::from(packet.octets);
+        } else {
+            self.count = self.count.and(Some(0));
+        }
+        self.queue.enqueue(line, packet, drops);
+    }
+
+    #[inline(never)]
+    fn dequeue(&mut self, now: Time, drops: &mut Drops) -> Option<Queued> {
+        let packet = self.queue.dequeue(now, drops)?;
+        self.octets -= u64::from(packet.octets);
+        Some(packet)
+    }
+
+    fn len(&self) -> u32 {
+        self.queue.len()
     }
 }
 

@@ -66,7 +66,7 @@ fn the_average_is_the_weighted_sum_of_all_samples() {
         now += Span::from_ms(numbers() % 1700);
         while line.free_at() <= now && red.len() > 0 {
             let at = line.free_at();
-            let sent = red.dequeue(at).unwrap();
+            let sent = red.dequeue(at, &mut Vec::new()).unwrap();
             line.send(at, Bits(u64::from(sent.octets) * 8), Span::ZERO);
         }
         let idle = if red.len() == 0 && now > line.free_at() { now - line.free_at() } else { Span::ZERO };
@@ -74,7 +74,7 @@ fn the_average_is_the_weighted_sum_of_all_samples() {
         samples.push(f64::from(red.len()));
         red.enqueue(&line, packet(now, 500, Ecn::NotEct), &mut Drops::new());
         if line.free_at() <= now {
-            red.dequeue(now).unwrap();
+            red.dequeue(now, &mut Vec::new()).unwrap();
             line.send(now, Bits(4000), Span::ZERO);
         }
         let newest_first = samples.iter().rev().scan(1.0, |left, sample| {
