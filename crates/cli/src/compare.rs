@@ -49,11 +49,11 @@ pub(crate) fn run(options: &Compare, face: &mut Face<'_>) -> Result<(), Failure>
         }
     }
     if options.scenario.json {
-        let mut told = compared.to_json();
-        told["folder"] = json!(options.out);
-        told["report"] = json!(report);
-        told["wall_seconds"] = json!(compared.tables.about.wall_seconds);
-        output::json(&told);
+        let mut document = compared.to_json();
+        document["folder"] = json!(options.out);
+        document["report"] = json!(report);
+        document["wall_seconds"] = json!(compared.tables.about.wall_seconds);
+        output::json(&document);
     } else {
         show(&compared, options.wide);
         if let Some(out) = &options.out {

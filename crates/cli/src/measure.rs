@@ -25,14 +25,14 @@ fn serve(options: &Measure, face: &mut Face<'_>) -> Result<(), Failure> {
     let mut server = Server::bind(options.bind, options.port, limits).map_err(Error::from)?;
     let at = server.address();
     output::say(&format!("waiting at {at} for tests of up to {} and {}", limits.max_time, limits.max_bytes));
-    let mut told = |from: std::net::SocketAddr, done: Result<(Test, _), MeasureError>| {
+    let mut log = |from: std::net::SocketAddr, done: Result<(Test, _), MeasureError>| {
         let from = from.ip().to_canonical();
         output::say(&match done {
             Ok((test, outcome)) => said(from, &test, &outcome),
             Err(error) => format!("{from}: {error}"),
         });
     };
-    server.serve(options.once, &mut told, &mut face.interrupted).map_err(|error| Error::from(error).into())
+    server.serve(options.once, &mut log, &mut face.interrupted).map_err(|error| Error::from(error).into())
 }
 
 fn said(from: std::net::IpAddr, test: &Test, outcome: &cellway_lab::measure::Outcome) -> String {

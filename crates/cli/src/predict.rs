@@ -191,9 +191,9 @@ fn print_once(points: &[PointPrediction]) {
     let udp = points.iter().flat_map(|point| &point.udp).flat_map(|group| {
         [none(&group.group, "the delay", &group.delay_mean), none(&group.group, "the loss", &group.loss_ratio)]
     });
-    let mut told = BTreeSet::new();
+    let mut printed = BTreeSet::new();
     for line in advice.chain(caveats).chain(udp.flatten()) {
-        if told.insert(line.clone()) {
+        if printed.insert(line.clone()) {
             output::line(&line);
         }
     }

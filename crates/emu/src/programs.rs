@@ -205,8 +205,8 @@ impl Program {
         let failed = !by_us && code(status) != expect;
         // The output of a main program goes to the user, and so does its status.
         if failed && !foreground {
-            let told = err.lines().last().or(out.lines().last()).unwrap_or("it printed nothing");
-            notes.push(format!("{name}: exit status {}: {told}", code(status)));
+            let last_line = err.lines().last().or(out.lines().last()).unwrap_or("it printed nothing");
+            notes.push(format!("{name}: exit status {}: {last_line}", code(status)));
         }
         let mut figures = Vec::new();
         for figure in &wanted {

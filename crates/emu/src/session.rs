@@ -176,10 +176,10 @@ pub fn emulate(
     };
     let mut notes: Vec<String> = left.iter().map(ended).collect();
     notes.append(&mut network.notes);
-    let (tell, told) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
     let observed = Arc::new(Mutex::new(Vec::new()));
     let players = match scenario.emulate.play && control.foreground.is_none() {
-        true => Players::new(scenario, workloads, &mut network, seed, tell, &mut notes)?,
+        true => Players::new(scenario, workloads, &mut network, seed, sender, &mut notes)?,
         false => Players::NONE,
     };
     let is_played = players.any();
@@ -231,7 +231,9 @@ pub fn emulate(
         if is_played {
             // Ends with the players, which send.
             scope.spawn(move || {
-                told.into_iter().for_each(|seen| observed.lock().unwrap_or_else(PoisonError::into_inner).push(seen));
+                receiver
+                    .into_iter()
+                    .for_each(|seen| observed.lock().unwrap_or_else(PoisonError::into_inner).push(seen));
             });
         }
         // After an error nothing is played any more: the run is over.
@@ -290,8 +292,8 @@ pub fn emulate(
                 }
                 asked => asked.is_some(),
             };
-            let told = control.stop.as_mut().is_some_and(|stop| stop());
-            if asked || told {
+            let stopped = control.stop.as_mut().is_some_and(|stop| stop());
+            if asked || stopped {
                 failure.get_or_insert(Error::Stopped { at: now });
             }
             if over || failure.is_some() {

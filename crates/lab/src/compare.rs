@@ -154,11 +154,11 @@ fn named<T>(
     work: impl FnOnce(&mut Settings<'_>) -> Result<T, Error>,
 ) -> Result<T, Error> {
     let Settings { threads, progress, stop } = settings;
-    let mut tell = |p: Progress<'_>| {
+    let mut report = |p: Progress<'_>| {
         let label = format!("{} ({what})", p.label);
         progress(Progress { label: &label, ..p });
     };
-    work(&mut Settings { threads: *threads, progress: &mut tell, stop: &mut **stop })
+    work(&mut Settings { threads: *threads, progress: &mut report, stop: &mut **stop })
 }
 
 /// Returns the tables and warnings of the emulation, and true if it is valid.
@@ -217,15 +217,15 @@ fn figures_at(study: &[Vec<row::Figure>], place: usize) -> &[row::Figure] {
 
 /// Returns the effects that the predictions leave out, each once.
 fn caveats(points: &[PointPrediction]) -> Vec<String> {
-    let mut told: Vec<String> = Vec::new();
+    let mut found: Vec<String> = Vec::new();
     for group in points.iter().flat_map(|point| &point.groups) {
         for caveat in group.caveats.iter().map(|caveat| format!("{}: {caveat}", group.group)) {
-            if !told.contains(&caveat) {
-                told.push(caveat);
+            if !found.contains(&caveat) {
+                found.push(caveat);
             }
         }
     }
-    told
+    found
 }
 
 impl Compared {

@@ -121,12 +121,12 @@ fn a_group_that_is_not_endless_has_an_upper_bound() {
 
 #[test]
 fn published_values_of_nothing_are_refused() {
-    let told = |text: &str| {
+    let message = |text: &str| {
         let known = published(text);
         let options = CompareOptions { no_emulation: true, published: Some(&known), ..CompareOptions::default() };
         run(&plan(BULK, &[]), &options).err().unwrap().to_string()
     };
-    let of = |line: &str| told(&format!("subject,metric,unit,value,tcp.window\n{line}\n"));
+    let of = |line: &str| message(&format!("subject,metric,unit,value,tcp.window\n{line}\n"));
     assert!(of("bulk,goodput_total,bit/s,1,32 KiB").starts_with("p.csv:2: goodput_total of bulk is measured, but"));
     assert!(
         of("bulk,goodput_totl,bit/s,1,")
@@ -134,7 +134,7 @@ fn published_values_of_nothing_are_refused() {
     );
     let subjects = of("blk,goodput_total,bit/s,1,");
     assert!(subjects.contains("; subjects: a>b, b>a, bulk, "), "{subjects}");
-    let axis = told("subject,metric,unit,value,window\nbulk,goodput_total,bit/s,1,\n");
+    let axis = message("subject,metric,unit,value,window\nbulk,goodput_total,bit/s,1,\n");
     assert_eq!(axis, "p.csv: \"window\" is not an axis of the sweep; accepted: tcp.window");
     let none = CompareOptions { repeats: Some(0), ..CompareOptions::default() };
     assert!(run(&plan(BULK, &[]), &none).err().unwrap().is_input());

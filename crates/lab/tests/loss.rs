@@ -94,6 +94,6 @@ fn without_traffic_there_is_nothing_to_simulate() {
         panic!("not refused")
     };
     assert!(error.is_input() && error.is_scenario());
-    let told = error.to_string();
-    assert!(told.contains("no traffic to simulate") && told.contains("[[traffic]]"), "{told}");
+    let message = error.to_string();
+    assert!(message.contains("no traffic to simulate") && message.contains("[[traffic]]"), "{message}");
 }

@@ -146,9 +146,9 @@ fn no_name_of_a_paper_of_its_nodes_or_of_its_traffic_is_outside_its_folder() {
         let text = std::fs::read_to_string(path).unwrap();
         let is_python = path.extension().is_some_and(|e| e == "py");
         let text = if is_python { &text } else { without_tests(&text) };
-        let told = faults(&names, text, is_python);
-        if !told.is_empty() {
-            found.push(format!("{}: {}", path.display(), told.join(", ")));
+        let message = faults(&names, text, is_python);
+        if !message.is_empty() {
+            found.push(format!("{}: {}", path.display(), message.join(", ")));
         }
     }
     assert!(found.is_empty(), "cite a paper by its authors, and leave choices to its folder:\n{}", found.join("\n"));

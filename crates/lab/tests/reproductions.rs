@@ -157,11 +157,11 @@ fn emulate(live: Live, quick: bool, out: Option<&Path>) -> Reproduced {
 
 #[test]
 fn emulated_studies_are_left_out_if_not_requested() {
-    for (live, quick, told) in [(Live::Never, false, "--no-emulate"), (Live::Unless, true, "--emulate")] {
+    for (live, quick, message) in [(Live::Never, false, "--no-emulate"), (Live::Unless, true, "--emulate")] {
         let done = emulate(live, quick, None);
         let row = done.claims().next().unwrap();
         assert_eq!((row.verdict, row.source, done.runs), (Verdict::NotRun, Source::Emulate, 0));
-        assert!(row.not_run.contains(told), "{}", row.not_run);
+        assert!(row.not_run.contains(message), "{}", row.not_run);
         assert_eq!((done.tally()[&Verdict::NotRun], done.tally()[&Verdict::Shape]), (1, 0));
         assert!(markdown(&done).contains("| not run | emulate |"), "{}", markdown(&done));
     }

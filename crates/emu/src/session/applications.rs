@@ -40,7 +40,7 @@ impl Players {
         workloads: &[GroupWorkload],
         network: &mut Network,
         seed: u64,
-        tell: Sender<Observation>,
+        sender: Sender<Observation>,
         notes: &mut Vec<String>,
     ) -> Result<Players, Error> {
         let (mut conversations, mut datagrams) = (Vec::new(), Vec::new());
@@ -76,11 +76,11 @@ impl Players {
         if !conversations.is_empty() {
             let (slots, tcp_every) = (conversations, Some(FIGURES));
             let plan = PlayerPlan { hosts: hosts(network), slots, seed, duration, tcp_every, verify: false };
-            players.conversations = Some(Player::new(plan, tell.clone())?);
+            players.conversations = Some(Player::new(plan, sender.clone())?);
         }
         if !datagrams.is_empty() {
             let plan = DatagramPlan { hosts: hosts(network), slots: datagrams, seed, duration };
-            players.datagrams = Some(DatagramPlayer::new(plan, tell)?);
+            players.datagrams = Some(DatagramPlayer::new(plan, sender)?);
         }
         Ok(players)
     }
@@ -97,9 +97,9 @@ fn set_hosts(spec: &TcpSpec, ends: [(usize, IpAddr); 2], network: &Network, note
         for (key, value) in host_settings(spec) {
             // A kernel may lack one; then its own behaviour is measured, and a note reports it.
             if let Err(refused) = network.namespaces[host].set(&format!("net/ipv4/{key}"), &value.to_string()) {
-                let told = format!("TCP of this kernel does not follow the scenario: {refused}");
-                if !notes.contains(&told) {
-                    notes.push(told);
+                let note = format!("TCP of this kernel does not follow the scenario: {refused}");
+                if !notes.contains(&note) {
+                    notes.push(note);
                 }
             }
         }

@@ -112,7 +112,7 @@ impl Running {
     fn start(config: Config, namespace: &NamespaceHandle) -> Result<Running, Error> {
         let name = config.name.clone();
         let failed = |error| Error::Gateway { gateway: name.clone(), source: Box::new(error) };
-        let (tell, told) = channel();
+        let (sender, receiver) = channel();
         // A thread is in the network namespace of the one that starts it.
         let thread = namespace.run(move || {
             std::thread::Builder::new().name("gateway".to_owned()).spawn(move || {
@@ -121,17 +121,17 @@ impl Running {
                     Ok(daemon) => daemon,
                     Err(error) => {
                         // Whoever started it waits for this.
-                        let _ = tell.send(Err(error));
+                        let _ = sender.send(Err(error));
                         return Ok(Span::ZERO);
                     }
                 };
-                let _ = tell.send(Ok(daemon.handle()));
+                let _ = sender.send(Ok(daemon.handle()));
                 daemon.run()?;
                 Ok(thread_time())
             })
         });
         let thread = Some(thread.map_err(Error::Thread)?);
-        let handle = told.recv().map_err(|_| Error::Driver)?.map_err(failed)?;
+        let handle = receiver.recv().map_err(|_| Error::Driver)?.map_err(failed)?;
         Ok(Running { name, handle, thread })
     }
 

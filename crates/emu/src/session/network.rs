@@ -195,7 +195,7 @@ fn check_groups(testbed: &mut Testbed<Datagram>) -> Result<Vec<String>, Error> {
             let (own, other) = (name(slot.group), name(group));
             let note = format!(
                 "conversations of traffic {own:?} get the route, service, shapers and policers of traffic {other:?}: both \
-                 are between the same hosts, and their packets do not tell them apart"
+                 are between the same hosts, and their packets do not distinguish them"
             );
             if !notes.contains(&note) {
                 notes.push(note);

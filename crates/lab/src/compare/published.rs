@@ -268,7 +268,7 @@ mod tests {
     #[test]
     fn a_unit_of_something_else_is_refused() {
         let published = read("subject,metric,unit,value\nbulk,goodput_total,cell,3\n").unwrap();
-        let told = published.fill(&mut [row()], &[], &mut [false]).unwrap_err().to_string();
-        assert_eq!(told, "p.csv:2: goodput_total is in \"bit/s\", not in \"cell\"");
+        let message = published.fill(&mut [row()], &[], &mut [false]).unwrap_err().to_string();
+        assert_eq!(message, "p.csv:2: goodput_total is in \"bit/s\", not in \"cell\"");
     }
 }

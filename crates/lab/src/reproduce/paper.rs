@@ -222,24 +222,24 @@ impl Paper {
         let mut claims: Expected = toml::from_str(&expected).map_err(|e| wrong("expected.toml", e.to_string()))?;
         claims.resolve(&studies);
         for (place, study) in studies.study.iter().enumerate() {
-            let told = |fault: &str| Err(wrong("study.toml", format!("study {:?}: {fault}", study.id)));
+            let message = |fault: &str| Err(wrong("study.toml", format!("study {:?}: {fault}", study.id)));
             if let Some(fault) = study.faults().first() {
-                return told(fault);
+                return message(fault);
             }
             if studies.study[..place].iter().any(|other| other.id == study.id) {
-                return told("another has the same id");
+                return message("another has the same id");
             }
         }
         for (place, claim) in claims.claim.iter().enumerate() {
-            let told = |fault: &str| Err(wrong("expected.toml", format!("claim {:?}: {fault}", claim.id)));
+            let message = |fault: &str| Err(wrong("expected.toml", format!("claim {:?}: {fault}", claim.id)));
             if let Some(fault) = claim.faults().first() {
-                return told(fault);
+                return message(fault);
             }
             if claims.claim[..place].iter().any(|other| other.id == claim.id) {
-                return told("another has the same id");
+                return message("another has the same id");
             }
             if let Some(fault) = studies.fault_of(claim) {
-                return told(fault);
+                return message(fault);
             }
             for id in [&claim.study, &claim.from_study].into_iter().flatten() {
                 if !studies.study.iter().any(|study| study.id == *id) {
@@ -370,7 +370,7 @@ mod tests {
             Paper::open(dir.path()).map(|_| ()).map_err(|e| e.to_string())
         };
         assert_eq!(opened(&study, &claim), Ok(()));
-        for (study, claims, told) in [
+        for (study, claims, message) in [
             (STUDY, &claim[..], "study.toml: study \"s\": it needs a number of seeds above 0, or deterministic = true"),
             (&format!("{STUDY}seeds = 0\n"), &claim, "it needs a number of seeds above 0, or deterministic = true"),
             (
@@ -392,7 +392,7 @@ mod tests {
             ),
         ] {
             let error = opened(study, claims).unwrap_err();
-            assert!(error.ends_with(told), "{error}, not {told}");
+            assert!(error.ends_with(message), "{error}, not {message}");
         }
     }
 

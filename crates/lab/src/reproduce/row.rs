@@ -148,9 +148,9 @@ pub fn tally<'a>(rows: impl IntoIterator<Item = &'a ClaimRow>) -> Tally {
 
 /// Returns the tally as text: "3 reproduced, 1 shape". Verdicts with no row are left out.
 pub fn tally_text(tally: &Tally) -> String {
-    let told = tally.iter().filter(|&(_, &count)| count > 0);
-    let told: Vec<String> = told.map(|(verdict, count)| format!("{count} {}", verdict.words())).collect();
-    if told.is_empty() { "no claims".to_owned() } else { told.join(", ") }
+    let message = tally.iter().filter(|&(_, &count)| count > 0);
+    let message: Vec<String> = message.map(|(verdict, count)| format!("{count} {}", verdict.words())).collect();
+    if message.is_empty() { "no claims".to_owned() } else { message.join(", ") }
 }
 
 /// Formats a number with the digits that a reader can use.
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn numbers_of_any_size_keep_three_digits() {
-        let told = [
+        let message = [
             (0.0, "0"),
             (12_345.6, "12346"),
             (123.45, "123.5"),
@@ -207,7 +207,7 @@ mod tests {
             (-3e-9, "-3e-9"),
             (100.0, "100"),
         ];
-        for (number, text) in told {
+        for (number, text) in message {
             assert_eq!(short(number), text);
         }
         assert_eq!((short(f64::NAN), short(f64::INFINITY)), ("NaN".to_owned(), "inf".to_owned()));

@@ -232,8 +232,8 @@ fn emulate_one(
     }
     match attempt(&job.ready, index, settings)? {
         Outcome::Done(record, warnings) => {
-            let told = warnings.into_iter().map(|warning| format!("{}, run {}: {warning}", job.study.id, key.run));
-            work.about.warnings.extend(told);
+            let message = warnings.into_iter().map(|warning| format!("{}, run {}: {warning}", job.study.id, key.run));
+            work.about.warnings.extend(message);
             running.add(job, key, *record)
         }
         Outcome::Failed(reason) => {
@@ -246,7 +246,7 @@ fn emulate_one(
 
 #[cfg(not(target_os = "linux"))]
 fn emulate_one(_: &Job, _: u64, _: &mut Work, _: &mut Open, _: &mut Settings<'_>) -> Result<(), Error> {
-    unreachable!("where there is no emulation, its obstacle was told")
+    unreachable!("where there is no emulation, its obstacle was message")
 }
 
 impl Job {
@@ -288,8 +288,8 @@ impl Work {
         let run = plan.base().run;
         self.run = self.run.or(Some(run));
         // One deterministic run has no replications to detect a transient, nor have the few repeats of an emulation.
-        let told = !study.deterministic && !study.is_emulated();
-        if let Some(warning) = done.transient.warning(ready.points(), ready.seeds()).filter(|_| told) {
+        let message = !study.deterministic && !study.is_emulated();
+        if let Some(warning) = done.transient.warning(ready.points(), ready.seeds()).filter(|_| message) {
             self.about.warnings.push(format!("{}: {warning}", study.id));
         }
         if let Some(warning) = done.left_out.warning() {
@@ -410,10 +410,10 @@ impl Reproduced {
 
     /// Returns the warnings to check before trusting the numbers; after the name of the paper if there are several.
     pub fn warnings(&self) -> Vec<String> {
-        let told = |paper: &PaperResult, warning: &String| match self.papers.len() {
+        let message = |paper: &PaperResult, warning: &String| match self.papers.len() {
             1 => warning.clone(),
             _ => format!("{}: {warning}", paper.paper),
         };
-        self.papers.iter().flat_map(|paper| paper.warnings.iter().map(|warning| told(paper, warning))).collect()
+        self.papers.iter().flat_map(|paper| paper.warnings.iter().map(|warning| message(paper, warning))).collect()
     }
 }

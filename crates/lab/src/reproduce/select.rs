@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn an_unknown_claim_is_reported_with_the_nearest() {
-        let told = |papers: &[&'static Paper], only: &str| match select(papers, &[only.to_owned()]) {
+        let message = |papers: &[&'static Paper], only: &str| match select(papers, &[only.to_owned()]) {
             Ok(_) => panic!("{only} was found"),
             Err(error) => {
                 assert!(error.is_input());
@@ -140,11 +140,11 @@ mod tests {
             }
         };
         let all: Vec<&'static Paper> = papers().iter().collect();
-        let slip = told(&all, "fig2-ftp-saturate5");
+        let slip = message(&all, "fig2-ftp-saturate5");
         assert!(slip.ends_with("did you mean cellsim/fig2-ftp-saturates?"), "{slip}");
-        assert!(told(&all, "celsim/fig2-telnet-idle").ends_with("did you mean cellsim/fig2-telnet-idle?"));
-        assert!(!told(&all, "xyz").contains("did you mean"), "nothing is near");
-        assert!(told(&all, "").contains("\"\""));
-        assert!(told(&[], "fig2").contains("no claim"));
+        assert!(message(&all, "celsim/fig2-telnet-idle").ends_with("did you mean cellsim/fig2-telnet-idle?"));
+        assert!(!message(&all, "xyz").contains("did you mean"), "nothing is near");
+        assert!(message(&all, "").contains("\"\""));
+        assert!(message(&[], "fig2").contains("no claim"));
     }
 }

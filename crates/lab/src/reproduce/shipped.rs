@@ -224,8 +224,8 @@ fn a_prediction_that_does_not_reproduce_is_explained() {
     assert!(predicted.len() >= 10, "{} rows", predicted.len());
     for row in predicted {
         assert_ne!(row.verdict, Verdict::NotMeasured, "{}/{}", row.paper, row.id);
-        let told = !row.tried.is_empty() || !row.unexplained.is_empty();
-        assert!(row.verdict != Verdict::NotReproduced || told, "{}/{} is not explained", row.paper, row.id);
+        let message = !row.tried.is_empty() || !row.unexplained.is_empty();
+        assert!(row.verdict != Verdict::NotReproduced || message, "{}/{} is not explained", row.paper, row.id);
         assert!(row.verdict != Verdict::Reproduced || row.fitted.is_empty(), "{}/{} is fitted", row.paper, row.id);
     }
 }
@@ -264,8 +264,8 @@ fn a_row_of_the_page_that_did_not_reproduce_is_explained() {
             let verdict = cells[verdicts];
             rows += 1;
             not += usize::from(verdict == "**not reproduced**");
-            let told = !claim.tried.is_empty() || !claim.unexplained.is_empty();
-            assert!(verdict != "**not reproduced**" || told, "{name}/{id} did not come out and is not explained");
+            let message = !claim.tried.is_empty() || !claim.unexplained.is_empty();
+            assert!(verdict != "**not reproduced**" || message, "{name}/{id} did not come out and is not explained");
             assert!(verdict != "reproduced" || claim.fitted.is_empty(), "{name}/{id} is fitted");
         }
     }
