@@ -2,6 +2,8 @@
 
 use cellway_units::{Bits, CELL_BITS, Rate, Span, Time};
 
+use crate::rate_schedule::{Ended, RateSchedule, Timeline};
+
 /// The instant at which the last bit of a cell passes the end of the line, or of the link behind it, to a fraction of a
 /// picosecond.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,26 +16,42 @@ pub(crate) struct Pulse {
 /// A line that clocks out one unit after another.
 ///
 /// The time of one cell is rarely a whole number of picoseconds. The line carries the remainder
-/// from unit to unit as long as it stays busy, so its long-run rate is exact.
+/// from unit to unit as long as it stays busy, so its long-run rate is exact. The rate is fixed, or follows a
+/// [`RateSchedule`].
 #[derive(Clone, Debug)]
 pub struct Line {
     rate: Rate,
     cell_span: Span,
     cell_remainder: u64,
+    /// The remainder of the last unit, in units of 10^-12 bit.
     carry: u64,
     free_at: Time,
+    /// The changes of the rate, if it is not fixed.
+    timeline: Option<Box<Timeline>>,
 }
 
 impl Line {
     /// An idle line of `rate` (bit/s).
     pub fn new(rate: Rate) -> Line {
         let (cell_span, cell_remainder) = rate.time_for(CELL_BITS, 0);
-        Line { rate, cell_span, cell_remainder, carry: 0, free_at: Time::ZERO }
+        Line { rate, cell_span, cell_remainder, carry: 0, free_at: Time::ZERO, timeline: None }
     }
 
-    /// The rate (bit/s).
+    /// An idle line whose rate is `first` until the first change of `schedule`. It sends packets only: the times of cells are
+    /// derived from one rate.
+    pub fn with_schedule(first: Rate, schedule: RateSchedule) -> Line {
+        let timeline = (!schedule.is_empty()).then(|| Box::new(Timeline::new(schedule)));
+        Line { timeline, ..Line::new(first) }
+    }
+
+    /// The rate (bit/s) at the end of the last unit.
     pub fn rate(&self) -> Rate {
         self.rate
+    }
+
+    /// Returns the rate (bit/s) at `now`.
+    pub(crate) fn rate_at(&self, now: Time) -> Rate {
+        self.timeline.as_ref().map_or(self.rate, |timeline| timeline.rate_at(now, self.rate))
     }
 
     /// The instant at which the last bit of the last unit leaves.
@@ -42,7 +60,7 @@ impl Line {
         self.free_at
     }
 
-    /// Changes the rate from the next unit on. What the line was owed of a picosecond is forgotten.
+    /// Changes the rate from the next unit on, in place of a schedule. The remainder of the last unit is dropped.
     pub(crate) fn set_rate(&mut self, rate: Rate) {
         *self = Line { free_at: self.free_at, ..Line::new(rate) };
     }
@@ -51,6 +69,7 @@ impl Line {
     /// leaves. Division-free: the quotient and remainder of a cell time are kept.
     #[inline]
     pub fn send_cell(&mut self, now: Time) -> Time {
+        debug_assert!(self.timeline.is_none(), "a line with a schedule sends packets");
         self.begin(now);
         let Pulse { at, carry } = self.pulse_after(self.pulse_at(now));
         self.carry = carry;
@@ -86,10 +105,30 @@ impl Line {
     #[inline]
     pub fn send(&mut self, now: Time, bits: Bits, cost: Span) -> Time {
         self.begin(now);
+        if self.timeline.is_some() {
+            return self.send_scheduled(now + cost, bits);
+        }
         let (span, carry) = self.rate.time_for(bits, self.carry);
         self.carry = carry;
         self.free_at = now + span + cost;
         self.free_at
+    }
+
+    #[cold]
+    fn send_scheduled(&mut self, at: Time, bits: Bits) -> Time {
+        let Some(timeline) = &mut self.timeline else { unreachable!("the line has a schedule") };
+        let Ended { at, carry, rate } = timeline.send(at, bits, self.carry, self.rate);
+        (self.rate, self.carry, self.free_at) = (rate, carry, at);
+        at
+    }
+
+    /// Returns the whole bits that the line could have sent since it became idle.
+    pub(crate) fn idle_bits(&self, now: Time) -> u128 {
+        let units = match &self.timeline {
+            Some(timeline) => timeline.sendable(self.free_at, now, self.rate),
+            None => u128::from((now - self.free_at).as_ps()) * u128::from(self.rate.as_bps()),
+        };
+        units / 1_000_000_000_000
     }
 
     /// A line that has been idle forgets the fraction of a picosecond it was owed.

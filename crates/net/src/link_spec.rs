@@ -6,11 +6,12 @@ use cellway_units::{Rate, Span};
 use crate::buffer::BufferSpec;
 use crate::loss::Loss;
 use crate::qdisc::QdiscSpec;
+use crate::rate_schedule::RateSchedule;
 
 /// A link: a line in each direction, with the output port before it and the propagation delay behind it.
 #[derive(Clone, Debug)]
 pub struct LinkSpec {
-    /// The rate of both lines, in bit/s.
+    /// The rate of both lines, in bit/s; until the first change of a port's schedule.
     pub rate: Rate,
     /// The propagation delay in each direction.
     pub delay: Span,
@@ -29,6 +30,9 @@ pub struct PortSpec {
     pub buffer: Option<BufferSpec>,
     /// The queue discipline of a packet line; unused on a cell line.
     pub queue: QdiscSpec,
+    /// The changes of the rate of a packet line; those of a cell line are made by
+    /// [`Fabric::set_line_rate`](crate::Fabric::set_line_rate). The default is a fixed rate.
+    pub schedule: Option<RateSchedule>,
     /// The time for which each packet keeps a packet line busy besides its transmission: the processing time of the
     /// host of the port.
     pub packet_cost: Span,
@@ -47,6 +51,15 @@ impl LinkSpec {
     pub fn with_queues(mut self, queues: [QdiscSpec; 2]) -> LinkSpec {
         for (port, queue) in self.ports.iter_mut().zip(queues) {
             port.queue = queue;
+        }
+        self
+    }
+
+    /// Sets the schedules of the rates of both packet lines.
+    #[must_use]
+    pub fn with_schedules(mut self, schedules: [RateSchedule; 2]) -> LinkSpec {
+        for (port, schedule) in self.ports.iter_mut().zip(schedules) {
+            port.schedule = Some(schedule);
         }
         self
     }

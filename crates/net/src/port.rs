@@ -89,7 +89,9 @@ pub(crate) struct Port {
 impl Port {
     pub(crate) fn new(node: NodeId, to: NodeId, link: &LinkSpec, spec: PortSpec) -> Port {
         let &LinkSpec { rate, delay, framing, discipline, .. } = link;
-        let PortSpec { buffer, queue, packet_cost, loss } = spec;
+        let PortSpec { buffer, queue, schedule, packet_cost, loss } = spec;
+        let is_scheduled = schedule.as_ref().is_some_and(|schedule| !schedule.is_empty());
+        assert!(framing != Framing::Atm || !is_scheduled, "a line of cells has no schedule");
         Port {
             node,
             to,
@@ -100,7 +102,7 @@ impl Port {
                 }
             },
             link: Link::new(delay, framing),
-            line: Line::new(rate),
+            line: schedule.map_or_else(|| Line::new(rate), |schedule| Line::with_schedule(rate, schedule)),
             loss: (!loss.is_idle()).then(|| Box::new(loss)),
             sending: None,
             ahead: Ahead::Nothing,
@@ -181,6 +183,11 @@ impl Port {
                 lost
             }
         }
+    }
+
+    /// Returns the rate of the line at `now`.
+    pub(crate) fn rate_at(&self, now: Time) -> Rate {
+        self.line.rate_at(now)
     }
 
     pub(crate) fn rate(&self) -> Rate {

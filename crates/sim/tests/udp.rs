@@ -198,3 +198,18 @@ fn a_source_is_a_function_of_the_seed() {
     assert_ne!(sent(&set, 1), sent(&set, 2));
     assert_eq!(run(&scenario(LINE, &set), 3), run(&scenario(LINE, &set), 3));
 }
+
+/// Packets of 1250 B take 1 ms on the fast links and 10 ms on the line of 1 Mbit/s, from 2 ms after they were sent. At 5.007 s
+/// the line changes to 2 Mbit/s: the packet sent at 5 s has then 5 ms behind it, and the rest of it takes 2.5 ms.
+#[test]
+fn a_packet_on_the_line_at_a_change_of_its_rate_is_sent_in_two_parts() {
+    let change = "[[change]]\nat = \"5.007 s\"\nlink = \"line\"\nrate = \"2 Mbit/s\"\n";
+    let set = [("traffic.voice.udp.packet", "\"1250 B\""), ("traffic.voice.udp.rate", "\"100 kbit/s\"")];
+    let record = run(&scenario(&format!("{LINE}\n{change}"), &set), 1);
+    let of = of(&record, "voice-1");
+    // Every 100 ms from 2 s on, the last at 19.9 s: 30 at 1 Mbit/s, one at both rates, 149 at 2 Mbit/s.
+    assert_eq!(of("packets_received"), 180.0);
+    let sum = 30.0 * 0.034 + 0.0315 + 149.0 * 0.029;
+    assert!((of("delay_mean") * 180.0 - sum).abs() < 1e-9, "{}", of("delay_mean"));
+    assert!((of("delay_max") - 0.034).abs() < 1e-12);
+}

@@ -155,7 +155,8 @@ impl<B: Clone> Builder<'_, B> {
                 .with_discipline(scenario.multiplexing.server)
                 .with_buffers(buffers)
                 .with_queues(self.queues(&link.buffer, link.mtu, [a, b], Some(&link.name), is_host))
-                .with_losses(losses);
+                .with_losses(losses)
+                .with_schedules(self.schedules(file::LinkIndex(self.ports.len())));
             let pair = self.fabric.add_link(lines, spec);
             // The figures of bare links of hosts are those of their conversations, unless the links lose packets.
             if link.framing == file::Framing::Atm || is_host == [false; 2] || link.is_lossy() {

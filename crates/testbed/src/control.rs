@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cellway_net::{ChannelId, PolicerSpec, PortId, ShaperSpec};
 use cellway_scenario as file;
-use cellway_scenario::{ChangeOf, LinkIndex, NodeIndex, Scenario, Service};
+use cellway_scenario::{ChangeOf, Framing, LinkIndex, NodeIndex, Scenario, Service};
 use cellway_units::{Cells, Rate, Time};
 
 use crate::bed::Testbed;
@@ -102,6 +102,8 @@ impl<B: Clone> Testbed<B> {
         let change = &scenario.changes[index];
         let rate = change.rate;
         match change.what {
+            // The schedules of packet lines have theirs.
+            ChangeOf::Link(link, _) if scenario.links[link.0].framing != Framing::Atm => {}
             ChangeOf::Link(link, direction) => {
                 let ports = self.ports[link.0];
                 direction.ports().iter().for_each(|&end| self.fabric.set_line_rate(now, ports[end], rate));

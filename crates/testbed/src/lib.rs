@@ -19,6 +19,7 @@ mod loss;
 mod meter;
 mod plan;
 mod queue;
+mod schedule;
 mod segment;
 
 pub use attach::Host;

@@ -204,7 +204,7 @@ fn changes_apply_to_open_and_later_conversations() {
     }
     // The last hop there is the first hop back.
     let ends = [up.there()[5], *up.back().first().unwrap()];
-    assert_eq!(ends.map(|port| bed.fabric.port_rate(port).as_bps()), [10_000_000, 3_000_000]);
+    assert_eq!(ends.map(|port| bed.fabric.port_rate(now, port).as_bps()), [10_000_000, 3_000_000]);
 }
 
 #[test]

@@ -604,3 +604,19 @@ fn a_queue_marks_capable_packets_and_drops_others() {
         }
     }
 }
+
+/// 1000 B take 8 us on the fast links, and the line of 8 Mbit/s starts 8 us after they were sent. It changes to 4 Mbit/s after
+/// 492 us of that, 3936 bits; the other 4064 take 1016 us.
+#[test]
+fn a_packet_on_the_line_at_a_change_of_its_rate_is_sent_in_two_parts() {
+    let change = "\n[[change]]\nat = \"1000500 us\"\nlink = \"line\"\nrate = \"4 Mbit/s\"\n";
+    let mut engine = engine_of(&(RED.to_owned() + change), &[], Limits::default());
+    let mut delay = |at: Time| {
+        engine.send(at, CLIENT, &udp(CLIENT, SERVER, (1, 2), 1000));
+        engine.out(at + Span::from_ms(50))[0].at - at
+    };
+    let on_line = |us: u64| Span::from_us(8 + us + 5000 + 8);
+    assert_eq!(delay(us(500_000)), on_line(1000));
+    assert_eq!(delay(us(1_000_000)), on_line(492 + 1016));
+    assert_eq!(delay(us(1_500_000)), on_line(2000));
+}

@@ -44,9 +44,9 @@ impl<B: Clone> Fabric<B> {
         circuit.is_some_and(|circuit| self.channels.get(&circuit.key) == Some(&channel))
     }
 
-    /// Returns the rate of a port's line.
-    pub fn port_rate(&self, port: PortId) -> Rate {
-        self.port(port).rate()
+    /// Returns the rate of a port's line at `now`.
+    pub fn port_rate(&self, now: Time, port: PortId) -> Rate {
+        self.port(port).rate_at(now)
     }
 
     /// Units waiting at a port, the one in service not counted.

@@ -58,10 +58,7 @@ impl RedQueue {
     fn sample(&mut self, now: Time, line: &Line) {
         let weight = self.red.weight.as_f64();
         if self.queue.is_empty() && now > line.free_at() {
-            let idle = u128::from((now - line.free_at()).as_ps());
-            // Bits that the line sends in that time are idle × rate / 10^12.
-            let mean_packet = u128::from(self.red.mean_packet.bits().0.max(1)) * 1_000_000_000_000;
-            let packets = idle * u128::from(line.rate().as_bps()) / mean_packet;
+            let packets = line.idle_bits(now) / u128::from(self.red.mean_packet.bits().0.max(1));
             self.average *= power(1.0 - weight, u64::try_from(packets).unwrap_or(u64::MAX));
         }
         let waiting = match self.red.min {
