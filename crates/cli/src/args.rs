@@ -454,7 +454,7 @@ pub(crate) struct Shell {
     /// Packets lost at random, in each direction: 0.1%.
     #[arg(long, value_name = "SHARE")]
     pub(crate) loss: Option<String>,
-    /// Which conversations share a channel, and so a queue.
+    /// The conversations that share a channel, and so a queue.
     #[arg(long, value_name = "NAME", default_value = "per-conversation",
           value_parser = ["per-conversation", "per-type", "per-destination"])]
     pub(crate) multiplexing: String,
