@@ -281,8 +281,8 @@ def equations() -> list[Equation]:
 def metrics() -> pl.DataFrame:
     """All metrics of the tables, one row per metric and definition.
 
-    Columns: `metric`, its `label` in figures, `unit`, and as lists `subjects` (`port`, `slot`, ...), `recorded` (`summary`,
-    `bins`, `changes`) and `sources` (`simulate`, `emulate`, ...); and its `meaning`, in Markdown.
+    Columns: `metric`, its `label` in figures, `unit`, and as lists `subjects` (`port`, `slot`, ...), `recorded`
+    (`summary`, `bins`, `changes`) and `sources` (`simulate`, `emulate`, ...); and its `meaning`, in Markdown.
     """
     import polars as pl
 
