@@ -41,7 +41,7 @@ fn xorshift(mut state: u64) -> impl FnMut() -> u64 + Clone + Send + Sync + 'stat
     }
 }
 
-/// Section 5 of the paper: after L arrivals at a queue that grows by one with each, from 0 packets, the average is
+/// Section 6.1 of the paper: after L arrivals at a queue that grows by one with each, from 0 packets, the average is
 /// L + 1 + ((1 - w)^(L+1) - 1) / w; its figure 2 takes the queue before the arrival. For w = 0.001 and L = 100 the paper
 /// gives 4.88.
 #[test]
