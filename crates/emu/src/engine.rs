@@ -17,8 +17,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use cellway_net::{Delivery, Packet as Carried, PortCounters};
-use cellway_testbed::Testbed;
-use cellway_units::{Span, Time};
+use cellway_testbed::{Capture, Testbed};
+use cellway_units::{Ecn, Span, Time};
 use cellway_wire::ip::{self, Fit, Gso, Hop, Packet, Trouble, VirtioNetHeader};
 
 use crate::conversations::{Conversations, Id, Kind, Limits};
@@ -207,12 +207,21 @@ impl Engine {
                 open.delivered[usize::from(!forward)] += octets.len() as u64;
             }
             let mut octets = Arc::try_unwrap(octets).unwrap_or_else(|shared| shared.to_vec());
-            // A queue on the way has marked it.
-            if packet.ecn != ip::ecn(&octets) {
-                ip::set_ecn(&mut octets, packet.ecn);
-            }
+            mark(&mut octets, packet.ecn);
             self.due.push(Due { host, at, octets, sound });
         }
+    }
+
+    /// Writes the packets that have passed the node of a capture since the last call.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(crate) fn write_capture(&mut self, capture: &mut Capture<'_>) -> Result<(), cellway_testbed::Error> {
+        capture.write(&mut self.testbed, |packet| {
+            let mut octets = packet.body.octets.to_vec();
+            mark(&mut octets, packet.ecn);
+            octets
+        })
     }
 
     /// Returns true if the host's own line has room, so that packets may be read from the host.
@@ -376,5 +385,12 @@ impl Engine {
         if !self.testbed.close(open.number) {
             self.leaving.push(open.number);
         }
+    }
+}
+
+/// Sets the ECN field of a packet that a queue on its path has marked.
+fn mark(octets: &mut [u8], ecn: Ecn) {
+    if ecn != ip::ecn(octets) {
+        ip::set_ecn(octets, ecn);
     }
 }

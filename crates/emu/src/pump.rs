@@ -179,7 +179,7 @@ impl<D: Device + AsFd, C: TimeSource> Pump<D, C> {
             let now = self.catch_up(watch.end)?;
             self.observed.drain(..).for_each(|observation| self.engine.observe(observation));
             if let Some(capture) = &mut watch.capture {
-                capture.write(&mut self.engine.testbed, |packet| packet.body.octets.to_vec())?;
+                self.engine.write_capture(capture)?;
             }
             if now >= watch.end || watch.stop.load(Ordering::Relaxed) {
                 if let Some(capture) = watch.capture {

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use cellway_apps::random::Streams;
 use cellway_scenario::{Override, Plan};
-use cellway_testbed::Testbed;
+use cellway_testbed::{Capture, Testbed};
 use cellway_units::{Span, Time};
 use cellway_wire::ip::checksum::checksum;
 use cellway_wire::ip::{Flow, Packet, VirtioNetHeader, ecn, recognise, set_ecn};
@@ -619,4 +619,25 @@ fn a_packet_on_the_line_at_a_change_of_its_rate_is_sent_in_two_parts() {
     assert_eq!(delay(us(500_000)), on_line(1000));
     assert_eq!(delay(us(1_000_000)), on_line(492 + 1016));
     assert_eq!(delay(us(1_500_000)), on_line(2000));
+}
+
+/// A capture in front of the queue has the packets as they were sent, one behind it those that were marked.
+#[test]
+fn captures_have_the_marks_of_the_queues_before_them() {
+    for (node, marked) in [("client", 0), ("server", 1)] {
+        let mut engine = engine_of(RED, &[], Limits::default());
+        let (mut file, mut records) = (Vec::new(), 0);
+        let mut capture = Capture::new(node, &mut file, &mut records);
+        capture.begin(&mut engine.testbed).unwrap();
+        for _ in 0..4 {
+            engine.send(us(1), CLIENT, &with(udp(CLIENT, SERVER, (7, 8), 1000), |packet| packet[1] |= 0b10));
+        }
+        assert_eq!(engine.out(us(900_000)).len(), 4);
+        engine.write_capture(&mut capture).unwrap();
+        capture.finish().unwrap();
+        assert_eq!(records, 4);
+        // Each record has 16 octets before those of the packet.
+        let marks = file[24..].chunks(16 + 1000).filter(|record| ecn(&record[16..]).bits() == 0b11).count();
+        assert_eq!(marks, marked, "{node}");
+    }
 }
