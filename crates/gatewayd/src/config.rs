@@ -9,6 +9,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use cellway_gateway::Classes;
+use cellway_settings::choice;
 use cellway_settings::found::{self, Found, Sources};
 use cellway_settings::leaf::{Kind, Refusal};
 use cellway_settings::shape;
@@ -17,6 +18,7 @@ use cellway_units::{Bytes, Rate, Span};
 use ipnet::IpNet;
 
 pub use cellway_settings::problem::{Error as ConfigErrors, Problem};
+pub use cellway_spec::{Connect, TransportChoice};
 pub(crate) use schema::{reference, schema};
 
 /// The configuration of a gateway.
@@ -152,46 +154,29 @@ pub enum LineRate {
     },
 }
 
-/// The reaction to a configured rate above the bandwidth of the path.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum RateGuard {
-    /// The gateway reports it, and sends at the rate that fits.
-    #[default]
-    On,
-    /// The gateway reports it.
-    Off,
+choice! {
+    /// The reaction to a configured rate above the bandwidth of the path.
+    #[derive(Default)]
+    pub enum RateGuard {
+        /// The gateway reports it and sends less until the queue has drained, then at the rate that fits. It tries the
+        /// configured rate again after 10 s, then at growing intervals.
+        #[default]
+        On = "on",
+        /// The gateway reports it.
+        Off = "off",
+    }
 }
 
-/// The transport of packets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum TransportChoice {
-    /// QUIC, and TLS over TCP if UDP does not pass.
-    #[default]
-    Auto,
-    /// QUIC only.
-    Quic,
-    /// TLS over TCP only.
-    Tls,
-}
-
-/// The time at which a client's connection is answered.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Connect {
-    /// After the server has answered.
-    #[default]
-    Late,
-    /// At once; its first bytes travel with the request.
-    Early,
-}
-
-/// The treatment of new connections for a peer that cannot be reached.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PeerDown {
-    /// They are forwarded without the gateways.
-    #[default]
-    Direct,
-    /// They are refused.
-    Refuse,
+choice! {
+    /// The treatment of new connections for a peer that cannot be reached.
+    #[derive(Default)]
+    pub enum PeerDown {
+        /// They bypass the gateways.
+        #[default]
+        Direct = "direct",
+        /// They are refused, also when this gateway has died.
+        Refuse = "refuse",
+    }
 }
 
 /// Interception of connections that pass through this machine.
@@ -225,14 +210,16 @@ impl Default for Intercept {
     }
 }
 
-/// The source address of connections of a gateway to servers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Source {
-    /// The client's, and its port if that is free.
-    #[default]
-    Client,
-    /// The gateway's own.
-    Gateway,
+choice! {
+    /// The source address of connections of a gateway to servers.
+    #[derive(Default)]
+    pub enum Source {
+        /// The client's, and its port if that is free.
+        #[default]
+        Client = "client",
+        /// This gateway's own.
+        Gateway = "gateway",
+    }
 }
 
 /// A local port that is forwarded to a server behind a peer.

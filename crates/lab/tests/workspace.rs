@@ -30,7 +30,7 @@ const MAY_SEE: [(&str, &[&str]); 22] = [
     ("sim", &["units", "spec", "wire", "net", "tcp", "apps", "gateway", "scenario", "record", "testbed"]),
     ("measure", &["units", "record", "sys"]),
     ("sys", &[]),
-    ("gatewayd", &["units", "settings", "wire", "gateway", "sys"]),
+    ("gatewayd", &["units", "settings", "spec", "wire", "gateway", "sys"]),
     ("emu", &["units", "spec", "wire", "net", "apps", "scenario", "record", "testbed", "measure", "sys", "gatewayd"]),
     ("lab", &["units", "apps", "settings", "scenario", "theory", "record", "tables", "sim", "emu", "measure"]),
     ("cli", &["lab"]),

@@ -49,7 +49,7 @@ mod tap;
 mod tokens;
 
 pub use abr::{
-    AbrDestination, AbrError, AbrParameters, AbrSource, EfciMarker, Erica, EricaSpec, InRateCell, RmCell, RmDirection,
+    AbrDestination, AbrParameters, AbrSource, EfciMarker, Erica, EricaSpec, InRateCell, RmCell, RmDirection,
     TAGGED_CELL_RATE, Waiting,
 };
 pub use abr_port::AbrSwitchSpec;

@@ -219,7 +219,7 @@ fn loops_that_do_not_fit_are_refused() {
             .ends_with("the reverse channel does not leave the destination's node")
     );
     let nothing = AbrParameters { mcr: Rate::from_bps(1), ..AbrParameters::new(Rate::from_bps(0)) };
-    assert!(why(first, there, back, last, nothing).contains("PCR"));
+    assert!(why(first, there, back, last, nothing).contains("pcr"));
     rig.net.abr(first, there, back, last, parameters).unwrap();
     let again = rig.net.abr(first, channels[1].0, back, last, parameters).unwrap_err();
     assert!(again.to_string().ends_with("another already"), "{again}");

@@ -34,16 +34,18 @@ fn services_have_their_parameters_and_defaults() {
     let Service::Abr(abr) = service("class = \"abr\", pcr = \"16 Mbit/s\"") else { panic!() };
     let sixteenth = Fraction::one_over(16);
     let usual = AbrSpec {
-        pcr: mbit(16),
-        mcr: Rate::from_bps(0),
-        icr: mbit(1),
-        rif: sixteenth,
-        rdf: sixteenth,
-        nrm: 32,
-        trm: Span::from_ms(100),
-        crm: 32,
-        adtf: Span::from_ms(500),
-        cdf: sixteenth,
+        parameters: AbrParameters {
+            pcr: mbit(16),
+            mcr: Rate::from_bps(0),
+            icr: mbit(1),
+            rif: sixteenth,
+            rdf: sixteenth,
+            nrm: 32,
+            trm: Span::from_ms(100),
+            crm: 32,
+            adtf: Span::from_ms(500),
+            cdf: sixteenth,
+        },
         between: None,
     };
     assert_eq!(abr, usual);
@@ -53,7 +55,10 @@ fn services_have_their_parameters_and_defaults() {
         panic!()
     };
     // 1000 cells in groups of 32 are 32, the last not full; the initial rate is at least the minimum.
-    assert_eq!((abr.icr, abr.crm, abr.cdf), (mbit(2), 32, Fraction::new(0, 1).unwrap()));
+    assert_eq!(
+        (abr.parameters.icr, abr.parameters.crm, abr.parameters.cdf),
+        (mbit(2), 32, Fraction::new(0, 1).unwrap())
+    );
 }
 
 #[test]
@@ -155,7 +160,7 @@ fn sweeps_reach_every_new_key() {
     assert_eq!(s.nodes[1].gateway.as_ref().unwrap().window, Bytes(2 << 20));
     assert_eq!(s.nodes[0].host.send, Span::from_us(5));
     let Service::Abr(abr) = &s.traffic[1].service else { panic!() };
-    assert_eq!(abr.rif, Fraction::one_over(4));
+    assert_eq!(abr.parameters.rif, Fraction::one_over(4));
     // A change with a name goes by it.
     let named = enriched(&[("at = \"20 s\"", "name = \"later\"\nat = \"20 s\"")]);
     let set = [Override::new("change.later.at", "30 s"), Override::new("change.*.rate", "4 Mbit/s")];

@@ -84,7 +84,7 @@ fn commands_come_with_their_hosts_times_and_figures() {
             play: false,
             gateways: false,
             offload: false,
-            gateway: EmulatedGateway { transport: GatewayTransport::Tls, connect: GatewayConnect::Early },
+            gateway: EmulatedGateway { transport: TransportChoice::Tls, connect: Connect::Early },
         }
     );
     let [server, client] = &s.commands[..] else { panic!("{:?}", s.commands) };
@@ -116,7 +116,7 @@ fn limits_have_their_defaults() {
         play: true,
         gateways: true,
         offload: true,
-        gateway: EmulatedGateway { transport: GatewayTransport::Auto, connect: GatewayConnect::Late },
+        gateway: EmulatedGateway { transport: TransportChoice::Auto, connect: Connect::Late },
     };
     assert_eq!((s.emulate, s.commands), (default, Vec::new()));
 }

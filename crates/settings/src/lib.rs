@@ -32,7 +32,7 @@ pub mod tree;
 // For the macros.
 #[cfg(feature = "file")]
 #[doc(hidden)]
-pub use {schemars, serde};
+pub use {schemars, serde, serde_json};
 
 /// Expands to its items where the feature `file` is on, and to nothing where it is off.
 #[cfg(feature = "file")]

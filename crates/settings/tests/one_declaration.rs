@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use cellway_settings::found::{Sources, error_of};
 use cellway_settings::reference::Page;
 use cellway_settings::schema::FileSchema;
+use cellway_settings::section::OutOfRange;
 use cellway_settings::tree::Node;
 use cellway_settings::{section, shape};
 use schemars::JsonSchema;
@@ -49,7 +50,10 @@ fn it_is_read_and_layered_and_written() {
     assert_eq!(printer.pages_per_minute, 12);
     assert_eq!(read("").unwrap().or(profile).resolve().unwrap().pages_per_minute, 30);
     assert_eq!(read("").unwrap().resolve().unwrap().pages_per_minute, 40);
-    assert_eq!(PrinterKeys::from(printer).lines(), ["pages-per-minute = 12"]);
+    // What is written gives the same section again.
+    let lines = PrinterKeys::from(printer).lines();
+    assert_eq!(lines, ["pages-per-minute = 12"]);
+    assert_eq!(read(&format!("[printer]\n{}\n", lines.join("\n"))).unwrap().resolve(), Some(printer));
 }
 
 #[test]
@@ -70,4 +74,13 @@ fn editors_and_readers_are_told() {
     let page = Page { title: "Printers", command: "-", introduction: "", order: &[] };
     let row = "| `pages-per-minute` | The pages that it prints in a minute. | a whole number from 1 to 600 | `40` |";
     assert!(SCHEMA.reference(&page).contains(row), "{}", SCHEMA.reference(&page));
+}
+
+/// A section that no file gives is checked against the same range.
+#[test]
+fn values_of_a_program_are_checked_against_the_same_range() {
+    assert_eq!(Printer { pages_per_minute: 600 }.in_range(), Ok(()));
+    let OutOfRange { key, message, accepted } = Printer { pages_per_minute: 601 }.in_range().unwrap_err();
+    assert_eq!([&*key, &message, &accepted], ["pages-per-minute", "601 is out of range", "from 1 to 600"]);
+    assert!(Printer { pages_per_minute: 0 }.in_range().is_err());
 }

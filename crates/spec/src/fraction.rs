@@ -60,3 +60,18 @@ cellway_settings::in_files! {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fractions_round_the_way_they_say() {
+        let sixteenth = Fraction::one_over(16);
+        assert_eq!((sixteenth.floor_of(33), sixteenth.ceil_of(33)), (2, 3));
+        assert_eq!((sixteenth.floor_of(32), sixteenth.ceil_of(32)), (2, 2));
+        assert_eq!(Fraction::one_over(1).floor_of(u64::MAX), u64::MAX);
+        assert_eq!(Fraction::new(3, 2), None);
+        assert_eq!(Fraction::new(0, 0), None);
+    }
+}

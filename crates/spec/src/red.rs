@@ -6,6 +6,8 @@ use std::str::FromStr;
 use cellway_settings::{in_files, section, settings};
 use cellway_units::{Bytes, ParseError, Probability, split_quantity};
 
+use crate::Problem;
+
 section! {
     /// Random early detection: a queue with `queue = "red"` drops or marks packets before its buffer is full, with a
     /// probability that grows with the average queue.
@@ -83,22 +85,11 @@ in_files! {
     }
 }
 
-/// A rule that the parameters of RED break.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RedProblem {
-    /// The key whose value is likeliest to be wrong.
-    pub key: &'static str,
-    /// The problem, with the values.
-    pub message: String,
-    /// The values that would be accepted.
-    pub accepted: &'static str,
-}
-
 impl Red {
     /// Returns the first rule that the parameters break, if any.
-    pub fn problem(&self) -> Option<RedProblem> {
+    pub fn problem(&self) -> Option<Problem> {
         let Red { min, max, .. } = *self;
-        let problem = |key, message, accepted| Some(RedProblem { key, message, accepted });
+        let problem = |key, message: String, accepted: &str| Some(Problem::new(&[key], message, accepted));
         if matches!(min, QueueLength::Packets(_)) != matches!(max, QueueLength::Packets(_)) {
             let message = format!("max is {max} and min is {min}: they have different units");
             return problem("max", message, "both in packets or both in bytes");

@@ -1,7 +1,7 @@
 //! The configuration of an endpoint.
 
 pub use cellway_spec::{
-    AckDelay, CongestionControl, FastRetransmit, LossRecovery, MAX_WINDOW, TcpKeys, TcpProblem, TcpProfile, TcpSpec,
+    AckDelay, CongestionControl, FastRetransmit, LossRecovery, MAX_WINDOW, Problem, TcpKeys, TcpProfile, TcpSpec,
     Variant,
 };
 
@@ -43,7 +43,7 @@ impl Config {
     ///
     /// # Errors
     /// They break a rule; an endpoint cannot work like this.
-    pub fn validate(&self) -> Result<(), TcpProblem> {
+    pub fn validate(&self) -> Result<(), Problem> {
         self.tcp.validate()
     }
 }

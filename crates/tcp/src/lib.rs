@@ -45,7 +45,7 @@ mod timers;
 mod timestamps;
 
 pub use config::{
-    AckDelay, Config, CongestionControl, FastRetransmit, LossRecovery, MAX_WINDOW, TcpKeys, TcpProblem, TcpProfile,
+    AckDelay, Config, CongestionControl, FastRetransmit, LossRecovery, MAX_WINDOW, Problem, TcpKeys, TcpProfile,
     TcpSpec, Variant,
 };
 pub use endpoint::Endpoint;

@@ -1,10 +1,10 @@
 //! Accepted configurations, and the messages of refusals.
 #![allow(clippy::unwrap_used)]
 
-use cellway_tcp::{AckDelay, Config, Endpoint, MAX_WINDOW, State, TcpProblem, TcpSpec};
+use cellway_tcp::{AckDelay, Config, Endpoint, MAX_WINDOW, Problem, State, TcpSpec};
 use cellway_units::{Bytes, Rate, Span};
 
-fn refusal(change: impl FnOnce(&mut TcpSpec)) -> TcpProblem {
+fn refusal(change: impl FnOnce(&mut TcpSpec)) -> Problem {
     let mut tcp = TcpSpec::default();
     change(&mut tcp);
     Config::from(tcp).validate().unwrap_err()

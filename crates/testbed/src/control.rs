@@ -8,7 +8,6 @@ use cellway_scenario::{ChangeOf, Framing, LinkIndex, NodeIndex, Scenario, Servic
 use cellway_units::{Cells, Rate, Time};
 
 use crate::bed::Testbed;
-use crate::convert;
 use crate::error::Error;
 
 /// A channel's queue at a port.
@@ -281,7 +280,7 @@ impl<B: Clone> Testbed<B> {
                 let queue = (first, *channel);
                 // Conversations that share the channel share its loop.
                 if self.paces(group, conversation, queue)? {
-                    self.fabric.abr(first, *channel, *other, last, convert::abr(spec))?;
+                    self.fabric.abr(first, *channel, *other, last, spec.parameters)?;
                     if let Some(peak) = self.control.peaks[group] {
                         self.set_peak(now, group, queue, peak);
                     }

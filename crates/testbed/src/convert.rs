@@ -192,18 +192,3 @@ pub(crate) fn abr_switch(abr: &file::AbrSwitch) -> net::AbrSwitchSpec {
         }
     }
 }
-
-pub(crate) fn abr(spec: &file::AbrSpec) -> net::AbrParameters {
-    net::AbrParameters {
-        mcr: spec.mcr,
-        icr: spec.icr,
-        rif: spec.rif,
-        rdf: spec.rdf,
-        nrm: spec.nrm,
-        trm: spec.trm,
-        crm: spec.crm,
-        cdf: spec.cdf,
-        adtf: spec.adtf,
-        ..net::AbrParameters::new(spec.pcr)
-    }
-}

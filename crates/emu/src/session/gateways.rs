@@ -8,13 +8,12 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use cellway_gatewayd::{
-    Config, Connect, Control, Daemon, Handle, Identity, Intercept, Limits, LineRate, Listen, Peer, PeerDown, RateGuard,
-    Snapshot, TransportChoice,
+    Config, Control, Daemon, Handle, Identity, Intercept, Limits, LineRate, Listen, Peer, PeerDown, RateGuard, Snapshot,
 };
 use cellway_net::{Framing, NodeId};
 use cellway_record::Rows;
 use cellway_record::metric::gateway as metric;
-use cellway_scenario::{GatewayConnect, GatewayTransport, NodeIndex, Scenario};
+use cellway_scenario::{NodeIndex, Scenario};
 use cellway_testbed::{Host, OTHER_KIND, PathSegment, Testbed};
 use cellway_units::Span;
 use tempfile::TempDir;
@@ -273,15 +272,8 @@ fn configs(scenario: &Scenario, names: &Names, pairs: &[Pair], folder: &Path) ->
             // A simulated gateway keeps its rate.
             rate_guard: RateGuard::Off,
             classes: cellway_gatewayd::Classes::default(),
-            transport: match scenario.emulate.gateway.transport {
-                GatewayTransport::Auto => TransportChoice::Auto,
-                GatewayTransport::Quic => TransportChoice::Quic,
-                GatewayTransport::Tls => TransportChoice::Tls,
-            },
-            connect: match scenario.emulate.gateway.connect {
-                GatewayConnect::Late => Connect::Late,
-                GatewayConnect::Early => Connect::Early,
-            },
+            transport: scenario.emulate.gateway.transport,
+            connect: scenario.emulate.gateway.connect,
             down: PeerDown::Direct,
             outage: OUTAGE,
             name: other,

@@ -9,7 +9,7 @@ use super::args::Check;
 use super::credentials::{self, Examined};
 use super::findings::{self, Findings};
 use super::{FAILED, Failure, WRONG_INPUT, output};
-use crate::config::{Config, Connect, LineRate, PeerDown, Source, TransportChoice};
+use crate::config::{Config, LineRate, Source};
 
 pub(super) fn run(options: &Check) -> Result<(), Failure> {
     let config = match Config::read(&options.config) {
@@ -119,21 +119,14 @@ fn summary(config: &Config, findings: &Examined) -> String {
     let mut peers =
         output::table(&["peer", "address", "networks", "rate", "transport", "connect", "down", "outage"], &[]);
     for peer in &config.peers {
-        let transport = match peer.transport {
-            TransportChoice::Auto => "auto",
-            TransportChoice::Quic => "quic",
-            TransportChoice::Tls => "tls",
-        };
-        let connect = if peer.connect == Connect::Late { "late" } else { "early" };
-        let down = if peer.down == PeerDown::Direct { "direct" } else { "refuse" };
         peers.add_row(vec![
             peer.name.clone(),
             peer.address.clone().unwrap_or_else(|| "(dials us)".to_owned()),
             list(&peer.prefixes),
             rate(peer.rate),
-            transport.to_owned(),
-            connect.to_owned(),
-            down.to_owned(),
+            peer.transport.name().to_owned(),
+            peer.connect.name().to_owned(),
+            peer.down.name().to_owned(),
             peer.outage.to_string(),
         ]);
     }

@@ -1,17 +1,14 @@
-//! The kinds of values that only this file has: names, ports, devices and enums.
+//! The kinds of values that only this file has: names, ports and devices.
 
 use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
 
-use cellway_settings::found::one_of;
+use cellway_settings::choice;
 use cellway_settings::kinds::text;
 use cellway_settings::leaf::{Kind, Refusal};
-use cellway_settings::problem::nearest;
 use cellway_settings::quantity::{Error, Text};
 use cellway_units::{Bytes, Rate, Span};
 use serde_json::{Value, json};
-
-use super::{Connect, PeerDown, RateGuard, Source, TransportChoice};
 
 /// A rate, or `None` for "auto".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -222,58 +219,14 @@ impl Kind for Devices {
     }
 }
 
-/// The unit of the octets on a link.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Framing {
-    #[default]
-    Packet,
-    Atm,
+choice! {
+    /// The unit of the octets on a link.
+    #[derive(Default)]
+    pub enum Framing {
+        /// The octets of IP packets count.
+        #[default]
+        Packet = "packet",
+        /// Full cells of AAL5 frames count (53 octets for 48).
+        Atm = "atm",
+    }
 }
-
-/// Declares a kind that is an enum of names, each with its meaning.
-macro_rules! words {
-    ($type:ty { $($word:literal => $value:expr, $meaning:literal;)* }) => {
-        impl Kind for $type {
-            fn read(value: &Value) -> Result<$type, Refusal> {
-                match text(value)? {
-                    $($word => Ok($value),)*
-                    other => {
-                        let suggestion = nearest(other, [$($word),*]).map(|w| format!("\"{w}\""));
-                        Err(Refusal { suggestion, ..Refusal::new(format!("{other:?} is not known here")) })
-                    }
-                }
-            }
-            fn accepted() -> String {
-                one_of([$($word),*])
-            }
-            fn schema() -> Value {
-                json!({ "type": "string", "oneOf": [$({ "const": $word, "description": $meaning }),*] })
-            }
-        }
-    };
-}
-words!(Framing {
-    "packet" => Framing::Packet, "The octets of IP packets count.";
-    "atm" => Framing::Atm, "Full cells of AAL5 frames count (53 octets for 48).";
-});
-words!(RateGuard {
-    "on" => RateGuard::On, "The gateway reports it and sends less until the queue has drained, then at the rate that fits. It tries the configured rate again after 10 s, then at growing intervals.";
-    "off" => RateGuard::Off, "The gateway reports it.";
-});
-words!(TransportChoice {
-    "auto" => TransportChoice::Auto, "QUIC, and TLS over TCP if UDP does not pass.";
-    "quic" => TransportChoice::Quic, "QUIC only.";
-    "tls" => TransportChoice::Tls, "TLS over TCP only.";
-});
-words!(Connect {
-    "late" => Connect::Late, "After the server has answered: the client gets the answer that it would get without gateways.";
-    "early" => Connect::Early, "At once: one round trip less, but a refused port is a reset after the connection.";
-});
-words!(PeerDown {
-    "direct" => PeerDown::Direct, "They bypass the gateways.";
-    "refuse" => PeerDown::Refuse, "They are refused, also when this gateway has died.";
-});
-words!(Source {
-    "client" => Source::Client, "The client's, and its port if that is free.";
-    "gateway" => Source::Gateway, "This gateway's own.";
-});

@@ -16,6 +16,6 @@ mod source;
 pub use destination::AbrDestination;
 pub use efci::EfciMarker;
 pub use erica::{Erica, EricaSpec};
-pub use parameters::{AbrError, AbrParameters, TAGGED_CELL_RATE};
+pub use parameters::{AbrParameters, TAGGED_CELL_RATE};
 pub use rm::{RmCell, RmDirection};
 pub use source::{AbrSource, InRateCell, Waiting};

@@ -2,7 +2,7 @@
 
 use cellway_units::{Rate, Span, Time};
 
-use super::parameters::{AbrParameters, MRM};
+use super::parameters::{AbrParameters, MRM, floor};
 use super::rm::{RmCell, RmDirection};
 use crate::gcra::Gcra;
 
@@ -49,7 +49,7 @@ impl AbrSource {
     /// Creates a source that may start at once, at ICR (rule 2). The parameters must pass [`AbrParameters::check`].
     pub fn new(parameters: AbrParameters) -> AbrSource {
         debug_assert_eq!(parameters.check(), Ok(()));
-        let acr = parameters.icr.max(parameters.floor());
+        let acr = parameters.icr.max(floor(&parameters));
         AbrSource {
             parameters,
             acr,
@@ -153,7 +153,7 @@ impl AbrSource {
 
     /// Sets ACR, between MCR and PCR. Rule 1.
     fn set_acr(&mut self, now: Time, bps: u64) {
-        let acr = Rate::from_bps(bps).min(self.parameters.pcr).max(self.parameters.floor());
+        let acr = Rate::from_bps(bps).min(self.parameters.pcr).max(floor(&self.parameters));
         if acr != self.acr {
             self.acr = acr;
             self.pacer.set_rate(now, acr);

@@ -3,7 +3,6 @@
 use cellway_spec::Framing;
 
 use super::{Conversation, Fabric, NodeKind, Step};
-use crate::abr::AbrError;
 use crate::channel::{self, Class, NextHop};
 use crate::ids::{ChannelId, NodeId, PortId};
 use crate::reassembly::Reassembly;
@@ -50,7 +49,7 @@ pub enum FabricError {
     },
     /// Parameters of an ABR connection that contradict each other.
     #[error(transparent)]
-    Abr(#[from] AbrError),
+    Abr(#[from] cellway_spec::Problem),
     /// Two conversations with one number.
     #[error("conversation {conversation} is open already: close it first, or take another number")]
     AlreadyOpen {

@@ -1,7 +1,7 @@
 //! Buffers: sizes resolved into what fills them.
 
 use cellway_settings::quantity::Text;
-use cellway_spec::RedProblem;
+use cellway_spec::Problem;
 use cellway_units::{Bytes, CELL_OCTETS, Cells, Rate, Span};
 
 use crate::check::network::Network;
@@ -215,7 +215,8 @@ impl Check<'_> {
             path = if check.tree.find(&own_key).is_some() { own_key } else { path };
             if check.tree.find(&path).is_some() { path } else { check.buffer_path(own, "queue") }
         };
-        if let Some(RedProblem { key, message, accepted }) = red.problem() {
+        if let Some(Problem { keys, message, accepted }) = red.problem() {
+            let key = &keys[0];
             let path = path(self, key);
             self.refuse(&path, message, accepted);
             return None;

@@ -308,7 +308,7 @@ impl Check<'_> {
                         None
                     }
                     Service::Vbr { scr, .. } => Some(("scr of the service", *scr)),
-                    Service::Abr(abr) => Some(("mcr of the service", abr.mcr)),
+                    Service::Abr(abr) => Some(("mcr of the service", abr.parameters.mcr)),
                     Service::Ubr { .. } | Service::Cbr { .. } => None,
                 };
                 self.at_least(&path("pcr"), rate, least);

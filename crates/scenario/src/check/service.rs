@@ -6,7 +6,7 @@ use crate::check::Check;
 use crate::check::crossing::Path;
 use crate::check::network::Network;
 use crate::file::{ServiceClass, ServiceFile};
-use crate::model::{AbrSpec, AbrSwitch, AbrSwitchKeys, Fraction, Framing, NodeIndex, Service, Traffic};
+use crate::model::{AbrParameters, AbrSpec, AbrSwitch, AbrSwitchKeys, Fraction, Framing, NodeIndex, Service, Traffic};
 use crate::quantity::Quantity;
 use crate::route;
 use crate::tree::{Step, Value, at};
@@ -129,13 +129,6 @@ impl Check<'_> {
             Some(icr) => self.rate(&at("icr"), icr)?,
             None => Rate::from_bps((pcr.as_bps() / 16).max(1)).max(mcr),
         };
-        if mcr > pcr {
-            self.refuse(&at("mcr"), format!("{mcr} is more than pcr, {pcr}"), "at most pcr");
-        } else if icr > pcr {
-            self.refuse(&at("icr"), format!("{icr} is more than pcr, {pcr}"), "from mcr to pcr");
-        } else if icr < mcr {
-            self.refuse(&at("icr"), format!("{icr} is less than mcr, {mcr}"), "from mcr to pcr");
-        }
         let [rif, rdf, cdf] = [("rif", file.rif), ("rdf", file.rdf), ("cdf", file.cdf)].map(|(key, given)| {
             let fraction = given.map_or(SIXTEENTH, |q| q.0);
             // A cutoff of zero means that there is none.
@@ -177,7 +170,14 @@ impl Check<'_> {
             Some([a, b]) => Some(self.between(i, [a, b], path, network)?),
             _ => None,
         };
-        (self.found.len() == before).then_some(AbrSpec { pcr, mcr, icr, rif, rdf, nrm, trm, crm, adtf, cdf, between })
+        let parameters = AbrParameters { pcr, mcr, icr, rif, rdf, nrm, trm, crm, adtf, cdf };
+        if let Err(problem) = parameters.check() {
+            self.refuse(&at(&problem.keys[0]), problem.message, problem.accepted);
+        } else if icr < mcr {
+            // A source begins at the larger of both; a file is refused, since it says less than would happen.
+            self.refuse(&at("icr"), format!("{icr} is less than mcr, {mcr}"), "from mcr to pcr");
+        }
+        (self.found.len() == before).then_some(AbrSpec { parameters, between })
     }
 
     /// The ends of a control loop on the path.

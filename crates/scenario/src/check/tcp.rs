@@ -2,7 +2,7 @@
 
 use std::iter;
 
-use cellway_spec::{ProfileKeys, TCP_HEADERS, TcpProblem};
+use cellway_spec::{Problem, ProfileKeys, TCP_HEADERS};
 use cellway_units::Bytes;
 
 use crate::check::Check;
@@ -131,7 +131,7 @@ impl Check<'_> {
         }
         let origin = |key: &str| self.origin(layers, key);
         let problems: Vec<_> = spec.problems(&origin).into_iter().chain(spec.unscaled_window(&origin)).collect();
-        for TcpProblem { keys, message, accepted } in problems {
+        for Problem { keys, message, accepted } in problems {
             // A key that has been refused has another value here.
             let is_unknown = |key: &String| (key == "mss" && mss.is_none()) || self.is_bad(&self.tcp_path(layers, key));
             if !keys.iter().any(is_unknown) {

@@ -1,9 +1,8 @@
 //! What an emulation does beyond the network.
 
-use cellway_settings::{section, settings};
+use cellway_settings::section;
+use cellway_spec::{Connect, TransportChoice};
 use cellway_units::Span;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::model::{NodeIndex, Scenario, Slot};
 
@@ -35,35 +34,11 @@ section! {
     #[derive(Copy, Eq)]
     pub struct EmulatedGateway, EmulatedGatewayKeys {
         /// The transport between gateways: QUIC, TLS over TCP, or QUIC with TLS as the fallback.
-        pub transport: GatewayTransport = GatewayTransport::Auto,
+        pub transport: TransportChoice = TransportChoice::Auto,
         /// When a connection is answered: when its server has answered, or at once.
-        pub connect: GatewayConnect = GatewayConnect::Late,
+        pub connect: Connect = Connect::Late,
     }
 }
-settings!(plain: GatewayTransport, GatewayConnect);
-
-/// How packets travel between real gateways.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum GatewayTransport {
-    /// Over QUIC, and as TLS over TCP where that does not get through.
-    Auto,
-    /// Over QUIC.
-    Quic,
-    /// As TLS over TCP.
-    Tls,
-}
-
-/// When real gateways answer a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum GatewayConnect {
-    /// When its server has answered.
-    Late,
-    /// At once: its first bytes travel with the opening.
-    Early,
-}
-
 /// A program that an emulation starts in a host.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Command {

@@ -1,7 +1,7 @@
 //! The service that channels ask of the network. ATM Forum TM 4.0.
 
 use cellway_settings::{choice, section};
-use cellway_spec::Fraction;
+use cellway_spec::AbrParameters;
 use cellway_units::{Cells, Rate, Span};
 
 use crate::model::NodeIndex;
@@ -40,34 +40,17 @@ impl Service {
     pub const fn pcr(&self) -> Option<Rate> {
         match self {
             Service::Ubr { pcr } => *pcr,
-            Service::Cbr { pcr } | Service::Vbr { pcr, .. } | Service::Abr(AbrSpec { pcr, .. }) => Some(*pcr),
+            Service::Cbr { pcr } | Service::Vbr { pcr, .. } => Some(*pcr),
+            Service::Abr(abr) => Some(abr.parameters.pcr),
         }
     }
 }
 
-/// Parameters of ABR control. TM 4.0 section 5.10.3.
+/// ABR control. TM 4.0 section 5.10.3.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AbrSpec {
-    /// Peak cell rate.
-    pub pcr: Rate,
-    /// Minimum cell rate; may be zero, at most `pcr`.
-    pub mcr: Rate,
-    /// Initial cell rate; from `mcr` to `pcr`.
-    pub icr: Rate,
-    /// Rate increase factor.
-    pub rif: Fraction,
-    /// Rate decrease factor.
-    pub rdf: Fraction,
-    /// A forward RM cell after at most `nrm - 1` other cells.
-    pub nrm: u32,
-    /// The longest time between forward RM cells of an active source.
-    pub trm: Span,
-    /// Forward RM cells without a backward one before the source slows down.
-    pub crm: u32,
-    /// The time without sending after which the rate falls back to `icr`.
-    pub adtf: Span,
-    /// Cutoff decrease factor; may be zero.
-    pub cdf: Fraction,
+    /// The parameters of the connection.
+    pub parameters: AbrParameters,
     /// The nodes between which control runs, in the direction from `from` to `to`; the ends of each stretch of ATM links
     /// if absent.
     pub between: Option<[NodeIndex; 2]>,

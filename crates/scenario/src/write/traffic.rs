@@ -65,6 +65,8 @@ impl Scenario {
 
     fn abr(&self, abr: &AbrSpec) -> String {
         let mut keys = vec!["class = \"abr\"".to_owned()];
+        let between = abr.between;
+        let abr = &abr.parameters;
         keys.extend(
             [("pcr", abr.pcr), ("mcr", abr.mcr), ("icr", abr.icr)].map(|(k, rate)| format!("{k} = \"{rate}\"")),
         );
@@ -73,7 +75,7 @@ impl Scenario {
         );
         keys.extend([("trm", abr.trm), ("adtf", abr.adtf)].map(|(k, time)| format!("{k} = \"{time}\"")));
         keys.extend([("nrm", abr.nrm), ("crm", abr.crm)].map(|(k, n)| format!("{k} = {n}")));
-        keys.extend(abr.between.map(|ends| format!("between = {}", list(ends.map(|node| &self.nodes[node.0].name)))));
+        keys.extend(between.map(|ends| format!("between = {}", list(ends.map(|node| &self.nodes[node.0].name)))));
         keys.join(", ")
     }
 }

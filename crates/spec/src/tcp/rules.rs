@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use cellway_settings::section::OutOfRange;
 use cellway_units::{Bytes, Span};
 
 use super::{CongestionControl, LossRecovery, TcpSpec};
+use crate::Problem;
 
 /// IPv4 and TCP headers without options, in octets. RFC 791, RFC 9293.
 pub const TCP_HEADERS: u64 = 40;
@@ -22,39 +22,16 @@ pub const MAX_SEND_BUFFER: u64 = 1 << 40;
 /// The longest delay of an acknowledgement. RFC 1122 section 4.2.3.2.
 pub const MAX_DELAYED_ACK: Span = Span::from_ms(500);
 
-/// A rule that values break.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TcpProblem {
-    /// The keys of these values, the likeliest to be wrong first.
-    pub keys: Vec<String>,
-    /// The problem, with the values.
-    pub message: String,
-    /// The values that would be accepted.
-    pub accepted: String,
-}
-
-impl fmt::Display for TcpProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}; accepted: {}", self.keys[0], self.message, self.accepted)
-    }
-}
-
-impl std::error::Error for TcpProblem {}
-
 /// The problems found so far.
 struct Problems<'a> {
     /// Returns the origin of the value of a key for messages, such as " (of profile linux-6)"; empty if it needs none.
     origin: &'a dyn Fn(&str) -> String,
-    found: Vec<TcpProblem>,
+    found: Vec<Problem>,
 }
 
 impl Problems<'_> {
     fn add(&mut self, keys: &[&'static str], message: impl Into<String>, accepted: impl Into<String>) {
-        self.found.push(TcpProblem {
-            keys: keys.iter().map(|&key| key.to_owned()).collect(),
-            message: message.into(),
-            accepted: accepted.into(),
-        });
+        self.found.push(Problem::new(keys, message, accepted));
     }
 
     fn zero(&mut self, key: &'static str, value: impl fmt::Display, accepted: &str) {
@@ -89,7 +66,7 @@ impl Problems<'_> {
 impl TcpSpec {
     /// Returns the rules that these values break. `origin` returns where the value of a key comes from, for messages:
     /// " (of profile linux-6)", or an empty text.
-    pub fn problems(&self, origin: &dyn Fn(&str) -> String) -> Vec<TcpProblem> {
+    pub fn problems(&self, origin: &dyn Fn(&str) -> String) -> Vec<Problem> {
         let mut problems = Problems { origin, found: Vec::new() };
         self.segments(&mut problems);
         self.windows(&mut problems);
@@ -113,10 +90,8 @@ impl TcpSpec {
     ///
     /// # Errors
     /// The values break a rule.
-    pub fn validate(&self) -> Result<(), TcpProblem> {
-        if let Err(OutOfRange { key, message, accepted }) = self.in_range() {
-            return Err(TcpProblem { keys: vec![key], message, accepted });
-        }
+    pub fn validate(&self) -> Result<(), Problem> {
+        self.in_range()?;
         self.problems(&|_| String::new()).into_iter().next().map_or(Ok(()), Err)
     }
 
@@ -176,18 +151,16 @@ impl TcpSpec {
     ///
     /// An endpoint without the option announces 65,535 B of a larger window; a file is refused, since it says more than
     /// would happen.
-    pub fn unscaled_window(&self, origin: &dyn Fn(&str) -> String) -> Option<TcpProblem> {
+    pub fn unscaled_window(&self, origin: &dyn Fn(&str) -> String) -> Option<Problem> {
         let window = self.window.0;
         if self.window_scaling || window <= MAX_PLAIN_WINDOW || window > MAX_WINDOW {
             return None;
         }
         let of_window = origin("window");
         let what = if of_window.is_empty() { "" } else { "a window of " };
-        Some(TcpProblem {
-            keys: ["window", "window-scaling"].map(str::to_owned).to_vec(),
-            message: format!("{what}{window} B{of_window} is more than TCP can announce without window scaling"),
-            accepted: format!("window at most {MAX_PLAIN_WINDOW} B, or window-scaling = true"),
-        })
+        let message = format!("{what}{window} B{of_window} is more than TCP can announce without window scaling");
+        let accepted = format!("window at most {MAX_PLAIN_WINDOW} B, or window-scaling = true");
+        Some(Problem::new(&["window", "window-scaling"], message, accepted))
     }
 
     fn timeouts(&self, problems: &mut Problems) {

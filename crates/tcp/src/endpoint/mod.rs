@@ -22,7 +22,7 @@ use crate::rto::Rto;
 use crate::send::Sender;
 use crate::timers::Timers;
 use crate::timestamps::TimestampClock;
-use crate::{Config, Segment, SeqNum, State, Stats, TcpProblem, TimerKind};
+use crate::{Config, Problem, Segment, SeqNum, State, Stats, TimerKind};
 
 /// One end of one TCP connection, without I/O.
 ///
@@ -85,7 +85,7 @@ impl Endpoint {
         Endpoint::new(config.into(), iss, State::Listen)
     }
     /// Creates an endpoint like [`active`](Endpoint::active) and [`passive`](Endpoint::passive), with the check.
-    pub fn checked(config: Config, iss: u32, passive: bool) -> Result<Endpoint, TcpProblem> {
+    pub fn checked(config: Config, iss: u32, passive: bool) -> Result<Endpoint, Problem> {
         config.validate()?;
         Ok(if passive { Endpoint::passive(config, iss) } else { Endpoint::active(config, iss) })
     }

@@ -108,7 +108,7 @@ pub(super) fn hops(scenario: &Scenario, index: usize, back: bool) -> Vec<Hop> {
         Service::Ubr { pcr } => *pcr,
         Service::Cbr { pcr } => Some(*pcr),
         Service::Vbr { scr, shape, .. } => shape.then_some(*scr),
-        Service::Abr(abr) => Some(abr.pcr),
+        Service::Abr(abr) => Some(abr.parameters.pcr),
     };
     if let (Some(rate), Some(first)) = (pace, hops.iter_mut().find(|h| h.framing.cells(Bytes(0)).is_some())) {
         first.spacing.insert(0, ("contract".to_owned(), rate));
