@@ -9,8 +9,6 @@ use cellway_units::{Bits, Rate, Span, Time};
 use crate::Config;
 use crate::congestion::Controller;
 
-/// The first segments of a connection, which are not paced. Linux, `tcp_update_skb_after_send`.
-const UNPACED: u64 = 10;
 /// IPv4 header without options (bytes).
 const IP_HEADER: u64 = 20;
 
@@ -18,6 +16,8 @@ const IP_HEADER: u64 = 20;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pacer {
     by_window: bool,
+    /// The first segments of a connection, which are not paced. Linux, `tcp_update_skb_after_send`: 10.
+    unpaced: u32,
     rate: Option<Rate>,
     /// Remainder of the division by the rate, carried to the next segment.
     carry: u64,
@@ -28,7 +28,15 @@ pub(crate) struct Pacer {
 
 impl Pacer {
     pub(crate) fn new(config: &Config) -> Pacer {
-        Pacer { by_window: config.tcp.pacing, rate: config.tcp.pacing_rate, carry: 0, next: Time::ZERO, sent: 0 }
+        let unpaced = config.tcp.unpaced_segments;
+        Pacer {
+            by_window: config.tcp.pacing,
+            unpaced,
+            rate: config.tcp.pacing_rate,
+            carry: 0,
+            next: Time::ZERO,
+            sent: 0,
+        }
     }
 
     /// Returns the time until which pacing delays a segment at `now`, if it does.
@@ -40,7 +48,7 @@ impl Pacer {
         self.sent = self.sent.saturating_add(1);
         let mut gap = Span::ZERO;
         if self.by_window
-            && self.sent >= UNPACED
+            && self.sent >= u64::from(self.unpaced)
             && let Some(srtt) = srtt
         {
             gap = control.pacing_gap(payload, srtt);

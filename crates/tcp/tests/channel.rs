@@ -3,9 +3,7 @@
 
 mod common;
 
-use cellway_tcp::{
-    AckDelay, Config, Endpoint, Event, FastRetransmit, LossRecovery, Output, TcpProfile, TcpSpec, Variant,
-};
+use cellway_tcp::{AckDelay, Config, Endpoint, Event, FastRetransmit, LossRecovery, Output, TcpSpec, Variant};
 use cellway_units::{Bytes, Rate, Span, Time};
 use common::channel::{App, Channel, Pair};
 use proptest::prelude::*;
@@ -85,7 +83,7 @@ fn config() -> impl Strategy<Value = Config> {
                 max_retransmissions: 30,
                 // Longer than the other side can be kept from hearing of the end.
                 time_wait: Span::from_secs(240),
-                profile: TcpProfile::Classic,
+                ..TcpSpec::default()
             };
             Config { tcp, immediate_read, delivery_rate }
         },

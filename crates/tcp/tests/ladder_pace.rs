@@ -125,6 +125,20 @@ fn slow_start_sends_at_twice_the_window_a_round_trip() {
     );
 }
 
+/// The gap after the second segment is that of 100 ms and a window of five: 100 / 10 ms.
+#[test]
+fn pacing_begins_after_the_unpaced_segments() {
+    connected(
+        TcpSpec { pacing: true, unpaced_segments: 2, initial_window: 5, ..config() },
+        "200 do write 5000
+         200 > 1..1001
+         200 > 1001..2001
+         210 > 2001..3001
+         220 > 3001..4001
+         230 > 4001..5001",
+    );
+}
+
 /// 120 % after that.
 #[test]
 fn past_half_of_the_threshold_it_is_1_2_windows_a_round_trip() {

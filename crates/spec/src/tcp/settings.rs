@@ -37,6 +37,9 @@ section! {
         pub abe: bool = false,
         /// Space segments in time, at 200 % of window / round trip in slow start and 120 % later.
         pub pacing: bool = false,
+        /// Data segments at the start of a connection that pacing does not delay.
+        #[schemars(range(min = 1, max = 1000))]
+        pub unpaced_segments: u32 = 10,
         /// The highest rate at which data leaves, in bits of IP packets. Default: none.
         pub pacing_rate: Option<Rate>,
         /// Congestion window at the start, in segments.
