@@ -246,13 +246,50 @@ class GroupPrediction:
 
 
 @dataclass(frozen=True)
+class Answer:
+    """A value, or the reason why theory has none."""
+
+    value: float | None
+    """The value; None without one."""
+    reason: str | None
+    """The reason; None with a value."""
+
+
+@dataclass(frozen=True)
+class UdpPrediction:
+    """The prediction of one group of UDP datagrams, taken alone."""
+
+    group: str
+    """Name of the group."""
+    sources: int
+    """Its slots."""
+    rate: float
+    """Mean rate of all of them together, of IP packets, in bit/s."""
+    path_delay: float
+    """One-way delay of a packet that nothing delays, in seconds."""
+    line: str
+    """The line that the group fills most."""
+    utilisation: float
+    """The share of time in which the group keeps that line busy."""
+    delay_mean: Answer
+    """Mean one-way delay, in seconds."""
+    loss_ratio: Answer
+    """The share of the packets that are lost."""
+
+    def __repr__(self) -> str:
+        return f"<cellway.UdpPrediction: {self.group}, {rate(self.rate)}, {self.utilisation:.4g} of {self.line}>"
+
+
+@dataclass(frozen=True)
 class PointPrediction:
     """The predictions of one point of a sweep."""
 
     axes: dict[str, str | float]
     """Axis to value; empty without a sweep."""
     groups: tuple[GroupPrediction, ...]
-    """The traffic groups, each as if the others were not there."""
+    """The groups over TCP, each as if the others were not there."""
+    udp: tuple[UdpPrediction, ...]
+    """The groups of UDP datagrams, likewise."""
 
 
 @dataclass(frozen=True)
@@ -270,12 +307,32 @@ class ScenarioPrediction:
         return cls(record["name"], tuple(_point(point) for point in record["points"]))
 
     def __repr__(self) -> str:
-        groups = ", ".join(dict.fromkeys(group.group for point in self.points for group in point.groups)) or "none"
+        names = [group.group for point in self.points for group in point.groups]
+        names += [group.group for point in self.points for group in point.udp]
+        groups = ", ".join(dict.fromkeys(names)) or "none"
         return f"<cellway.ScenarioPrediction: {self.name}, {len(self.points)} points, groups: {groups}>"
 
 
 def _point(record: Mapping[str, Any]) -> PointPrediction:
-    return PointPrediction(dict(record["axes"]), tuple(_group(group) for group in record["groups"]))
+    # The document has the key only at points with such groups.
+    udp = tuple(_udp(group) for group in record.get("udp", ()))
+    return PointPrediction(dict(record["axes"]), tuple(_group(group) for group in record["groups"]), udp)
+
+
+def _udp(record: Mapping[str, Any]) -> UdpPrediction:
+    def answer(given: Mapping[str, Any]) -> Answer:
+        return Answer(given.get("value"), given.get("none"))
+
+    return UdpPrediction(
+        group=record["group"],
+        sources=record["sources"],
+        rate=record["rate"],
+        path_delay=record["path_delay"],
+        line=record["line"],
+        utilisation=record["utilisation"],
+        delay_mean=answer(record["delay_mean"]),
+        loss_ratio=answer(record["loss_ratio"]),
+    )
 
 
 def _group(record: Mapping[str, Any]) -> GroupPrediction:
