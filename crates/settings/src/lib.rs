@@ -19,6 +19,7 @@ pub mod leaf;
 pub mod problem;
 #[cfg(feature = "file")]
 pub mod quantity;
+pub mod range;
 #[cfg(feature = "file")]
 pub mod reference;
 #[cfg(feature = "file")]

@@ -1,6 +1,7 @@
 //! Quantities in a file: a number with a unit, in quotes.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 
 use cellway_units::{Bytes, CellRate, Cells, ParseError, Probability, Rate, Span, meant};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -9,6 +10,9 @@ use serde_json::{Value, json};
 
 use crate::leaf::{Kind, Refusal};
 use crate::problem::nearest;
+
+/// A function that compares two values; `None` if they have no order.
+pub type Compare<T> = fn(&T, &T) -> Option<Ordering>;
 
 /// A quantity, or another value that is written as a text of a certain form.
 pub trait Text: Sized {
@@ -20,6 +24,8 @@ pub trait Text: Sized {
     const EXAMPLES: &'static [&'static str];
     /// Words that are accepted besides quantities.
     const WORDS: &'static [&'static str] = &[];
+    /// Compares two values, for the ranges of keys; keys of a type without an order have none.
+    const COMPARE: Compare<Self> = |_, _| None;
     /// Parses a text.
     ///
     /// # Errors
@@ -62,12 +68,22 @@ pub struct Format {
     pub(crate) name: &'static str,
     pub(crate) refuse: fn(&str) -> Option<Refusal>,
     pub(crate) accepted: fn() -> String,
+    /// The words that are accepted besides quantities.
+    pub(crate) words: &'static [&'static str],
+    /// Compares two texts; `None` if they have no order.
+    pub(crate) compare: fn(&str, &str) -> Option<Ordering>,
 }
 
 impl Format {
     /// Returns the format of `T`.
     pub const fn of<T: Text>() -> Format {
-        Format { name: T::FORMAT, refuse: |text| parse::<T>(text).err(), accepted: T::accepted }
+        Format {
+            name: T::FORMAT,
+            refuse: |text| parse::<T>(text).err(),
+            accepted: T::accepted,
+            words: T::WORDS,
+            compare: |text, other| T::COMPARE(&T::read(text).ok()?, &T::read(other).ok()?),
+        }
     }
 }
 
@@ -78,6 +94,7 @@ impl Text for Rate {
     const FORMAT: &'static str = "rate";
     const UNITS: &'static [&'static str] = &["bit/s", "kbit/s", "Mbit/s", "Gbit/s"];
     const EXAMPLES: &'static [&'static str] = &["1.5 Mbit/s", "149.76 Mbit/s"];
+    const COMPARE: Compare<Rate> = PartialOrd::partial_cmp;
     fn read(text: &str) -> Result<Rate, Error> {
         Ok(text.parse()?)
     }
@@ -87,6 +104,7 @@ impl Text for Span {
     const FORMAT: &'static str = "time";
     const UNITS: &'static [&'static str] = &["ps", "ns", "us", "µs", "ms", "s", "min", "h"];
     const EXAMPLES: &'static [&'static str] = &["22.5 ms", "2 s"];
+    const COMPARE: Compare<Span> = PartialOrd::partial_cmp;
     fn read(text: &str) -> Result<Span, Error> {
         Ok(text.parse()?)
     }
@@ -96,6 +114,7 @@ impl Text for Bytes {
     const FORMAT: &'static str = "bytes";
     const UNITS: &'static [&'static str] = &["B", "kB", "KiB", "MB", "MiB", "GB", "GiB"];
     const EXAMPLES: &'static [&'static str] = &["8 KiB", "512 B"];
+    const COMPARE: Compare<Bytes> = PartialOrd::partial_cmp;
     fn read(text: &str) -> Result<Bytes, Error> {
         Ok(text.parse()?)
     }
@@ -105,6 +124,7 @@ impl Text for CellRate {
     const FORMAT: &'static str = "cell-rate";
     const UNITS: &'static [&'static str] = CELL_RATE_UNITS;
     const EXAMPLES: &'static [&'static str] = &["15.264 Mbit/s", "36000 cell/s"];
+    const COMPARE: Compare<CellRate> = PartialOrd::partial_cmp;
     fn read(text: &str) -> Result<CellRate, Error> {
         Ok(text.parse()?)
     }
@@ -114,6 +134,7 @@ impl Text for Cells {
     const FORMAT: &'static str = "cells";
     const UNITS: &'static [&'static str] = &["cell", "cells"];
     const EXAMPLES: &'static [&'static str] = &["64 cell", "200 cells"];
+    const COMPARE: Compare<Cells> = PartialOrd::partial_cmp;
     fn read(text: &str) -> Result<Cells, Error> {
         Ok(text.parse()?)
     }
@@ -123,6 +144,7 @@ impl Text for Probability {
     const FORMAT: &'static str = "probability";
     const UNITS: &'static [&'static str] = &["%"];
     const EXAMPLES: &'static [&'static str] = &["0.1%", "0.02 %"];
+    const COMPARE: Compare<Probability> = PartialOrd::partial_cmp;
     fn read(text: &str) -> Result<Probability, Error> {
         Ok(text.parse()?)
     }

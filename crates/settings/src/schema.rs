@@ -1,12 +1,22 @@
 //! The JSON schema of a file: the one definition of its keys, types and strings, which editors and checks share.
 
+use std::cmp::Ordering;
+
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
 
 use crate::quantity::Format;
+use crate::range::Bound;
 
 /// The keyword of our own with the values that a key accepts, in words.
 pub const ACCEPTS: &str = "x-accepts";
+
+/// The keyword of our own with the least value of a quantity.
+pub const MIN: &str = "x-minimum";
+/// The keyword of our own with the greatest value of a quantity.
+pub const MAX: &str = "x-maximum";
+/// The keyword of our own with the value that a quantity must exceed.
+pub const ABOVE: &str = "x-above";
 
 /// The schema of a kind of file.
 #[derive(Debug)]
@@ -17,11 +27,15 @@ pub struct FileSchema {
 
 impl FileSchema {
     /// Returns the schema of files that are read into `T`, whose quantities have `formats`.
+    ///
+    /// # Panics
+    /// A bound of a range is no value of its key, or the format has no order.
     pub fn of<T: JsonSchema>(formats: &'static [Format]) -> FileSchema {
         let mut json = schemars::schema_for!(T).to_value();
         tidy(&mut json);
         // Sorted whatever features other crates switch on in serde_json.
         json.sort_all_objects();
+        check_bounds(&json, formats);
         FileSchema { json, formats }
     }
     /// Returns it as JSON text that ends with a line break.
@@ -62,6 +76,22 @@ fn tidy(value: &mut Value) {
             object.values_mut().for_each(tidy);
         }
         Value::Array(items) => items.iter_mut().for_each(tidy),
+        _ => {}
+    }
+}
+
+/// Checks that the bounds of quantities are values of their keys, which have an order.
+fn check_bounds(value: &Value, formats: &[Format]) {
+    match value {
+        Value::Object(object) => {
+            for bound in [MIN, MAX, ABOVE].iter().filter_map(|keyword| object.get(*keyword)?.as_str()) {
+                let format = formats.iter().find(|format| object.get("format").is_some_and(|f| f == format.name));
+                let equal = format.and_then(|format| (format.compare)(bound, bound)) == Some(Ordering::Equal);
+                assert!(equal, "the bound {bound:?} is no value with an order in {object:?}");
+            }
+            object.values().for_each(|value| check_bounds(value, formats));
+        }
+        Value::Array(items) => items.iter().for_each(|item| check_bounds(item, formats)),
         _ => {}
     }
 }
@@ -162,7 +192,35 @@ impl Shape {
         self.schema.formats.iter().copied().find(|format| format.name == name)
     }
 
-    /// Returns a limit: `minimum`, `maximum`, `minItems`, `maxItems`, `minLength`.
+    /// Returns the bounds of a quantity.
+    pub(crate) fn bounds(self) -> Vec<Bound> {
+        let bounds = [(MIN, Bound::min as fn(_) -> _), (ABOVE, Bound::above), (MAX, Bound::max)];
+        bounds.into_iter().filter_map(|(keyword, bound)| Some(bound(self.text(keyword)?))).collect()
+    }
+
+    /// Returns an example of a quantity with a range: its default, else one of the format, within its bounds, else one of
+    /// these.
+    pub(crate) fn example(self, bounds: &[Bound]) -> Option<&'static str> {
+        let format = self.format()?;
+        let is_within = |text: &&str| {
+            let compared = || bounds.iter().map(|bound| (bound, (format.compare)(text, bound.value())));
+            compared().all(|(bound, ordering)| ordering.is_some() && bound.accepts(ordering))
+        };
+        let examples = self.object.get("examples").and_then(Value::as_array).into_iter().flatten();
+        let known = self.object.get("default").into_iter().chain(examples).filter_map(Value::as_str);
+        known.chain(bounds.iter().map(|bound| bound.value())).find(is_within)
+    }
+
+    /// Returns the meaning of a key that is left out and has no default value, as its help states after "Default: ".
+    pub(crate) fn without(self) -> Option<String> {
+        let help = self.text("description").filter(|_| !self.object.contains_key("default"))?;
+        let (_, meaning) = help.split_once("Default: ").or_else(|| help.split_once("default: "))?;
+        let meaning = meaning.split_whitespace().collect::<Vec<_>>().join(" ");
+        let sentence = meaning.split_once(". ").map_or(&*meaning, |(sentence, _)| sentence);
+        Some(sentence.trim_end_matches('.').to_owned())
+    }
+
+    /// Returns a limit: `minimum`, `maximum`, `exclusiveMinimum`, `minItems`, `maxItems`, `minLength`.
     pub fn limit(self, name: &str) -> Option<f64> {
         self.object.get(name).and_then(Value::as_f64)
     }

@@ -80,54 +80,15 @@ macro_rules! settings {
 settings!(quantity: Bytes, Cells, Probability, Rate, Span);
 settings!(plain: bool, f64, u32, u64);
 
-/// A number that may have a range.
-pub trait Number: Copy + std::fmt::Display {
-    /// Returns the nearest `f64`.
-    fn nearest(self) -> f64;
-}
-
-macro_rules! numbers {
-    ($($number:ty),+) => {
-        $(impl Number for $number {
-            fn nearest(self) -> f64 {
-                self as f64
-            }
-        })+
-    };
-}
-numbers!(f64, u8, u16, u32, u64);
-
-/// A value outside of the range of its key.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OutOfRange {
-    /// The key.
-    pub key: String,
-    /// The problem, with the value.
-    pub message: String,
-    /// The accepted values.
-    pub accepted: String,
-}
-
-/// Checks a value against the range of the key of `field`.
-///
-/// # Errors
-/// The value is outside.
-pub fn in_range(field: &str, value: impl Number, [min, max]: [f64; 2]) -> Result<(), OutOfRange> {
-    if (min..=max).contains(&value.nearest()) {
-        return Ok(());
-    }
-    let accepted = if max.is_finite() { format!("from {min} to {max}") } else { format!("at least {min}") };
-    Err(OutOfRange { key: key(field), message: format!("{value} is out of range"), accepted })
-}
-
 /// Returns the name of the key of a field.
 pub fn key(field: &str) -> String {
     field.replace('_', "-")
 }
 
 /// Declares a section: a struct of its values, and one of its keys, each of which may be left out. A doc comment is the
-/// help for the key in the schema; a range is that of the schema, against which files are checked. A value after `=` is the
-/// default, of a key that no layer gives. A section can be the type of a field of another. Where the feature `file` is off
+/// help for the key in the schema. A range has `min`, or `above` for a value that is excluded, and `max`, in numbers or in
+/// quantities as they are in a file; files are checked against it, and values of a program by `in_range`. A value after `=`
+/// is the default, of a key that no layer gives. A section can be the type of a field of another. Where the feature `file` is off
 /// only the two structs and their layers are declared.
 ///
 /// ```
@@ -136,11 +97,12 @@ pub fn key(field: &str) -> String {
 ///     #[derive(Copy, Eq)]
 ///     pub struct Queue, QueueKeys {
 ///         /// Its length, in packets.
-///         #[schemars(range(min = 1))]
+///         #[range(min = 1)]
 ///         pub length: u32,
 ///         /// The rate at which it is emptied. Default: none.
 ///         pub rate: Option<cellway_units::Rate>,
 ///         /// The time for which a packet may stay.
+///         #[range(above = "0 s", max = "1 min")]
 ///         pub longest: cellway_units::Span = cellway_units::Span::from_ms(5),
 ///     }
 /// }
@@ -160,7 +122,7 @@ macro_rules! section {
         $vis:vis struct $section:ident, $keys:ident {
             $(
                 $(#[doc = $doc:literal])+
-                $(#[schemars(range(min = $min:literal $(, max = $max:literal)?))])?
+                $(#[range($($limit:ident = $bound:literal),+)])?
                 $of:vis $field:ident: $type:ty $(= $default:expr)?,
             )+
         }
@@ -221,12 +183,12 @@ macro_rules! section {
             ///
             /// # Errors
             /// A value is out of range.
-            #[allow(dead_code, clippy::unnecessary_cast, reason = "files are checked against the schema")]
-            $vis fn in_range(&self) -> Result<(), $crate::section::OutOfRange> {
-                $($(
-                    let range = [$min as f64, [$($max as f64,)? f64::INFINITY][0]];
-                    $crate::section::in_range(stringify!($field), self.$field, range)?;
-                )?)+
+            #[allow(dead_code, clippy::clone_on_copy, reason = "files are checked against the schema")]
+            $vis fn in_range(&self) -> Result<(), $crate::range::OutOfRange> {
+                $($(if let Some(value) = <$type as $crate::section::Setting>::given(self.$field.clone()) {
+                    let bounds = [$($crate::range::Bound::$limit(concat!($bound))),+];
+                    $crate::range::in_range(stringify!($field), &value, &bounds)?;
+                })?)+
                 Ok(())
             }
         }
@@ -279,7 +241,7 @@ macro_rules! section {
                     let mut section = $crate::section::SectionSchema::new(&[$($about),+]);
                     $(
                         section.add::<$type>(generator, stringify!($field), &[$($doc),+]);
-                        $(section.limit("minimum", $min);$(section.limit("maximum", $max);)?)?
+                        $($(section.limit(stringify!($limit), $bound);)+)?
                         $(section.default_of::<$type>(&$default);)?
                     )+
                     section.finish()
@@ -300,6 +262,7 @@ mod in_files {
 
     use super::{Setting, key};
     use crate::choice::text;
+    use crate::schema::{ABOVE, MAX, MIN};
 
     /// A [`Setting`] as it is in a file.
     pub trait InFile: Setting {
@@ -380,9 +343,18 @@ mod in_files {
             schema.insert("description".to_owned(), Value::from(text(help)));
             self.keys.push((key(field), schema));
         }
-        /// Limits the key added last.
-        pub fn limit(&mut self, keyword: &str, limit: impl Into<Value>) {
-            self.last().insert(keyword.to_owned(), limit.into());
+        /// Limits the key added last: `min`, `max` or `above`.
+        pub fn limit(&mut self, limit: &str, bound: impl Into<Value>) {
+            let bound = bound.into();
+            let keyword = match (limit, bound.is_string()) {
+                ("min", false) => "minimum",
+                ("max", false) => "maximum",
+                ("above", false) => "exclusiveMinimum",
+                ("min", true) => MIN,
+                ("max", true) => MAX,
+                _ => ABOVE,
+            };
+            self.last().insert(keyword.to_owned(), bound);
         }
         /// Sets the default of the key added last.
         pub fn default_of<T: InFile>(&mut self, value: &T::Value) {

@@ -3,7 +3,9 @@
 
 use crate::found::{Found, LISTED, one_of};
 use crate::problem::nearest;
+use crate::range::in_words;
 use crate::schema::{ACCEPTS, Shape};
+use crate::section::quoted;
 use crate::tree::{Node, Step, Value};
 
 /// Checks all of `tree`, marks the refused values, and returns the problems.
@@ -150,8 +152,11 @@ fn wrong_value(node: &Node, shape: Shape) -> Option<Found> {
     match (&node.value, shape.kind()) {
         (Value::Text(text), Some("string")) => {
             if let Some(refusal) = shape.format().and_then(|format| (format.refuse)(text)) {
-                let accepted = shape.format().map_or_else(|| describe(shape), |format| (format.accepted)());
+                let accepted = quantity(shape).unwrap_or_else(|| describe(shape));
                 return Some(Found::new(nowhere, "", refusal.message).suggest(refusal.suggestion).accepted(accepted));
+            }
+            if let Some(accepted) = out_of_bounds(text, shape) {
+                return Some(Found::new(nowhere, "", format!("{given} is out of range")).accepted(accepted));
             }
             let too_short = shape.limit("minLength").is_some_and(|least| (text.chars().count() as f64) < least);
             if too_short { wrong("is empty".to_owned()) } else { None }
@@ -177,8 +182,36 @@ fn wrong_value(node: &Node, shape: Shape) -> Option<Found> {
 
 /// Outside the limits of `shape`; not-a-number is.
 fn outside(x: f64, shape: Shape) -> bool {
-    let (least, most) = (shape.limit("minimum"), shape.limit("maximum"));
-    x.is_nan() || least.is_some_and(|least| x < least) || most.is_some_and(|most| x > most)
+    let [least, above, most] = ["minimum", "exclusiveMinimum", "maximum"].map(|limit| shape.limit(limit));
+    let too_small = least.is_some_and(|least| x < least) || above.is_some_and(|above| x <= above);
+    x.is_nan() || too_small || most.is_some_and(|most| x > most)
+}
+
+/// Returns the accepted values, with an example, if the quantity `text` is outside the bounds of `shape`.
+fn out_of_bounds(text: &str, shape: Shape) -> Option<String> {
+    let (format, bounds) = (shape.format()?, shape.bounds());
+    if bounds.iter().all(|bound| bound.accepts((format.compare)(text, bound.value()))) {
+        return None;
+    }
+    // Words that have no order, such as "off", are within all bounds; the name of a line has one.
+    let is_apart = |word: &&&str| bounds.iter().all(|bound| (format.compare)(word, bound.value()).is_none());
+    let words = format.words.iter().filter(is_apart).map(|word| format!("\"{word}\""));
+    let like = shape.example(&bounds).map(|example| format!("like \"{example}\""));
+    let accepted = [in_words(&bounds, |bound| quoted(bound))]
+        .into_iter()
+        .chain(like)
+        .chain(words.map(|word| format!("or {word}")));
+    let accepted = accepted.collect::<Vec<_>>().join(", ");
+    Some(match shape.without() {
+        Some(meaning) => format!("{accepted}; without the key: {meaning}"),
+        None => accepted,
+    })
+}
+
+/// Returns the accepted form of a quantity, with its range.
+fn quantity(shape: Shape) -> Option<String> {
+    let (accepted, bounds) = ((shape.format()?.accepted)(), shape.bounds());
+    Some(if bounds.is_empty() { accepted } else { format!("{accepted}; {}", in_words(&bounds, |bound| quoted(bound))) })
 }
 
 fn name(value: &Value) -> &'static str {
@@ -200,14 +233,16 @@ pub fn describe(shape: Shape) -> String {
     if let Some(words) = shape.words() {
         return one_of(words);
     }
-    let range = match (shape.limit("minimum"), shape.limit("maximum")) {
-        (Some(least), Some(most)) if least == most => return format!("{least}"),
-        (Some(least), Some(most)) => format!(" from {least} to {most}"),
-        (Some(least), None) => format!(" of at least {least}"),
-        (None, Some(most)) => format!(" of at most {most}"),
-        (None, None) => String::new(),
+    let range = match ["minimum", "exclusiveMinimum", "maximum"].map(|limit| shape.limit(limit)) {
+        [Some(least), _, Some(most)] if least == most => return format!("{least}"),
+        [Some(least), _, Some(most)] => format!(" from {least} to {most}"),
+        [Some(least), _, None] => format!(" of at least {least}"),
+        [None, Some(above), Some(most)] => format!(" above {above}, at most {most}"),
+        [None, Some(above), None] => format!(" above {above}"),
+        [None, None, Some(most)] => format!(" of at most {most}"),
+        [None, None, None] => String::new(),
     };
-    match (shape.kind(), shape.format().map(|format| (format.accepted)())) {
+    match (shape.kind(), quantity(shape)) {
         (Some("string"), Some(quantity)) => format!("a string with {quantity}"),
         (Some("string"), None) => "a string in quotes".to_owned(),
         (Some("integer"), _) => format!("a whole number{range}"),

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use cellway_settings::section::OutOfRange;
+use cellway_settings::range::OutOfRange;
 
 /// A rule that values break.
 #[derive(Clone, Debug, PartialEq, Eq)]

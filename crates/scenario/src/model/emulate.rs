@@ -13,7 +13,7 @@ section! {
         /// The largest 99th percentile of lateness on the wall clock; beyond it the run is marked invalid.
         pub lateness_limit: Span = Span::from_ms(1),
         /// Most conversations of real packets at once.
-        #[schemars(range(min = 1, max = 65_504))]
+        #[range(min = 1, max = 65_504)]
         pub conversations: u32 = 1024,
         /// A conversation without packets for so long is closed.
         pub idle: Span = Span::from_secs(60),

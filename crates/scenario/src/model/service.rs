@@ -63,7 +63,7 @@ section! {
         /// What they do with the cells of ABR channels.
         pub marking: Marking = Marking::Erica,
         /// erica: the part of the line that ABR may use, above 0.
-        #[schemars(range(min = 0, max = 1))]
+        #[range(min = 0, max = 1)]
         pub target: f64 = 0.95,
         /// erica: how long input is averaged.
         pub interval: Span = Span::from_ms(1),

@@ -38,12 +38,12 @@ section! {
         /// Space segments in time, at 200 % of window / round trip in slow start and 120 % later.
         pub pacing: bool = false,
         /// Data segments at the start of a connection that pacing does not delay.
-        #[schemars(range(min = 1, max = 1000))]
+        #[range(min = 1, max = 1000)]
         pub unpaced_segments: u32 = 10,
         /// The highest rate at which data leaves, in bits of IP packets. Default: none.
         pub pacing_rate: Option<Rate>,
         /// Congestion window at the start, in segments.
-        #[schemars(range(min = 1, max = 1000))]
+        #[range(min = 1, max = 1000)]
         pub initial_window: u32,
         /// Slow start threshold at the start. Default: none, slow start goes on until the first loss.
         pub initial_ssthresh: Option<Bytes>,
@@ -52,7 +52,7 @@ section! {
         /// Hold small segments back while data is unacknowledged (RFC 896).
         pub nagle: bool,
         /// Duplicate acknowledgements that stand for a loss.
-        #[schemars(range(min = 1, max = 100))]
+        #[range(min = 1, max = 100)]
         pub duplicate_threshold: u32,
         /// The data that tahoe resends after that many; the other variants always send one segment.
         pub fast_retransmit: FastRetransmit,
@@ -67,7 +67,7 @@ section! {
         /// The least by which the timeout is above the smoothed round trip. Default: by the profile, else timer-granularity.
         pub rto_margin: Option<Span>,
         /// Retransmissions of one segment before the connection is given up.
-        #[schemars(range(min = 1, max = 1000))]
+        #[range(min = 1, max = 1000)]
         pub max_retransmissions: u32,
         /// How long a closed connection lingers (TIME-WAIT).
         pub time_wait: Span,
