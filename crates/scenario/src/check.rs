@@ -17,7 +17,7 @@ mod timeline;
 mod traffic;
 mod udp;
 
-use cellway_units::{Bytes, Span};
+use cellway_units::Span;
 
 use crate::check::buffer::Scale;
 use crate::check::network::Network;
@@ -71,14 +71,6 @@ impl Check<'_> {
     fn refuse_value(&mut self, path: &[Step], message: &str, accepted: impl Into<String>) {
         let given = self.tree.find(path).map_or(String::new(), |node| format!("{} ", node.to_toml()));
         self.refuse(path, format!("{given}{message}"), accepted);
-    }
-
-    /// Refuses the size at `path` if it is more than `most` bytes.
-    fn size_limit(&mut self, path: &[Step], size: Bytes, most: u64) {
-        if size.0 > most {
-            let gib = if most >> 30 > 0 { format!(" ({} GiB)", most >> 30) } else { String::new() };
-            self.refuse(path, format!("{} B is too much", size.0), format!("at most {most} B{gib}"));
-        }
     }
 
     /// Whether the value at `path` has been refused already.

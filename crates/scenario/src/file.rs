@@ -89,6 +89,7 @@ pub(crate) struct RunFile {
     /// The round trip that "rtt" and "bdp" stand for. Default: the propagation round trip of the
     /// longest path of a traffic group, access links included (also of groups with count 0); without
     /// traffic that of the longest path between two hosts.
+    #[schemars(extend("x-above" = "0 s"))]
     pub(crate) rtt: Option<Quantity<Span>>,
     /// Programs that an emulation starts in hosts; a simulation leaves them out.
     #[schemars(length(min = 1))]

@@ -89,7 +89,7 @@ fn an_override_that_is_wrong_says_which() {
     assert_eq!(
         told(&["tcp.mss=1460"]),
         "t.toml: override tcp.mss = 1460: tcp.mss: 1460 has no unit; accepted: a string with a number and one of \
-         B, kB, KiB, MB, MiB, GB, GiB, like \"8 KiB\""
+         B, kB, KiB, MB, MiB, GB, GiB, like \"8 KiB\"; from \"1 B\" to \"65495 B\""
     );
     assert_eq!(
         told(&["traffic.fpt.count=1"]),

@@ -37,10 +37,16 @@ fn what_a_source_cannot_have_is_refused_in_words() {
     let told = |udp: &str, more: &[(&str, &str)]| refusal(&with_udp(udp, more)).to_string();
     for (text, expected) in [
         (told("rate = \"80 kbit/s\"", &[]), "traffic.ftp.udp.packet: is missing"),
-        (told("packet = \"43 B\", rate = \"1 kbit/s\"", &[]), "accepted: at least 44 B"),
-        (told("packet = \"70 kB\", rate = \"1 kbit/s\"", &[]), "accepted: at most 65535 B"),
+        (
+            told("packet = \"43 B\", rate = \"1 kbit/s\"", &[]),
+            "\"43 B\" is out of range; accepted: from \"44 B\" to \"65535 B\"",
+        ),
+        (
+            told("packet = \"70 kB\", rate = \"1 kbit/s\"", &[]),
+            "\"70 kB\" is out of range; accepted: from \"44 B\" to \"65535 B\"",
+        ),
         (told("packet = \"20 kB\", rate = \"1 Mbit/s\"", &[]), "or a larger mtu there"),
-        (told("packet = \"200 B\", rate = \"0 bit/s\"", &[]), "nothing would ever leave"),
+        (told("packet = \"200 B\", rate = \"0 bit/s\"", &[]), "accepted: more than \"0 bit/s\", like"),
         (told("packet = \"44 B\", rate = \"400 Gbit/s\"", &[]), "a lower rate"),
         (told(&format!("{cbr}, on = \"1 s\""), &[]), "is for source = \"on-off\""),
         (told(&format!("{cbr}, source = \"on-off\", on = \"1 s\""), &[]), "traffic.ftp.udp.off: is missing"),
@@ -49,7 +55,10 @@ fn what_a_source_cannot_have_is_refused_in_words() {
             "shorter than the time between",
         ),
         (told(&format!("{cbr}, source = \"burst\""), &[]), "\"constant\", \"poisson\""),
-        (told(&format!("{cbr}, duration = \"0 s\""), &[]), "or no duration"),
+        (
+            told(&format!("{cbr}, duration = \"0 s\""), &[]),
+            "more than \"0 s\", like \"22.5 ms\"; without the key: to the end of the run",
+        ),
         (told(cbr, &[("count = 2", "count = 2\nrepeat = false")]), "traffic.ftp.repeat: is for conversations"),
         (told(cbr, &[("count = 2", "count = 2\ngateway = true")]), "gateways forward UDP datagrams as routers do"),
         (told(cbr, &[("count = 2", "count = 2\ntcp = { nagle = true }")]), "traffic.ftp.tcp: is for TCP"),

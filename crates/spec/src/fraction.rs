@@ -44,6 +44,10 @@ cellway_settings::in_files! {
         const FORMAT: &'static str = "fraction";
         const UNITS: &'static [&'static str] = &[];
         const EXAMPLES: &'static [&'static str] = &["1/16", "1/32768"];
+        const COMPARE: cellway_settings::quantity::Compare<Fraction> = |a, b| {
+            let [a_over, b_over] = [[a.num, b.den], [b.num, a.den]].map(|[num, den]| u64::from(num) * u64::from(den));
+            Some(a_over.cmp(&b_over))
+        };
         fn read(text: &str) -> Result<Fraction, cellway_settings::quantity::Error> {
             let parts = text.split_once('/').and_then(|(num, den)| {
                 let plain = |part: &str| part.bytes().all(|b| b.is_ascii_digit());

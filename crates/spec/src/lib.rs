@@ -26,7 +26,7 @@ pub use gateway::{Connect, TransportChoice};
 pub use problem::Problem;
 pub use red::{QueueLength, Red, RedKeys};
 pub use tcp::{
-    AckDelay, CongestionControl, FastRetransmit, LossRecovery, MAX_DELAYED_ACK, MAX_PACKET, MAX_SEND_BUFFER,
-    MAX_WINDOW, ProfileKeys, TCP_HEADERS, TIMESTAMPS_OPTION, TcpKeys, TcpProfile, TcpSpec, Variant,
+    AckDelay, CongestionControl, FastRetransmit, LossRecovery, MAX_PACKET, MAX_WINDOW, ProfileKeys, TCP_HEADERS,
+    TIMESTAMPS_OPTION, TcpKeys, TcpProfile, TcpSpec, Variant,
 };
 pub use udp::{Arrivals, SourceKind, UDP_HEADER_OCTETS, UDP_MARK_OCTETS, UdpSource};

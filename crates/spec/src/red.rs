@@ -17,9 +17,11 @@ section! {
         pub min: QueueLength = QueueLength::Packets(5),
         /// The average queue at which the probability of a drop reaches `max-p`; above `min`, and in the same unit.
         pub max: QueueLength = QueueLength::Packets(15),
-        /// The probability of a drop where the average reaches `max`; above 0.
+        /// The probability of a drop where the average reaches `max`.
+        #[range(above = "0 %")]
         pub max_p: Probability = Probability::from_ppm(20_000),
-        /// The weight of the current queue in the average; above 0.
+        /// The weight of the current queue in the average.
+        #[range(above = "0 %")]
         pub weight: Probability = Probability::from_ppm(2_000),
         /// Lets the probability grow from `max-p` at `max` to 1 at twice `max`. If false, all packets are dropped above `max`.
         pub gentle: bool = true,
@@ -27,6 +29,7 @@ section! {
         pub ecn: bool = false,
         /// The packet whose transmission time measures idle time: for each that the line could have sent, the average
         /// falls as with an empty queue.
+        #[range(min = "1 B")]
         pub mean_packet: Bytes = Bytes(500),
     }
 }
@@ -88,6 +91,9 @@ in_files! {
 impl Red {
     /// Returns the first rule that the parameters break, if any.
     pub fn problem(&self) -> Option<Problem> {
+        if let Err(problem) = self.in_range() {
+            return Some(problem.into());
+        }
         let Red { min, max, .. } = *self;
         let problem = |key, message: String, accepted: &str| Some(Problem::new(&[key], message, accepted));
         if matches!(min, QueueLength::Packets(_)) != matches!(max, QueueLength::Packets(_)) {
@@ -97,18 +103,6 @@ impl Red {
         if min.amount() >= max.amount() {
             let message = format!("max is {max}, which is not above min, {min}");
             return problem("max", message, "a max above min, like min = \"5 packet\", max = \"15 packet\"");
-        }
-        if self.max_p.is_zero() {
-            let message = "max-p is 0 %: RED would drop no packet below max".to_owned();
-            return problem("max-p", message, "above 0 %, like \"2 %\"");
-        }
-        if self.weight.is_zero() {
-            let message = "weight is 0 %: the average would never change".to_owned();
-            return problem("weight", message, "above 0 %, like \"0.2 %\"");
-        }
-        if self.mean_packet.0 == 0 {
-            let message = "mean-packet is 0 B: it takes no time on a line".to_owned();
-            return problem("mean-packet", message, "above 0 B, like \"500 B\"");
         }
         None
     }

@@ -7,7 +7,7 @@ mod settings;
 use cellway_settings::choice;
 
 pub use profiles::ProfileKeys;
-pub use rules::{MAX_DELAYED_ACK, MAX_PACKET, MAX_SEND_BUFFER, MAX_WINDOW, TCP_HEADERS, TIMESTAMPS_OPTION};
+pub use rules::{MAX_PACKET, MAX_WINDOW, TCP_HEADERS, TIMESTAMPS_OPTION};
 pub use settings::{AckDelay, TcpKeys, TcpProfile, TcpSpec};
 
 choice! {

@@ -36,7 +36,7 @@ impl Check<'_> {
         let app = match kind {
             AppKind::Ftp => {
                 let spike = match &options.spike {
-                    Some(spike) => Some(self.spike(i, spike.size?.0, spike.weight?)),
+                    Some(spike) => Some(Spike { size: spike.size?.0, weight: spike.weight? }),
                     None => None,
                 };
                 let data_connection = options.data_connection.unwrap_or(DataConnection::Shared);
@@ -47,19 +47,11 @@ impl Check<'_> {
             AppKind::Telnet => App::Telnet { tables, echo: options.echo.unwrap_or(true) },
             AppKind::Bulk => {
                 let size = options.size.map(|q| q.0);
-                let path = at!["traffic", i, "workload", "size"];
-                if size == Some(Bytes(0)) {
-                    self.refuse_value(&path, "is zero", "more than 0, or no size: without end");
-                }
-                self.size_limit(&path, size.unwrap_or_default(), MAX_TRANSFER);
-                let write = match options.write {
-                    Some(_) => Some(self.option(i, "write", options.write)?),
-                    None => None,
-                };
+                let write = options.write.map(|q| q.0);
                 App::Bulk { size, write, write_cost }
             }
             AppKind::Ttcp => {
-                let write = self.option(i, "write", Some(options.write.unwrap_or(Quantity(TTCP_WRITE))))?;
+                let write = options.write.map_or(TTCP_WRITE, |q| q.0);
                 let buffers = options.buffers.unwrap_or(2048);
                 if write.0.checked_mul(buffers).is_none_or(|size| size > MAX_TRANSFER) {
                     let message = format!("{buffers} writes of {} B are too much", write.0);
@@ -75,45 +67,26 @@ impl Check<'_> {
             }
             AppKind::Www => {
                 let sizes = self.sizes(i, options.sizes.as_deref());
-                let request = self.option(i, "request", Some(options.request.unwrap_or(Quantity(WWW_REQUEST))));
+                let request = options.request.map_or(WWW_REQUEST, |q| q.0);
                 let display_rate = self.limit(&at!["traffic", i, "workload", "display-rate"], options.display_rate);
-                App::Www { sizes: sizes?, request: request?, display_rate: display_rate? }
+                App::Www { sizes: sizes?, request, display_rate: display_rate? }
             }
             AppKind::Animation => {
                 let frame = self.option(i, "frame", options.frame);
                 let rate = self.frames_a_second(i, options.rate);
                 let duration = options.duration.map(|q| q.0);
-                if duration.is_some_and(Span::is_zero) {
-                    let path = at!["traffic", i, "workload", "duration"];
-                    self.refuse_value(&path, "is zero", "more than 0, or no duration: without end");
-                }
                 App::Animation { frame: frame?, rate: rate?, duration }
             }
         };
         (self.found.len() == before && !bad).then_some(app)
     }
 
-    fn spike(&mut self, i: usize, size: Bytes, weight: f64) -> Spike {
-        let path = at!["traffic", i, "workload", "spike", "size"];
-        if size.0 == 0 {
-            self.refuse_value(&path, "is zero", "at least 1 B");
-        }
-        self.size_limit(&path, size, MAX_TRANSFER);
-        Spike { size, weight }
-    }
-
-    /// A size that the application must have, from 1 byte on.
+    /// A size that the application must have.
     fn option(&mut self, i: usize, key: &str, given: Option<Quantity<Bytes>>) -> Option<Bytes> {
-        let path = at!["traffic", i, "workload", key];
-        let Some(Quantity(size)) = given else {
+        if given.is_none() {
             self.needs(i, key, "a size, like \"1 MiB\"");
-            return None;
-        };
-        if size.0 == 0 {
-            self.refuse_value(&path, "is zero", "at least 1 B");
         }
-        self.size_limit(&path, size, MAX_TRANSFER);
-        Some(size)
+        given.map(|Quantity(size)| size)
     }
 
     fn sizes(&mut self, i: usize, given: Option<&[Quantity<Bytes>]>) -> Option<Vec<Bytes>> {
@@ -123,24 +96,19 @@ impl Check<'_> {
         };
         for (k, Quantity(size)) in given.iter().enumerate() {
             let path = at!["traffic", i, "workload", "sizes", k];
-            if size.0 == 0 {
-                self.refuse_value(&path, "is zero", "at least 1 B");
+            if !(1..=MAX_TRANSFER).contains(&size.0) {
+                let accepted = format!("from \"1 B\" to \"{} GiB\", like \"4 kB\"", MAX_TRANSFER >> 30);
+                self.refuse_value(&path, "is out of range", accepted);
             }
-            self.size_limit(&path, *size, MAX_TRANSFER);
         }
         Some(given.iter().map(|q| q.0).collect())
     }
 
     fn frames_a_second(&mut self, i: usize, given: Option<f64>) -> Option<f64> {
-        let Some(rate) = given else {
+        if given.is_none() {
             self.needs(i, "rate", "frames a second, like 50");
-            return None;
-        };
-        if rate <= 0.0 {
-            self.refuse_value(&at!["traffic", i, "workload", "rate"], "is zero: no frame would follow", "more than 0");
-            return None;
         }
-        Some(rate)
+        given
     }
 
     /// Reports an option that is missing, unless it has been refused.

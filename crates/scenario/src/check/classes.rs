@@ -55,10 +55,9 @@ impl Check<'_> {
         (self.found.len() == before && classes.len() == files.len()).then_some(classes)
     }
 
-    /// A ceiling that is not zero and binds at every gateway.
+    /// A ceiling that binds at every gateway.
     fn ceiling(&mut self, i: usize, ceiling: Rate, network: &Network) -> Option<Rate> {
         let path = at!["class", i, "ceiling"];
-        let ceiling = self.rate(&path, ceiling)?;
         let slowest = network.nodes.iter().filter_map(|node| Some((node, node.gateway.as_ref()?.rate)));
         if let Some((node, rate)) = slowest.min_by_key(|(_, rate)| *rate).filter(|(_, rate)| ceiling > *rate) {
             let message = format!("is above the rate of gateway {:?}, {rate}", node.name);

@@ -36,7 +36,7 @@ impl Check<'_> {
         let mut ports: Vec<(usize, Port)> = Vec::new();
         let mut shapers = Vec::new();
         for (i, file) in files.iter().enumerate() {
-            let rate = file.rate.and_then(|Quantity(CellRate(rate))| self.rate(&at!["shaper", i, "rate"], rate));
+            let rate = file.rate.map(|Quantity(CellRate(rate))| rate);
             let traffic_given = file.traffic.as_deref();
             let place = Place {
                 array: "shaper",
@@ -68,7 +68,7 @@ impl Check<'_> {
         let mut ports: Vec<(usize, Port)> = Vec::new();
         let mut policers = Vec::new();
         for (i, file) in files.iter().enumerate() {
-            let pcr = file.pcr.and_then(|Quantity(CellRate(rate))| self.rate(&at!["policer", i, "pcr"], rate));
+            let pcr = file.pcr.map(|Quantity(CellRate(rate))| rate);
             let traffic_given = file.traffic.as_deref();
             let place = Place {
                 array: "policer",
@@ -289,7 +289,6 @@ impl Check<'_> {
             }
             return None;
         };
-        let rate = self.rate(&path(rate_key), rate)?;
         let before = self.found.len();
         let what = match *key {
             "shaper" => {

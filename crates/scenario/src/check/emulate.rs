@@ -26,21 +26,14 @@ fn path(i: usize, key: &str) -> Vec<Step> {
 }
 
 impl Check<'_> {
-    pub(super) fn emulate(&mut self, keys: Option<EmulateKeys>) -> Option<Emulate> {
+    pub(super) fn emulate(&self, keys: Option<EmulateKeys>) -> Option<Emulate> {
         let own = EmulateKeys::names().into_iter().map(|key| at!["run", "emulate", &*key].to_vec());
         let inner =
             EmulatedGatewayKeys::names().into_iter().map(|key| at!["run", "emulate", "gateway", &*key].to_vec());
         if own.chain(inner).any(|path| self.is_bad(&path)) {
             return None;
         }
-        let (emulate, default) = (keys.unwrap_or(EmulateKeys::NONE).resolve()?, EmulateKeys::NONE.resolve()?);
-        let positive =
-            [("lateness-limit", emulate.lateness_limit, default.lateness_limit), ("idle", emulate.idle, default.idle)];
-        let zero = positive.into_iter().filter(|(_, span, _)| span.is_zero());
-        let refused = zero.map(|(key, _, default)| {
-            self.refuse_value(&at!["run", "emulate", key], "is zero", format!("more than 0, like \"{default}\""));
-        });
-        (refused.count() == 0).then_some(emulate)
+        keys.unwrap_or(EmulateKeys::NONE).resolve()
     }
 
     pub(super) fn commands(

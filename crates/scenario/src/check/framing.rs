@@ -1,6 +1,5 @@
 //! What travels on a link, and how large it may be.
 
-use cellway_spec::MAX_PACKET;
 use cellway_units::Bytes;
 
 use crate::check::Check;
@@ -8,9 +7,6 @@ use crate::file::AccessFile;
 use crate::model::{Access, Framing, NodeKind};
 use crate::quantity::Quantity;
 use crate::tree::{Step, at};
-
-/// The least that a link for IP may take, in bytes. RFC 791 section 3.2.
-const MIN_MTU: u64 = 68;
 
 /// The largest IP packet of a link if nothing else is said.
 const fn usual_mtu(framing: Framing) -> Bytes {
@@ -62,14 +58,8 @@ impl Check<'_> {
     }
 
     /// The largest IP packet of a link.
-    pub(super) fn mtu(&mut self, path: &[Step], given: Option<Quantity<Bytes>>, framing: Framing) -> Option<Bytes> {
-        let Some(Quantity(mtu)) = given else { return (!self.is_bad(path)).then_some(usual_mtu(framing)) };
-        if !(MIN_MTU..=MAX_PACKET).contains(&mtu.0) {
-            let message = format!("{} B is no size that IP allows for the largest packet", mtu.0);
-            self.refuse(path, message, format!("from {MIN_MTU} B to {MAX_PACKET} B"));
-            return None;
-        }
-        Some(mtu)
+    pub(super) fn mtu(&self, path: &[Step], given: Option<Quantity<Bytes>>, framing: Framing) -> Option<Bytes> {
+        (!self.is_bad(path)).then(|| given.map_or(usual_mtu(framing), |Quantity(mtu)| mtu))
     }
 
     /// Returns `Some(None)` if there is no access link, and `None` if it was refused. `at_switch`: one end of the group
@@ -79,14 +69,13 @@ impl Check<'_> {
             return (!self.is_bad(&at!["traffic", i, "access"])).then_some(None);
         };
         let line = access.rate?.0;
-        let rate = self.rate(&at!["traffic", i, "access", "rate"], line.rate)?;
         if self.is_bad(&at!["traffic", i, "access", "framing"]) {
             return None;
         }
         let framing = access.framing.or(line.framing).unwrap_or(if at_switch { Framing::Atm } else { Framing::Packet });
         let mtu = self.mtu(&at!["traffic", i, "access", "mtu"], access.mtu, framing)?;
         let loss = self.loss(&at!["traffic", i, "access", "loss"], access.loss)?;
-        Some(Some(Access { rate, delay: access.delay?.0, framing, mtu, loss }))
+        Some(Some(Access { rate: line.rate, delay: access.delay?.0, framing, mtu, loss }))
     }
 }
 

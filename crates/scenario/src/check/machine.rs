@@ -3,15 +3,12 @@
 use cellway_spec::MAX_PACKET;
 use cellway_units::{Bytes, CellRate, Rate, Span};
 
+use crate::check::Check;
 use crate::check::names::Names;
-use crate::check::{Check, MAX_BUFFER};
 use crate::file::{GatewayFile, NodeFile};
 use crate::model::{GatewaySpec, HostKeys, HostSpec, NodeIndex, NodeKind};
 use crate::quantity::Quantity;
 use crate::tree::{Step, at};
-
-/// The least payload of a packet between gateways, in bytes: any frame of their protocol fits into the packet then.
-const MIN_PAYLOAD: u64 = 64;
 
 /// Windows that the memory of a gateway must hold for a connection: two for each of both origins.
 pub(super) const WINDOWS_PER_FLOW: u64 = 4;
@@ -91,15 +88,18 @@ impl Check<'_> {
 
     fn gateway(&mut self, path: &[Step], file: &GatewayFile) -> Option<GatewaySpec> {
         let key = |key: &str| -> Vec<Step> { path.iter().cloned().chain([Step::from(key)]).collect() };
-        let rate = file.rate.and_then(|Quantity(CellRate(rate))| self.rate(&key("rate"), rate));
-        let window = self.bytes(&key("window"), file.window, Bytes(1 << 20), MAX_BUFFER);
-        let total_buffer = self.bytes(&key("total-buffer"), file.total_buffer, Bytes(1 << 30), MAX_BUFFER);
+        let rate = file.rate.map(|Quantity(CellRate(rate))| rate);
+        let window = self.bytes(&key("window"), file.window, Bytes(1 << 20));
+        let total_buffer = self.bytes(&key("total-buffer"), file.total_buffer, Bytes(1 << 30));
         let transport = file.transport.unwrap_or_default();
+        let packet = self.bytes(&key("packet"), file.packet, Bytes(8192));
         let most = MAX_PACKET - transport.header_octets();
-        let packet = self.bytes(&key("packet"), file.packet, Bytes(8192), most);
-        if packet.is_some_and(|packet| packet.0 < MIN_PAYLOAD) {
-            let accepted = format!("from {MIN_PAYLOAD} B to {most} B");
-            self.refuse_value(&key("packet"), "is too little for a packet between gateways", accepted);
+        if packet.is_some_and(|packet| packet.0 > most) {
+            self.refuse_value(
+                &key("packet"),
+                "is too much beside the headers of its packet",
+                format!("at most {most} B"),
+            );
             return None;
         }
         if let (Some(window), Some(total)) = (window, total_buffer)
@@ -145,18 +145,12 @@ impl Check<'_> {
         let Some(keys) = keys else { return (!self.is_bad(path)).then(HostSpec::default) };
         let is_bad = HostKeys::names().iter().any(|name| self.is_bad(&key(name)));
         let host = keys.resolve()?;
-        if let Some(rate) = host.rate {
-            self.rate(&key("rate"), rate)?;
-        }
         (!is_bad).then_some(host)
     }
 
-    /// A rate that need not be given, but is not zero; `Some(None)` if it is not there.
-    pub(super) fn limit(&mut self, path: &[Step], given: Option<Quantity<Rate>>) -> Option<Option<Rate>> {
-        match given {
-            None => (!self.is_bad(path)).then_some(None),
-            Some(Quantity(rate)) => self.rate(path, rate).map(Some),
-        }
+    /// A rate that need not be given; `Some(None)` if it is not there.
+    pub(super) fn limit(&self, path: &[Step], given: Option<Quantity<Rate>>) -> Option<Option<Rate>> {
+        (!self.is_bad(path)).then(|| given.map(|Quantity(rate)| rate))
     }
 
     /// A time that is zero unless it is given.
@@ -164,23 +158,8 @@ impl Check<'_> {
         (!self.is_bad(path)).then(|| given.map_or(Span::ZERO, |q| q.0))
     }
 
-    /// A size from 1 byte to `most`.
-    pub(super) fn bytes(
-        &mut self,
-        path: &[Step],
-        given: Option<Quantity<Bytes>>,
-        default: Bytes,
-        most: u64,
-    ) -> Option<Bytes> {
-        if self.is_bad(path) {
-            return None;
-        }
-        let size = given.map_or(default, |q| q.0);
-        if size.0 == 0 {
-            self.refuse_value(path, "is zero", "at least 1 B");
-            return None;
-        }
-        self.size_limit(path, size, most);
-        (size.0 <= most).then_some(size)
+    /// A size that need not be given.
+    fn bytes(&self, path: &[Step], given: Option<Quantity<Bytes>>, default: Bytes) -> Option<Bytes> {
+        (!self.is_bad(path)).then(|| given.map_or(default, |Quantity(size)| size))
     }
 }

@@ -51,7 +51,6 @@ impl Check<'_> {
             .enumerate()
             .map(|(i, link)| {
                 let line = link.rate.map(|q| q.0);
-                let rate = line.and_then(|line| self.rate(&at!["link", i, "rate"], line.rate));
                 let [a, b] = ends[i]?;
                 let framing =
                     self.framing(i, link.framing, line.and_then(|line| line.framing), [kinds[a]?, kinds[b]?])?;
@@ -63,7 +62,7 @@ impl Check<'_> {
                     name,
                     a: NodeIndex(a),
                     b: NodeIndex(b),
-                    rate: rate?,
+                    rate: line?.rate,
                     delay: link.delay?.0,
                     framing,
                     mtu: mtu?,
@@ -99,15 +98,6 @@ impl Check<'_> {
             (None, Some([a, b])) if !self.is_bad(&path) => Some(format!("{a}-{b}")),
             _ => None,
         }
-    }
-
-    /// A rate that is not zero.
-    pub(super) fn rate(&mut self, path: &[Step], rate: cellway_units::Rate) -> Option<cellway_units::Rate> {
-        if rate.as_bps() == 0 {
-            self.refuse_value(path, "is zero: nothing would ever leave", "more than 0, like \"1.5 Mbit/s\"");
-            return None;
-        }
-        Some(rate)
     }
 
     /// A chance of loss; none if it is not given.

@@ -125,9 +125,10 @@ impl Check<'_> {
         let send_buffer = Some(layers.send_buffer(keys.window?));
         // Without a path the size of segments is not known: any size takes its place, and its problems are left out.
         let spec = TcpKeys { mss: mss.or(keys.mss), send_buffer, ..keys }.resolve()?;
-        if spec.timer_granularity.is_zero() && !self.is_bad(&self.tcp_path(layers, "timer-granularity")) {
-            let path = self.tcp_path(layers, "timer-granularity");
-            self.refuse_value(&path, "is zero", "more than 0, like \"1 s\"");
+        // No range of the key: a state machine runs without ticks too, but no system does.
+        let granularity = self.tcp_path(layers, "timer-granularity");
+        if spec.timer_granularity.is_zero() && !self.is_bad(&granularity) {
+            self.refuse_value(&granularity, "is zero", "more than 0, like \"1 s\"");
         }
         let origin = |key: &str| self.origin(layers, key);
         let problems: Vec<_> = spec.problems(&origin).into_iter().chain(spec.unscaled_window(&origin)).collect();

@@ -1,6 +1,6 @@
 //! Sources of UDP datagrams.
 
-use cellway_spec::{Arrivals, MAX_PACKET, SourceKind, UDP_HEADER_OCTETS, UDP_MARK_OCTETS, UdpSource};
+use cellway_spec::{Arrivals, SourceKind, UdpSource};
 use cellway_units::{Bytes, Span};
 
 use crate::check::Check;
@@ -48,13 +48,11 @@ impl Check<'_> {
     pub(super) fn udp(&mut self, i: usize, file: &UdpFile, path: Option<&Path>) -> Option<UdpSource> {
         let before = self.found.len();
         let at = |key: &str| at!["traffic", i, "udp", key];
-        let packet = file.packet.map(|Quantity(packet)| packet);
+        let (packet, rate) = (file.packet.map(|Quantity(packet)| packet), file.rate.map(|Quantity(rate)| rate));
         if let Some(packet) = packet {
             self.udp_packet(&at("packet"), packet, path);
         }
-        let rate = file.rate.and_then(|Quantity(rate)| self.rate(&at("rate"), rate));
-        let duration = self.positive(&at("duration"), file.duration, "or no duration: to the end of the run");
-        let (on, off) = (self.positive(&at("on"), file.on, ""), self.positive(&at("off"), file.off, ""));
+        let [on, off, duration] = [file.on, file.off, file.duration].map(|given| given.map(|Quantity(span)| span));
         let kind = file.source.unwrap_or(SourceKind::Constant);
         for (key, given) in [("on", file.on.is_some()), ("off", file.off.is_some())] {
             match kind {
@@ -83,7 +81,7 @@ impl Check<'_> {
             SourceKind::Constant => Arrivals::Constant,
             SourceKind::Poisson => Arrivals::Poisson,
             SourceKind::OnOff => {
-                let (on, off) = (on??, off??);
+                let (on, off) = (on?, off?);
                 if on < interval {
                     let message = format!("{on} is shorter than the time between two packets while on, {interval}");
                     self.refuse(&at("on"), message, format!("at least {interval}, or a higher rate"));
@@ -91,40 +89,15 @@ impl Check<'_> {
                 Arrivals::OnOff { on, off }
             }
         };
-        (self.found.len() == before).then_some(UdpSource { arrivals, packet, rate, duration: duration? })
+        (self.found.len() == before).then_some(UdpSource { arrivals, packet, rate, duration })
     }
 
     fn udp_packet(&mut self, at: &[Step], packet: Bytes, path: Option<&Path>) {
-        let least = UDP_HEADER_OCTETS + UDP_MARK_OCTETS;
-        if packet.0 < least {
-            let message = format!(
-                "is less than the {UDP_HEADER_OCTETS} B of headers and {UDP_MARK_OCTETS} B of sequence number and send \
-                 time in a packet"
-            );
-            self.refuse_value(at, &message, format!("at least {least} B"));
-        } else if packet.0 > MAX_PACKET {
-            self.refuse_value(at, "is more than an IP packet has", format!("at most {MAX_PACKET} B"));
-        } else if let Some((link, mtu)) = path.and_then(Path::narrowest)
+        if let Some((link, mtu)) = path.and_then(Path::narrowest)
             && packet > mtu
         {
             let message = format!("{} B are more than {link} takes, {} B (mtu)", packet.0, mtu.0);
             self.refuse(at, message, format!("at most {} B, or a larger mtu there", mtu.0));
-        }
-    }
-
-    /// Returns a time that need not be given and is not zero.
-    fn positive(&mut self, at: &[Step], given: Option<Quantity<Span>>, or: &str) -> Option<Option<Span>> {
-        match given {
-            None => (!self.is_bad(at)).then_some(None),
-            Some(Quantity(span)) if span.is_zero() => {
-                self.refuse_value(
-                    at,
-                    "is zero",
-                    format!("more than 0, like \"1 s\"{}{or}", if or.is_empty() { "" } else { ", " }),
-                );
-                None
-            }
-            Some(Quantity(span)) => Some(Some(span)),
         }
     }
 }

@@ -15,10 +15,13 @@ pub(crate) struct ServiceFile {
     #[schemars(extend("default" = "ubr"))]
     pub(crate) class: Option<ServiceClass>,
     /// Peak cell rate. ubr: to which the source paces each channel, default: the rate of its line. Required for the rest.
+    #[schemars(extend("x-above" = "0 bit/s"))]
     pub(crate) pcr: Option<Quantity<CellRate>>,
     /// vbr-nrt: sustainable cell rate; required, at most `pcr`.
+    #[schemars(extend("x-above" = "0 bit/s"))]
     pub(crate) scr: Option<Quantity<CellRate>>,
     /// vbr-nrt: the longest burst at the peak rate; required.
+    #[schemars(extend("x-minimum" = "1 cell"))]
     pub(crate) mbs: Option<Quantity<Cells>>,
     /// vbr-nrt: whether the source shapes to these.
     #[schemars(extend("default" = true))]
@@ -27,18 +30,19 @@ pub(crate) struct ServiceFile {
     #[schemars(extend("default" = "0 bit/s"))]
     pub(crate) mcr: Option<Quantity<CellRate>>,
     /// abr: initial cell rate, from `mcr` to `pcr`. Default: a sixteenth of `pcr`, but at least `mcr`.
+    #[schemars(extend("x-above" = "0 bit/s"))]
     pub(crate) icr: Option<Quantity<CellRate>>,
     /// abr: rate increase factor.
-    #[schemars(extend("default" = "1/16"))]
+    #[schemars(extend("default" = "1/16"), extend("x-above" = "0/1"))]
     pub(crate) rif: Option<Quantity<Fraction>>,
     /// abr: rate decrease factor.
-    #[schemars(extend("default" = "1/16"))]
+    #[schemars(extend("default" = "1/16"), extend("x-above" = "0/1"))]
     pub(crate) rdf: Option<Quantity<Fraction>>,
     /// abr: a forward RM cell after at most this many cells less one.
     #[schemars(range(min = 2, max = 256), extend("default" = 32))]
     pub(crate) nrm: Option<u32>,
     /// abr: the longest time between forward RM cells of an active source.
-    #[schemars(extend("default" = "100 ms"))]
+    #[schemars(extend("default" = "100 ms"), extend("x-above" = "0 s"))]
     pub(crate) trm: Option<Quantity<Span>>,
     /// abr: forward RM cells without a backward one before the source slows down.
     #[schemars(range(min = 1, max = 16_777_215), extend("default" = 32))]
@@ -46,7 +50,7 @@ pub(crate) struct ServiceFile {
     /// abr: transient buffer exposure, in place of `crm`, which is then tbe / nrm, rounded up.
     pub(crate) tbe: Option<Quantity<Cells>>,
     /// abr: the time without sending after which the rate falls back to `icr`.
-    #[schemars(extend("default" = "500 ms"))]
+    #[schemars(extend("default" = "500 ms"), extend("x-above" = "0 s"))]
     pub(crate) adtf: Option<Quantity<Span>>,
     /// abr: cutoff decrease factor; "0/1" for none.
     #[schemars(extend("default" = "1/16"))]
@@ -99,6 +103,7 @@ pub(crate) struct ClassFile {
     pub(crate) share: Option<u32>,
     /// The most that a gateway sends of it to its peer, whatever the others leave, in cells of 53 octets; at most the `rate` of
     /// every gateway. Default: no limit.
+    #[schemars(extend("x-above" = "0 bit/s"))]
     pub(crate) ceiling: Option<Quantity<CellRate>>,
 }
 
@@ -119,11 +124,13 @@ pub(crate) struct ShaperFile {
     #[schemars(length(min = 1))]
     pub(crate) traffic: Option<Vec<String>>,
     /// Peak cell rate, at most that of the line.
-    #[schemars(required)]
+    #[schemars(required, extend("x-above" = "0 bit/s"))]
     pub(crate) rate: Option<Quantity<CellRate>>,
     /// Sustainable cell rate, at most `rate`; needs `mbs`. Default: none.
+    #[schemars(extend("x-above" = "0 bit/s"))]
     pub(crate) scr: Option<Quantity<CellRate>>,
     /// The longest burst at the peak rate; needs `scr`.
+    #[schemars(extend("x-minimum" = "1 cell"))]
     pub(crate) mbs: Option<Quantity<Cells>>,
 }
 
@@ -145,14 +152,16 @@ pub(crate) struct PolicerFile {
     #[schemars(length(min = 1))]
     pub(crate) traffic: Option<Vec<String>>,
     /// Peak cell rate.
-    #[schemars(required)]
+    #[schemars(required, extend("x-above" = "0 bit/s"))]
     pub(crate) pcr: Option<Quantity<CellRate>>,
     /// Cell delay variation tolerance.
     #[schemars(extend("default" = "0 s"))]
     pub(crate) cdvt: Option<Quantity<Span>>,
     /// Sustainable cell rate, at most `pcr`; needs `mbs`. Default: none.
+    #[schemars(extend("x-above" = "0 bit/s"))]
     pub(crate) scr: Option<Quantity<CellRate>>,
     /// The longest burst at the peak rate; needs `scr`.
+    #[schemars(extend("x-minimum" = "1 cell"))]
     pub(crate) mbs: Option<Quantity<Cells>>,
     /// What happens to cells that do not conform.
     #[schemars(extend("default" = "discard"))]
@@ -178,7 +187,9 @@ pub(crate) struct ChangeFile {
     /// The group whose peak cell rate changes.
     pub(crate) traffic: Option<String>,
     /// shaper, link: the new rate.
+    #[schemars(extend("x-above" = "0 bit/s"))]
     pub(crate) rate: Option<Quantity<LineRate>>,
     /// traffic: the new peak cell rate.
+    #[schemars(extend("x-above" = "0 bit/s"))]
     pub(crate) pcr: Option<Quantity<CellRate>>,
 }

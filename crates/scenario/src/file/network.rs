@@ -35,21 +35,22 @@ pub(crate) struct NodeFile {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct GatewayFile {
     /// Most bytes of one connection that are under way to the peer; at least `packet`, at most `total-buffer` / 4.
-    #[schemars(extend("default" = "1 MiB"))]
+    #[schemars(extend("default" = "1 MiB"), extend("x-minimum" = "1 B"), extend("x-maximum" = "1024 GiB"))]
     pub(crate) window: Option<Quantity<Bytes>>,
     /// Memory for all connections: four windows for each, half of them for connections opened at the other side.
-    #[schemars(extend("default" = "1 GiB"))]
+    #[schemars(extend("default" = "1 GiB"), extend("x-minimum" = "1 B"), extend("x-maximum" = "1024 GiB"))]
     pub(crate) total_buffer: Option<Quantity<Bytes>>,
     /// What it sends to its peer in all, as cells of 53 octets.
-    #[schemars(required)]
+    #[schemars(required, extend("x-above" = "0 bit/s"))]
     pub(crate) rate: Option<Quantity<CellRate>>,
     /// What carries packets to its peer, the same at both: IP packets of the gateways' own, or QUIC.
     #[schemars(extend("default" = "ip"))]
     pub(crate) transport: Option<Transport>,
     /// Most payload of one packet to the peer, at least 64 B; the packet has up to 43 bytes of headers more, with QUIC 75.
-    #[schemars(extend("default" = "8 KiB"))]
+    #[schemars(extend("default" = "8 KiB"), extend("x-minimum" = "64 B"))]
     pub(crate) packet: Option<Quantity<Bytes>>,
     /// The largest rate of its processor, in bits of IP packets. Default: no limit.
+    #[schemars(extend("x-above" = "0 bit/s"))]
     pub(crate) cpu_rate: Option<Quantity<Rate>>,
     /// Time spent on each packet given to a line.
     #[schemars(extend("default" = "0 s"))]
@@ -69,7 +70,7 @@ pub(crate) struct LinkFile {
     #[schemars(required, length(min = 2, max = 2))]
     pub(crate) between: Option<Vec<String>>,
     /// The rate of each direction, as available to cells or packets, or the name of a line.
-    #[schemars(required)]
+    #[schemars(required, extend("x-above" = "0 bit/s"))]
     pub(crate) rate: Option<Quantity<LineRate>>,
     /// The propagation delay of each direction.
     #[schemars(required)]
@@ -77,7 +78,8 @@ pub(crate) struct LinkFile {
     /// The framing. Default: by the name of the line, and "atm" at a switch or for a rate in cell/s; else "packet",
     /// also between routers: for ATM cards there say "atm".
     pub(crate) framing: Option<Framing>,
-    /// The largest IP packet. Default: 4352 B on FDDI (RFC 1390), 9180 B on ATM (RFC 2225), else 1500 B.
+    /// The largest IP packet, at least 68 B (RFC 791 section 3.2). Default: 4352 B on FDDI (RFC 1390), 9180 B on ATM (RFC 2225), else 1500 B.
+    #[schemars(extend("x-minimum" = "68 B"), extend("x-maximum" = "65535 B"))]
     pub(crate) mtu: Option<Quantity<Bytes>>,
     /// The chance that a cell (on an ATM link), or else a packet, is lost after it has left the line, in each direction.
     #[schemars(extend("default" = "0%"))]

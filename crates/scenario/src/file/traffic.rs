@@ -65,17 +65,21 @@ pub(crate) struct UdpFile {
     /// When packets leave.
     #[schemars(extend("default" = "constant"))]
     pub(crate) source: Option<SourceKind>,
-    /// The size of an IP packet, of which 28 bytes are the headers of IPv4 and UDP.
-    #[schemars(required)]
+    /// The size of an IP packet, of which 28 bytes are the headers of IPv4 and UDP, and 16 a sequence number and the send
+    /// time.
+    #[schemars(required, extend("x-minimum" = "44 B"), extend("x-maximum" = "65535 B"))]
     pub(crate) packet: Option<Quantity<Bytes>>,
     /// Bits of IP packets per second: the mean; of an on-off source the rate while it is on.
-    #[schemars(required)]
+    #[schemars(required, extend("x-above" = "0 bit/s"))]
     pub(crate) rate: Option<Quantity<Rate>>,
     /// on-off: the mean length of a period on; required.
+    #[schemars(extend("x-above" = "0 s"))]
     pub(crate) on: Option<Quantity<Span>>,
     /// on-off: the mean length of a period off; required.
+    #[schemars(extend("x-above" = "0 s"))]
     pub(crate) off: Option<Quantity<Span>>,
     /// How long each slot sends, from its start. Default: to the end of the run.
+    #[schemars(extend("x-above" = "0 s"))]
     pub(crate) duration: Option<Quantity<Span>>,
 }
 
@@ -84,7 +88,7 @@ pub(crate) struct UdpFile {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct AccessFile {
     /// The rate of each direction, or the name of a line.
-    #[schemars(required)]
+    #[schemars(required, extend("x-above" = "0 bit/s"))]
     pub(crate) rate: Option<Quantity<LineRate>>,
     /// The propagation delay of each direction.
     #[schemars(required)]
@@ -92,6 +96,7 @@ pub(crate) struct AccessFile {
     /// The framing. Default: by the name of the line, else "packet".
     pub(crate) framing: Option<Framing>,
     /// The largest IP packet. Default: by the framing, as for links.
+    #[schemars(extend("x-minimum" = "68 B"), extend("x-maximum" = "65535 B"))]
     pub(crate) mtu: Option<Quantity<Bytes>>,
     /// The chance that a cell or packet is lost on it, as for links.
     #[schemars(extend("default" = "0%"))]
@@ -120,8 +125,10 @@ pub(crate) struct WorkloadFile {
     #[schemars(extend("default" = true))]
     pub(crate) echo: Option<bool>,
     /// bulk: how much to transfer; default: without end. ftp-get: the size of the file; required.
+    #[schemars(extend("x-minimum" = "1 B"), extend("x-maximum" = "1048576 GiB"))]
     pub(crate) size: Option<Quantity<Bytes>>,
     /// bulk, ttcp: bytes of each write. Default: for ttcp 8192 B; for bulk more than TCP can take at once.
+    #[schemars(extend("x-minimum" = "1 B"), extend("x-maximum" = "1048576 GiB"))]
     pub(crate) write: Option<Quantity<Bytes>>,
     /// ttcp: how many writes.
     #[schemars(range(min = 1, max = 4_294_967_295u64), extend("default" = 2048))]
@@ -130,21 +137,25 @@ pub(crate) struct WorkloadFile {
     #[schemars(extend("default" = "0 s"))]
     pub(crate) write_cost: Option<Quantity<Span>>,
     /// ftp-get: the largest rate of the disks at both ends. Default: no limit.
+    #[schemars(extend("x-above" = "0 bit/s"))]
     pub(crate) disk_rate: Option<Quantity<Rate>>,
     /// www: the sizes of the files, in order; required.
     #[schemars(length(min = 1))]
     pub(crate) sizes: Option<Vec<Quantity<Bytes>>>,
     /// www: the size of each request.
-    #[schemars(extend("default" = "300 B"))]
+    #[schemars(extend("default" = "300 B"), extend("x-minimum" = "1 B"), extend("x-maximum" = "1048576 GiB"))]
     pub(crate) request: Option<Quantity<Bytes>>,
     /// www: the largest rate at which the originator displays what arrives. Default: no limit.
+    #[schemars(extend("x-above" = "0 bit/s"))]
     pub(crate) display_rate: Option<Quantity<Rate>>,
     /// animation: the size of each frame; required.
+    #[schemars(extend("x-minimum" = "1 B"), extend("x-maximum" = "1048576 GiB"))]
     pub(crate) frame: Option<Quantity<Bytes>>,
     /// animation: frames a second; required.
-    #[schemars(range(min = 0, max = 1_000_000))]
+    #[schemars(range(max = 1_000_000), extend("exclusiveMinimum" = 0))]
     pub(crate) rate: Option<f64>,
     /// animation: how long frames are sent. Default: without end.
+    #[schemars(extend("x-above" = "0 s"))]
     pub(crate) duration: Option<Quantity<Span>>,
 }
 
@@ -153,7 +164,7 @@ pub(crate) struct WorkloadFile {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct SpikeFile {
     /// The size of such an item.
-    #[schemars(required)]
+    #[schemars(required, extend("x-minimum" = "1 B"), extend("x-maximum" = "1048576 GiB"))]
     pub(crate) size: Option<Quantity<Bytes>>,
     /// Its probability, from 0 to 1.
     #[schemars(required, range(min = 0, max = 1))]

@@ -11,11 +11,13 @@ section! {
     #[derive(Copy, Eq)]
     pub struct Emulate, EmulateKeys {
         /// The largest 99th percentile of lateness on the wall clock; beyond it the run is marked invalid.
+        #[range(above = "0 s")]
         pub lateness_limit: Span = Span::from_ms(1),
         /// Most conversations of real packets at once.
         #[range(min = 1, max = 65_504)]
         pub conversations: u32 = 1024,
         /// A conversation without packets for so long is closed.
+        #[range(above = "0 s")]
         pub idle: Span = Span::from_secs(60),
         /// Plays the applications of the traffic groups over the TCP of the hosts, besides the commands.
         pub play: bool = true,

@@ -40,6 +40,7 @@ section! {
     #[derive(Copy, Eq)]
     pub struct HostSpec, HostKeys {
         /// The largest rate between memory and network card, in bits of IP packets. Default: no limit.
+        #[range(above = "0 bit/s")]
         pub rate: Option<Rate>,
         /// Time spent on each packet that is sent.
         pub send: Span = Span::ZERO,

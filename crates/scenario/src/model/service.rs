@@ -62,10 +62,11 @@ section! {
     pub struct AbrSwitch, AbrSwitchKeys {
         /// What they do with the cells of ABR channels.
         pub marking: Marking = Marking::Erica,
-        /// erica: the part of the line that ABR may use, above 0.
-        #[range(min = 0, max = 1)]
+        /// erica: the part of the line that ABR may use.
+        #[range(min = 0.000001, max = 1)]
         pub target: f64 = 0.95,
         /// erica: how long input is averaged.
+        #[range(above = "0 s")]
         pub interval: Span = Span::from_ms(1),
         /// efci: the queue at and above which cells are marked.
         pub threshold: Cells = Cells(64),

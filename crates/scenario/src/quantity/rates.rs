@@ -1,6 +1,6 @@
 //! Rates of lines.
 
-use cellway_settings::quantity::{CELL_RATE_UNITS, Error, Text};
+use cellway_settings::quantity::{CELL_RATE_UNITS, Compare, Error, Text};
 use cellway_spec::Framing;
 use cellway_units::{CellRate, Line, Rate, split_quantity};
 
@@ -16,6 +16,7 @@ impl Text for LineRate {
     const UNITS: &'static [&'static str] = CELL_RATE_UNITS;
     const EXAMPLES: &'static [&'static str] = &["1.5 Mbit/s", "oc3c", "96000 cell/s"];
     const WORDS: &'static [&'static str] = &Line::NAMES;
+    const COMPARE: Compare<LineRate> = |a, b| Some(a.rate.cmp(&b.rate));
     fn read(text: &str) -> Result<LineRate, Error> {
         if let Ok(line) = text.trim().parse::<Line>() {
             return Ok(LineRate { rate: line.rate(), framing: Some(framing(line)) });

@@ -1,7 +1,5 @@
 //! Rules that connect the values of a TCP endpoint.
 
-use std::fmt;
-
 use cellway_units::{Bytes, Span};
 
 use super::{CongestionControl, LossRecovery, TcpSpec};
@@ -17,10 +15,6 @@ pub const MAX_PACKET: u64 = 65_535;
 const MAX_PLAIN_WINDOW: u64 = 65_535;
 /// The largest window that a segment can announce, in octets: 65,535 shifted by 14. RFC 7323 section 2.3.
 pub const MAX_WINDOW: u64 = 65_535 << 14;
-/// The largest send buffer, in octets: 1 TiB, a thousand times the largest window.
-pub const MAX_SEND_BUFFER: u64 = 1 << 40;
-/// The longest delay of an acknowledgement. RFC 1122 section 4.2.3.2.
-pub const MAX_DELAYED_ACK: Span = Span::from_ms(500);
 
 /// The problems found so far.
 struct Problems<'a> {
@@ -32,10 +26,6 @@ struct Problems<'a> {
 impl Problems<'_> {
     fn add(&mut self, keys: &[&'static str], message: impl Into<String>, accepted: impl Into<String>) {
         self.found.push(Problem::new(keys, message, accepted));
-    }
-
-    fn zero(&mut self, key: &'static str, value: impl fmt::Display, accepted: &str) {
-        self.add(&[key], format!("{value} is zero"), format!("more than 0, {accepted}"));
     }
 
     /// Adds that the first of two times is on the wrong side of the second.
@@ -64,25 +54,13 @@ impl Problems<'_> {
 }
 
 impl TcpSpec {
-    /// Returns the rules that these values break. `origin` returns where the value of a key comes from, for messages:
+    /// Returns the rules between these values that they break; each is within the range of its key. `origin` returns where the value of a key comes from, for messages:
     /// " (of profile linux-6)", or an empty text.
     pub fn problems(&self, origin: &dyn Fn(&str) -> String) -> Vec<Problem> {
         let mut problems = Problems { origin, found: Vec::new() };
         self.segments(&mut problems);
-        self.windows(&mut problems);
         self.timeouts(&mut problems);
         self.recovery_and_control(&mut problems);
-        if let Some(delay) = self.delayed_ack.0 {
-            if delay.is_zero() {
-                problems.zero("delayed-ack", delay, "like \"200 ms\", or \"off\"");
-            } else if delay > MAX_DELAYED_ACK {
-                let message = format!("{delay} is longer than an acknowledgement may wait");
-                problems.add(&["delayed-ack"], message, format!("at most {MAX_DELAYED_ACK}, or \"off\""));
-            }
-        }
-        if let Some(rate) = self.pacing_rate.filter(|rate| rate.as_bps() == 0) {
-            problems.zero("pacing-rate", rate, "like \"20 Mbit/s\"; without the key there is no limit");
-        }
         problems.found
     }
 
@@ -110,40 +88,16 @@ impl TcpSpec {
     }
 
     fn segments(&self, problems: &mut Problems) {
-        let (mss, most) = (self.mss, MAX_PACKET - TCP_HEADERS);
-        if mss.0 == 0 {
-            problems.add(&["mss"], "0 B is zero", format!("from 1 B to {most} B, like \"1460 B\""));
-        } else if self.timestamps && mss.0 <= TIMESTAMPS_OPTION {
+        let mss = self.mss;
+        if self.timestamps && mss.0 <= TIMESTAMPS_OPTION {
             let taken = TIMESTAMPS_OPTION;
             let message = format!("{} B has no room for payload beside timestamps, which take {taken} B", mss.0);
             problems.add(&["mss", "timestamps"], message, format!("more than {taken} B, or timestamps = false"));
-        } else if mss.0 > most {
-            let packet = u128::from(mss.0) + u128::from(TCP_HEADERS);
-            let message = format!(
-                "{} B and {TCP_HEADERS} B of headers make a packet of {packet} B; IP allows {MAX_PACKET} B",
-                mss.0
-            );
-            problems.add(&["mss"], message, format!("at most {most} B"));
         }
         problems.holds_segment("window", self.window, mss);
         // A send buffer that is as large as the window has the problem of that.
         if self.send_buffer != self.window {
             problems.holds_segment("send-buffer", self.send_buffer, mss);
-        }
-    }
-
-    fn windows(&self, problems: &mut Problems) {
-        let (window, send_buffer) = (self.window.0, self.send_buffer.0);
-        if send_buffer > MAX_SEND_BUFFER && send_buffer != window {
-            let accepted = format!("at most {MAX_SEND_BUFFER} B ({} GiB)", MAX_SEND_BUFFER >> 30);
-            problems.add(&["send-buffer"], format!("{send_buffer} B is too much"), accepted);
-        }
-        if window > MAX_WINDOW {
-            let message = format!("{window} B is more than TCP can announce");
-            problems.add(&["window"], message, format!("at most {MAX_WINDOW} B"));
-        }
-        if let Some(threshold) = self.initial_ssthresh.filter(|threshold| threshold.0 == 0) {
-            problems.zero("initial-ssthresh", threshold, "like \"64 KiB\"; without the key there is none");
         }
     }
 
@@ -153,7 +107,7 @@ impl TcpSpec {
     /// would happen.
     pub fn unscaled_window(&self, origin: &dyn Fn(&str) -> String) -> Option<Problem> {
         let window = self.window.0;
-        if self.window_scaling || window <= MAX_PLAIN_WINDOW || window > MAX_WINDOW {
+        if self.window_scaling || window <= MAX_PLAIN_WINDOW {
             return None;
         }
         let of_window = origin("window");
@@ -165,18 +119,7 @@ impl TcpSpec {
 
     fn timeouts(&self, problems: &mut Problems) {
         let (initial, min, max, tick) = (self.rto_initial, self.rto_min, self.rto_max, self.timer_granularity);
-        let timers = [("rto-initial", initial), ("rto-min", min), ("rto-max", max)];
-        let before = problems.found.len();
-        for (key, _) in timers.into_iter().filter(|(_, timer)| timer.is_zero()) {
-            problems.zero(key, Span::ZERO, "like \"1 s\"");
-        }
-        if let Some(margin) = self.rto_margin.filter(|margin| margin.is_zero()) {
-            problems.zero("rto-margin", margin, "like \"200 ms\"; without the key it is one tick");
-        }
-        if timers.iter().any(|(_, timer)| timer.is_zero()) && problems.found.len() > before {
-            return;
-        }
-        let [of_initial, of_min, of_max] = timers;
+        let [of_initial, of_min, of_max] = [("rto-initial", initial), ("rto-min", min), ("rto-max", max)];
         if min > max {
             problems.order([of_min, of_max], "more", "rto-min at most rto-max");
         } else if initial > max {

@@ -1,9 +1,11 @@
 //! The settings of a TCP endpoint, as files declare them.
 
+use std::cmp::Ordering;
 use std::fmt;
+use std::str::FromStr;
 
 use cellway_settings::{choice, in_files, section, settings};
-use cellway_units::{Bytes, Rate, Span};
+use cellway_units::{Bytes, ParseError, Rate, Span};
 
 use super::{CongestionControl, FastRetransmit, LossRecovery, Variant};
 
@@ -17,12 +19,15 @@ section! {
         pub recovery: Option<LossRecovery>,
         /// Congestion control, in place of that of the variant. "tahoe" goes only with the recovery of tahoe.
         pub control: Option<CongestionControl>,
-        /// Payload of a full segment; the packet has 40 bytes of headers more. Default: by the profile; that of linux-6 is
-        /// the largest that the path takes.
+        /// Payload of a full segment; the packet has 40 bytes of headers more, and IP allows 65535 B (RFC 791). Default: by
+        /// the profile; that of linux-6 is the largest that the path takes.
+        #[range(min = "1 B", max = "65495 B")]
         pub mss: Bytes,
-        /// Receive window.
+        /// Receive window. The largest that a segment can announce is 65535 B shifted by 14 (RFC 7323 section 2.3).
+        #[range(min = "1 B", max = "1073725440 B")]
         pub window: Bytes,
         /// Send buffer. Default: as large as the window, or that of the profile if that is larger.
+        #[range(min = "1 B", max = "1024 GiB")]
         pub send_buffer: Bytes,
         /// Offer the window scale option (RFC 7323); needed for windows past 65535 B.
         pub window_scaling: bool,
@@ -40,14 +45,18 @@ section! {
         /// Data segments at the start of a connection that pacing does not delay.
         #[range(min = 1, max = 1000)]
         pub unpaced_segments: u32 = 10,
-        /// The highest rate at which data leaves, in bits of IP packets. Default: none.
+        /// The highest rate at which data leaves, in bits of IP packets. Default: no limit.
+        #[range(above = "0 bit/s")]
         pub pacing_rate: Option<Rate>,
         /// Congestion window at the start, in segments.
         #[range(min = 1, max = 1000)]
         pub initial_window: u32,
         /// Slow start threshold at the start. Default: none, slow start goes on until the first loss.
+        #[range(min = "1 B")]
         pub initial_ssthresh: Option<Bytes>,
-        /// The longest time that an acknowledgement may wait, or "off": each segment is acknowledged.
+        /// The longest time that an acknowledgement may wait, at most 500 ms (RFC 1122 section 4.2.3.2), or "off": each
+        /// segment is acknowledged.
+        #[range(above = "0 s", max = "500 ms")]
         pub delayed_ack: AckDelay,
         /// Hold small segments back while data is unacknowledged (RFC 896).
         pub nagle: bool,
@@ -59,12 +68,16 @@ section! {
         /// The tick of the clock that retransmission timers run on: 500 ms in BSD systems of 1993.
         pub timer_granularity: Span,
         /// Retransmission timeout before the first round trip is measured.
+        #[range(above = "0 s")]
         pub rto_initial: Span,
         /// Smallest retransmission timeout.
+        #[range(above = "0 s")]
         pub rto_min: Span,
         /// Largest retransmission timeout.
+        #[range(above = "0 s")]
         pub rto_max: Span,
         /// The least by which the timeout is above the smoothed round trip. Default: by the profile, else timer-granularity.
+        #[range(above = "0 s")]
         pub rto_margin: Option<Span>,
         /// Retransmissions of one segment before the connection is given up.
         #[range(min = 1, max = 1000)]
@@ -122,6 +135,24 @@ impl fmt::Display for AckDelay {
     }
 }
 
+impl FromStr for AckDelay {
+    type Err = ParseError;
+    fn from_str(text: &str) -> Result<AckDelay, ParseError> {
+        if text.trim() == "off" { Ok(AckDelay(None)) } else { Ok(AckDelay(Some(text.parse()?))) }
+    }
+}
+
+impl PartialOrd for AckDelay {
+    /// Compares two times; "off" is neither more nor less than a time.
+    fn partial_cmp(&self, other: &AckDelay) -> Option<Ordering> {
+        match (self.0, other.0) {
+            (Some(delay), Some(other)) => Some(delay.cmp(&other)),
+            (None, None) => Some(Ordering::Equal),
+            (Some(_), None) | (None, Some(_)) => None,
+        }
+    }
+}
+
 in_files! {
     impl cellway_settings::quantity::Text for AckDelay {
         const FORMAT: &'static str = "time-or-off";
@@ -129,8 +160,10 @@ in_files! {
         const EXAMPLES: &'static [&'static str] = &["200 ms", "off"];
         const WORDS: &'static [&'static str] = &["off"];
 
+        const COMPARE: cellway_settings::quantity::Compare<AckDelay> = PartialOrd::partial_cmp;
+
         fn read(text: &str) -> Result<AckDelay, cellway_settings::quantity::Error> {
-            if text.trim() == "off" { Ok(AckDelay(None)) } else { Ok(AckDelay(Some(text.parse()?))) }
+            Ok(text.parse()?)
         }
     }
 }
