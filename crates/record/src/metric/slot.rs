@@ -14,7 +14,7 @@ metrics! {
     RETRANSMISSIONS: Segment of [Slot] in [Summary] by [Simulate, Emulate];
     /// Retransmission timers that fired.
     TIMEOUTS: Count of [Slot] in [Summary] by [Simulate];
-    /// Losses found by duplicate acknowledgements.
+    /// Losses found before a timeout: by duplicate acknowledgements, and with `rack` by time.
     FAST_RETRANSMITS: Count of [Slot] in [Summary] by [Simulate];
     /// Times that the congestion window went to one segment: at timeouts, and in Tahoe also at fast retransmits.
     COLLAPSES as "Window collapses": Count of [Slot] in [Summary] by [Simulate];
