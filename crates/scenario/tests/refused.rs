@@ -38,6 +38,11 @@ fn cases() -> Vec<(&'static str, String)> {
         ("thresholds of RED in two units", edited(&[(BDP, RED), ("MIN", "3000 B")])),
         ("thresholds of RED in the wrong order", edited(&[(BDP, RED), ("MIN", "15 packet")])),
         ("a probability of zero", edited(&[(BDP, &format!("{RED}max-p = \"0 %\"\n")), ("MIN", "5 packet")])),
+        (
+            "a mean packet above the largest",
+            edited(&[(BDP, &format!("{RED}mean-packet = \"3000000000 GiB\"\n")), ("MIN", "5 packet")]),
+        ),
+        ("a negative number of packets", edited(&[(BDP, RED), ("MIN", "-5 packet")])),
         ("a part of a packet", edited(&[(BDP, RED), ("MIN", "0.5 packet")])),
         ("another queue discipline", edited(&[(BDP, "size = \"1 bdp\"\nqueue = \"codel\"\n")])),
         ("the window of a profile without scaling", edited(&[(OWN_TCP, "window-scaling = false")])),

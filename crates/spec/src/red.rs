@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use cellway_settings::{in_files, section, settings};
-use cellway_units::{Bytes, ParseError, Probability, split_quantity};
+use cellway_units::{Bytes, Packets, ParseError, Probability, split_quantity};
 
 use crate::Problem;
 
@@ -29,7 +29,7 @@ section! {
         pub ecn: bool = false,
         /// The packet whose transmission time measures idle time: for each that the line could have sent, the average
         /// falls as with an empty queue.
-        #[range(min = "1 B")]
+        #[range(min = "1 B", max = "65535 B")]
         pub mean_packet: Bytes = Bytes(500),
     }
 }
@@ -58,10 +58,7 @@ impl FromStr for QueueLength {
     type Err = ParseError;
     fn from_str(text: &str) -> Result<QueueLength, ParseError> {
         match split_quantity(text) {
-            Some((number, "packet" | "packets")) => number
-                .parse()
-                .map(QueueLength::Packets)
-                .map_err(|_| ParseError::Fraction { text: text.to_owned(), smallest: "packets" }),
+            Some((_, "packet" | "packets")) => Ok(QueueLength::Packets(text.parse::<Packets>()?.0)),
             _ => Ok(QueueLength::Bytes(text.parse()?)),
         }
     }
@@ -105,5 +102,41 @@ impl Red {
             return problem("max", message, "a max above min, like min = \"5 packet\", max = \"15 packet\"");
         }
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_are_read_as_other_quantities_are() {
+        let read = |text: &str| text.parse::<QueueLength>();
+        for text in ["1_000 packet", "1000.0 packets", "1000packet"] {
+            assert_eq!(read(text), Ok(QueueLength::Packets(1000)), "{text}");
+        }
+        assert_eq!(read("7.5 kB"), Ok(QueueLength::Bytes(Bytes(7500))));
+        for (text, message) in [
+            ("-5 packet", "\"-5 packet\" is negative; it must be 0 or more, like \"5 packet\""),
+            ("0.5 packet", "\"0.5 packet\" is not a whole number of packets"),
+            (
+                "20000000000000000000 packet",
+                "\"20000000000000000000 packet\" is too large; the largest is 18446744073709551615 packets",
+            ),
+        ] {
+            assert_eq!(read(text).map_err(|error| error.to_string()), Err(message.to_owned()));
+        }
+    }
+
+    #[test]
+    fn a_mean_packet_is_no_larger_than_ip_packets() {
+        let defaults = RedKeys::NONE.resolve().expect("every key has a default");
+        let problem = |octets| Red { mean_packet: Bytes(octets), ..defaults }.problem();
+        assert_eq!(problem(65_535), None);
+        for octets in [65_536, 3_000_000_000 << 30] {
+            let found = problem(octets).expect("a packet of more than 65,535 B");
+            assert_eq!(found.keys, ["mean-packet"]);
+            assert_eq!(found.accepted, "from 1 B to 65535 B");
+        }
     }
 }

@@ -24,7 +24,7 @@ pub use parse::{ParseError, split_quantity};
 pub use printable::{printable, printable_json};
 pub use probability::Probability;
 pub use rate::{CellRate, Rate};
-pub use size::{Bits, Bytes, Cells};
+pub use size::{Bits, Bytes, Cells, Packets};
 pub use time::{Span, Time};
 
 /// Octets of one ATM cell on the wire, header included. ITU-T I.361.

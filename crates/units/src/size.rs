@@ -1,4 +1,4 @@
-//! Amounts of data: bits, bytes and cells.
+//! Amounts of data: bits, bytes, cells and packets.
 
 use std::fmt;
 use std::str::FromStr;
@@ -18,6 +18,10 @@ pub struct Bytes(pub u64);
 /// A number of ATM cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cells(pub u64);
+
+/// A number of packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Packets(pub u64);
 
 impl Bytes {
     /// Returns the same amount in bits.
@@ -49,6 +53,7 @@ const BITS: &[Scale] = &[
     Scale::new("Gbit", 1_000_000_000),
 ];
 const CELLS: &[Scale] = &[Scale::new("cell", 1), Scale::new("cells", 1)];
+const PACKETS: &[Scale] = &[Scale::new("packets", 1), Scale::new("packet", 1)];
 
 macro_rules! text {
     ($type:ident, $units:expr, $print:expr, $example:literal) => {
@@ -68,3 +73,4 @@ macro_rules! text {
 text!(Bytes, BYTES, &[BYTES[0], BYTES[2], BYTES[4], BYTES[6]], "\"8 KiB\"");
 text!(Bits, BITS, BITS, "\"424 bit\"");
 text!(Cells, CELLS, &[CELLS[0]], "\"256 cell\"");
+text!(Packets, PACKETS, &[PACKETS[1]], "\"5 packet\"");
