@@ -49,11 +49,6 @@ impl Line {
         self.rate
     }
 
-    /// Returns the rate (bit/s) at `now`.
-    pub(crate) fn rate_at(&self, now: Time) -> Rate {
-        self.timeline.as_ref().map_or(self.rate, |timeline| timeline.rate_at(now, self.rate))
-    }
-
     /// The instant at which the last bit of the last unit leaves.
     #[inline]
     pub(crate) fn free_at(&self) -> Time {

@@ -185,11 +185,6 @@ impl Port {
         }
     }
 
-    /// Returns the rate of the line at `now`.
-    pub(crate) fn rate_at(&self, now: Time) -> Rate {
-        self.line.rate_at(now)
-    }
-
     pub(crate) fn rate(&self) -> Rate {
         self.line.rate()
     }

@@ -73,12 +73,6 @@ impl Timeline {
         Ended { at: at + span, carry: (left % per_ps) as u64, rate }
     }
 
-    /// Returns the rate at `now`, no earlier than the last change that was applied; `rate` until the next change.
-    pub(crate) fn rate_at(&self, now: Time, rate: Rate) -> Rate {
-        let ahead = &self.schedule.changes[self.applied..];
-        ahead.iter().take_while(|&&(change, _)| change <= now).last().map_or(rate, |&(_, rate)| rate)
-    }
-
     /// Returns the units of 10^-12 bit that the line sends from `from` to `to`, at `rate` until the next change.
     pub(crate) fn sendable(&self, mut from: Time, to: Time, mut rate: Rate) -> u128 {
         let mut sendable = 0;

@@ -203,8 +203,15 @@ fn changes_apply_to_open_and_later_conversations() {
         }
     }
     // The last hop there is the first hop back.
-    let ends = [up.there()[5], *up.back().first().unwrap()];
-    assert_eq!(ends.map(|port| bed.fabric.port_rate(now, port).as_bps()), [10_000_000, 3_000_000]);
+    let [desk, far] = up.hosts;
+    for (port, hosts, rate) in [(up.there()[5], [desk, far], 10_000_000), (up.back()[0], [far, desk], 3_000_000)] {
+        now += Span::from_secs(1);
+        let before = bed.fabric.port_counters(port, now).busy;
+        now = burst(&mut bed, now, after[1], hosts, 1)[0];
+        let bits = bed.fabric.framing(port).bits(1500).0;
+        let busy = bed.fabric.port_counters(port, now).busy - before;
+        assert_eq!(busy, Span::from_ps(bits * 1_000_000_000_000 / rate), "{rate} bit/s");
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The queries of a reader of the network.
 
 use cellway_spec::Framing;
-use cellway_units::{Rate, Time};
+use cellway_units::Time;
 
 use super::{Fabric, NodeKind};
 use crate::counters::{ConversationCounters, LossCounters, PortCounters};
@@ -42,11 +42,6 @@ impl<B: Clone> Fabric<B> {
     pub fn is_open(&self, channel: ChannelId) -> bool {
         let circuit = self.circuits.get(channel.0 as usize);
         circuit.is_some_and(|circuit| self.channels.get(&circuit.key) == Some(&channel))
-    }
-
-    /// Returns the rate of a port's line at `now`.
-    pub fn port_rate(&self, now: Time, port: PortId) -> Rate {
-        self.port(port).rate_at(now)
     }
 
     /// Units waiting at a port, the one in service not counted.
