@@ -207,9 +207,10 @@ impl Leg {
         let (fits, stage) = worst?;
         let each = if fits < 1.0 { 0.0 } else { self.mss.bits().0 as f64 / self.period(fits as u64) };
         let mut bound = Bound::new(Limit::Burst, &stage.at, each * self.connections as f64, "burst-survives");
+        let lost = if self.unit == "cell" { "cells" } else { "packets" };
         bound.caveats.push(format!(
             "{fits} of the {k} segments of a window fit back to back; a larger window that comes as one burst loses \
-             cells, and timeouts then decide, at a rate that may be far lower"
+             {lost}, and timeouts then decide, at a rate that may be far lower"
         ));
         Some(bound)
     }

@@ -82,7 +82,7 @@ fn group(scenario: &Scenario, index: usize, tcp: &TcpTraffic) -> GroupPrediction
         connections: traffic.count,
         goodput: legs[binding].prediction.goodput,
         binding,
-        caveats: caveats(scenario, index, tcp),
+        caveats: caveats(scenario, index, tcp, &hops),
         loss: any_lost(legs.iter().map(|leg| (leg.loss, 1.0))),
         legs,
     }
@@ -231,7 +231,7 @@ fn host_stage(
     (seconds > 0.0).then(|| stage(Limit::Host, at, seconds, shared))
 }
 
-fn caveats(scenario: &Scenario, index: usize, tcp: &TcpTraffic) -> Vec<String> {
+fn caveats(scenario: &Scenario, index: usize, tcp: &TcpTraffic, hops: &[Hop]) -> Vec<String> {
     let traffic = &scenario.traffic[index];
     let mut found = Vec::new();
     let mut note = |holds: bool, text: String| {
@@ -255,6 +255,8 @@ fn caveats(scenario: &Scenario, index: usize, tcp: &TcpTraffic) -> Vec<String> {
     if let Some(policer) = policed {
         note(true, format!("policer {} drops or tags what does not conform; losses are not predicted", policer.name));
     }
+    let has_red = hops.iter().any(|hop| hop.has_red);
+    note(has_red, "drops and marks of random early detection are not counted".to_owned());
     note(matches!(traffic.service, Service::Abr(_)), "ABR can be told any rate down to MCR; PCR is used".to_owned());
     found
 }

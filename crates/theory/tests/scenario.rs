@@ -271,6 +271,21 @@ to = 'b'
     let prediction = &groups[0].legs[0].prediction;
     let burst = prediction.bounds.iter().find(|b| b.limit == Limit::Burst).unwrap();
     assert!(burst.caveats[0].starts_with("39 of the 43 segments"), "{:?}", burst.caveats);
+    assert!(burst.caveats[0].contains("one burst loses packets"), "{:?}", burst.caveats);
+}
+
+#[test]
+fn random_early_detection_is_a_caveat_of_the_group_that_passes_it() {
+    let packets = LINE.replace("switch", "router");
+    let caveats = |queue: &str, line: &str| {
+        let text = format!(
+            "{HEAD}queue = '{queue}'\n{line}\n[[traffic]]\nname = 'copy'\napp = 'bulk'\nfrom = 'r1'\nto = 'r2'\n\
+             access = {{ rate = '100 Mbit/s', delay = '1 ms' }}\n"
+        );
+        groups(&text)[0].caveats.iter().filter(|caveat| caveat.contains("random early detection")).count()
+    };
+    assert_eq!(caveats("red", &packets), 1);
+    assert_eq!(caveats("fifo", &packets), 0);
 }
 
 /// Over packets and cells, with acknowledgements of every second segment; and the formulas with the resulting values.
