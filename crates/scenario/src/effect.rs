@@ -80,6 +80,10 @@ fn is_red(buffer: &Buffer) -> bool {
     buffer.queue != Queue::Fifo
 }
 
+fn marks(buffer: &Buffer) -> bool {
+    matches!(buffer.queue, Queue::Red(red) if red.ecn)
+}
+
 fn inert_keys(scenario: &Scenario) -> Vec<Inert> {
     let mut inert = Vec::new();
     let mut add = |path: &[Step], reason| inert.push(Inert { path: path.to_vec(), reason });
@@ -91,7 +95,8 @@ fn inert_keys(scenario: &Scenario) -> Vec<Inert> {
             add(&at!["buffer", key], NO_CELLS);
         }
     }
-    if ![&scenario.buffer].into_iter().chain(scenario.links.iter().map(|link| &link.buffer)).any(is_red) {
+    let buffers = || [&scenario.buffer].into_iter().chain(scenario.links.iter().map(|link| &link.buffer));
+    if !buffers().any(is_red) {
         add(&at!["buffer", "red"], "no queue is \"red\"");
     }
     for (i, _) in scenario.links.iter().enumerate().filter(|(_, link)| link.framing == Framing::Atm) {
@@ -125,20 +130,42 @@ fn inert_keys(scenario: &Scenario) -> Vec<Inert> {
     if !scenario.traffic.is_empty() && scenario.traffic.iter().all(|group| group.tcp().is_none()) {
         add(&at!["tcp"], "all groups send UDP datagrams");
     }
+    let ecn_at = |tcp: &TcpTraffic| [&tcp.tcp].into_iter().chain(&tcp.gateway_tcp).any(|tcp| tcp.ecn);
+    let with_ecn = scenario.traffic.iter().map(|group| group.tcp().is_some_and(ecn_at));
+    let with_ecn: Vec<bool> = with_ecn.collect();
+    // Programs have the TCP of their kernel.
+    if !with_ecn.contains(&true) && scenario.commands.is_empty() {
+        let reason = "no group has tcp.ecn = true, and only packets of flows with ECN are marked";
+        if marks(&scenario.buffer) {
+            add(&at!["buffer", "red", "ecn"], reason);
+        }
+        for (i, _) in scenario.links.iter().enumerate().filter(|(_, link)| marks(&link.buffer)) {
+            add(&at!["link", i, "buffer", "red", "ecn"], reason);
+        }
+    }
+    if !buffers().any(marks) {
+        let reason = "no queue marks packets; one with queue = \"red\" and red.ecn = true does";
+        for (i, _) in with_ecn.iter().enumerate().filter(|(_, ecn)| **ecn) {
+            add(&at!["traffic", i, "tcp", "ecn"], reason);
+        }
+        if with_ecn.contains(&true) {
+            add(&at!["tcp", "ecn"], reason);
+        }
+    }
     type Rule = (&'static str, fn(&TcpSpec) -> bool, &'static str);
     let rules: [Rule; 4] = [
         (
             "hystart",
             |tcp| tcp.control() != CongestionControl::Cubic || !tcp.timestamps,
-            "it is for variant = \"cubic\" with timestamps",
+            "it is for control \"cubic\" with timestamps",
         ),
         (
             "abe",
             |tcp| !tcp.ecn || tcp.control() == CongestionControl::Tahoe,
-            "it is for reno and cubic with ecn = true",
+            "it is for control \"reno\" and \"cubic\" with ecn = true",
         ),
-        ("limited-transmit", |tcp| tcp.recovery() == LossRecovery::Tahoe, "variant = \"tahoe\" has none"),
-        ("fast-retransmit", |tcp| tcp.recovery() != LossRecovery::Tahoe, "it is for variant = \"tahoe\""),
+        ("limited-transmit", |tcp| tcp.recovery() == LossRecovery::Tahoe, "recovery \"tahoe\" has none"),
+        ("fast-retransmit", |tcp| tcp.recovery() != LossRecovery::Tahoe, "it is for recovery \"tahoe\""),
     ];
     for (key, is_inert, reason) in rules {
         let all_ends = |group: &TcpTraffic| is_inert(&group.tcp) && group.gateway_tcp.iter().all(is_inert);

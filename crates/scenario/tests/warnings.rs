@@ -82,6 +82,33 @@ fn an_axis_over_what_each_group_has_itself_is_told() {
     assert_eq!(told.len(), 1, "{told:?}");
 }
 
+/// A queue that marks and TCP with ECN have an effect only together.
+#[test]
+fn ecn_at_one_of_queues_and_ends_is_told() {
+    let red = "size = \"1 bdp\"\nqueue = \"red\"\nred = { ecn = true }";
+    let text = |queue: &str, tcp: &str| {
+        edited(&[
+            ("kind = \"switch\"", "kind = \"router\""),
+            ("size = \"1 bdp\"", queue),
+            ("mss =", &format!("{tcp}mss =")),
+        ])
+    };
+    let told = |queue: &str, tcp: &str| -> Vec<String> {
+        warnings(&text(queue, tcp)).into_iter().map(|(_, key, message)| format!("{key}: {message}")).collect()
+    };
+    assert_eq!(
+        told(red, ""),
+        ["buffer.red.ecn: has no effect: no group has tcp.ecn = true, and only packets of flows with ECN are marked"]
+    );
+    assert_eq!(
+        told("size = \"1 bdp\"", "ecn = true\n"),
+        ["tcp.ecn: has no effect: no queue marks packets; one with queue = \"red\" and red.ecn = true does"]
+    );
+    assert_eq!(told(&red.replace("true", "false"), "ecn = true\n").len(), 1);
+    assert_eq!(told(red, "ecn = true\n"), [""; 0]);
+    assert_eq!(told("size = \"1 bdp\"", "ecn = false\n"), [""; 0]);
+}
+
 #[test]
 fn options_of_other_variants_are_told_where_they_matter_nowhere() {
     let keys = |text: &str| warnings(text).into_iter().map(|(_, key, _)| key).collect::<Vec<_>>();

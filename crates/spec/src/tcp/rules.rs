@@ -79,8 +79,8 @@ impl TcpSpec {
         if (recovery == LossRecovery::Tahoe) != (control == CongestionControl::Tahoe) {
             let [recovery, control] = [recovery.name(), control.name()];
             let message = format!(
-                "recovery \"{recovery}\" and control \"{control}\" contradict each other: only tahoe leaves one segment \
-                 after each loss"
+                "recovery \"{recovery}\" and control \"{control}\" contradict each other: only recovery \"tahoe\" works \
+                 with control \"tahoe\", which sets the congestion window to one segment at each loss"
             );
             let accepted = "both \"tahoe\", or neither, like recovery = \"rack\" and control = \"cubic\"";
             problems.add(&["recovery", "control"], message, accepted);
