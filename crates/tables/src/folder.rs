@@ -15,8 +15,20 @@ use crate::{Error, Results, Table};
 pub const PARTIAL_MARK: &str = ".partial-";
 
 /// Checks that a result may be written to `path`, before a long run. No file or folder may exist there, except, with
-/// `force`, a finished Cellway result.
+/// `force`, a finished Cellway result. It must be possible to make a folder there, which is tried in the nearest folder
+/// above that exists.
 pub fn check_target(path: &Path, force: bool) -> Result<(), Error> {
+    check_free(path, force)?;
+    let mut above = parent(path);
+    while !above.exists() {
+        above = parent(above);
+    }
+    let made = free_sibling(&above.join(path.file_name().unwrap_or_default()), |made| fs::create_dir(made))?;
+    fs::remove_dir(&made).map_err(Error::io("cannot remove the folder", &made))
+}
+
+/// Checks that nothing exists at `path` that a result may not replace.
+fn check_free(path: &Path, force: bool) -> Result<(), Error> {
     let name = path.file_name().and_then(|n| n.to_str()).unwrap_or_default();
     if name.is_empty() || name.contains(PARTIAL_MARK) {
         return Err(Error::BadName { path: path.to_owned() });
@@ -49,7 +61,7 @@ pub struct ResultFolder {
 impl ResultFolder {
     /// Starts a result at `target`. Folders above it are created.
     pub fn create(target: &Path, force: bool) -> Result<ResultFolder, Error> {
-        check_target(target, force)?;
+        check_free(target, force)?;
         let parent = parent(target);
         fs::create_dir_all(parent).map_err(Error::io("cannot make the folder", parent))?;
         let partial = free_sibling(target, |partial| fs::create_dir(partial))?;
@@ -134,7 +146,7 @@ impl ResultFolder {
 
     fn move_into_place(&self) -> Result<(), Error> {
         // Checked again: the run took time, and the path may be in use by now.
-        check_target(&self.target, self.force)?;
+        check_free(&self.target, self.force)?;
         let failed = |e| Error::io("cannot move the result to", &self.target)(e);
         if !self.target.exists() {
             return fs::rename(&self.partial, &self.target).map_err(failed);

@@ -125,6 +125,16 @@ fn an_existing_folder_is_replaced_only_by_force_and_only_if_it_is_a_result() {
     fs::write(&file, "text").unwrap();
     assert!(matches!(check_target(&file, true), Err(Error::NotReplaceable { .. })));
     assert!(check_target(&target, true).is_ok() && check_target(&target.with_file_name("new"), false).is_ok());
+    assert_eq!(names(target.parent().unwrap()), ["file", "photos", "study"], "the check leaves nothing");
+}
+
+/// In /proc nobody can make a folder, not even root.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_folder_that_cannot_be_made_is_refused_before_the_runs() {
+    for path in ["/proc/study", "/proc/results/study", "/proc/version/study"] {
+        assert!(matches!(check_target(Path::new(path), false), Err(Error::Io { .. })), "{path}");
+    }
 }
 
 #[cfg(unix)]
