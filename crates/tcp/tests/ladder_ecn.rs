@@ -88,21 +88,49 @@ fn a_window_of_marks_reduces_once() {
     ten_out(
         config(),
         "200 < ECE 1 ack 1001
-         # nine of ten are outstanding: the window halves what is in the network
-         200 ? cwnd 4500 ssthresh 4500 marks 1 recovery false
+         # ten were outstanding
+         200 ? cwnd 5000 ssthresh 5000 marks 1 recovery false
          200 < ECE 1 ack 5001
-         200 ? cwnd 4500 marks 1
+         200 ? cwnd 5000 marks 1
          200 < ECE 1 ack 8001
          200 > ect0 CWR 10001..11001
          200 > ect0 11001..12001
+         200 > ect0 12001..13001
          # the last of the window was acknowledged before CWR arrived
          210 < ECE 1 ack 10001
-         210 > ect0 12001..13001
          210 > ect0 13001..14001
-         210 ? cwnd 4500 marks 1
+         210 > ect0 14001..15001
+         210 ? cwnd 5000 marks 1
          # a mark of the next window
          310 < ECE 1 ack 11001
-         310 ? cwnd 2000 ssthresh 2000 marks 2 resent 0",
+         310 ? cwnd 2500 ssthresh 2500 marks 2 resent 0",
+    );
+}
+
+/// The window halves what was outstanding before the acknowledgement, as at a loss, and never grows at a mark.
+#[test]
+fn a_mark_on_the_last_acknowledgement_halves_all_of_it() {
+    let two = TcpSpec { initial_window: 2, ..config() };
+    connected(
+        two,
+        "100 do write 10000
+         100 > ect0 1..1001
+         100 > ect0 1001..2001
+         200 < 1 ack 1001
+         200 > ect0 2001..3001
+         200 > ect0 3001..4001
+         200 < 1 ack 2001
+         200 > ect0 4001..5001
+         200 > ect0 5001..6001
+         300 < ECE 1 ack 6001
+         300 ? cwnd 2000 ssthresh 2000 marks 1
+         300 > ect0 CWR 6001..7001
+         300 > ect0 7001..8001",
+    );
+    let one = TcpSpec { initial_window: 1, ..config() };
+    connected(
+        one,
+        "100 do write 1000\n100 > ect0 1..1001\n200 < ECE 1 ack 1001\n200 ? cwnd 1000 ssthresh 2000 marks 1",
     );
 }
 
@@ -110,12 +138,12 @@ fn a_window_of_marks_reduces_once() {
 #[test]
 fn with_abe_a_mark_costs_less_than_a_loss() {
     for (variant, abe, ssthresh, kept) in [
-        (Variant::NewReno, false, 5000, 4500),
-        (Variant::NewReno, true, 5000, 7200),
-        (Variant::Cubic, false, 5000, 6300),
-        (Variant::Cubic, true, 5000, 7650),
-        (Variant::NewReno, true, 1_000_000, 4500),
-        (Variant::Cubic, true, 1_000_000, 6300),
+        (Variant::NewReno, false, 5000, 5000),
+        (Variant::NewReno, true, 5000, 8000),
+        (Variant::Cubic, false, 5000, 7000),
+        (Variant::Cubic, true, 5000, 8500),
+        (Variant::NewReno, true, 1_000_000, 5000),
+        (Variant::Cubic, true, 1_000_000, 7000),
     ] {
         let config = TcpSpec { variant, abe, initial_ssthresh: Some(Bytes(ssthresh)), ..config() };
         ten_out(config, &format!("200 < ECE 1 ack 1001\n200 ? cwnd {kept} ssthresh {kept} marks 1"));
@@ -126,16 +154,47 @@ fn with_abe_a_mark_costs_less_than_a_loss() {
     );
 }
 
+/// The echo of marks from before a timeout does not hold the window at one segment: slow start goes on while data is
+/// retransmitted, which cannot carry CWR (RFC 3168 §6.1.5), and the first new data carries it.
+#[test]
+fn after_a_timeout_the_window_grows_though_marks_are_echoed() {
+    ten_out(
+        config(),
+        "200  < ECE 1 ack 1001
+         200  ? cwnd 5000 ssthresh 5000 marks 1
+         1000 > 1001..2001
+         1000 ? cwnd 1000 ssthresh 5000
+         1100 < ECE 1 ack 2001
+         1100 > 2001..3001
+         1100 > 3001..4001
+         1100 ? cwnd 2000
+         1200 < ECE 1 ack 4001
+         1200 > 4001..5001
+         1200 > 5001..6001
+         1200 > 6001..7001
+         1200 ? cwnd 3000
+         1300 < ECE 1 ack 10001
+         1300 ? cwnd 4000 marks 1
+         1300 > ect0 CWR 10001..11001
+         1300 > ect0 11001..12001
+         1300 > ect0 12001..13001
+         1300 > ect0 13001..14001
+         # a mark of what was sent after the timeout
+         1400 < ECE 1 ack 12001
+         1400 ? cwnd 2000 ssthresh 2000 marks 2",
+    );
+}
+
 /// RFC 3168 §6.1.2: a loss in a window that a mark has reduced does not reduce it again.
 #[test]
 fn a_loss_and_a_mark_of_one_window_reduce_once() {
     ten_out(
         TcpSpec { limited_transmit: false, ..config() },
         "200 < ECE 1 ack 1001
-         200 ? ssthresh 4500
+         200 ? ssthresh 5000
          200 < ECE 1 ack 1001 x3
          200 > 1001..2001
-         200 ? ssthresh 4500 recovery true marks 1
+         200 ? ssthresh 5000 recovery true marks 1
          300 < 1 ack 10001
          300 > ect0 CWR 10001..11001
          300 > ect0 11001..12001

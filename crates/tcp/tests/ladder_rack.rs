@@ -265,3 +265,38 @@ fn a_peer_without_sack_gets_newreno() {
          200 ? recovery true",
     );
 }
+
+/// RFC 8985 §6.2, step 3: segments that one acknowledgement reports are not compared with each other. After a loss, the
+/// acknowledgement of the segment before it comes with SACK blocks of those behind.
+#[test]
+fn an_acknowledgement_around_a_hole_is_no_reordering() {
+    out(
+        config(),
+        10_000,
+        10,
+        "200 < 1 ack 1001 sack 2001..5001
+         200 > 1001..2001
+         200 ? recovery true fast 1",
+    );
+}
+
+/// RFC 8985 §7.4.2: a segment with data is no duplicate acknowledgement, so it does not show that the probe was
+/// unnecessary.
+#[test]
+fn data_of_the_peer_do_not_clear_the_probe() {
+    out(
+        config(),
+        1000,
+        1,
+        "500 > 1..1001
+         500 ? probes 1
+         600 < 1..101 ack 1001
+         600 > 1001 ack 101
+         600 < 101..201 ack 1001
+         600 > 1001 ack 201
+         600 do write 1000
+         600 > 1001..2001 ack 201
+         700 < 201 ack 2001
+         700 ? cwnd 2000 ssthresh 2000 recovery false",
+    );
+}

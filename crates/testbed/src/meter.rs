@@ -163,7 +163,7 @@ impl Ticker {
 /// Records the metrics of a network, and the reports of its driver.
 ///
 /// A driver calls [`Meter::tick`] at each instant of [`Meter::next`], before any other event of that instant in the
-/// network, [`Meter::queues`] after each instant, and [`Meter::finish`] once at the end. Slots are identified by their
+/// network, [`Meter::queues`] after each instant, and `finish` once at the end. Slots are identified by their
 /// index in [`crate::Testbed::slots`].
 #[derive(Debug)]
 pub struct Meter {

@@ -95,7 +95,7 @@ pub struct GatewaySpec {
     pub transport: Transport,
     /// What each packet taken from or given to a line costs; `rate` is that of its processor.
     pub host: HostSpec,
-    /// Keys of TCP that differ at its own ends; merged in [`Traffic::gateway_tcp`](crate::Traffic::gateway_tcp).
+    /// Keys of TCP that differ at its own ends; merged in `TcpTraffic::gateway_tcp`.
     pub tcp: TcpKeys,
 }
 

@@ -98,6 +98,8 @@ pub(crate) struct Controller {
     /// The window was reduced, for a mark and for whatever reason: for this round trip, until all below is acknowledged.
     marked_until: Position,
     reduced_until: Position,
+    /// The last timeout retransmits the data below.
+    collapsed_until: Position,
     /// A mark reduces the window less than a loss does (ABE, RFC 8511).
     abe: bool,
     algorithm: Algorithm,
@@ -119,6 +121,7 @@ impl Controller {
             initial,
             marked_until: 0,
             reduced_until: 0,
+            collapsed_until: 0,
             abe: config.tcp.abe,
             algorithm,
         }
@@ -126,8 +129,9 @@ impl Controller {
 
     /// Grows the window at an acknowledgement of new data outside recovery; `flight` is the data still outstanding.
     pub(crate) fn grow(&mut self, acked: Acked, flight: Flight) {
-        // RFC 3168 §6.1.2: an acknowledgement that echoes a mark does not grow the window.
-        if acked.echoes_mark {
+        // RFC 3168 §6.1.2: an acknowledgement that echoes a mark does not grow the window. After a timeout it does, as in
+        // Linux: the peer echoes old marks until new data carries CWR, and retransmissions cannot carry it.
+        if acked.echoes_mark && flight.una > self.collapsed_until {
             return;
         }
         let before = self.cwnd;
@@ -157,16 +161,17 @@ impl Controller {
             cubic.reduce(self.cwnd);
         }
     }
-    /// Reduces the window at an acknowledgement that echoes a mark, outside recovery and once per window of data. Returns
-    /// true if it does. RFC 3168 §6.1.2.
-    pub(crate) fn mark(&mut self, flight: Flight) -> bool {
+    /// Reduces the window at an acknowledgement of `acked` bytes that echoes a mark, outside recovery and once per window
+    /// of data. Returns true if it does. RFC 3168 §6.1.2.
+    pub(crate) fn mark(&mut self, flight: Flight, acked: u64) -> bool {
         // The acknowledgement of the last segment of a window was sent before the first that carries CWR arrived.
         if flight.una <= self.reduced_until {
             return false;
         }
         // RFC 8511 changes the reaction in congestion avoidance only.
         let abe = self.abe && self.cwnd >= self.ssthresh;
-        let outstanding = flight.size().min(self.cwnd);
+        // As at a loss: the data outstanding before the acknowledgement.
+        let outstanding = (flight.size() + acked).min(self.cwnd);
         let beta = match &self.algorithm {
             Algorithm::Reno if abe => Some(reno::BETA_ECN),
             Algorithm::Cubic(_) if abe => Some(cubic::BETA_ECN),
@@ -179,7 +184,7 @@ impl Controller {
         if let Algorithm::Cubic(cubic) = &mut self.algorithm {
             cubic.reduce(self.cwnd);
         }
-        self.cwnd = self.ssthresh;
+        self.cwnd = self.cwnd.min(self.ssthresh);
         (self.marked_until, self.reduced_until) = (flight.max, flight.max);
         true
     }
@@ -200,7 +205,7 @@ impl Controller {
             Timeout::Again => {}
         }
         self.cwnd = self.mss;
-        self.reduced_until = flight.max;
+        (self.collapsed_until, self.reduced_until) = (flight.max, flight.max);
         if let Algorithm::Cubic(cubic) = &mut self.algorithm {
             cubic.timed_out();
         }

@@ -5,7 +5,7 @@ use cellway_units::{Span, Time};
 use super::{Endpoint, tell};
 use crate::congestion::Acked;
 use crate::output::{Event, Output};
-use crate::recovery::{Context, Reaction};
+use crate::recovery::{AckKind, Context, Reaction};
 use crate::{Flags, Position, Segment, State, TimerKind};
 
 impl Endpoint {
@@ -34,11 +34,16 @@ impl Endpoint {
             queue.begin_ack();
         }
         let news = self.take_sack_blocks(now, segment);
-        let advanced = ack > self.sender.una;
-        if advanced {
+        let acked = ack.saturating_sub(self.sender.una);
+        if acked > 0 {
             self.advance(now, segment, ack, out);
         }
-        self.complete_records(now, segment, advanced, out);
+        let kind = match acked {
+            0 if plain && !news => AckKind::Duplicate,
+            0 => AckKind::Other,
+            _ => AckKind::Advance,
+        };
+        self.complete_records(now, segment, kind, out);
         // RFC 6675 §2: with SACK a duplicate is any acknowledgement that reports new data beyond a gap.
         let duplicate = if self.recovery.uses_sack() { news } else { plain };
         if duplicate {
@@ -47,28 +52,29 @@ impl Endpoint {
             self.count_fast_retransmit(reaction);
             self.react(reaction, now, out);
         }
-        self.take_mark(segment);
+        self.take_mark(segment, acked);
         self.follow_fin(now, out);
     }
 
     /// Completes the records of the segments that this acknowledgement reports, for the rate sample and for a recovery
     /// that uses them.
     #[inline]
-    fn complete_records(&mut self, now: Time, segment: &Segment, advanced: bool, out: &mut Output) {
+    fn complete_records(&mut self, now: Time, segment: &Segment, kind: AckKind, out: &mut Output) {
         let Some(queue) = &mut self.queue else { return };
         queue.end_ack();
         let echo = self.timestamps.echo_until(segment, now);
         let context = Context { echo, ..self.context(now) };
         let queue = self.queue.as_deref_mut();
-        let reaction = self.recovery.delivered(&mut self.control, context, queue, advanced);
+        let reaction = self.recovery.delivered(&mut self.control, context, queue, kind);
         self.count_fast_retransmit(reaction);
         self.react(reaction, now, out);
     }
-    /// Processes the peer's echo of a mark. RFC 3168 §6.1.2. A loss under repair has reduced the window already.
+    /// Processes the peer's echo of a mark by a segment that acknowledges `acked` bytes. RFC 3168 §6.1.2. A loss under
+    /// repair has reduced the window already.
     #[inline]
-    fn take_mark(&mut self, segment: &Segment) {
+    fn take_mark(&mut self, segment: &Segment, acked: u64) {
         let Some(ecn) = &mut self.ecn else { return };
-        if segment.is(Flags::ECE) && !self.recovery.in_recovery() && self.control.mark(self.sender.flight()) {
+        if segment.is(Flags::ECE) && !self.recovery.in_recovery() && self.control.mark(self.sender.flight(), acked) {
             ecn.reduced();
             self.stats.mark_reductions += 1;
         }
@@ -76,7 +82,7 @@ impl Endpoint {
     /// Counts a fast retransmit, if `reaction` is one.
     pub(super) fn count_fast_retransmit(&mut self, reaction: Reaction) {
         if reaction != Reaction::Continue {
-            self.stats.fast_retransmits += 1;
+            self.stats.fast_retransmits += u64::from(reaction != Reaction::Reduced);
             self.note_reduction();
         }
     }
@@ -148,7 +154,7 @@ impl Endpoint {
     /// Executes what the recovery requests.
     pub(super) fn react(&mut self, reaction: Reaction, now: Time, out: &mut Output) {
         match reaction {
-            Reaction::Continue => {}
+            Reaction::Continue | Reaction::Reduced => {}
             Reaction::Retransmit => {
                 // As in BSD, a fast retransmit gives the segment a whole timeout to arrive.
                 self.timers.cancel(TimerKind::Retransmit);

@@ -38,6 +38,16 @@ pub(crate) struct Context {
     pub(crate) timeout_at: Option<Time>,
 }
 
+/// The kind of an acknowledgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AckKind {
+    /// It acknowledges new data cumulatively.
+    Advance,
+    /// A duplicate that reports no new data by SACK, either. RFC 5681 §2.
+    Duplicate,
+    Other,
+}
+
 /// The action of the sender that follows from an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reaction {
@@ -49,6 +59,8 @@ pub(crate) enum Reaction {
     RetransmitKeepingTimer,
     /// A recovery has begun that retransmits lost data with the next transmission.
     Repair,
+    /// The window was reduced for a loss that is repaired already.
+    Reduced,
     /// Take the next position to send back to the first unacknowledged one.
     GoBackN,
 }
@@ -110,16 +122,16 @@ impl Recovery {
             Recovery::Rack(_) => Reaction::Continue,
         }
     }
-    /// Completes an acknowledgement whose segments `queue` has marked; `advanced` is true if it is cumulative.
+    /// Completes an acknowledgement whose segments `queue` has marked.
     pub(crate) fn delivered(
         &mut self,
         control: &mut Controller,
         context: Context,
         queue: Option<&mut RetransmissionQueue>,
-        advanced: bool,
+        ack: AckKind,
     ) -> Reaction {
         match (self, queue) {
-            (Recovery::Rack(a), Some(queue)) => a.delivered(control, context, queue, advanced),
+            (Recovery::Rack(a), Some(queue)) => a.delivered(control, context, queue, ack),
             _ => Reaction::Continue,
         }
     }

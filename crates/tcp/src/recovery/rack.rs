@@ -6,7 +6,7 @@
 use cellway_units::{Span, Time};
 
 use super::prr::{Progress, Prr};
-use super::{Context, DuplicateAcks, Reaction};
+use super::{AckKind, Context, DuplicateAcks, Reaction};
 use crate::Position;
 use crate::congestion::{Acked, Controller, Flight, Timeout};
 use crate::retransmission_queue::{Losses, RetransmissionQueue};
@@ -102,7 +102,7 @@ impl Rack {
         control: &mut Controller,
         context: Context,
         queue: &mut RetransmissionQueue,
-        advanced: bool,
+        ack: AckKind,
     ) -> Reaction {
         self.learn(&context, queue);
         if self.episode.is_some() && context.flight.una >= self.recovery_point {
@@ -111,31 +111,31 @@ impl Rack {
             }
             self.episode = None;
         }
-        let repaired = self.judge_probe(&context, advanced, queue);
-        let reaction = self.detect(control, &context, queue, advanced);
+        let repaired = self.judge_probe(&context, ack);
+        let reaction = self.detect(control, &context, queue, ack == AckKind::Advance);
         if repaired && self.episode.is_none() {
             // RFC 8985 §7.4.2: the probe has repaired a loss that no one else has noticed.
             control.reduce(context.flight, queue.before_ack());
             control.cwnd = control.ssthresh;
+            return Reaction::Reduced;
         }
         reaction
     }
     /// Updates the newest segment delivered, and detects reordering. RFC 8985 §6.2, steps 2 and 3.
     fn learn(&mut self, context: &Context, queue: &RetransmissionQueue) {
+        // Segments that one acknowledgement reports arrived in an unknown order: they are compared with earlier reports.
+        let highest = self.highest;
         for s in queue.arrived() {
             let rtt = context.now.since(s.sent);
             // The acknowledgement of an earlier transmission is no information about the last.
             let ambiguous = s.retransmitted
                 && (context.echo.is_some_and(|echo| echo < s.sent) || queue.min_rtt().is_some_and(|least| rtt < least));
-            if !ambiguous {
-                self.rtt = rtt;
-                self.newest = self.newest.max(Some((s.sent, s.end)));
+            let sent = Some((s.sent, s.end));
+            if !ambiguous && sent > self.newest {
+                (self.newest, self.rtt) = (sent, rtt);
             }
-            if s.end > self.highest {
-                self.highest = s.end;
-            } else if s.end < self.highest && !s.retransmitted {
-                self.reordering_seen = true;
-            }
+            self.highest = self.highest.max(s.end);
+            self.reordering_seen |= s.end < highest && !s.retransmitted;
         }
     }
     /// Returns the time that a segment may be late (RACK.reo_wnd). RFC 8985 §6.2, step 4.
@@ -181,12 +181,11 @@ impl Rack {
     }
     /// Determines the outcome of a probe; returns true if it has repaired a loss. RFC 8985 §7.4.2. Without D-SACK, an
     /// unnecessary probe appears as an acknowledgement of nothing new.
-    fn judge_probe(&mut self, context: &Context, advanced: bool, queue: &RetransmissionQueue) -> bool {
+    fn judge_probe(&mut self, context: &Context, ack: AckKind) -> bool {
         let una = context.flight.una;
         let Some(probe) = self.probe.filter(|probe| una >= probe.end) else { return false };
-        let duplicate = !advanced && queue.arrived().is_empty();
         let repaired = probe.resent && una > probe.end;
-        if !probe.resent || repaired || duplicate {
+        if !probe.resent || repaired || ack == AckKind::Duplicate {
             self.probe = None;
         }
         repaired
