@@ -178,6 +178,14 @@ impl Study {
     /// Returns contradictions in the numbers of its runs.
     pub(super) fn faults(&self) -> Vec<&'static str> {
         let mut faults = Vec::new();
+        if !names_a_file(&self.id) {
+            faults.push(
+                "its id names files of the results: letters, digits, \"-\", \"_\" and \".\", not first, are accepted",
+            );
+        }
+        if !self.scenario.split('/').all(names_a_file) {
+            faults.push("its scenario is the path of a file in the folder of the study, such as \"path.toml\"");
+        }
         let counts = [self.seeds, self.quick_seeds];
         if self.deterministic && counts.iter().any(Option::is_some) {
             faults.push("it is deterministic, so it has no number of seeds");
@@ -198,10 +206,16 @@ impl Study {
     }
 }
 
+/// Returns true if `name` can be the name of a file in any folder, and not of the folder itself or one around it.
+fn names_a_file(name: &str) -> bool {
+    let accepted = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+    !name.is_empty() && !name.starts_with('.') && name.chars().all(accepted)
+}
+
 impl Paper {
     /// Returns the paper of that name; or the contents of a folder of the same files, if `name` looks like a path.
     pub fn find(name: &str) -> Result<&'static Paper, Error> {
-        if name.contains(std::path::MAIN_SEPARATOR) {
+        if name.contains(std::path::MAIN_SEPARATOR) || matches!(name, "." | "..") {
             return Paper::open(std::path::Path::new(name));
         }
         let known = || PAPERS.iter().map(|p| p.name).collect::<Vec<_>>().join(", ");
@@ -377,6 +391,17 @@ mod tests {
                 &format!("{STUDY}seeds = 2\nquick_seeds = 3\n"),
                 &claim,
                 "a quick look has more seeds than the whole study",
+            ),
+            (
+                &study.replace("id = \"s\"", "id = \"../s\""),
+                &claim,
+                "study.toml: study \"../s\": its id names files of the results: letters, digits, \"-\", \"_\" and \".\", not first, \
+                 are accepted",
+            ),
+            (
+                &study.replace("id = \"s\"", "id = \"\""),
+                &claim,
+                "its id names files of the results: letters, digits, \"-\", \"_\" and \".\", not first, are accepted",
             ),
             (&study, CLAIM, "expected.toml: claim \"c\": it accepts anything: within, min or max is missing"),
             (&study, &format!("{claim}{claim}"), "expected.toml: claim \"c\": another has the same id"),
