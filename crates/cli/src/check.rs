@@ -62,7 +62,7 @@ pub fn as_json(plan: &Plan, checked: &Checked) -> Value {
 
 fn show(file: &Path, plan: &Plan, checked: &Checked) {
     let (base, run) = (plan.base(), &plan.base().run);
-    let count = |n: u64, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    let count = output::count;
     let (nodes, links) = (count(base.nodes.len() as u64, "node"), count(base.links.len() as u64, "link"));
     let conversations = count(base.conversations(), "conversation");
     output::line(&format!("{}: right", file.display()));

@@ -4,38 +4,77 @@ use cellway_lab::{AxisValueRecord, Cell, Counts, Overview, PointFigures};
 
 use crate::output;
 
-/// The figures that are printed if a study has them, the main ones first; the others are in the tables on disk. Those
-/// of lines and those of traffic have no subject in common, so each have their own table.
-const SHOWN: [&[&str]; 3] = [
-    &[
-        "utilisation",
-        "queue_mean",
-        "dropped_packets",
-        "loss_ratio",
-        "dropped_frames",
-        "lost_frames",
-        "queue_max",
-        "dropped_cells",
-    ],
-    &[
-        "goodput_total",
-        "throughput_mean",
-        "jain",
-        "item_rate_mean",
-        "item_time_mean",
-        "delay_mean_rtt",
-        "delay_sd_rtt",
-        "collapses_mean",
-        "timeouts_mean",
-    ],
-    // Of datagrams only.
-    &["packets_sent", "packets_lost", "delay_max", "jitter_mean", "jitter_max"],
+/// The columns of a table: the figures that are printed if a study has them, the main ones first. The others are in the
+/// tables on disk.
+struct Columns {
+    figures: &'static [&'static str],
+    /// Those of `figures` that subjects of other tables have too. A subject that has no others has no row.
+    shared: &'static [&'static str],
+}
+
+/// The tables of links, of traffic, and of datagrams. They have no subject in common but groups of datagrams.
+const SHOWN: [Columns; 3] = [
+    Columns {
+        figures: &[
+            "utilisation",
+            "queue_mean",
+            "dropped_packets",
+            "loss_ratio",
+            "dropped_frames",
+            "lost_frames",
+            "queue_max",
+            "dropped_cells",
+            "marked",
+            "early_drops",
+        ],
+        shared: &["loss_ratio"],
+    },
+    Columns {
+        figures: &[
+            "goodput_total",
+            "throughput_mean",
+            "jain",
+            "item_rate_mean",
+            "item_time_mean",
+            "delay_mean_rtt",
+            "delay_sd_rtt",
+            "collapses_mean",
+            "timeouts_mean",
+        ],
+        shared: &[],
+    },
+    Columns {
+        figures: &[
+            "packets_sent",
+            "packets_lost",
+            "delay_max",
+            "jitter_mean",
+            "jitter_max",
+            "loss_ratio",
+            "delay_mean",
+            "delay_p50",
+            "delay_p95",
+            "delay_p99",
+        ],
+        shared: &["loss_ratio", "delay_mean", "delay_p50", "delay_p95", "delay_p99"],
+    },
 ];
 
 /// The same of measurements.
 #[cfg(target_os = "linux")]
-const MEASURED: [&[&str]; 1] =
-    [&["goodput", "sent_rate", "retransmissions", "rtt_mean", "rtt_min", "cwnd_max", "rwnd_limited", "delivery_rate"]];
+const MEASURED: [Columns; 1] = [Columns {
+    figures: &[
+        "goodput",
+        "sent_rate",
+        "retransmissions",
+        "rtt_mean",
+        "rtt_min",
+        "cwnd_max",
+        "rwnd_limited",
+        "delivery_rate",
+    ],
+    shared: &[],
+}];
 
 /// The largest width of a table, in characters, unless `wide` is set.
 const WIDTH: usize = 120;
@@ -52,7 +91,7 @@ pub(crate) fn show_measured(overview: &Overview, wide: bool) {
     show_sets(overview, wide, &MEASURED);
 }
 
-fn show_sets(overview: &Overview, wide: bool, sets: &[&[&str]]) {
+fn show_sets(overview: &Overview, wide: bool, sets: &[Columns]) {
     let mut left_out = Vec::new();
     let mut first = true;
     for shown in sets {
@@ -96,14 +135,19 @@ fn axes(overview: &Overview) -> usize {
     overview.points.first().map_or(0, |(axes, _)| axes.len())
 }
 
-/// Returns header and rows of the table of the figures `shown`; no row for a subject that has none of them.
-fn rows(overview: &Overview, shown: &[&str]) -> (Vec<String>, Vec<Vec<String>>) {
-    let cells = || overview.points.iter().flat_map(|(_, cells)| cells);
-    let metrics: Vec<&str> = shown.iter().copied().filter(|m| cells().any(|c| c.metric == *m)).collect();
+/// Returns header and rows of a table.
+fn rows<'a>(overview: &'a Overview, shown: &Columns) -> (Vec<String>, Vec<Vec<String>>) {
+    let in_table = |(_, cells): &'a PointFigures| {
+        let subjects = subjects(cells, shown);
+        cells.iter().filter(move |cell| subjects.contains(&&*cell.subject))
+    };
+    let cells: Vec<&Cell> = overview.points.iter().flat_map(in_table).collect();
+    let is_given = |metric: &&str| cells.iter().any(|cell| cell.metric == *metric);
+    let metrics: Vec<&str> = shown.figures.iter().copied().filter(is_given).collect();
     // A queue counts cells at some lines and packets at others.
     let heading = |metric: &&str| {
         let mut units: Vec<&str> = Vec::new();
-        for cell in cells().filter(|c| c.metric == **metric && c.unit != "1") {
+        for cell in cells.iter().filter(|c| c.metric == **metric && c.unit != "1") {
             if !units.contains(&cell.unit.as_str()) {
                 units.push(&cell.unit);
             }
@@ -114,16 +158,22 @@ fn rows(overview: &Overview, shown: &[&str]) -> (Vec<String>, Vec<Vec<String>>) 
     let mut header: Vec<String> = names.into_iter().flatten().collect();
     header.push("subject".to_owned());
     header.extend(metrics.iter().map(heading));
-    (header, overview.points.iter().flat_map(|point| rows_of(point, &metrics)).collect())
+    (header, overview.points.iter().flat_map(|point| rows_of(point, shown, &metrics)).collect())
 }
 
-fn rows_of((axes, cells): &PointFigures, metrics: &[&str]) -> Vec<Vec<String>> {
+/// Returns the subjects that have a figure of this table alone, in the order of their figures.
+fn subjects<'a>(cells: &'a [Cell], shown: &Columns) -> Vec<&'a str> {
     let mut subjects: Vec<&str> = Vec::new();
-    for cell in cells.iter().filter(|c| metrics.contains(&c.metric.as_str())) {
+    let own = |metric: &str| shown.figures.contains(&metric) && !shown.shared.contains(&metric);
+    for cell in cells.iter().filter(|cell| own(&cell.metric)) {
         if !subjects.contains(&cell.subject.as_str()) {
             subjects.push(&cell.subject);
         }
     }
+    subjects
+}
+
+fn rows_of((axes, cells): &PointFigures, shown: &Columns, metrics: &[&str]) -> Vec<Vec<String>> {
     let row = |subject: &str| {
         let figure = |metric: &&str| {
             let cell: Option<&Cell> = cells.iter().find(|c| c.subject == subject && c.metric == **metric);
@@ -132,7 +182,7 @@ fn rows_of((axes, cells): &PointFigures, metrics: &[&str]) -> Vec<Vec<String>> {
         let axes = axes.iter().map(|(_, value)| axis_text(value));
         axes.chain([subject.to_owned()]).chain(metrics.iter().map(figure)).collect()
     };
-    subjects.into_iter().map(row).collect()
+    subjects(cells, shown).into_iter().map(row).collect()
 }
 
 /// Formats the cell-hops and packet-hops per second, each if there were any: "12.3 million cell-hops/s".
@@ -166,12 +216,44 @@ mod tests {
 
     #[test]
     fn every_shown_metric_is_one_of_the_tables() {
-        for name in SHOWN.iter().copied().flatten() {
+        for name in SHOWN.iter().flat_map(|columns| columns.figures.iter().chain(columns.shared)) {
             assert!(cellway_lab::metrics::metrics(Some(name)).is_ok(), "{name}");
         }
         #[cfg(target_os = "linux")]
-        for name in MEASURED.iter().copied().flatten() {
+        for name in MEASURED.iter().flat_map(|columns| columns.figures) {
             assert!(cellway_lab::metrics::metrics(Some(name)).is_ok(), "{name}");
         }
+    }
+
+    /// A port, a group of datagrams and one of TELNET.
+    #[test]
+    fn subjects_are_in_the_table_of_their_own_figures() {
+        let cell = |(subject, metric): (&str, &str)| Cell {
+            subject: subject.to_owned(),
+            metric: metric.to_owned(),
+            unit: "1".to_owned(),
+            mean: 1.0,
+            interval: None,
+            runs: 1,
+        };
+        let cells = [
+            ("port/a>b", "utilisation"),
+            ("port/a>b", "marked"),
+            ("group/voice", "packets_sent"),
+            ("group/voice", "loss_ratio"),
+            ("group/voice", "delay_mean"),
+            ("group/telnet", "delay_mean"),
+            ("group/telnet", "delay_mean_rtt"),
+        ];
+        let overview = Overview { points: vec![(Vec::new(), cells.into_iter().map(cell).collect())] };
+        let tables = SHOWN.iter().map(|columns| rows(&overview, columns));
+        let told: Vec<(String, Vec<String>)> =
+            tables.map(|(header, rows)| (header.join(" "), rows.iter().map(|row| row[0].clone()).collect())).collect();
+        let expected = [
+            ("subject utilisation marked", "port/a>b"),
+            ("subject delay_mean_rtt", "group/telnet"),
+            ("subject packets_sent loss_ratio delay_mean", "group/voice"),
+        ];
+        assert_eq!(told, expected.map(|(header, row)| (header.to_owned(), vec![row.to_owned()])));
     }
 }

@@ -87,7 +87,8 @@ fn ask(host: &str, options: &Measure, face: &mut Face<'_>) -> Result<(), Failure
         return Ok(());
     }
     figures::show_measured(&overview, options.wide);
-    output::say(&format!("{} tests in {:.1} s", measured.results.runs.num_rows(), measured.about.wall_seconds));
+    let tests = output::count(measured.results.runs.num_rows() as u64, "test");
+    output::say(&format!("{tests} in {:.1} s", measured.about.wall_seconds));
     if let Some(out) = &options.out {
         output::say(&format!("tables in {}", out.display()));
     }

@@ -86,6 +86,11 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
     text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
 }
 
+/// Formats a number of things: "1 run", "2 runs".
+pub(crate) fn count(n: u64, noun: &str) -> String {
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}
+
 /// Formats a mean to the precision of its interval: "0.912 ± 0.004", or "0.98 [0.91, 1.00]" if the interval is not
 /// symmetric.
 pub(crate) fn with_interval(mean: f64, interval: Option<[f64; 2]>) -> String {
@@ -106,6 +111,11 @@ pub(crate) fn with_interval(mean: f64, interval: Option<[f64; 2]>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_thing_is_in_the_singular() {
+        assert_eq!([0, 1, 2].map(|n| count(n, "run")), ["0 runs", "1 run", "2 runs"]);
+    }
 
     #[test]
     fn an_interval_is_printed_as_wide_as_it_is() {

@@ -64,7 +64,7 @@ impl Drop for Bar {
 /// Formats "done: STUDY: Figure 2, 24 runs (60 of 1320 in all, 1 min 05 s)".
 fn line(progress: &Progress<'_>, elapsed: Duration) -> String {
     let Progress { label, done, total, study: [finished, runs] } = *progress;
-    let count = |n: u64| format!("{n} run{}", if n == 1 { "" } else { "s" });
+    let count = |n: u64| output::count(n, "run");
     let state = match progress.has_ended() {
         true => format!("done: {label}, {}", count(runs)),
         false => format!("running: {label}, {finished} of {}", count(runs)),

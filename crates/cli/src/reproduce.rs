@@ -140,7 +140,7 @@ fn show(done: &Reproduced) {
 }
 
 fn summarise(done: &Reproduced, options: &Reproduce, report: Option<&Path>) {
-    let count = |n: usize| format!("{n} claim{}", if n == 1 { "" } else { "s" });
+    let count = |n: usize| output::count(n as u64, "claim");
     output::say(&format!("\n{}: {}", count(done.claims().count()), tally_text(&done.tally())));
     let mut reasons: Vec<(&str, usize)> = Vec::new();
     for row in done.claims().filter(|row| !row.not_run.is_empty()) {
@@ -159,8 +159,8 @@ fn summarise(done: &Reproduced, options: &Reproduce, report: Option<&Path>) {
         }
     }
     output::say(&format!(
-        "{} runs in {:.1} s, {}{}",
-        done.runs,
+        "{} in {:.1} s, {}{}",
+        output::count(done.runs, "run"),
         done.wall_seconds,
         figures::speed(done.counts, done.wall_seconds),
         if options.quick { " (quick: few seeds, wide intervals)" } else { "" },

@@ -61,8 +61,8 @@ pub(crate) fn run(options: &Simulate, face: &mut Face<'_>) -> Result<(), Failure
         figures::show(&overview, options.wide);
         let counts = simulated.results.counts;
         output::say(&format!(
-            "{} runs, {:.0} s simulated in {:.1} s, {}",
-            simulated.results.runs.num_rows(),
+            "{}, {:.0} s simulated in {:.1} s, {}",
+            output::count(simulated.results.runs.num_rows() as u64, "run"),
             counts.simulated.as_secs_f64(),
             simulated.about.wall_seconds,
             figures::speed(counts, simulated.about.wall_seconds),
