@@ -1,5 +1,7 @@
 //! The tables that `cellway simulate` prints: lines, and the traffic over them.
 
+use std::collections::{HashMap, HashSet};
+
 use cellway_lab::{AxisValueRecord, Cell, Counts, Overview, PointFigures};
 
 use crate::output;
@@ -138,8 +140,8 @@ fn axes(overview: &Overview) -> usize {
 /// Returns header and rows of a table.
 fn rows<'a>(overview: &'a Overview, shown: &Columns) -> (Vec<String>, Vec<Vec<String>>) {
     let in_table = |(_, cells): &'a PointFigures| {
-        let subjects = subjects(cells, shown);
-        cells.iter().filter(move |cell| subjects.contains(&&*cell.subject))
+        let subjects: HashSet<&str> = subjects(cells, shown).into_iter().collect();
+        cells.iter().filter(move |cell| subjects.contains(cell.subject.as_str()))
     };
     let cells: Vec<&Cell> = overview.points.iter().flat_map(in_table).collect();
     let is_given = |metric: &&str| cells.iter().any(|cell| cell.metric == *metric);
@@ -163,21 +165,18 @@ fn rows<'a>(overview: &'a Overview, shown: &Columns) -> (Vec<String>, Vec<Vec<St
 
 /// Returns the subjects that have a figure of this table alone, in the order of their figures.
 fn subjects<'a>(cells: &'a [Cell], shown: &Columns) -> Vec<&'a str> {
-    let mut subjects: Vec<&str> = Vec::new();
+    let mut known: HashSet<&str> = HashSet::new();
     let own = |metric: &str| shown.figures.contains(&metric) && !shown.shared.contains(&metric);
-    for cell in cells.iter().filter(|cell| own(&cell.metric)) {
-        if !subjects.contains(&cell.subject.as_str()) {
-            subjects.push(&cell.subject);
-        }
-    }
-    subjects
+    let all = cells.iter().filter(|cell| own(&cell.metric)).map(|cell| cell.subject.as_str());
+    all.filter(|subject| known.insert(subject)).collect()
 }
 
 fn rows_of((axes, cells): &PointFigures, shown: &Columns, metrics: &[&str]) -> Vec<Vec<String>> {
+    let figures: HashMap<(&str, &str), &Cell> =
+        cells.iter().map(|c| ((c.subject.as_str(), c.metric.as_str()), c)).collect();
     let row = |subject: &str| {
         let figure = |metric: &&str| {
-            let cell: Option<&Cell> = cells.iter().find(|c| c.subject == subject && c.metric == **metric);
-            cell.map(|c| output::with_interval(c.mean, c.interval)).unwrap_or_default()
+            figures.get(&(subject, metric)).map(|c| output::with_interval(c.mean, c.interval)).unwrap_or_default()
         };
         let axes = axes.iter().map(|(_, value)| axis_text(value));
         axes.chain([subject.to_owned()]).chain(metrics.iter().map(figure)).collect()
