@@ -60,7 +60,7 @@ fn a_mistake_is_reported_by_its_option() {
     let cases: &[(&[&str], &str)] = &[
         (&["--loss", "7"], "--loss: \"7\" has no unit"),
         (&["--loss", "200%"], "--loss: "),
-        (&["--mtu", "9B"], "--mtu: 9 B is no size"),
+        (&["--mtu", "9B"], "--mtu: \"9B\" is out of range; accepted: from \"68 B\" to \"65535 B\""),
         (&["--queue", "10Q"], "--queue: \"Q\" in \"10Q\""),
         (
             &["--queue", "10B"],
