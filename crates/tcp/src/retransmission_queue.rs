@@ -193,13 +193,15 @@ impl RetransmissionQueue {
         self.arrived_bytes += s.len();
         self.arrived.push(Arrived { end: s.end, sent, retransmitted: s.retransmitted });
     }
-    /// Ends the acknowledgement: takes its rate sample. One over less than the least round trip is not reliable.
-    pub(crate) fn end_ack(&mut self) {
-        if let Some(sample) = self.delivery.sample()
-            && self.min_rtt.is_none_or(|least| sample.interval >= least)
-        {
-            self.sample = Some(sample);
+    /// Returns the rate sample of the acknowledgement, if it has one. One over less than the least round trip is not
+    /// reliable.
+    pub(crate) fn take_sample(&mut self) -> Option<Sample> {
+        let sample = self.delivery.sample()?;
+        if self.min_rtt.is_some_and(|least| sample.interval < least) {
+            return None;
         }
+        self.sample = Some(sample);
+        Some(sample)
     }
 
     /// Marks segments as lost that were sent before the segment that was sent at `newest.0` and ends at `newest.1`, and
@@ -323,7 +325,7 @@ mod tests {
         for n in 0..10 {
             queue.begin_ack();
             queue.acked(1001 + 1000 * n, ms(100 + 20 * n));
-            queue.end_ack();
+            queue.take_sample();
         }
         // 10,000 B over 280 ms, from the first transmission to the last acknowledgement.
         let sample = queue.sample().unwrap();
@@ -388,7 +390,7 @@ mod tests {
         for (n, limited) in [(1, false), (11, true)] {
             queue.begin_ack();
             queue.acked(1 + 1000 * n, ms(200));
-            queue.end_ack();
+            queue.take_sample();
             assert_eq!(queue.sample().unwrap().limited, limited, "{n}");
         }
     }
@@ -400,7 +402,7 @@ mod tests {
         let turn = |queue: &mut RetransmissionQueue, n: u64| {
             queue.begin_ack();
             queue.acked(1001 + 1000 * n, ms(100 + n));
-            queue.end_ack();
+            queue.take_sample();
             queue.sent(10_001 + 1000 * n, 11_001 + 1000 * n, ms(100 + n));
         };
         turn(&mut queue, 0);

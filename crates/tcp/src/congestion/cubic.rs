@@ -5,13 +5,13 @@
 use cellway_units::{Span, Time};
 
 use super::hystart::{HyStart, Phase};
-use super::{Acked, Flight};
+use super::{Acked, Algorithm, Congestion, Flight, Window, part};
 use crate::Position;
 
 /// The share of the window that is kept at a loss: beta of RFC 9438 §4.6 is 7/10.
-pub(crate) const BETA: (u64, u64) = (7, 10);
+const BETA: (u64, u64) = (7, 10);
 /// The same at a mark, with ABE. RFC 8511 §3.
-pub(crate) const BETA_ECN: (u64, u64) = (17, 20);
+const BETA_ECN: (u64, u64) = (17, 20);
 /// Growth of the window that represents Reno's until it has the size before the loss: alpha of RFC 9438 §4.3 is 3 (1 -
 /// beta) / (1 + beta), 9/17; from there 1.
 const ALPHA: (u128, u128) = (9, 17);
@@ -60,32 +60,6 @@ impl Cubic {
         Cubic { max: None, prior: 0, stage: None, hystart, paced, full_until: 0 }
     }
 
-    /// Returns the window and ssthresh after an acknowledgement of new data outside recovery.
-    pub(crate) fn grow(&mut self, cwnd: u64, ssthresh: u64, mss: u64, acked: Acked, flight: Flight) -> (u64, u64) {
-        // RFC 9438 §5.8: a window that the application or the peer's window leaves unused does not grow. Linux,
-        // tcp_is_cwnd_limited(): slow start may go to twice the used window.
-        let used = flight.size() + acked.bytes;
-        if used + mss > cwnd {
-            self.full_until = flight.nxt;
-        }
-        let full = flight.una <= self.full_until;
-        if cwnd >= ssthresh {
-            return (self.avoid(cwnd, mss, acked, full), ssthresh);
-        }
-        let phase = self.hystart.as_mut().map_or(Phase::SlowStart, |h| h.acked(acked.rtt, flight));
-        let most = if self.paced { acked.bytes } else { acked.bytes.min(MOST_SEGMENTS * mss) };
-        let grown = |bytes: u64| if full || cwnd < 2 * used { cwnd + bytes } else { cwnd };
-        match phase {
-            // Slow start ends at the threshold; congestion avoidance continues from there.
-            Phase::SlowStart => (grown(most).min(ssthresh.max(cwnd + mss)), ssthresh),
-            Phase::Conservative { divisor } => (grown(most / divisor), ssthresh),
-            Phase::Over => {
-                self.hystart = None;
-                (cwnd, cwnd)
-            }
-        }
-    }
-
     /// Grows the window in congestion avoidance. RFC 9438 §4.2 to §4.5.
     fn avoid(&mut self, cwnd: u64, mss: u64, acked: Acked, full: bool) -> u64 {
         let Acked { bytes, now, srtt, .. } = acked;
@@ -113,9 +87,41 @@ impl Cubic {
         stage.reno_carry %= den * window;
         if stage.cubic(t, mss) < stage.reno { grown.max(stage.reno) } else { grown }
     }
+}
 
-    /// Sets the plateau (W_max) after a loss at a window of `cwnd` bytes. RFC 9438 §4.6, §4.7.
-    pub(crate) fn reduce(&mut self, cwnd: u64) {
+impl Algorithm for Cubic {
+    fn grow(&mut self, window: &mut Window, acked: Acked, flight: Flight) {
+        let Window { cwnd, ssthresh, mss } = *window;
+        // RFC 9438 §5.8: a window that the application or the peer's window leaves unused does not grow. Linux,
+        // tcp_is_cwnd_limited(): slow start may go to twice the used window.
+        let used = flight.size() + acked.bytes;
+        if used + mss > cwnd {
+            self.full_until = flight.nxt;
+        }
+        let full = flight.una <= self.full_until;
+        if cwnd >= ssthresh {
+            window.cwnd = self.avoid(cwnd, mss, acked, full);
+            return;
+        }
+        let phase = self.hystart.as_mut().map_or(Phase::SlowStart, |h| h.acked(acked.rtt, flight));
+        let most = if self.paced { acked.bytes } else { acked.bytes.min(MOST_SEGMENTS * mss) };
+        let grown = |bytes: u64| if full || cwnd < 2 * used { cwnd + bytes } else { cwnd };
+        match phase {
+            // Slow start ends at the threshold; congestion avoidance continues from there.
+            Phase::SlowStart => window.cwnd = grown(most).min(ssthresh.max(cwnd + mss)),
+            Phase::Conservative { divisor } => window.cwnd = grown(most / divisor),
+            Phase::Over => {
+                self.hystart = None;
+                window.ssthresh = cwnd;
+            }
+        }
+    }
+    fn threshold(&self, window: Window, signal: Congestion, outstanding: u64, _peer_window: u64) -> u64 {
+        let beta = if signal == Congestion::MarkWithAbe { BETA_ECN } else { BETA };
+        part(outstanding, beta, window.mss)
+    }
+    /// Sets the plateau (W_max). RFC 9438 §4.6, §4.7.
+    fn reduced(&mut self, cwnd: u64) {
         let (num, den) = BETA;
         self.prior = cwnd;
         // Fast convergence: a plateau below the last one makes room for new flows; cwnd (1 + beta) / 2.
@@ -126,13 +132,12 @@ impl Cubic {
         self.hystart = None;
     }
     /// RFC 9438 §4.8: after a timeout the next stage begins at its plateau.
-    pub(crate) fn timed_out(&mut self) {
+    fn timed_out(&mut self) {
         self.max = None;
         self.stage = None;
         self.hystart = None;
     }
-    /// Restarts after an idle time.
-    pub(crate) fn restart(&mut self) {
+    fn restarted(&mut self) {
         self.stage = None;
     }
 }
@@ -208,7 +213,7 @@ mod tests {
     fn fast_convergence_lowers_a_plateau_that_was_not_reached() {
         let mut cubic = Cubic::new(false, false);
         for (cwnd, plateau) in [(100_000, 100_000), (80_000, 68_000), (90_000, 90_000)] {
-            cubic.reduce(cwnd);
+            cubic.reduced(cwnd);
             assert_eq!(cubic.max, Some(plateau), "{cwnd}");
         }
         cubic.timed_out();

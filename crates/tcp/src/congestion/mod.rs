@@ -1,17 +1,22 @@
 //! Congestion control: the window and the pacing rate. One file for each algorithm.
 //!
-//! A [`Controller`] reacts to acknowledgements, losses and timeouts. It does not decide which segments are lost or sent
-//! next: that is [recovery](crate::recovery).
+//! A [`Controller`] reacts to acknowledgements, rate samples, losses, marks and timeouts. It does not decide which
+//! segments are lost or sent next: that is [recovery](crate::recovery).
 
 mod cubic;
 mod hystart;
 mod reno;
 mod tahoe;
+#[cfg(test)]
+mod tests;
 
+use cellway_delivery::Sample;
 use cellway_units::{Span, Time};
 
 use crate::{Config, CongestionControl, MAX_WINDOW, Position};
 use cubic::Cubic;
+use reno::Reno;
+use tahoe::Tahoe;
 
 /// The pacing rate is 200 % of window / round trip below half of the slow-start threshold, then 120 %. Linux,
 /// `tcp_pacing_ss_ratio` and `tcp_pacing_ca_ratio` (per cent).
@@ -75,24 +80,83 @@ impl Timeout {
     }
 }
 
-/// The state of each algorithm.
-#[derive(Clone, Debug)]
-enum Algorithm {
-    Tahoe,
-    Reno,
-    /// Boxed: it is as large as the rest of a controller.
-    Cubic(Box<Cubic>),
+/// The signal that reduces a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Congestion {
+    Loss,
+    Mark,
+    /// A mark, to which the sender reacts less than to a loss. RFC 8511.
+    MarkWithAbe,
 }
 
-/// The congestion window, the slow-start threshold and the algorithm that moves them.
-#[derive(Clone, Debug)]
-pub(crate) struct Controller {
+/// The window that an algorithm moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Window {
     /// Congestion window (bytes). Fast recovery changes it for a time.
     pub(crate) cwnd: u64,
     /// Slow-start threshold (bytes).
     pub(crate) ssthresh: u64,
     /// Segment size (bytes).
     pub(crate) mss: u64,
+}
+
+/// A congestion control algorithm.
+trait Algorithm {
+    /// Processes the rate sample of an acknowledgement, which also measures during recovery; `flight` is the data still
+    /// outstanding. Growth follows if the acknowledgement has new data.
+    fn sampled(&mut self, _window: &mut Window, _sample: &Sample, _flight: Flight) {}
+    /// Grows the window at an acknowledgement of new data outside recovery; `flight` is the data still outstanding.
+    fn grow(&mut self, window: &mut Window, acked: Acked, flight: Flight);
+    /// Returns ssthresh (bytes) after a signal of congestion with `outstanding` bytes in the network, where the peer
+    /// permits `peer_window` bytes.
+    fn threshold(&self, window: Window, signal: Congestion, outstanding: u64, peer_window: u64) -> u64;
+    /// Records that a loss or a mark reduces a window of `cwnd` bytes.
+    fn reduced(&mut self, _cwnd: u64) {}
+    /// Records a timeout.
+    fn timed_out(&mut self) {}
+    /// Records that sending restarts after an idle time with a smaller window.
+    fn restarted(&mut self) {}
+    /// Returns the time that `payload` bytes take at the pacing rate: payload / (percent * cwnd / srtt).
+    fn pacing_gap(&self, window: Window, payload: u64, srtt: Span) -> Span {
+        let percent = if window.cwnd < window.ssthresh / 2 { SLOW_START_PERCENT } else { AVOIDANCE_PERCENT };
+        let gap = u128::from(payload) * u128::from(srtt.as_ps()) * 100 / (percent * u128::from(window.cwnd.max(1)));
+        Span::from_ps(u64::try_from(gap).unwrap_or(u64::MAX))
+    }
+}
+
+/// Returns the part `(numerator, denominator)` of the outstanding data, at least two segments (bytes).
+fn part(outstanding: u64, (num, den): (u64, u64), mss: u64) -> u64 {
+    (outstanding * num / den).max(2 * mss)
+}
+
+/// The algorithms.
+#[derive(Clone, Debug)]
+enum Algorithms {
+    Tahoe(Tahoe),
+    Reno(Reno),
+    /// Boxed: it is as large as the rest of a controller.
+    Cubic(Box<Cubic>),
+    #[cfg(test)]
+    ByRate(tests::ByRate),
+}
+
+/// Evaluates an expression with the algorithm in use, without a virtual call.
+macro_rules! with {
+    ($algorithms:expr, $algorithm:ident => $call:expr) => {
+        match $algorithms {
+            Algorithms::Tahoe($algorithm) => $call,
+            Algorithms::Reno($algorithm) => $call,
+            Algorithms::Cubic($algorithm) => $call,
+            #[cfg(test)]
+            Algorithms::ByRate($algorithm) => $call,
+        }
+    };
+}
+
+/// The congestion window, the slow-start threshold and the algorithm that moves them.
+#[derive(Clone, Debug)]
+pub(crate) struct Controller {
+    pub(crate) window: Window,
     /// The window after connecting (bytes).
     initial: u64,
     /// The window was reduced, for a mark and for whatever reason: for this round trip, until all below is acknowledged.
@@ -102,7 +166,7 @@ pub(crate) struct Controller {
     collapsed_until: Position,
     /// A mark reduces the window less than a loss does (ABE, RFC 8511).
     abe: bool,
-    algorithm: Algorithm,
+    algorithm: Algorithms,
 }
 
 impl Controller {
@@ -110,14 +174,13 @@ impl Controller {
     pub(crate) fn new(config: &Config, mss: u64, initial_segments: u64) -> Controller {
         let initial = mss * initial_segments;
         let algorithm = match config.tcp.control() {
-            CongestionControl::Tahoe => Algorithm::Tahoe,
-            CongestionControl::Reno => Algorithm::Reno,
-            CongestionControl::Cubic => Algorithm::Cubic(Box::new(Cubic::new(config.tcp.hystart, config.tcp.pacing))),
+            CongestionControl::Tahoe => Algorithms::Tahoe(Tahoe),
+            CongestionControl::Reno => Algorithms::Reno(Reno),
+            CongestionControl::Cubic => Algorithms::Cubic(Box::new(Cubic::new(config.tcp.hystart, config.tcp.pacing))),
         };
+        let ssthresh = config.tcp.initial_ssthresh.map_or(MAX_WINDOW, |threshold| threshold.0);
         Controller {
-            cwnd: initial,
-            ssthresh: config.tcp.initial_ssthresh.map_or(MAX_WINDOW, |threshold| threshold.0),
-            mss,
+            window: Window { cwnd: initial, ssthresh, mss },
             initial,
             marked_until: 0,
             reduced_until: 0,
@@ -127,6 +190,10 @@ impl Controller {
         }
     }
 
+    /// Processes the rate sample of an acknowledgement; `flight` is the data still outstanding.
+    pub(crate) fn sampled(&mut self, sample: &Sample, flight: Flight) {
+        with!(&mut self.algorithm, a => a.sampled(&mut self.window, sample, flight));
+    }
     /// Grows the window at an acknowledgement of new data outside recovery; `flight` is the data still outstanding.
     pub(crate) fn grow(&mut self, acked: Acked, flight: Flight) {
         // RFC 3168 §6.1.2: an acknowledgement that echoes a mark does not grow the window. After a timeout it does, as in
@@ -134,16 +201,10 @@ impl Controller {
         if acked.echoes_mark && flight.una > self.collapsed_until {
             return;
         }
-        let before = self.cwnd;
-        match &mut self.algorithm {
-            Algorithm::Tahoe => self.cwnd += tahoe::increase(self.cwnd, self.ssthresh, self.mss),
-            Algorithm::Reno => self.cwnd += reno::increase(self.cwnd, self.ssthresh, self.mss, acked.bytes),
-            Algorithm::Cubic(cubic) => {
-                (self.cwnd, self.ssthresh) = cubic.grow(self.cwnd, self.ssthresh, self.mss, acked, flight);
-            }
-        }
+        let before = self.window.cwnd;
+        with!(&mut self.algorithm, a => a.grow(&mut self.window, acked, flight));
         // Above any window that a peer can announce, growth would only hide a later collapse.
-        self.cwnd = self.cwnd.min(MAX_WINDOW.max(before));
+        self.window.cwnd = self.window.cwnd.min(MAX_WINDOW.max(before));
     }
     /// Sets ssthresh at a loss outside recovery, with a FlightSize of `size` bytes.
     ///
@@ -156,10 +217,7 @@ impl Controller {
             return;
         }
         self.reduced_until = flight.max;
-        self.ssthresh = self.threshold(flight, size.min(self.cwnd));
-        if let Algorithm::Cubic(cubic) = &mut self.algorithm {
-            cubic.reduce(self.cwnd);
-        }
+        self.lower(Congestion::Loss, size.min(self.window.cwnd), flight);
     }
     /// Reduces the window at an acknowledgement of `acked` bytes that echoes a mark, outside recovery and once per window
     /// of data. Returns true if it does. RFC 3168 §6.1.2.
@@ -169,61 +227,46 @@ impl Controller {
             return false;
         }
         // RFC 8511 changes the reaction in congestion avoidance only.
-        let abe = self.abe && self.cwnd >= self.ssthresh;
+        let abe = self.abe && self.window.cwnd >= self.window.ssthresh;
+        let signal = if abe { Congestion::MarkWithAbe } else { Congestion::Mark };
         // As at a loss: the data outstanding before the acknowledgement.
-        let outstanding = (flight.size() + acked).min(self.cwnd);
-        let beta = match &self.algorithm {
-            Algorithm::Reno if abe => Some(reno::BETA_ECN),
-            Algorithm::Cubic(_) if abe => Some(cubic::BETA_ECN),
-            _ => None,
-        };
-        self.ssthresh = beta.map_or_else(
-            || self.threshold(flight, outstanding),
-            |(num, den)| (outstanding * num / den).max(2 * self.mss),
-        );
-        if let Algorithm::Cubic(cubic) = &mut self.algorithm {
-            cubic.reduce(self.cwnd);
-        }
-        self.cwnd = self.cwnd.min(self.ssthresh);
+        self.lower(signal, (flight.size() + acked).min(self.window.cwnd), flight);
+        self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
         (self.marked_until, self.reduced_until) = (flight.max, flight.max);
         true
     }
-    /// Returns ssthresh (bytes) after a loss with `outstanding` bytes in the network.
-    fn threshold(&self, flight: Flight, outstanding: u64) -> u64 {
-        let (num, den) = match &self.algorithm {
-            Algorithm::Tahoe => return tahoe::threshold(self.cwnd.min(flight.peer_window), self.mss),
-            Algorithm::Reno => reno::BETA,
-            Algorithm::Cubic(_) => cubic::BETA,
-        };
-        (outstanding * num / den).max(2 * self.mss)
+    /// Sets ssthresh at a signal of congestion with `outstanding` bytes in the network.
+    fn lower(&mut self, signal: Congestion, outstanding: u64, flight: Flight) {
+        self.window.ssthresh = self.threshold(signal, outstanding, flight);
+        with!(&mut self.algorithm, a => a.reduced(self.window.cwnd));
+    }
+    fn threshold(&self, signal: Congestion, outstanding: u64, flight: Flight) -> u64 {
+        with!(&self.algorithm, a => a.threshold(self.window, signal, outstanding, flight.peer_window))
     }
     /// Sets the window to one segment after a timeout, and ssthresh by the kind of the timeout. RFC 5681 §3.1.
     pub(crate) fn collapse(&mut self, flight: Flight, timeout: Timeout) {
         match timeout {
             Timeout::Loss => self.reduce(flight, flight.size()),
-            Timeout::InRecovery => self.ssthresh = self.ssthresh.min(self.threshold(flight, flight.size())),
+            Timeout::InRecovery => {
+                let threshold = self.threshold(Congestion::Loss, flight.size(), flight);
+                self.window.ssthresh = self.window.ssthresh.min(threshold);
+            }
             Timeout::Again => {}
         }
-        self.cwnd = self.mss;
+        self.window.cwnd = self.window.mss;
         (self.collapsed_until, self.reduced_until) = (flight.max, flight.max);
-        if let Algorithm::Cubic(cubic) = &mut self.algorithm {
-            cubic.timed_out();
-        }
+        with!(&mut self.algorithm, a => a.timed_out());
     }
     /// Restarts after an idle time with at most the initial window. RFC 5681 §4.1.
     pub(crate) fn restart(&mut self) {
-        if self.cwnd > self.initial {
-            self.cwnd = self.initial;
-            if let Algorithm::Cubic(cubic) = &mut self.algorithm {
-                cubic.restart();
-            }
+        if self.window.cwnd > self.initial {
+            self.window.cwnd = self.initial;
+            with!(&mut self.algorithm, a => a.restarted());
         }
     }
 
-    /// Returns the time that `payload` bytes take at the pacing rate: payload / (percent * cwnd / srtt).
+    /// Returns the time that `payload` bytes take at the pacing rate.
     pub(crate) fn pacing_gap(&self, payload: u64, srtt: Span) -> Span {
-        let percent = if self.cwnd < self.ssthresh / 2 { SLOW_START_PERCENT } else { AVOIDANCE_PERCENT };
-        let gap = u128::from(payload) * u128::from(srtt.as_ps()) * 100 / (percent * u128::from(self.cwnd.max(1)));
-        Span::from_ps(u64::try_from(gap).unwrap_or(u64::MAX))
+        with!(&self.algorithm, a => a.pacing_gap(self.window, payload, srtt))
     }
 }

@@ -1,13 +1,29 @@
 //! Reno: slow start and congestion avoidance. RFC 5681 §3.1.
 
-/// The part of the outstanding data that ssthresh keeps at a loss. RFC 5681 §3.1, equation 4.
-pub(super) const BETA: (u64, u64) = (1, 2);
+use super::{Acked, Algorithm, Congestion, Flight, Window, part};
 
+/// The part of the outstanding data that ssthresh keeps at a loss. RFC 5681 §3.1, equation 4.
+const BETA: (u64, u64) = (1, 2);
 /// The same at a mark, with ABE. RFC 8511 §3.
-pub(super) const BETA_ECN: (u64, u64) = (4, 5);
+const BETA_ECN: (u64, u64) = (4, 5);
+
+/// Reno. Its state is the window.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reno;
+
+impl Algorithm for Reno {
+    fn grow(&mut self, window: &mut Window, acked: Acked, _flight: Flight) {
+        window.cwnd += increase(*window, acked.bytes);
+    }
+    fn threshold(&self, window: Window, signal: Congestion, outstanding: u64, _peer_window: u64) -> u64 {
+        let beta = if signal == Congestion::MarkWithAbe { BETA_ECN } else { BETA };
+        part(outstanding, beta, window.mss)
+    }
+}
 
 /// Returns the increase of the window (bytes) for an acknowledgement of `acked` bytes.
-pub(super) fn increase(cwnd: u64, ssthresh: u64, mss: u64, acked: u64) -> u64 {
+pub(super) fn increase(window: Window, acked: u64) -> u64 {
+    let Window { cwnd, ssthresh, mss } = window;
     if cwnd < ssthresh {
         // RFC 5681 §3.1, equation 2: min(N, SMSS) in slow start.
         acked.min(mss)

@@ -1,15 +1,20 @@
 //! Tahoe: V. Jacobson, "Congestion Avoidance and Control", SIGCOMM 1988.
 
-use super::reno;
+use super::{Acked, Algorithm, Congestion, Flight, Window, reno};
 
-/// Returns the increase of the window (bytes) for an acknowledgement. Jacobson 1988 §1: in slow start each one adds a
-/// segment, however little it acknowledges.
-pub(super) fn increase(cwnd: u64, ssthresh: u64, mss: u64) -> u64 {
-    reno::increase(cwnd, ssthresh, mss, mss)
-}
+/// Tahoe. Its state is the window.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tahoe;
 
-/// Returns ssthresh (bytes) after a loss. Jacobson 1988 §3: half of the window in use, in whole segments as in BSD and
-/// at least two of them. So a second timeout in a row leaves ssthresh at two segments, unlike RFC 5681.
-pub(super) fn threshold(in_use: u64, mss: u64) -> u64 {
-    (in_use / 2 / mss).max(2) * mss
+impl Algorithm for Tahoe {
+    /// Jacobson 1988 §1: in slow start each acknowledgement adds a segment, however little it acknowledges.
+    fn grow(&mut self, window: &mut Window, _acked: Acked, _flight: Flight) {
+        window.cwnd += reno::increase(*window, window.mss);
+    }
+    /// Jacobson 1988 §3: half of the window in use, in whole segments as in BSD and at least two of them. So a second
+    /// timeout in a row leaves ssthresh at two segments, unlike RFC 5681.
+    fn threshold(&self, window: Window, _signal: Congestion, _outstanding: u64, peer_window: u64) -> u64 {
+        let in_use = window.cwnd.min(peer_window);
+        (in_use / 2 / window.mss).max(2) * window.mss
+    }
 }

@@ -37,6 +37,8 @@ impl Endpoint {
         let acked = ack.saturating_sub(self.sender.una);
         if acked > 0 {
             self.advance(now, segment, ack, out);
+        } else {
+            self.take_rate_sample();
         }
         let kind = match acked {
             0 if plain && !news => AckKind::Duplicate,
@@ -56,12 +58,19 @@ impl Endpoint {
         self.follow_fin(now, out);
     }
 
-    /// Completes the records of the segments that this acknowledgement reports, for the rate sample and for a recovery
-    /// that uses them.
+    /// Passes the rate sample of this acknowledgement to congestion control, before the window grows.
+    #[inline]
+    fn take_rate_sample(&mut self) {
+        if let Some(sample) = self.queue.as_mut().and_then(|queue| queue.take_sample()) {
+            self.control.sampled(&sample, self.sender.flight());
+        }
+    }
+    /// Passes the segments that this acknowledgement reports to a recovery that uses their records.
     #[inline]
     fn complete_records(&mut self, now: Time, segment: &Segment, kind: AckKind, out: &mut Output) {
-        let Some(queue) = &mut self.queue else { return };
-        queue.end_ack();
+        if self.queue.is_none() {
+            return;
+        }
         let echo = self.timestamps.echo_until(segment, now);
         let context = Context { echo, ..self.context(now) };
         let queue = self.queue.as_deref_mut();
@@ -130,6 +139,7 @@ impl Endpoint {
         if let Some(queue) = &mut self.queue {
             queue.acked(ack, now);
         }
+        self.take_rate_sample();
         self.timeouts_in_a_row = 0;
         self.stats.bytes_acked += bytes;
         let echoes_mark = self.ecn.is_some() && segment.is(Flags::ECE);

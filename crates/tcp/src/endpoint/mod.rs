@@ -119,6 +119,12 @@ impl Endpoint {
         }
     }
 
+    /// Returns the congestion control, to put an algorithm of a test in it.
+    #[cfg(test)]
+    pub(crate) fn control_mut(&mut self) -> &mut Controller {
+        &mut self.control
+    }
+
     /// Opens the connection. RFC 9293 §3.10.1. Does nothing unless the endpoint is active and unused.
     pub fn connect(&mut self, now: Time, out: &mut Output) {
         if self.state == State::Closed && !self.passive && self.sender.max == 0 {
@@ -213,11 +219,11 @@ impl Endpoint {
     }
     /// Returns the congestion window, with the temporary additions of recovery (bytes).
     pub fn congestion_window(&self) -> u64 {
-        self.control.cwnd
+        self.control.window.cwnd
     }
     /// Returns the smaller of the congestion window and the peer's window (bytes).
     pub fn send_window(&self) -> u64 {
-        self.control.cwnd.min(self.sender.window)
+        self.control.window.cwnd.min(self.sender.window)
     }
     /// Returns the window that the peer last announced (bytes).
     pub fn peer_window(&self) -> u64 {
@@ -225,7 +231,7 @@ impl Endpoint {
     }
     /// Returns the slow-start threshold (bytes).
     pub fn ssthresh(&self) -> u64 {
-        self.control.ssthresh
+        self.control.window.ssthresh
     }
     /// Returns the data sent and not acknowledged; after a step back to the first unacknowledged byte, the data sent
     /// since (bytes). SYN and FIN count as one each.

@@ -24,7 +24,7 @@ impl Endpoint {
     fn end_transmission(&mut self, now: Time) {
         let Some(queue) = &mut self.queue else { return };
         // Limited by neither a window nor pacing.
-        if !self.sender.has_more() && queue.in_network() < self.control.cwnd && self.pacer.holds(now).is_none() {
+        if !self.sender.has_more() && queue.in_network() < self.control.window.cwnd && self.pacer.holds(now).is_none() {
             queue.nothing_left();
         }
         self.arm_loss_detection(now);

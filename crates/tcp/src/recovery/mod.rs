@@ -170,12 +170,12 @@ impl Recovery {
         let limited_transmit = match self {
             // Jacobson 1988 sends nothing on duplicates.
             Recovery::Tahoe(_) => 0,
-            Recovery::Reno(a) => a.limited_transmit(control.mss),
-            Recovery::NewReno(a) => a.limited_transmit(control.mss),
+            Recovery::Reno(a) => a.limited_transmit(control.window.mss),
+            Recovery::NewReno(a) => a.limited_transmit(control.window.mss),
             Recovery::Sack(a) => return a.next(control, sender),
             Recovery::Rack(a) => return a.next(control, sender, queue?),
         };
-        sender.next(control.cwnd + limited_transmit, None)
+        sender.next(control.window.cwnd + limited_transmit, None)
     }
     /// Returns the first unacknowledged segment, to be resent.
     pub(crate) fn first(&mut self, sender: &Sender) -> Option<Chunk> {

@@ -29,17 +29,18 @@ impl NewReno {
         }
         if flight.una >= self.recover {
             // RFC 6582 §3.2 (3), full acknowledgement, choice 1: no burst if little is outstanding.
-            control.cwnd = control.ssthresh.min(flight.size().max(control.mss) + control.mss);
+            control.window.cwnd =
+                control.window.ssthresh.min(flight.size().max(control.window.mss) + control.window.mss);
             self.recovering = false;
             return Reaction::Continue;
         }
         // RFC 6582 §3.2 (3), partial acknowledgement: deflate the window by the acknowledged bytes and, if those were
         // at least a segment, add one back; then retransmit the next hole.
-        control.cwnd = control.cwnd.saturating_sub(acked.bytes);
-        if acked.bytes >= control.mss {
-            control.cwnd += control.mss;
+        control.window.cwnd = control.window.cwnd.saturating_sub(acked.bytes);
+        if acked.bytes >= control.window.mss {
+            control.window.cwnd += control.window.mss;
         }
-        control.cwnd = control.cwnd.max(control.mss);
+        control.window.cwnd = control.window.cwnd.max(control.window.mss);
         // Only the first partial acknowledgement starts the timer anew.
         let first = !self.partial_seen;
         self.partial_seen = true;
@@ -48,7 +49,7 @@ impl NewReno {
     pub(super) fn duplicate(&mut self, control: &mut Controller, flight: Flight) -> Reaction {
         self.duplicates.add(flight);
         if self.recovering {
-            control.cwnd += control.mss;
+            control.window.cwnd += control.window.mss;
             return Reaction::Continue;
         }
         // RFC 6582 §3.2 (2): duplicates that do not cover more than `recover` report the same loss, or spurious

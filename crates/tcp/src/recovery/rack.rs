@@ -107,7 +107,7 @@ impl Rack {
         self.learn(&context, queue);
         if self.episode.is_some() && context.flight.una >= self.recovery_point {
             if self.in_recovery() {
-                control.cwnd = control.ssthresh;
+                control.window.cwnd = control.window.ssthresh;
             }
             self.episode = None;
         }
@@ -116,7 +116,7 @@ impl Rack {
         if repaired && self.episode.is_none() {
             // RFC 8985 §7.4.2: the probe has repaired a loss that no one else has noticed.
             control.reduce(context.flight, queue.before_ack());
-            control.cwnd = control.ssthresh;
+            control.window.cwnd = control.window.ssthresh;
             return Reaction::Reduced;
         }
         reaction
@@ -174,8 +174,8 @@ impl Rack {
         {
             let in_network = queue.in_network();
             let progress = Progress { delivered: queue.arrived_bytes(), in_network, safe: advanced && bytes == 0 };
-            let count = prr.acked(progress, control.ssthresh, control.mss);
-            control.cwnd = (in_network + count).max(control.mss);
+            let count = prr.acked(progress, control.window.ssthresh, control.window.mss);
+            control.window.cwnd = (in_network + count).max(control.window.mss);
         }
         reaction
     }
@@ -208,7 +208,7 @@ impl Rack {
         control.collapse(context.flight, timeout);
         // Data that may still arrive do not prevent a retransmission of the first segment; as in Linux,
         // tcp_enter_loss().
-        control.cwnd += queue.in_network();
+        control.window.cwnd += queue.in_network();
     }
 
     /// Returns the next segment: lost data, then new data, as long as the window has room for it.
@@ -220,14 +220,14 @@ impl Rack {
     ) -> Option<Chunk> {
         let in_network = queue.in_network();
         if let Some((start, end)) = queue.first_lost() {
-            return sender.sent(start, end).filter(|chunk| in_network + chunk.len <= control.cwnd);
+            return sender.sent(start, end).filter(|chunk| in_network + chunk.len <= control.window.cwnd);
         }
         if !self.duplicates.limited_transmit_enabled() && self.episode.is_none() && queue.sacked_segments() > 0 {
             return None;
         }
         // Data that have left the network make room.
         let left = (sender.nxt - sender.una).saturating_sub(in_network);
-        sender.next(control.cwnd + left, None)
+        sender.next(control.window.cwnd + left, None)
     }
     /// Counts a segment sent; `new` is true if it was not sent before.
     pub(super) fn sent(&mut self, bytes: u64, new: bool) {

@@ -20,7 +20,7 @@ impl Reno {
         if self.recovering {
             // RFC 5681 §3.2 (6): the next acknowledgement of new data deflates the window.
             self.recovering = false;
-            control.cwnd = control.ssthresh;
+            control.window.cwnd = control.window.ssthresh;
         } else {
             control.grow(acked, flight);
         }
@@ -30,7 +30,7 @@ impl Reno {
         self.duplicates.add(flight);
         if self.recovering {
             // RFC 5681 §3.2 (4): each further duplicate is a segment that left the network.
-            control.cwnd += control.mss;
+            control.window.cwnd += control.window.mss;
             return Reaction::Continue;
         }
         if self.duplicates.count != self.duplicates.threshold {
@@ -58,5 +58,5 @@ impl Reno {
 /// segments whose arrival the duplicates report.
 pub(super) fn enter(control: &mut Controller, flight: Flight, duplicates: &DuplicateAcks) {
     control.reduce(flight, duplicates.flight());
-    control.cwnd = control.ssthresh + u64::from(duplicates.threshold) * control.mss;
+    control.window.cwnd = control.window.ssthresh + u64::from(duplicates.threshold) * control.window.mss;
 }

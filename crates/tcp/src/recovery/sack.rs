@@ -76,7 +76,7 @@ impl Sack {
         // RFC 6675 §5 (4.1) to (4.3); the caller continues with (4.4) and (C).
         self.recovery_point = flight.max;
         control.reduce(flight, self.duplicates.flight());
-        control.cwnd = control.ssthresh;
+        control.window.cwnd = control.window.ssthresh;
         self.recovery = Some(Recovery { resent: flight.una, rescued: None });
         Reaction::Retransmit
     }
@@ -109,7 +109,7 @@ impl Sack {
         // RFC 6675 §5.1: after a timeout, skip the data that the peer holds.
         let (start, end) = sacked.gap_from(sender.nxt);
         sender.nxt = start;
-        let mut allowance = control.cwnd;
+        let mut allowance = control.window.cwnd;
         // RFC 6675 §5 (3): data that the peer holds have left the network. That releases new data only as limited
         // transmit does.
         if start < sender.max || self.may_send_new() {
@@ -121,7 +121,7 @@ impl Sack {
     fn next_in_recovery(&mut self, control: &Controller, sender: &Sender) -> Option<Chunk> {
         let (flight, mss) = (sender.flight(), sender.mss);
         let new = sender.next(u64::MAX, None);
-        if control.cwnd < self.pipe(flight) + mss {
+        if control.window.cwnd < self.pipe(flight) + mss {
             return None;
         }
         match self.next_segment(flight, mss, new.is_some())? {

@@ -1,0 +1,109 @@
+//! An algorithm driven by rate samples alone, over a bottleneck link.
+
+use std::collections::BTreeMap;
+
+use cellway_delivery::{Sample, bits_of, rate_of};
+use cellway_units::{Bits, Bytes, Rate, Span, Time};
+
+use super::{Acked, Algorithm, Algorithms, Congestion, Flight, Window};
+use crate::{Config, Endpoint, Output, Segment, TcpSpec, Variant};
+
+/// Keeps twice the product of the largest delivery rate and the shortest round trip in flight, and paces at twice that
+/// rate.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ByRate {
+    rate: u64,
+    min_rtt: Option<Span>,
+}
+
+impl Algorithm for ByRate {
+    fn sampled(&mut self, _window: &mut Window, sample: &Sample, _flight: Flight) {
+        self.rate = self.rate.max(sample.rate.as_bps());
+    }
+    fn grow(&mut self, window: &mut Window, acked: Acked, _flight: Flight) {
+        self.min_rtt = self.min_rtt.into_iter().chain(acked.rtt).min();
+        if let Some(rtt) = self.min_rtt {
+            window.cwnd = (2 * bits_of(Rate::from_bps(self.rate), rtt) / 8).max(window.mss);
+        }
+    }
+    fn threshold(&self, window: Window, _signal: Congestion, _outstanding: u64, _peer_window: u64) -> u64 {
+        window.cwnd
+    }
+    fn pacing_gap(&self, _window: Window, payload: u64, _srtt: Span) -> Span {
+        Rate::from_bps((2 * self.rate).max(1)).time_for(Bits(8 * payload), 0).0
+    }
+}
+
+/// A link of 100 segments a second towards the receiver, with 50 ms of delay in each direction.
+struct Path {
+    ends: [Endpoint; 2],
+    /// Segments on the way, by arrival and order of sending, with the end that receives them.
+    in_flight: BTreeMap<(Time, usize), (usize, Segment)>,
+    sent: usize,
+    free: Time,
+}
+
+const SERVICE: Span = Span::from_ms(10);
+const DELAY: Span = Span::from_ms(50);
+
+impl Path {
+    fn call(&mut self, end: usize, now: Time, call: impl FnOnce(&mut Endpoint, &mut Output)) {
+        let mut out = Output::default();
+        call(&mut self.ends[end], &mut out);
+        for segment in out.segments {
+            let leaves = if segment.len > 0 { now.max(self.free) + SERVICE } else { now };
+            if segment.len > 0 {
+                self.free = leaves;
+            }
+            self.sent += 1;
+            self.in_flight.insert((leaves + DELAY, self.sent), (1 - end, segment));
+        }
+    }
+    /// Runs until `end`.
+    fn run(&mut self, end: Time) {
+        loop {
+            let arrival = self.in_flight.first_key_value().map(|(&(at, _), _)| at);
+            let timer = self.ends.iter().enumerate().filter_map(|(i, e)| Some((e.deadline()?.0, i))).min();
+            let now = arrival.into_iter().chain(timer.map(|(at, _)| at)).min();
+            let Some(now) = now.filter(|now| *now <= end) else { return };
+            if arrival == Some(now) {
+                let Some((_, (to, segment))) = self.in_flight.pop_first() else { return };
+                self.call(to, now, |e, out| e.receive(now, &segment, out));
+            } else if let Some((_, i)) = timer {
+                self.call(i, now, |e, out| e.wake(now, out));
+            }
+            self.call(0, now, |e, out| while e.write(now, 100_000, out) > 0 {});
+        }
+    }
+}
+
+#[test]
+fn rate_samples_drive_a_window_and_a_pacing_rate() {
+    let tcp = TcpSpec {
+        variant: Variant::NewReno,
+        mss: Bytes(1000),
+        window: Bytes(60_000),
+        send_buffer: Bytes(200_000),
+        initial_window: 2,
+        pacing: true,
+        timer_granularity: Span::from_ms(1),
+        ..TcpSpec::default()
+    };
+    let config = Config { delivery_rate: true, ..tcp.into() };
+    let ends = [Endpoint::active(config, 1), Endpoint::passive(Config::from(tcp), 2)];
+    let mut path = Path { ends, in_flight: BTreeMap::new(), sent: 0, free: Time::ZERO };
+    path.call(0, Time::ZERO, |e, out| e.connect(Time::ZERO, out));
+    let at = |s: u64| Time::ZERO + Span::from_secs(s);
+    // The handshake takes 100 ms and creates the controller.
+    path.run(Time::ZERO + Span::from_ms(100));
+    path.ends[0].control_mut().algorithm = Algorithms::ByRate(ByRate::default());
+    path.run(at(5));
+    let before = path.ends[0].stats().bytes_acked;
+    path.run(at(10));
+    let sender = &path.ends[0];
+    // The whole link.
+    assert_eq!(rate_of(8 * (sender.stats().bytes_acked - before), Span::from_secs(5)).as_bps(), 800_000);
+    // 110 ms with an empty queue, so 11 segments fill the link.
+    assert_eq!((sender.congestion_window(), sender.in_flight()), (22_000, 22_000));
+    assert_eq!(sender.stats().bytes_retransmitted, 0);
+}
