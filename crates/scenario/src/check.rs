@@ -17,6 +17,7 @@ mod timeline;
 mod traffic;
 mod udp;
 
+use cellway_settings::in_file::InFile;
 use cellway_units::Span;
 
 use crate::check::buffer::Scale;
@@ -26,10 +27,10 @@ use crate::check::traffic::Group;
 use crate::file::{File, NodeFile};
 use crate::found::Found;
 use crate::model::{Scenario, TcpKeys};
-use crate::quantity::{Quantity, RttSpan};
+use crate::quantity::RttSpan;
 use crate::schema;
 use crate::shape;
-use crate::tree::{Node, Step, at};
+use crate::tree::{Node, Step, Value, at};
 
 /// The most memory that a buffer may have (bytes): 1 TiB, far above any machine of the networks modelled.
 const MAX_BUFFER: u64 = 1 << 40;
@@ -38,7 +39,7 @@ const MAX_BUFFER: u64 = 1 << 40;
 /// belongs to those may stand in the file though it has no use now: slots past a count, a threshold.
 pub(crate) fn check(mut tree: Node, swept: &[Vec<Step>]) -> Result<Scenario, Vec<Found>> {
     let found = shape::check(&mut tree, schema::root());
-    let file: File = serde_json::from_value(tree.to_json()).map_err(|error| {
+    let file = File::read(tree.to_json()).map_err(|error| {
         // Cannot happen while the schema and the types agree; a message is better than a panic.
         vec![Found::new(tree.at, "", format!("cannot be read: {error}"))]
     })?;
@@ -73,6 +74,33 @@ impl Check<'_> {
         self.refuse(path, format!("{given}{message}"), accepted);
     }
 
+    /// Whether the file has a value at `path`.
+    fn is_given(&self, path: &[Step]) -> bool {
+        self.tree.find(path).is_some()
+    }
+
+    /// Whether the file has a value at `path` that has not been refused.
+    fn is_accepted(&self, path: &[Step]) -> bool {
+        self.is_given(path) && !self.is_bad(path)
+    }
+
+    /// Whether any key of the table at `path` has been refused.
+    fn any_bad(&self, path: &[Step]) -> bool {
+        let table = self.tree.find(path).and_then(Node::table);
+        table.is_some_and(|table| table.entries().iter().any(|entry| entry.node.value == Value::Bad))
+    }
+
+    /// Refuses the keys of the table at `path` that are for others than `kind`; `kinds` says which have a key.
+    fn only_keys_of<K: PartialEq + Copy>(&mut self, path: &[Step], message: &str, kind: K, kinds: &[(&str, &[K])]) {
+        let own = || kinds.iter().filter(|(_, kinds)| kinds.contains(&kind)).map(|(key, _)| *key);
+        for (key, _) in kinds.iter().filter(|(_, kinds)| !kinds.contains(&kind)) {
+            let path: Vec<Step> = path.iter().cloned().chain([Step::from(*key)]).collect();
+            if self.is_accepted(&path) {
+                self.refuse(&path, message, own().collect::<Vec<_>>().join(", "));
+            }
+        }
+    }
+
     /// Whether the value at `path` has been refused already.
     fn is_bad(&self, path: &[Step]) -> bool {
         self.tree.is_bad(path)
@@ -89,14 +117,13 @@ impl Check<'_> {
             (Some(nodes), Some(links)) => self.network(nodes, links),
             _ => None,
         };
-        let no_tcp = TcpKeys::default();
-        let defaults = file.tcp.as_ref().unwrap_or(&no_tcp);
+        let defaults = &file.tcp.flatten().unwrap_or_default();
         let nodes = file.node.as_deref().unwrap_or_default();
         let groups = self.groups(&file, defaults, nodes, network.as_ref());
         let rtt = self.rtt(file.run.as_ref(), network.as_ref(), groups.as_deref());
         let run = self.run(file.run.as_ref(), rtt);
         let traffic = groups.and_then(|groups| self.resolve_starts(groups, rtt, run.as_ref()));
-        let multiplexing = file.multiplexing.unwrap_or_default().resolve()?;
+        let multiplexing = file.multiplexing.flatten().unwrap_or_default().resolve()?;
         self.channels(multiplexing.channel, traffic.as_deref());
         let slowest = network.as_ref().and_then(|network| slowest(network, traffic.as_deref()?));
         let scale = Scale { traffic: traffic.as_deref(), slowest, rtt, multiplexing };
@@ -105,13 +132,13 @@ impl Check<'_> {
             self.gateways_hold(traffic, network);
         }
         let links = network.as_ref().and_then(|network| self.link_buffers(&file, network, buffer?, scale));
-        let abr = self.abr_switch(file.abr.unwrap_or_default());
+        let abr = self.abr_switch(file.abr.flatten().unwrap_or_default());
         let observe = self.observe(&file, network.as_ref(), run.as_ref(), rtt);
-        let emulate = self.emulate(file.run.as_ref().and_then(|run| run.emulate));
+        let emulate = self.emulate(file.run.as_ref().and_then(|run| run.emulate?));
         let (network, traffic) = (network?, traffic?);
-        let classes = self.classes(file.class.as_deref().unwrap_or_default(), &network, &traffic);
-        let shapers = self.shapers(file.shaper.as_deref().unwrap_or_default(), &network, &traffic);
-        let policers = self.policers(file.policer.as_deref().unwrap_or_default(), &network, &traffic);
+        let classes = self.classes(listed(&file.class), &network, &traffic);
+        let shapers = self.shapers(listed(&file.shaper), &network, &traffic);
+        let policers = self.policers(listed(&file.policer), &network, &traffic);
         let run = run?;
         let commands = self.commands(file.run.as_ref(), &network, &traffic, &run);
         if let (Some(links), Some(commands), Some(emulate)) = (&links, &commands, &emulate) {
@@ -120,7 +147,7 @@ impl Check<'_> {
         let changes = self.changes(&file, &network, &traffic, shapers.as_deref()?, &run);
         Some(Scenario {
             name: name?,
-            description: file.description.unwrap_or_default(),
+            description: file.description.flatten().unwrap_or_default(),
             run,
             multiplexing,
             buffer: buffer?,
@@ -146,32 +173,24 @@ impl Check<'_> {
         nodes: &[NodeFile],
         network: Option<&Network>,
     ) -> Option<Vec<Group>> {
-        if let Some(groups) = &file.traffic {
+        if let Some(Some(groups)) = &file.traffic {
             return self.traffic(groups, defaults, nodes, network);
         }
         if self.is_bad(&at!["traffic"]) || self.is_bad(&at!["run", "command"]) {
             return None;
         }
-        if self.tree.find(&at!["run", "command"]).is_none() {
+        if !self.is_given(&at!["run", "command"]) {
             self.refuse(&at!["traffic"], "is missing", "one or more tables, or a run.command for an emulation");
             return None;
         }
         Some(Vec::new())
     }
 
-    /// A span that may be in round trips; `default` in round trips if the key is absent.
-    fn span(
-        &mut self,
-        path: &[Step],
-        given: Option<Quantity<RttSpan>>,
-        rtt: Option<Span>,
-        default: u64,
-    ) -> Option<Span> {
-        match given {
-            None if self.is_bad(path) => None,
-            None => Some(rtt?.saturating_mul(default)),
-            Some(Quantity(RttSpan::Span(span))) => Some(span),
-            Some(Quantity(relative)) => {
+    /// Resolves a span that may be in round trips.
+    fn span(&mut self, path: &[Step], given: Option<RttSpan>, rtt: Option<Span>) -> Option<Span> {
+        match given? {
+            RttSpan::Span(span) => Some(span),
+            relative => {
                 let span = relative.resolve(rtt?);
                 if span.is_none() {
                     self.refuse_value(path, "is longer than the clock can count", "at most 213 days");
@@ -182,18 +201,17 @@ impl Check<'_> {
     }
 
     /// The same, refused if it is zero.
-    fn positive_span(
-        &mut self,
-        path: &[Step],
-        given: Option<Quantity<RttSpan>>,
-        rtt: Option<Span>,
-        default: u64,
-    ) -> Option<Span> {
-        let span = self.span(path, given, rtt, default)?;
+    fn positive_span(&mut self, path: &[Step], given: Option<RttSpan>, rtt: Option<Span>) -> Option<Span> {
+        let span = self.span(path, given, rtt)?;
         if span.is_zero() {
             self.refuse_value(path, "is zero", "more than 0, like \"100 rtt\"");
             return None;
         }
         Some(span)
     }
+}
+
+/// Returns the elements of an array that may be left out.
+fn listed<T>(given: &Option<Option<Vec<T>>>) -> &[T] {
+    given.as_ref().and_then(Option::as_deref).unwrap_or_default()
 }

@@ -9,7 +9,6 @@ use cellway_units::{Bytes, CellRate, Cells, ParseError, Probability, Rate, Span,
 
 use crate::model::{AckDelay, Fraction, QueueLength};
 
-pub(crate) use cellway_settings::quantity::Quantity;
 pub(crate) use rates::LineRate;
 
 /// The formats of quantities in the schema.
@@ -71,6 +70,14 @@ pub(crate) enum RttSpan {
 }
 
 impl RttSpan {
+    /// No time.
+    pub(crate) const ZERO: RttSpan = RttSpan::Span(Span::ZERO);
+
+    /// A number of round trips.
+    pub(crate) const fn rtts(number: u128) -> RttSpan {
+        RttSpan::Rtt(Multiple { digits: number, decimals: 0 })
+    }
+
     /// The span if a round trip takes `rtt`; `None` past 64 bits of picoseconds.
     pub(crate) fn resolve(self, rtt: Span) -> Option<Span> {
         match self {
@@ -95,6 +102,15 @@ impl fmt::Display for Multiple {
         match self.decimals as usize {
             0 => Ok(()),
             width => write!(f, ".{:0width$}", self.digits % unit),
+        }
+    }
+}
+
+impl fmt::Display for RttSpan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RttSpan::Span(span) => write!(f, "{span}"),
+            RttSpan::Rtt(multiple) => write!(f, "{multiple} rtt"),
         }
     }
 }

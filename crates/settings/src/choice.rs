@@ -74,6 +74,8 @@ macro_rules! choice {
                 }
             }
 
+            $crate::in_file!(printed: $choice);
+
             impl $crate::leaf::Kind for $choice {
                 fn read(value: &$crate::serde_json::Value) -> Result<$choice, $crate::leaf::Refusal> {
                     $crate::choice::read(value)
@@ -87,7 +89,7 @@ macro_rules! choice {
             }
         }
 
-        $crate::settings!(plain: $choice);
+        $crate::settings!($choice);
     };
 }
 

@@ -2,7 +2,8 @@
 //!
 //! A file is read into a [`tree::Node`], checked against the schema of its types ([`schema::FileSchema`],
 //! [`shape::check`]), and then deserialized. A [`leaf::Leaf`] is a value that is read by its [`leaf::Kind`] and keeps its
-//! location; [`section!`] declares a section whose keys may be given in several layers, [`choice!`] the values of a key.
+//! location; [`section!`] declares a section whose keys may be given in several layers, [`table!`] a table of a file,
+//! [`choice!`] the values of a key.
 //!
 //! Without the feature `file` only the declarations are here, so that crates of state machines can use them without a
 //! parser.
@@ -11,6 +12,8 @@
 pub mod choice;
 #[cfg(feature = "file")]
 pub mod found;
+#[cfg(feature = "file")]
+pub mod in_file;
 #[cfg(feature = "file")]
 pub mod kinds;
 #[cfg(feature = "file")]
@@ -27,6 +30,8 @@ pub mod schema;
 pub mod section;
 #[cfg(feature = "file")]
 pub mod shape;
+#[cfg(feature = "file")]
+pub mod table;
 #[cfg(feature = "file")]
 pub mod tree;
 

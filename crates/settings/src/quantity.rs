@@ -1,11 +1,8 @@
 //! Quantities in a file: a number with a unit, in quotes.
 
-use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use cellway_units::{Bytes, CellRate, Cells, ParseError, Probability, Rate, Span, meant};
-use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::leaf::{Kind, Refusal};
@@ -154,7 +151,7 @@ impl Text for Probability {
 }
 
 /// Parses `text`, with suggestions for what was meant.
-fn parse<T: Text>(text: &str) -> Result<T, Refusal> {
+pub(crate) fn parse<T: Text>(text: &str) -> Result<T, Refusal> {
     let error = match T::read(text) {
         Ok(value) => return Ok(value),
         Err(error) => error,
@@ -199,31 +196,8 @@ fn is_near(text: &str, word: &str) -> bool {
     digits(text) == digits(word)
 }
 
-/// A quantity as a string in the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Quantity<T>(pub T);
-
-impl<'de, T: Text> Deserialize<'de> for Quantity<T> {
-    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Quantity<T>, D::Error> {
-        let text = String::deserialize(from)?;
-        let value = parse(&text).map_err(|r| serde::de::Error::custom(r.message))?;
-        Ok(Quantity(value))
-    }
-}
-
-impl<T: Text> JsonSchema for Quantity<T> {
-    fn schema_name() -> Cow<'static, str> {
-        Cow::Borrowed(T::FORMAT)
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        Schema::try_from(schema_of::<T>()).unwrap_or_default()
-    }
-    fn inline_schema() -> bool {
-        true
-    }
-}
-
-fn schema_of<T: Text>() -> Value {
+/// Returns the schema of a quantity.
+pub(crate) fn schema_of<T: Text>() -> Value {
     json!({ "type": "string", "format": T::FORMAT, "pattern": T::pattern(), "examples": T::EXAMPLES })
 }
 

@@ -28,43 +28,12 @@ impl<T: Setting<Value = T> + Clone> Setting for Option<T> {
     }
 }
 
-/// Implements [`Setting`](crate::section::Setting) for types that are their own values: `quantity` for those that
-/// implement [`Text`](crate::quantity::Text) and are displayed as in a file, `plain` for those that are deserialized from
-/// and serialized to the value in a file, such as numbers and unit variants.
+/// Implements [`Setting`](crate::section::Setting) for types that are their own values. Files read them as quantities, or
+/// as [`in_file!`](crate::in_file!) says.
 #[macro_export]
 macro_rules! settings {
-    (quantity: $($type:ty),+ $(,)?) => {
-        $($crate::settings!(value: $type);)+
-        $crate::in_files! {
-            $(impl $crate::section::InFile for $type {
-                type Written = $crate::quantity::Quantity<$type>;
-
-                fn read(written: Self::Written) -> $type {
-                    written.0
-                }
-                fn write(value: &$type) -> String {
-                    $crate::section::quoted(value)
-                }
-            })+
-        }
-    };
-    (plain: $($type:ty),+ $(,)?) => {
-        $($crate::settings!(value: $type);)+
-        $crate::in_files! {
-            $(impl $crate::section::InFile for $type {
-                type Written = $type;
-
-                fn read(written: $type) -> $type {
-                    written
-                }
-                fn write(value: &$type) -> String {
-                    $crate::section::json(value)
-                }
-            })+
-        }
-    };
-    (value: $type:ty) => {
-        impl $crate::section::Setting for $type {
+    ($($type:ty),+ $(,)?) => {
+        $(impl $crate::section::Setting for $type {
             type Value = $type;
 
             fn resolve(given: Option<$type>) -> Option<$type> {
@@ -73,12 +42,11 @@ macro_rules! settings {
             fn given(self) -> Option<$type> {
                 Some(self)
             }
-        }
+        })+
     };
 }
 
-settings!(quantity: Bytes, Cells, Probability, Rate, Span);
-settings!(plain: bool, f64, u32, u64);
+settings!(bool, f64, u32, u64, Bytes, Cells, Probability, Rate, Span);
 
 /// Returns the name of the key of a field.
 pub fn key(field: &str) -> String {
@@ -206,29 +174,29 @@ macro_rules! section {
                 $vis fn lines(&self) -> Vec<String> {
                     let mut lines = Vec::new();
                     $(if let Some(value) = &self.$field {
-                        let value = <$type as $crate::section::InFile>::write(value);
+                        let value = $crate::in_file::Printed::print(value);
                         lines.push(format!("{} = {value}", $crate::section::key(stringify!($field))));
                     })+
                     lines
                 }
             }
 
-            impl $crate::section::InFile for $section {
-                type Written = $keys;
+            $crate::in_file!($keys);
 
-                fn read(written: $keys) -> $keys {
-                    written
-                }
-                fn write(value: &$keys) -> String {
-                    format!("{{ {} }}", value.lines().join(", "))
+            impl $crate::in_file::Printed for $keys {
+                fn print(&self) -> String {
+                    format!("{{ {} }}", self.lines().join(", "))
                 }
             }
 
             impl<'de> $crate::serde::Deserialize<'de> for $keys {
                 fn deserialize<D: $crate::serde::Deserializer<'de>>(from: D) -> Result<$keys, D::Error> {
-                    let mut table = <$crate::section::Table as $crate::serde::Deserialize>::deserialize(from)?;
-                    let keys = $keys { $($field: table.take::<$type, D::Error>(stringify!($field))?),+ };
-                    table.end()?;
+                    let mut table = <$crate::in_file::Keys as $crate::serde::Deserialize>::deserialize(from)?;
+                    let mut read = || {
+                        Ok::<_, $crate::serde_json::Error>($keys { $($field: table.take(stringify!($field), None)?),+ })
+                    };
+                    let keys = read().map_err($crate::serde::de::Error::custom)?;
+                    table.end().map_err($crate::serde::de::Error::custom)?;
                     Ok(keys)
                 }
             }
@@ -238,142 +206,15 @@ macro_rules! section {
                     stringify!($keys).into()
                 }
                 fn json_schema(generator: &mut $crate::schemars::SchemaGenerator) -> $crate::schemars::Schema {
-                    let mut section = $crate::section::SectionSchema::new(&[$($about),+]);
+                    let mut table = $crate::in_file::TableSchema::new(&[$($about),+]);
                     $(
-                        section.add::<$type>(generator, stringify!($field), &[$($doc),+]);
-                        $($(section.limit(stringify!($limit), $bound);)+)?
-                        $(section.default_of::<$type>(&$default);)?
+                        table.add::<<$type as $crate::section::Setting>::Value>(generator, stringify!($field), &[$($doc),+]);
+                        $($(table.limit(stringify!($limit), $bound);)+)?
+                        $(table.default_of::<<$type as $crate::section::Setting>::Value>(&$default);)?
                     )+
-                    section.finish()
+                    table.finish()
                 }
             }
         }
     };
 }
-
-#[cfg(feature = "file")]
-mod in_files {
-    use std::fmt::Display;
-
-    use schemars::{JsonSchema, Schema, SchemaGenerator};
-    use serde::de::{DeserializeOwned, Error};
-    use serde::{Deserialize, Serialize};
-    use serde_json::{Map, Value, json};
-
-    use super::{Setting, key};
-    use crate::choice::text;
-    use crate::schema::{ABOVE, MAX, MIN};
-
-    /// A [`Setting`] as it is in a file.
-    pub trait InFile: Setting {
-        /// The value as it is deserialized from a file.
-        type Written: DeserializeOwned + JsonSchema;
-
-        /// Returns the value that is written in a file.
-        fn read(written: Self::Written) -> Self::Value;
-        /// Returns the value as TOML.
-        fn write(value: &Self::Value) -> String;
-    }
-
-    impl<T: InFile + Setting<Value = T> + Clone> InFile for Option<T> {
-        type Written = T::Written;
-
-        fn read(written: T::Written) -> T {
-            T::read(written)
-        }
-        fn write(value: &T) -> String {
-            T::write(value)
-        }
-    }
-
-    /// Returns a displayed value in quotes.
-    pub fn quoted(value: impl Display) -> String {
-        format!("\"{value}\"")
-    }
-
-    /// Returns a number, boolean or string as JSON, which is TOML as well.
-    pub fn json(value: &impl Serialize) -> String {
-        serde_json::to_string(value).expect("a plain value is printable")
-    }
-
-    /// The keys of a section that are not read yet.
-    #[derive(Deserialize)]
-    #[serde(transparent)]
-    pub struct Table(Map<String, Value>);
-
-    impl Table {
-        /// Reads the key of a field, if it is given.
-        ///
-        /// # Errors
-        /// The value is of another type.
-        pub fn take<T: InFile, E: Error>(&mut self, field: &str) -> Result<Option<T::Value>, E> {
-            let Some(value) = self.0.remove(&key(field)) else { return Ok(None) };
-            serde_json::from_value(value).map(|written| Some(T::read(written))).map_err(E::custom)
-        }
-        /// Ends reading.
-        ///
-        /// # Errors
-        /// A key is left that the section does not have.
-        pub fn end<E: Error>(self) -> Result<(), E> {
-            match self.0.keys().next() {
-                Some(other) => Err(E::custom(format!("unknown field {other:?}"))),
-                None => Ok(()),
-            }
-        }
-    }
-
-    /// The schema of a section under construction.
-    #[derive(Debug)]
-    pub struct SectionSchema {
-        about: String,
-        keys: Vec<(String, Schema)>,
-    }
-
-    impl SectionSchema {
-        /// A section without keys.
-        pub fn new(about: &[&str]) -> SectionSchema {
-            SectionSchema { about: text(about), keys: Vec::new() }
-        }
-        fn last(&mut self) -> &mut Schema {
-            &mut self.keys.last_mut().expect("a key was added").1
-        }
-        /// Adds the key of a field.
-        pub fn add<T: InFile>(&mut self, generator: &mut SchemaGenerator, field: &str, help: &[&str]) {
-            let mut schema = generator.subschema_for::<T::Written>();
-            schema.insert("description".to_owned(), Value::from(text(help)));
-            self.keys.push((key(field), schema));
-        }
-        /// Limits the key added last: `min`, `max` or `above`.
-        pub fn limit(&mut self, limit: &str, bound: impl Into<Value>) {
-            let bound = bound.into();
-            let keyword = match (limit, bound.is_string()) {
-                ("min", false) => "minimum",
-                ("max", false) => "maximum",
-                ("above", false) => "exclusiveMinimum",
-                ("min", true) => MIN,
-                ("max", true) => MAX,
-                _ => ABOVE,
-            };
-            self.last().insert(keyword.to_owned(), bound);
-        }
-        /// Sets the default of the key added last.
-        pub fn default_of<T: InFile>(&mut self, value: &T::Value) {
-            let value = serde_json::from_str(&T::write(value)).expect("numbers, booleans and strings are JSON as well");
-            self.last().insert("default".to_owned(), value);
-        }
-        /// Returns the schema.
-        pub fn finish(self) -> Schema {
-            let keys: Map<String, Value> =
-                self.keys.into_iter().map(|(key, schema)| (key, schema.to_value())).collect();
-            let schema = json!({
-                "type": "object",
-                "description": self.about,
-                "properties": keys,
-                "additionalProperties": false,
-            });
-            Schema::try_from(schema).unwrap_or_default()
-        }
-    }
-}
-#[cfg(feature = "file")]
-pub use in_files::{InFile, SectionSchema, Table, json, quoted};

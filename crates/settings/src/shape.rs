@@ -5,7 +5,6 @@ use crate::found::{Found, LISTED, one_of};
 use crate::problem::nearest;
 use crate::range::in_words;
 use crate::schema::{ACCEPTS, Shape};
-use crate::section::quoted;
 use crate::tree::{Node, Step, Value};
 
 /// Checks all of `tree`, marks the refused values, and returns the problems.
@@ -197,10 +196,7 @@ fn out_of_bounds(text: &str, shape: Shape) -> Option<String> {
     let is_apart = |word: &&&str| bounds.iter().all(|bound| (format.compare)(word, bound.value()).is_none());
     let words = format.words.iter().filter(is_apart).map(|word| format!("\"{word}\""));
     let like = shape.example(&bounds).map(|example| format!("like \"{example}\""));
-    let accepted = [in_words(&bounds, |bound| quoted(bound))]
-        .into_iter()
-        .chain(like)
-        .chain(words.map(|word| format!("or {word}")));
+    let accepted = [in_words(&bounds, quoted)].into_iter().chain(like).chain(words.map(|word| format!("or {word}")));
     let accepted = accepted.collect::<Vec<_>>().join(", ");
     Some(match shape.without() {
         Some(meaning) => format!("{accepted}; without the key: {meaning}"),
@@ -211,7 +207,7 @@ fn out_of_bounds(text: &str, shape: Shape) -> Option<String> {
 /// Returns the accepted form of a quantity, with its range.
 fn quantity(shape: Shape) -> Option<String> {
     let (accepted, bounds) = ((shape.format()?.accepted)(), shape.bounds());
-    Some(if bounds.is_empty() { accepted } else { format!("{accepted}; {}", in_words(&bounds, |bound| quoted(bound))) })
+    Some(if bounds.is_empty() { accepted } else { format!("{accepted}; {}", in_words(&bounds, quoted)) })
 }
 
 fn name(value: &Value) -> &'static str {
@@ -262,4 +258,9 @@ pub fn describe(shape: Shape) -> String {
         },
         _ => "another value".to_owned(),
     }
+}
+
+/// Returns a bound in quotes, as in a file.
+fn quoted(bound: &str) -> String {
+    format!("\"{bound}\"")
 }

@@ -275,18 +275,14 @@ impl Node {
         text
     }
 
-    /// Returns it for deserializing, without refused values.
+    /// Returns it for reading: a refused value of a key is null, which no file can give.
     pub fn to_json(&self) -> serde_json::Value {
         use serde_json::Value as Json;
         match &self.value {
-            Value::Table(table) => Json::Object(
-                table
-                    .entries
-                    .iter()
-                    .filter(|e| e.node.value != Value::Bad)
-                    .map(|e| (e.key.clone(), e.node.to_json()))
-                    .collect(),
-            ),
+            Value::Table(table) => {
+                let value = |node: &Node| if node.value == Value::Bad { Json::Null } else { node.to_json() };
+                Json::Object(table.entries.iter().map(|e| (e.key.clone(), value(&e.node))).collect())
+            }
             Value::Array(items) => Json::Array(items.iter().map(Node::to_json).collect()),
             Value::Text(text) => Json::from(text.as_str()),
             Value::Integer(i) => Json::from(*i),

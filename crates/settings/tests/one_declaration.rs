@@ -1,18 +1,17 @@
-//! A key with a default and a range is one declaration: everything else follows from it.
+//! A key with its default and its range, or without them, is one declaration: everything else follows from it.
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test may panic")]
 
 use std::sync::LazyLock;
 
 use cellway_settings::found::{Sources, error_of};
+use cellway_settings::in_file::InFile;
 use cellway_settings::quantity::Format;
 use cellway_settings::range::OutOfRange;
 use cellway_settings::reference::Page;
 use cellway_settings::schema::FileSchema;
 use cellway_settings::tree::Node;
-use cellway_settings::{section, shape};
+use cellway_settings::{section, shape, table};
 use cellway_units::{Bytes, Span};
-use schemars::JsonSchema;
-use serde::Deserialize;
 
 section! {
     /// A printer.
@@ -33,25 +32,58 @@ section! {
     }
 }
 
-#[derive(Deserialize, JsonSchema)]
-struct File {
-    printer: Option<PrinterKeys>,
+table! {
+    /// A tray with paper.
+    struct Tray {
+        /// What it holds.
+        #[length(min = 1)]
+        paper: String,
+        /// The numbers of the printers that draw from it.
+        #[range(min = 1, max = 9)]
+        #[length(min = 1, max = 3)]
+        printers: Vec<u32>,
+        /// The sheets that fit.
+        #[range(min = 1)]
+        sheets: u32 = 250,
+        /// The time after which it is filled up.
+        #[range(max = "24 h")]
+        filled: Span = Span::from_secs(3600),
+        /// Its colour. Default: that of the printer.
+        colour: Option<String>,
+    }
+}
+
+table! {
+    /// An office.
+    struct File as "Office" {
+        printer: Option<PrinterKeys>,
+        /// Its trays.
+        #[length(min = 1)]
+        tray: Option<Vec<Tray>>,
+    }
 }
 
 const FORMATS: &[Format] = &[Format::of::<Bytes>(), Format::of::<Span>()];
 static SCHEMA: LazyLock<FileSchema> = LazyLock::new(|| FileSchema::of::<File>(FORMATS));
 
-/// Returns the keys in `text`, or the problems.
-fn read(text: &str) -> Result<PrinterKeys, String> {
+/// Returns what is right in `text`, and the problems.
+fn file(text: &str) -> (File, Option<String>) {
     let told = |found| error_of(&Sources::of_file("p.toml", text), found).to_string();
-    let mut tree = Node::parse(text, 0).map_err(told)?;
-    match shape::check(&mut tree, SCHEMA.root()) {
-        found if found.is_empty() => {
-            let file: File = serde_json::from_value(tree.to_json()).unwrap();
-            Ok(file.printer.unwrap_or(PrinterKeys::NONE))
-        }
-        found => Err(told(found)),
-    }
+    let mut tree = Node::parse(text, 0).unwrap();
+    let found = shape::check(&mut tree, SCHEMA.root());
+    (File::read(tree.to_json()).unwrap(), Some(found).filter(|found| !found.is_empty()).map(told))
+}
+
+/// Returns the keys of the printer in `text`, or the problems.
+fn read(text: &str) -> Result<PrinterKeys, String> {
+    let (file, problems) = file(text);
+    problems.map_or(Ok(file.printer.flatten().unwrap_or(PrinterKeys::NONE)), Err)
+}
+
+/// Returns the only tray in `text`, and the problems.
+fn tray(text: &str) -> (Tray, Option<String>) {
+    let (file, problems) = file(&format!("[[tray]]\n{text}"));
+    (file.tray.unwrap().unwrap().remove(0), problems)
 }
 
 fn printer(change: impl FnOnce(&mut Printer)) -> Printer {
@@ -135,6 +167,14 @@ fn editors_and_readers_are_told() {
     assert_eq!((&memory["x-minimum"], &memory["x-maximum"]), (&"1 B".into(), &"64 MiB".into()));
     assert_eq!((&memory["default"], &sleep["x-above"]), (&"2 MiB".into(), &"0 s".into()));
     assert_eq!(keys["coverage"]["exclusiveMinimum"], 0);
+    let tray = &schema["$defs"]["Tray"];
+    let keys = &tray["properties"];
+    let (paper, printers) = (&keys["paper"], &keys["printers"]);
+    assert_eq!(tray["required"], serde_json::json!(["paper", "printers"]));
+    assert_eq!((&paper["minLength"], &printers["minItems"], &printers["maxItems"]), (&1.into(), &1.into(), &3.into()));
+    assert_eq!((&printers["items"]["minimum"], &printers["items"]["maximum"]), (&1.into(), &9.into()));
+    assert_eq!((&keys["sheets"]["default"], &keys["filled"]["default"]), (&250.into(), &"3600 s".into()));
+    assert_eq!((&schema["title"], &schema["properties"]["tray"]["minItems"]), (&"Office".into(), &1.into()));
     let page = SCHEMA.reference(&Page { title: "Printers", command: "-", introduction: "", order: &[] });
     let sizes = "a number and one of B, kB, KiB, MB, MiB, GB, GiB, like \"8 KiB\"";
     let times = "a number and one of ps, ns, us, µs, ms, s, min, h, like \"22.5 ms\"";
@@ -144,6 +184,9 @@ fn editors_and_readers_are_told() {
         format!("| `memory` | The memory for a page. | {sizes}; from \"1 B\" to \"64 MiB\" | `\"2 MiB\"` |"),
         format!("| `sleep` | The time after which it sleeps. Default: never. | {times}; more than \"0 s\" | - |"),
         "| `coverage` | The part of a page that is printed. | a number above 0, at most 1 | `0.8` |".to_owned(),
+        "| `paper` | What it holds. | a string in quotes | required |".to_owned(),
+        format!("| `filled` | The time after which it is filled up. | {times}; at most \"24 h\" | `\"3600 s\"` |"),
+        "| `colour` | Its colour. Default: that of the printer. | a string in quotes | - |".to_owned(),
     ] {
         assert!(page.contains(&row), "{row}\n{page}");
     }
@@ -168,4 +211,40 @@ fn values_of_a_program_are_checked_against_the_same_range() {
     assert_eq!(refused(printer(|p| p.sleep = Some(Span::ZERO))), ["sleep", "0 s is out of range", "more than 0 s"]);
     assert_eq!(refused(printer(|p| p.coverage = 0.0)), ["coverage", "0 is out of range", "more than 0, at most 1"]);
     assert_eq!(refused(printer(|p| p.coverage = f64::NAN))[1], "NaN is out of range");
+}
+
+#[test]
+fn a_table_has_the_defaults_of_the_keys_that_it_leaves_out() {
+    let (Tray { paper, printers, sheets, filled, colour }, problems) = tray("paper = \"A4\"\nprinters = [1, 3]\n");
+    assert_eq!((problems, paper.as_deref(), printers), (None, Some("A4"), Some(vec![1, 3])));
+    assert_eq!((sheets, filled, colour), (Some(250), Some(Span::from_secs(3600)), Some(None)));
+    let (given, _) = tray("paper = \"A4\"\nprinters = [2]\nsheets = 9\nfilled = \"2 min\"\ncolour = \"red\"\n");
+    assert_eq!((given.sheets, given.filled), (Some(9), Some(Span::from_secs(120))));
+    assert_eq!(given.colour, Some(Some("red".to_owned())));
+    // Without a file, a required key has no value.
+    let none = Tray::default();
+    assert_eq!((none.paper, none.printers, none.sheets, none.colour), (None, None, Some(250), Some(None)));
+}
+
+/// What is refused or missing has no value, not its default either; the rest of the table is read.
+#[test]
+fn all_problems_of_a_table_are_told_and_the_rest_is_read() {
+    let (read, problems) = tray("printers = [1, 10]\nsheets = 0\nfilled = \"25 h\"\ncolour = \"red\"\nsize = 3\n");
+    let problems = problems.unwrap();
+    for problem in [
+        "tray[1].paper: is missing; accepted: a string in quotes",
+        "p.toml:2:16: tray[1].printers[2]: 10 is out of range; accepted: a whole number from 1 to 9",
+        "p.toml:3:10: tray[1].sheets: 0 is out of range; accepted: a whole number of at least 1",
+        "p.toml:4:10: tray[1].filled: \"25 h\" is out of range; accepted: at most \"24 h\", like \"3600 s\"",
+        "tray[1].size: there is no such key",
+    ] {
+        assert!(problems.contains(problem), "{problem}\n{problems}");
+    }
+    assert_eq!((read.paper, read.printers, read.sheets, read.filled), (None, None, None, None));
+    assert_eq!(read.colour, Some(Some("red".to_owned())));
+    for (printers, problem) in [("[]", "is empty"), ("[1, 2, 3, 4]", "has 4 elements"), ("3", "does not fit here")] {
+        let (read, problems) = tray(&format!("paper = \"A4\"\nprinters = {printers}\n"));
+        assert_eq!(read.printers, None);
+        assert!(problems.clone().unwrap().contains(problem), "{problems:?}");
+    }
 }

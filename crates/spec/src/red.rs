@@ -33,7 +33,7 @@ section! {
         pub mean_packet: Bytes = Bytes(500),
     }
 }
-settings!(quantity: QueueLength);
+settings!(QueueLength);
 
 /// The length of a queue, in packets or in bytes of IP packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -61,7 +61,7 @@ impl Check<'_> {
             .zip(&crossing)
             .enumerate()
             .map(|(i, (link, crossing))| {
-                let buffer = match &files[i].buffer {
+                let buffer = match files[i].buffer? {
                     None => shared,
                     Some(own) => self.link_buffer(i, link, own.or(file.buffer?).resolve()?, scale, crossing)?,
                 };

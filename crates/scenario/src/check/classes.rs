@@ -9,7 +9,6 @@ use crate::check::names::Names;
 use crate::check::network::Network;
 use crate::file::ClassFile;
 use crate::model::{Class, Traffic};
-use crate::quantity::Quantity;
 use crate::tree::at;
 
 /// The class of groups that are in no other one has this name if the file has none for them.
@@ -34,18 +33,20 @@ impl Check<'_> {
         let mut classes: Vec<Class> = Vec::new();
         for (i, file) in files.iter().enumerate() {
             let ceiling = match file.ceiling {
-                None => (!self.is_bad(&at!["class", i, "ceiling"])).then_some(None),
-                Some(Quantity(CellRate(rate))) => self.ceiling(i, rate, network).map(Some),
+                Some(Some(CellRate(rate))) => self.ceiling(i, rate, network).map(Some),
+                Some(None) => Some(None),
+                None => None,
             };
             let groups = match &file.traffic {
-                None => self.others(i, &names, &classes).then_some(None),
-                Some(given) => self.of_class(i, given, traffic, &classes).map(Some),
+                Some(Some(given)) => self.of_class(i, given, traffic, &classes).map(Some),
+                Some(None) => self.others(i, &names, &classes).then_some(None),
+                None => None,
             };
-            if names[i].as_deref() == Some(DEFAULT) && file.traffic.is_some() {
+            if names[i].as_deref() == Some(DEFAULT) && matches!(file.traffic, Some(Some(_))) {
                 let message = format!("{DEFAULT:?} is the name of the class of groups that are in no other");
                 self.refuse(&at!["class", i, "name"], message, "another name, or no traffic");
             }
-            let share = u16::try_from(file.share.unwrap_or(1)).ok().and_then(NonZeroU16::new);
+            let share = file.share.and_then(|share| NonZeroU16::new(u16::try_from(share).ok()?));
             let (Some(name), Some(traffic), Some(share), Some(ceiling)) = (names[i].clone(), groups, share, ceiling)
             else {
                 continue;
@@ -75,7 +76,7 @@ impl Check<'_> {
             let message = format!("{own:?} and {:?} are both of the groups that are in no other class", class.name);
             self.refuse(&at!["class", i], message, "traffic = [\"...\"] in all classes but one");
         }
-        twice.is_none() && !self.is_bad(&at!["class", i, "traffic"])
+        twice.is_none()
     }
 
     fn of_class(&mut self, i: usize, given: &[String], traffic: &[Traffic], earlier: &[Class]) -> Option<Vec<usize>> {

@@ -2,15 +2,14 @@
 
 use cellway_units::{CellRate, Rate, Span};
 
-use crate::check::Check;
 use crate::check::names::Names;
 use crate::check::network::Network;
+use crate::check::{Check, listed};
 use crate::file::{ChangeFile, File, PolicerFile, ShaperFile};
 use crate::model::{
-    Change, ChangeOf, Framing, Link, LinkIndex, NodeIndex, NodeKind, Policer, PolicerAction, Run, Service, Shaper,
-    Traffic,
+    Change, ChangeOf, Framing, Link, LinkIndex, NodeIndex, NodeKind, Policer, Run, Service, Shaper, Traffic,
 };
-use crate::quantity::{Quantity, RttSpan};
+use crate::quantity::RttSpan;
 use crate::tree::{Step, at};
 
 /// Where a shaper or policer stands, as the file says it.
@@ -19,7 +18,7 @@ struct Place<'f> {
     i: usize,
     at: Option<&'f str>,
     link: Option<&'f str>,
-    traffic: Option<&'f [String]>,
+    traffic: Option<&'f Option<Vec<String>>>,
 }
 
 /// The port and the groups that one is for.
@@ -36,17 +35,10 @@ impl Check<'_> {
         let mut ports: Vec<(usize, Port)> = Vec::new();
         let mut shapers = Vec::new();
         for (i, file) in files.iter().enumerate() {
-            let rate = file.rate.map(|Quantity(CellRate(rate))| rate);
-            let traffic_given = file.traffic.as_deref();
-            let place = Place {
-                array: "shaper",
-                i,
-                at: file.at.as_deref(),
-                link: file.link.as_deref(),
-                traffic: traffic_given,
-            };
-            let port = self.port(&place, network, traffic);
-            let (Some(rate), Some(port)) = (rate, port) else { continue };
+            let (at, link) = (file.at.as_deref(), file.link.as_deref());
+            let port =
+                self.port(&Place { array: "shaper", i, at, link, traffic: file.traffic.as_ref() }, network, traffic);
+            let (Some(CellRate(rate)), Some(port)) = (file.rate, port) else { continue };
             self.alone("shaper", i, &port, &ports, &names, traffic);
             ports.push((i, port.clone()));
             let (at, link, groups) = port;
@@ -68,25 +60,16 @@ impl Check<'_> {
         let mut ports: Vec<(usize, Port)> = Vec::new();
         let mut policers = Vec::new();
         for (i, file) in files.iter().enumerate() {
-            let pcr = file.pcr.map(|Quantity(CellRate(rate))| rate);
-            let traffic_given = file.traffic.as_deref();
-            let place = Place {
-                array: "policer",
-                i,
-                at: file.at.as_deref(),
-                link: file.link.as_deref(),
-                traffic: traffic_given,
-            };
-            let port = self.port(&place, network, traffic);
-            let (Some(pcr), Some(port)) = (pcr, port) else { continue };
+            let (at, link) = (file.at.as_deref(), file.link.as_deref());
+            let port =
+                self.port(&Place { array: "policer", i, at, link, traffic: file.traffic.as_ref() }, network, traffic);
+            let (Some(CellRate(pcr)), Some(port)) = (file.pcr, port) else { continue };
             self.alone("policer", i, &port, &ports, &names, traffic);
             ports.push((i, port.clone()));
             let (at, link, groups) = port;
-            let cdvt = self.time(&at!["policer", i, "cdvt"], file.cdvt);
             let sustained = self.sustained(&at!["policer", i], file.scr, file.mbs, "pcr", pcr);
-            let action =
-                (!self.is_bad(&at!["policer", i, "action"])).then(|| file.action.unwrap_or(PolicerAction::Discard));
-            let (Some(name), Some(cdvt), Some(sustained), Some(action)) = (names[i].clone(), cdvt, sustained, action)
+            let (Some(name), Some(cdvt), Some(sustained), Some(action)) =
+                (names[i].clone(), file.cdvt, sustained, file.action)
             else {
                 continue;
             };
@@ -146,10 +129,7 @@ impl Check<'_> {
     ) -> Option<Vec<usize>> {
         let passing: Vec<usize> = (0..traffic.len()).filter(|&t| traffic[t].route.contains(&link)).collect();
         let told = || crate::found::one_of(passing.iter().map(|&t| traffic[t].name.as_str()));
-        let Some(given) = place.traffic else {
-            if self.is_bad(&at![place.array, place.i, "traffic"]) {
-                return None;
-            }
+        let Some(given) = place.traffic? else {
             if passing.is_empty() {
                 let message = format!("no traffic crosses link {link_name:?}");
                 self.refuse(&at![place.array, place.i, "link"], message, "a link on the path of a group");
@@ -212,8 +192,8 @@ impl Check<'_> {
         shapers: &[Shaper],
         run: &Run,
     ) -> Option<Vec<Change>> {
-        let files = file.change.as_deref().unwrap_or_default();
-        let names = self.names("change", files.iter().map(|file| file.name.as_deref()));
+        let files = listed(&file.change);
+        let names = self.names("change", files.iter().map(|file| file.name.as_ref()?.as_deref()));
         let changes: Vec<Change> = files
             .iter()
             .enumerate()
@@ -221,7 +201,7 @@ impl Check<'_> {
                 let at = self.moment(i, file.at, run);
                 let target = self.target(i, file, network, traffic, shapers);
                 let (what, rate) = target?;
-                let named = file.name.is_none() || names[i].is_some();
+                let named = file.name == Some(None) || names[i].is_some();
                 named.then_some(Change { name: names[i].clone(), at: at?, what, rate })
             })
             .collect();
@@ -232,10 +212,9 @@ impl Check<'_> {
         all.then_some(changes)
     }
 
-    fn moment(&mut self, i: usize, given: Option<Quantity<RttSpan>>, run: &Run) -> Option<Span> {
+    fn moment(&mut self, i: usize, given: Option<RttSpan>, run: &Run) -> Option<Span> {
         let path = at!["change", i, "at"];
-        given?;
-        let at = self.span(&path, given, Some(run.rtt), 0)?;
+        let at = self.span(&path, given, Some(run.rtt))?;
         if at >= run.duration {
             let message = format!("{at} is not within the run, which ends at {}", run.duration);
             self.refuse(&path, message, "less than run.duration");
@@ -255,13 +234,10 @@ impl Check<'_> {
     ) -> Option<(ChangeOf, Rate)> {
         let path = |key: &str| at!["change", i, key];
         let named: [(&str, &Option<String>, Vec<&String>); 3] = [
-            ("shaper", &file.shaper, shapers.iter().map(|s| &s.name).collect()),
-            ("link", &file.link, network.links.iter().map(|l| &l.name).collect()),
-            ("traffic", &file.traffic, traffic.iter().map(|t| &t.name).collect()),
+            ("shaper", file.shaper.as_ref()?, shapers.iter().map(|s| &s.name).collect()),
+            ("link", file.link.as_ref()?, network.links.iter().map(|l| &l.name).collect()),
+            ("traffic", file.traffic.as_ref()?, traffic.iter().map(|t| &t.name).collect()),
         ];
-        if named.iter().any(|(key, ..)| self.is_bad(&path(key))) {
-            return None;
-        }
         let given: Vec<_> = named.iter().filter_map(|(key, name, all)| Some((*key, name.as_deref()?, all))).collect();
         let [(key, name, all)] = given.as_slice() else {
             let message = if given.is_empty() { "says not what changes" } else { "changes more than one thing" };
@@ -271,22 +247,18 @@ impl Check<'_> {
         let all = Names::of(all.iter().copied());
         let place = self.named(&path(key), key, name, &all)?;
         let (rate_key, given, other) = match *key {
-            "traffic" => ("pcr", file.pcr.map(|Quantity(CellRate(pcr))| pcr), ("rate", file.rate.is_some())),
-            _ => ("rate", file.rate.map(|Quantity(line)| line.rate), ("pcr", file.pcr.is_some())),
+            "traffic" => ("pcr", file.pcr.map(|given| given.map(|CellRate(pcr)| pcr)), "rate"),
+            _ => ("rate", file.rate.map(|given| given.map(|line| line.rate)), "pcr"),
         };
-        if other.1 {
-            self.refuse(&path(other.0), format!("does not go with {key}"), rate_key);
+        if self.is_accepted(&path(other)) {
+            self.refuse(&path(other), format!("does not go with {key}"), rate_key);
         }
-        if file.direction.is_some() && *key != "link" {
+        if *key != "link" && self.is_accepted(&path("direction")) {
             self.refuse(&path("direction"), format!("does not go with {key}"), "a link, or no direction");
         }
-        if self.is_bad(&path("direction")) {
-            return None;
-        }
-        let Some(rate) = given else {
-            if !self.is_bad(&path(rate_key)) {
-                self.refuse(&path(rate_key), "is missing", "the new rate, like \"5 Mbit/s\"");
-            }
+        let direction = file.direction?;
+        let Some(rate) = given? else {
+            self.refuse(&path(rate_key), "is missing", "the new rate, like \"5 Mbit/s\"");
             return None;
         };
         let before = self.found.len();
@@ -298,7 +270,7 @@ impl Check<'_> {
                 self.at_least(&path("rate"), rate, least);
                 ChangeOf::Shaper(place)
             }
-            "link" => ChangeOf::Link(LinkIndex(place), file.direction.unwrap_or_default()),
+            "link" => ChangeOf::Link(LinkIndex(place), direction),
             _ => {
                 let least = match &traffic[place].service {
                     Service::Ubr { pcr: None } => {

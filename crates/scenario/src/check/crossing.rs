@@ -76,12 +76,8 @@ impl Check<'_> {
             self.refuse(&at!["traffic", i, "to"], message, "two nodes that links connect");
             return None;
         };
-        if group.gateway.is_none() && self.is_bad(&at!["traffic", i, "gateway"]) {
-            return None;
-        }
         let nodes = route::visited(&network.links, from.node(), &route);
-        let pair =
-            if group.udp.is_none() && group.gateway.unwrap_or(true) { self.pair(i, &nodes, network)? } else { None };
+        let pair = if group.udp.as_ref()?.is_none() && group.gateway? { self.pair(i, &nodes, network)? } else { None };
         if let Some(pair) = pair {
             self.transport_fits([nodes[pair[0]], nodes[pair[1]]], &route[pair[0]..pair[1]], network);
         }
@@ -203,7 +199,7 @@ impl Check<'_> {
         }
         if let Some(gateways) = path.gateways() {
             for ((part, end), gateway) in path.parts.iter().zip(&mut ends).zip(gateways) {
-                let own = layers().of_gateway(gateway.0, nodes[gateway.0].tcp.as_ref(), tcp.mss);
+                let own = layers().of_gateway(gateway.0, nodes[gateway.0].tcp.flatten().as_ref(), tcp.mss);
                 *end = self.tcp(&own, Some(least(part)));
                 if let Some(spec) = *end {
                     self.segments_fit(&own, spec, part);

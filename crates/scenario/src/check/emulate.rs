@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use cellway_units::Span;
 
-use crate::check::Check;
 use crate::check::network::Network;
 use crate::check::traffic::reserved;
+use crate::check::{Check, listed};
 use crate::file::{CommandFile, FigureFile, RunFile};
 use crate::found::Found;
 use crate::model::{
-    Attachment, Command, CommandHost, Emulate, EmulateKeys, EmulatedGatewayKeys, Figure, FigureSource, Node, NodeIndex,
-    NodeKind, Ready, Run, Slot, Traffic, host_variable,
+    Attachment, Command, CommandHost, Emulate, EmulateKeys, Figure, FigureSource, Node, NodeIndex, NodeKind, Ready,
+    Run, Slot, Traffic, host_variable,
 };
 use crate::problem::nearest;
 use crate::quantity::RttSpan;
@@ -27,13 +27,8 @@ fn path(i: usize, key: &str) -> Vec<Step> {
 
 impl Check<'_> {
     pub(super) fn emulate(&self, keys: Option<EmulateKeys>) -> Option<Emulate> {
-        let own = EmulateKeys::names().into_iter().map(|key| at!["run", "emulate", &*key].to_vec());
-        let inner =
-            EmulatedGatewayKeys::names().into_iter().map(|key| at!["run", "emulate", "gateway", &*key].to_vec());
-        if own.chain(inner).any(|path| self.is_bad(&path)) {
-            return None;
-        }
-        keys.unwrap_or(EmulateKeys::NONE).resolve()
+        let bad = self.any_bad(&at!["run", "emulate"]) || self.any_bad(&at!["run", "emulate", "gateway"]);
+        (!bad).then(|| keys.unwrap_or_default().resolve())?
     }
 
     pub(super) fn commands(
@@ -44,9 +39,7 @@ impl Check<'_> {
         run: &Run,
     ) -> Option<Vec<Command>> {
         let before = self.found.len();
-        let Some(files) = file.and_then(|run| run.command.as_deref()) else {
-            return (!self.is_bad(&at!["run", "command"])).then(Vec::new);
-        };
+        let Some(files) = file?.command.as_ref()? else { return Some(Vec::new()) };
         self.variables(network, traffic);
         let names = self.command_names(files, traffic);
         let mut commands = Vec::new();
@@ -55,7 +48,7 @@ impl Check<'_> {
             let words = file.run.as_deref().and_then(|words| self.words(i, words));
             let times = self.times(i, file, run);
             let ready = self.ready(i, file);
-            let figures = self.figures(i, file.figure.as_deref().unwrap_or_default());
+            let figures = self.figures(i, listed(&file.figure));
             let bad = ["name", "host", "run", "start", "stop", "expect", "ready", "figure"].iter();
             if bad.into_iter().any(|key| self.is_bad(&path(i, key))) {
                 return None;
@@ -67,7 +60,7 @@ impl Check<'_> {
             };
             // A slot that the count of another point has: there is nothing to run here.
             let Some(host) = host else { continue };
-            let expect = u8::try_from(file.expect.unwrap_or(0)).ok()?;
+            let expect = u8::try_from(file.expect?).ok()?;
             commands.push(Command { name, host, run, start, stop, expect, ready, figures });
         }
         (self.found.len() == before).then_some(commands)
@@ -79,12 +72,12 @@ impl Check<'_> {
         for (i, file) in files.iter().enumerate() {
             let at = path(i, "name");
             let name = match (&file.name, &file.host) {
-                (Some(name), _) => self.name(&at, Some(name)).map(str::to_owned),
-                (None, Some(host)) => Some(format!("{host}-command-{}", i + 1)),
-                (None, None) => None,
+                (Some(Some(name)), _) => self.name(&at, Some(name)).map(str::to_owned),
+                (Some(None), Some(host)) => Some(format!("{host}-command-{}", i + 1)),
+                _ => None,
             };
             if let Some(name) = &name {
-                let place = if file.name.is_some() { at } else { at!["run", "command", i].to_vec() };
+                let place = if self.is_given(&at) { at } else { at!["run", "command", i].to_vec() };
                 let advice = "another name: results go by it";
                 if names.iter().flatten().any(|earlier| earlier == name) {
                     self.refuse(&place, format!("{name:?} is the name of an earlier command"), advice);
@@ -194,17 +187,15 @@ impl Check<'_> {
     }
 
     fn times(&mut self, i: usize, file: &CommandFile, run: &Run) -> Option<(Span, Option<Span>)> {
-        let start = self.span(&path(i, "start"), file.start, Some(run.rtt), 0)?;
+        let start = self.span(&path(i, "start"), file.start, Some(run.rtt))?;
         if start >= run.duration {
             let message = format!("{start} is not within the run, which ends at {}", run.duration);
             self.refuse(&path(i, "start"), message, "less than run.duration");
             return None;
         }
         let at = path(i, "stop");
-        if file.stop.is_none() {
-            return (!self.is_bad(&at)).then_some((start, None));
-        }
-        let stop = self.span(&at, file.stop, Some(run.rtt), 0)?;
+        let Some(stop) = file.stop? else { return Some((start, None)) };
+        let stop = self.span(&at, Some(stop), Some(run.rtt))?;
         if stop <= start {
             self.refuse(&at, format!("{stop} is not after the start, {start}"), "more than start");
             return None;
@@ -220,8 +211,8 @@ impl Check<'_> {
     /// Returns `Some(None)` if the run does not wait for the command.
     fn ready(&mut self, i: usize, file: &CommandFile) -> Option<Option<Ready>> {
         let at = path(i, "ready");
-        let Some(text) = &file.ready else { return Some(None) };
-        if file.start.is_some_and(|start| start.0 != RttSpan::Span(Span::ZERO)) {
+        let Some(text) = file.ready.as_ref()? else { return Some(None) };
+        if file.start? != RttSpan::ZERO {
             let message = "contradicts start: the run begins when the command is ready";
             self.refuse(&at, message, "ready without start, or start without ready");
             return None;
@@ -263,12 +254,9 @@ impl Check<'_> {
                 continue;
             }
             let source = self.source(&at, file);
-            let times = file.times.unwrap_or(1.0);
+            let Some(times) = file.times else { continue };
             if times == 0.0 {
                 self.refuse_value(&at("times"), "is no factor", "a number that is not 0, like 0.001");
-                continue;
-            }
-            if self.is_bad(&at("times")) {
                 continue;
             }
             if let (Some(metric), Some(unit), Some(source)) = (metric, file.unit.clone(), source) {
@@ -279,10 +267,7 @@ impl Check<'_> {
     }
 
     fn source(&mut self, at: &dyn Fn(&str) -> Vec<Step>, file: &FigureFile) -> Option<FigureSource> {
-        if self.is_bad(&at("json")) || self.is_bad(&at("pattern")) {
-            return None;
-        }
-        match (&file.json, &file.pattern) {
+        match (file.json.as_ref()?, file.pattern.as_ref()?) {
             (Some(json), None) => {
                 let keys: Vec<String> = json.split('.').map(str::to_owned).collect();
                 if keys.iter().any(String::is_empty) {

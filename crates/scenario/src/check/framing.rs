@@ -3,10 +3,9 @@
 use cellway_units::Bytes;
 
 use crate::check::Check;
-use crate::file::AccessFile;
+use crate::file::{AccessFile, LinkFile};
 use crate::model::{Access, Framing, NodeKind};
-use crate::quantity::Quantity;
-use crate::tree::{Step, at};
+use crate::tree::at;
 
 /// The largest IP packet of a link if nothing else is said.
 const fn usual_mtu(framing: Framing) -> Bytes {
@@ -22,17 +21,17 @@ const fn usual_mtu(framing: Framing) -> Bytes {
     })
 }
 
+/// Returns the largest IP packet of a link, as given or usual.
+pub(super) fn mtu(given: Option<Bytes>, framing: Framing) -> Bytes {
+    given.unwrap_or(usual_mtu(framing))
+}
+
 impl Check<'_> {
-    /// What travels on link `i`; `usual` is what the name of its line says.
-    pub(super) fn framing(
-        &mut self,
-        i: usize,
-        given: Option<Framing>,
-        usual: Option<Framing>,
-        kinds: [NodeKind; 2],
-    ) -> Option<Framing> {
+    /// What travels on link `i`: as given, or as the name of its line says, or as is usual between nodes of such `kinds`.
+    pub(super) fn framing(&mut self, i: usize, link: &LinkFile, kinds: [NodeKind; 2]) -> Option<Framing> {
         let path = at!["link", i, "framing"];
-        if given.is_none() && (self.is_bad(&path) || self.is_bad(&at!["link", i, "rate"])) {
+        let (given, of_line) = (link.framing?, link.rate.and_then(|line| line.framing));
+        if given.is_none() && self.is_bad(&at!["link", i, "rate"]) {
             return None;
         }
         if kinds == [NodeKind::Host; 2] {
@@ -44,7 +43,7 @@ impl Check<'_> {
             return None;
         }
         let of_switch = kinds.contains(&NodeKind::Switch);
-        let framing = given.or(usual).unwrap_or(if of_switch { Framing::Atm } else { Framing::Packet });
+        let framing = given.or(of_line).unwrap_or(if of_switch { Framing::Atm } else { Framing::Packet });
         if framing != Framing::Atm && of_switch {
             let message = format!("is a link for packets ({}) at a switch, which forwards cells", word(framing));
             let (path, accepted) = match given {
@@ -56,27 +55,14 @@ impl Check<'_> {
         }
         Some(framing)
     }
+}
 
-    /// The largest IP packet of a link.
-    pub(super) fn mtu(&self, path: &[Step], given: Option<Quantity<Bytes>>, framing: Framing) -> Option<Bytes> {
-        (!self.is_bad(path)).then(|| given.map_or(usual_mtu(framing), |Quantity(mtu)| mtu))
-    }
-
-    /// Returns `Some(None)` if there is no access link, and `None` if it was refused. `at_switch`: one end of the group
-    /// is a switch.
-    pub(super) fn access(&mut self, i: usize, access: Option<&AccessFile>, at_switch: bool) -> Option<Option<Access>> {
-        let Some(access) = access else {
-            return (!self.is_bad(&at!["traffic", i, "access"])).then_some(None);
-        };
-        let line = access.rate?.0;
-        if self.is_bad(&at!["traffic", i, "access", "framing"]) {
-            return None;
-        }
-        let framing = access.framing.or(line.framing).unwrap_or(if at_switch { Framing::Atm } else { Framing::Packet });
-        let mtu = self.mtu(&at!["traffic", i, "access", "mtu"], access.mtu, framing)?;
-        let loss = self.loss(&at!["traffic", i, "access", "loss"], access.loss)?;
-        Some(Some(Access { rate: line.rate, delay: access.delay?.0, framing, mtu, loss }))
-    }
+/// Returns an access link; `None` if a key of it was refused. `at_switch`: one end of the group is a switch.
+pub(super) fn access(file: &AccessFile, at_switch: bool) -> Option<Access> {
+    let line = file.rate?;
+    let usual = if at_switch { Framing::Atm } else { Framing::Packet };
+    let framing = file.framing?.or(line.framing).unwrap_or(usual);
+    Some(Access { rate: line.rate, delay: file.delay?, framing, mtu: mtu(file.mtu?, framing), loss: file.loss? })
 }
 
 /// The word in the file.

@@ -1,12 +1,12 @@
 //! Nodes and links.
 
-use cellway_units::{Cells, Probability};
+use cellway_units::Cells;
 
 use crate::check::Check;
+use crate::check::framing::mtu;
 use crate::check::names::Names;
 use crate::file::{LinkFile, LostFile, NodeFile};
 use crate::model::{Buffer, BufferPer, BufferSize, Charge, Discard, Link, Node, NodeIndex, NodeKind, Queue, Sharing};
-use crate::quantity::Quantity;
 use crate::route::Graph;
 use crate::tree::{Step, at};
 
@@ -50,23 +50,19 @@ impl Check<'_> {
             .iter()
             .enumerate()
             .map(|(i, link)| {
-                let line = link.rate.map(|q| q.0);
                 let [a, b] = ends[i]?;
-                let framing =
-                    self.framing(i, link.framing, line.and_then(|line| line.framing), [kinds[a]?, kinds[b]?])?;
-                let mtu = self.mtu(&at!["link", i, "mtu"], link.mtu, framing);
-                let loss = self.loss(&at!["link", i, "loss"], link.loss);
-                let lost = self.lost(i, link.lost.as_ref());
+                let framing = self.framing(i, link, [kinds[a]?, kinds[b]?])?;
+                let lost = self.lost(i, link.lost.as_ref()?.as_ref());
                 let name = link_names.get(i)?.to_owned();
                 Some(Link {
                     name,
                     a: NodeIndex(a),
                     b: NodeIndex(b),
-                    rate: line?.rate,
-                    delay: link.delay?.0,
+                    rate: link.rate?.rate,
+                    delay: link.delay?,
                     framing,
-                    mtu: mtu?,
-                    loss: loss?,
+                    mtu: mtu(link.mtu?, framing),
+                    loss: link.loss?,
                     lost: lost?,
                     buffer: NO_BUFFER,
                 })
@@ -92,32 +88,24 @@ impl Check<'_> {
     }
 
     fn link_name(&mut self, i: usize, link: &LinkFile) -> Option<String> {
-        let path = at!["link", i, "name"];
-        match (&link.name, link.between.as_deref()) {
-            (Some(name), _) => self.name(&path, Some(name)).map(str::to_owned),
-            (None, Some([a, b])) if !self.is_bad(&path) => Some(format!("{a}-{b}")),
+        match (link.name.as_ref()?, link.between.as_deref()) {
+            (Some(name), _) => self.name(&at!["link", i, "name"], Some(name)).map(str::to_owned),
+            (None, Some([a, b])) => Some(format!("{a}-{b}")),
             _ => None,
         }
     }
 
-    /// A chance of loss; none if it is not given.
-    pub(super) fn loss(&mut self, path: &[Step], given: Option<Quantity<Probability>>) -> Option<Probability> {
-        (!self.is_bad(path)).then(|| given.map_or(Probability::ZERO, |q| q.0))
-    }
-
     /// Returns the numbers of the units that a link loses, in each direction; empty if they are not given.
     fn lost(&mut self, i: usize, given: Option<&LostFile>) -> Option<[Vec<u64>; 2]> {
-        let forward = self.ascending(&at!["link", i, "lost", "forward"], given.and_then(|lost| lost.forward.as_ref()));
-        let back = self.ascending(&at!["link", i, "lost", "back"], given.and_then(|lost| lost.back.as_ref()));
-        (!self.is_bad(&at!["link", i, "lost"])).then_some([forward?, back?])
+        let Some(given) = given else { return Some([Vec::new(), Vec::new()]) };
+        let forward = self.ascending(&at!["link", i, "lost", "forward"], given.forward.as_ref());
+        let back = self.ascending(&at!["link", i, "lost", "back"], given.back.as_ref());
+        Some([forward?, back?])
     }
 
     /// Numbers from 1 on, each larger than the one before.
-    fn ascending(&mut self, path: &[Step], given: Option<&Vec<u64>>) -> Option<Vec<u64>> {
-        if self.is_bad(path) {
-            return None;
-        }
-        let numbers = given.cloned().unwrap_or_default();
+    fn ascending(&mut self, path: &[Step], given: Option<&Option<Vec<u64>>>) -> Option<Vec<u64>> {
+        let numbers = given?.clone().unwrap_or_default();
         if let Some(pair) = numbers.windows(2).find(|pair| pair[0] >= pair[1]) {
             self.refuse(path, format!("{} follows {}", pair[1], pair[0]), "ascending numbers, like [5, 17, 18]");
             return None;

@@ -2,22 +2,19 @@
 
 use cellway_units::{Rate, Span};
 
-use crate::check::Check;
 use crate::check::network::Network;
 use crate::check::traffic::Group;
-use crate::file::{File, ObserveFile, RunFile, TrafficFile};
+use crate::check::{Check, listed};
+use crate::file::{File, RunFile, TrafficFile};
 use crate::found::{Found, one_of};
 use crate::model::{Link, LinkIndex, NodeIndex, NodeKind, Observe, Run, Slot, Traffic};
 use crate::problem::nearest;
-use crate::quantity::{Quantity, RttSpan};
+use crate::quantity::RttSpan;
 use crate::route::{self, Reached};
 use crate::tree::at;
 
 /// Bins that one run may record.
 const MAX_BINS: u64 = 1_000_000;
-
-/// Default of the rows of a run's bins, and of each quantity that is recorded at its changes.
-const MAX_ROWS: u64 = 100_000;
 
 /// Returns the end of the route between each pair of hosts of the file that has one.
 fn host_routes(network: &Network) -> impl Iterator<Item = Reached> {
@@ -45,11 +42,8 @@ impl Check<'_> {
         groups: Option<&[Group]>,
     ) -> Option<Span> {
         let path = at!["run", "rtt"];
-        if self.is_bad(&path) {
-            return None;
-        }
-        if let Some(given) = run.and_then(|run| run.rtt) {
-            return Some(given.0);
+        if let Some(given) = run?.rtt? {
+            return Some(given);
         }
         let links = &network?.links;
         let round_trip = |group: &Group| {
@@ -69,9 +63,8 @@ impl Check<'_> {
 
     pub(super) fn run(&mut self, run: Option<&RunFile>, rtt: Option<Span>) -> Option<Run> {
         let run = run?;
-        run.duration.as_ref()?;
-        let duration = self.positive_span(&at!["run", "duration"], run.duration, rtt, 0);
-        let warmup = self.span(&at!["run", "warmup"], run.warmup, rtt, 0);
+        let duration = self.positive_span(&at!["run", "duration"], run.duration, rtt);
+        let warmup = self.span(&at!["run", "warmup"], run.warmup, rtt);
         if let (Some(duration), Some(warmup)) = (duration, warmup)
             && warmup >= duration
         {
@@ -79,12 +72,7 @@ impl Check<'_> {
             self.refuse(&at!["run", "warmup"], message, "less than run.duration");
             return None;
         }
-        let number = |key: &str, given: Option<u64>| match given {
-            None if self.tree.is_bad(&at!["run", key]) => None,
-            given => Some(given.unwrap_or(1)),
-        };
-        let (seed, seeds) = (number("seed", run.seed), number("seeds", run.seeds));
-        Some(Run { duration: duration?, warmup: warmup?, seed: seed?, seeds: seeds?, rtt: rtt? })
+        Some(Run { duration: duration?, warmup: warmup?, seed: run.seed?, seeds: run.seeds?, rtt: rtt? })
     }
 
     pub(super) fn observe(
@@ -94,22 +82,17 @@ impl Check<'_> {
         run: Option<&Run>,
         rtt: Option<Span>,
     ) -> Option<Observe> {
-        let none = ObserveFile::default();
-        let observe = file.observe.as_ref().unwrap_or(&none);
-        let trace = self.trace(observe, file.traffic.as_deref().unwrap_or_default());
-        let queue = network.and_then(|network| self.queues(observe.queue.as_deref().unwrap_or_default(), network));
+        let observe = &file.observe.clone()?.unwrap_or_default();
+        let trace = self.trace(listed(&observe.trace), listed(&file.traffic));
+        let queue = network.and_then(|network| self.queues(listed(&observe.queue), network));
         let whole = run.map(|run| (run.duration, "the run", "run.duration"));
         // Windows begin when the warm-up ends: one that does not end within the run is never judged.
         let counted =
             run.map(|run| (run.duration - run.warmup, "what is counted of the run", "run.duration - run.warmup"));
         let interval = self.bin("interval", observe.interval, whole, rtt);
         let fairness_window = self.bin("fairness-window", observe.fairness_window, counted, rtt);
-        let series = observe.series.unwrap_or(true);
-        let max_rows = match observe.max_rows {
-            None if self.is_bad(&at!["observe", "max-rows"]) => return None,
-            given => given.unwrap_or(MAX_ROWS),
-        };
         let [interval, fairness_window] = [interval?, fairness_window?];
+        let (series, max_rows) = (observe.series?, observe.max_rows?);
         Some(Observe { interval, fairness_window, trace: trace?, series, queue: queue?, max_rows })
     }
 
@@ -117,14 +100,14 @@ impl Check<'_> {
     fn bin(
         &mut self,
         key: &str,
-        given: Option<Quantity<RttSpan>>,
+        given: Option<RttSpan>,
         part: Option<(Span, &str, &str)>,
         rtt: Option<Span>,
     ) -> Option<Span> {
         let path = at!["observe", key];
-        let span = self.positive_span(&path, given, rtt, 100)?;
+        let span = self.positive_span(&path, given, rtt)?;
         let (length, name, formula) = part?;
-        let span = if given.is_none() { span.min(length) } else { span };
+        let span = if self.is_given(&path) { span } else { span.min(length) };
         if span > length {
             self.refuse(&path, format!("{span} is longer than {name}, {length}"), format!("at most {formula}"));
             return None;
@@ -186,35 +169,36 @@ impl Check<'_> {
         (self.found.len() == before && !self.is_bad(&at!["observe", "queue"])).then_some(ports)
     }
 
-    fn trace(&mut self, observe: &ObserveFile, groups: &[TrafficFile]) -> Option<Vec<Slot>> {
+    fn trace(&mut self, wanted: &[String], groups: &[TrafficFile]) -> Option<Vec<Slot>> {
         let mut slots = Vec::new();
         let before = self.found.len();
-        for (i, wanted) in observe.trace.as_deref().unwrap_or_default().iter().enumerate() {
+        for (i, wanted) in wanted.iter().enumerate() {
             let path = at!["observe", "trace", i];
             let group = |name: &str| groups.iter().position(|g| g.name.as_deref() == Some(name));
-            let count = |traffic: usize| groups[traffic].count.unwrap_or(1);
+            let count = |traffic: usize| groups[traffic].count;
             let of_slot = wanted.rsplit_once('-').and_then(|(name, _)| group(name));
-            if group(wanted).or(of_slot).is_some_and(|traffic| groups[traffic].udp.is_some()) {
+            if group(wanted).or(of_slot).is_some_and(|traffic| matches!(groups[traffic].udp, Some(Some(_)))) {
                 let message = format!("{wanted:?} sends UDP datagrams, which have no send window");
                 self.refuse(&path, message, "conversations or groups with an application over TCP");
                 continue;
             }
             if let Some(traffic) = group(wanted) {
-                slots.extend((1..=count(traffic)).map(|number| Slot { traffic, number }));
+                slots.extend((1..=count(traffic).unwrap_or(0)).map(|number| Slot { traffic, number }));
                 continue;
             }
             let number = wanted
                 .rsplit_once('-')
                 .and_then(|(name, number)| Some((group(name)?, number.parse::<u32>().ok().filter(|n| *n > 0)?)));
             match number {
-                Some((traffic, number)) if number <= count(traffic) => slots.push(Slot { traffic, number }),
-                Some((traffic, _)) if self.is_swept(&at!["traffic", traffic, "count"]) => {}
-                Some((traffic, _)) if self.is_bad(&at!["traffic", traffic, "count"]) => {}
-                Some((traffic, _)) => {
-                    let name = groups[traffic].name.as_deref().unwrap_or_default();
-                    let message = format!("{wanted:?} is not there: {name:?} has a count of {}", count(traffic));
-                    self.refuse(&path, message, format!("up to \"{name}-{}\"", count(traffic)));
-                }
+                Some((traffic, number)) => match count(traffic) {
+                    Some(count) if number <= count => slots.push(Slot { traffic, number }),
+                    Some(count) if !self.is_swept(&at!["traffic", traffic, "count"]) => {
+                        let name = groups[traffic].name.as_deref().unwrap_or_default();
+                        let message = format!("{wanted:?} is not there: {name:?} has a count of {count}");
+                        self.refuse(&path, message, format!("up to \"{name}-{count}\""));
+                    }
+                    _ => {}
+                },
                 None => {
                     let names = || groups.iter().filter_map(|g| g.name.as_deref());
                     let slots: Vec<String> = names().map(|name| format!("{name}-1")).collect();

@@ -1,18 +1,14 @@
 //! Services and their parameters, and what switches do for ABR.
 
-use cellway_units::{CellRate, Cells, Rate, Span};
+use cellway_units::{CellRate, Cells, Rate};
 
 use crate::check::Check;
 use crate::check::crossing::Path;
 use crate::check::network::Network;
 use crate::file::{ServiceClass, ServiceFile};
-use crate::model::{AbrParameters, AbrSpec, AbrSwitch, AbrSwitchKeys, Fraction, Framing, NodeIndex, Service, Traffic};
-use crate::quantity::Quantity;
+use crate::model::{AbrParameters, AbrSpec, AbrSwitch, AbrSwitchKeys, Framing, NodeIndex, Service, Traffic};
 use crate::route;
-use crate::tree::{Step, Value, at};
-
-/// RIF, RDF and CDF if they are not given: TM 4.0 section 5.10.3.1, as recalled.
-const SIXTEENTH: Fraction = Fraction::one_over(16);
+use crate::tree::{Step, at};
 
 /// The most forward RM cells without an answer: transient buffer exposure has 24 bits.
 const MAX_CRM: u32 = (1 << 24) - 1;
@@ -21,27 +17,23 @@ impl Check<'_> {
     pub(super) fn service(
         &mut self,
         i: usize,
-        file: Option<&ServiceFile>,
+        file: Option<&Option<ServiceFile>>,
         path: &Path,
         network: &Network,
     ) -> Option<Service> {
         let at = |key: &str| at!["traffic", i, "service", key];
-        let Some(file) = file else {
-            return (!self.is_bad(&at!["traffic", i, "service"])).then_some(Service::Ubr { pcr: None });
-        };
+        let Some(file) = file? else { return Some(Service::Ubr { pcr: None }) };
         let before = self.found.len();
-        let class = file.class.unwrap_or(ServiceClass::Ubr);
-        let refused = |value: &Value| *value == Value::Bad;
-        let table = self.tree.find(&at!["traffic", i, "service"]).and_then(|node| node.table());
-        if table.is_some_and(|table| table.entries().iter().any(|e| refused(&e.node.value))) {
+        let class = file.class?;
+        if self.any_bad(&at!["traffic", i, "service"]) {
             return None;
         }
-        self.only_parameters_of(i, class, file);
+        self.only_parameters_of(i, class);
         if self.found.len() > before {
             return None;
         }
-        let cell_rate = |given: Option<Quantity<CellRate>>| given.map(|Quantity(CellRate(rate))| rate);
-        if file.pcr.is_none() && class != ServiceClass::Ubr {
+        let pcr = file.pcr?.map(|CellRate(rate)| rate);
+        if pcr.is_none() && class != ServiceClass::Ubr {
             self.refuse(
                 &at("pcr"),
                 "is missing: this service needs it",
@@ -49,16 +41,17 @@ impl Check<'_> {
             );
             return None;
         }
-        let service = match (class, cell_rate(file.pcr)) {
+        let service = match (class, pcr) {
             (ServiceClass::Ubr, pcr) => Service::Ubr { pcr },
             (ServiceClass::Cbr, Some(pcr)) => Service::Cbr { pcr },
             (ServiceClass::VbrNrt, Some(pcr)) => {
-                let [scr, mbs] = [("scr", file.scr.is_some()), ("mbs", file.mbs.is_some())];
-                for (key, _) in [scr, mbs].iter().filter(|(_, given)| !given) {
-                    self.refuse(&at(key), "is missing: this service needs it", "scr and mbs, beside pcr");
+                for key in ["scr", "mbs"] {
+                    if !self.is_given(&at(key)) {
+                        self.refuse(&at(key), "is missing: this service needs it", "scr and mbs, beside pcr");
+                    }
                 }
                 let (scr, mbs) = self.sustained(&at!["traffic", i, "service"], file.scr, file.mbs, "pcr", pcr)??;
-                Service::Vbr { pcr, scr, mbs, shape: file.shape.unwrap_or(true) }
+                Service::Vbr { pcr, scr, mbs, shape: file.shape? }
             }
             (ServiceClass::Abr, Some(pcr)) => Service::Abr(self.abr(i, file, pcr, path, network)?),
             (_, None) => return None,
@@ -79,18 +72,15 @@ impl Check<'_> {
     pub(super) fn sustained(
         &mut self,
         path: &[Step],
-        scr: Option<Quantity<CellRate>>,
-        mbs: Option<Quantity<Cells>>,
+        scr: Option<Option<CellRate>>,
+        mbs: Option<Option<Cells>>,
         peak_key: &str,
         peak: Rate,
     ) -> Option<Option<(Rate, Cells)>> {
         let key = |key: &str| -> Vec<Step> { path.iter().cloned().chain([Step::from(key)]).collect() };
-        if self.is_bad(&key("scr")) || self.is_bad(&key("mbs")) {
-            return None;
-        }
-        let (scr, mbs) = match (scr, mbs) {
+        let (scr, mbs) = match (scr?, mbs?) {
             (None, None) => return Some(None),
-            (Some(Quantity(CellRate(scr))), Some(Quantity(mbs))) => (scr, mbs),
+            (Some(CellRate(scr)), Some(mbs)) => (scr, mbs),
             (Some(_), None) => {
                 self.refuse(&key("scr"), "has no mbs: how long may a burst be?", "scr and mbs, or neither");
                 return None;
@@ -111,19 +101,14 @@ impl Check<'_> {
     fn abr(&mut self, i: usize, file: &ServiceFile, pcr: Rate, path: &Path, network: &Network) -> Option<AbrSpec> {
         let before = self.found.len();
         let at = |key: &str| at!["traffic", i, "service", key];
-        let cell_rate = |given: Option<Quantity<CellRate>>| given.map(|Quantity(CellRate(rate))| rate);
-        let mcr = cell_rate(file.mcr).unwrap_or(Rate::from_bps(0));
-        let icr = cell_rate(file.icr).unwrap_or(Rate::from_bps((pcr.as_bps() / 16).max(1)).max(mcr));
-        let [rif, rdf, cdf] = [file.rif, file.rdf, file.cdf].map(|given| given.map_or(SIXTEENTH, |q| q.0));
-        let trm = file.trm.map_or(Span::from_ms(100), |q| q.0);
-        let adtf = file.adtf.map_or(Span::from_ms(500), |q| q.0);
-        let nrm = file.nrm.unwrap_or(32);
-        let crm = match (file.crm, file.tbe) {
-            (Some(_), Some(_)) => {
+        let (CellRate(mcr), nrm) = (file.mcr?, file.nrm?);
+        let icr = file.icr?.map_or(Rate::from_bps((pcr.as_bps() / 16).max(1)).max(mcr), |CellRate(icr)| icr);
+        let crm = match file.tbe? {
+            Some(_) if self.is_given(&at("crm")) => {
                 self.refuse(&at("tbe"), "contradicts crm, which it would set", "crm or tbe");
                 return None;
             }
-            (_, Some(Quantity(tbe))) => {
+            Some(tbe) => {
                 let crm = tbe.0.div_ceil(u64::from(nrm));
                 let Some(crm) = u32::try_from(crm).ok().filter(|crm| (1..=MAX_CRM).contains(crm)) else {
                     self.refuse_value(
@@ -135,13 +120,14 @@ impl Check<'_> {
                 };
                 crm
             }
-            (crm, None) => crm.unwrap_or(32),
+            None => file.crm?,
         };
-        let between = match file.between.as_deref() {
+        let between = match file.between.as_ref()?.as_deref() {
             Some([a, b]) => Some(self.between(i, [a, b], path, network)?),
             _ => None,
         };
-        let parameters = AbrParameters { pcr, mcr, icr, rif, rdf, nrm, trm, crm, adtf, cdf };
+        let (rif, rdf, cdf) = (file.rif?, file.rdf?, file.cdf?);
+        let parameters = AbrParameters { pcr, mcr, icr, rif, rdf, nrm, trm: file.trm?, crm, adtf: file.adtf?, cdf };
         if let Err(problem) = parameters.check() {
             self.refuse(&at(&problem.keys[0]), problem.message, problem.accepted);
         } else if icr < mcr {
@@ -200,39 +186,17 @@ impl Check<'_> {
         }
     }
 
-    fn only_parameters_of(&mut self, i: usize, class: ServiceClass, file: &ServiceFile) {
+    fn only_parameters_of(&mut self, i: usize, class: ServiceClass) {
         use ServiceClass::{Abr, Cbr, Ubr, VbrNrt};
-        let given: [(&str, bool, &[ServiceClass]); 15] = [
-            ("pcr", file.pcr.is_some(), &[Ubr, Cbr, VbrNrt, Abr]),
-            ("scr", file.scr.is_some(), &[VbrNrt]),
-            ("mbs", file.mbs.is_some(), &[VbrNrt]),
-            ("shape", file.shape.is_some(), &[VbrNrt]),
-            ("mcr", file.mcr.is_some(), &[Abr]),
-            ("icr", file.icr.is_some(), &[Abr]),
-            ("rif", file.rif.is_some(), &[Abr]),
-            ("rdf", file.rdf.is_some(), &[Abr]),
-            ("nrm", file.nrm.is_some(), &[Abr]),
-            ("trm", file.trm.is_some(), &[Abr]),
-            ("crm", file.crm.is_some(), &[Abr]),
-            ("tbe", file.tbe.is_some(), &[Abr]),
-            ("adtf", file.adtf.is_some(), &[Abr]),
-            ("cdf", file.cdf.is_some(), &[Abr]),
-            ("between", file.between.is_some(), &[Abr]),
-        ];
-        let own: Vec<&str> =
-            given.iter().filter(|(.., classes)| classes.contains(&class)).map(|(key, ..)| *key).collect();
-        for (key, is_given, classes) in &given {
-            if *is_given && !classes.contains(&class) {
-                let message = format!("is not a parameter of {}", class.word());
-                self.refuse(&at!["traffic", i, "service", *key], message, own.join(", "));
-            }
-        }
+        let of_vbr = ["scr", "mbs", "shape"].map(|key| (key, &[VbrNrt][..]));
+        let of_abr = ["mcr", "icr", "rif", "rdf", "nrm", "trm", "crm", "tbe", "adtf", "cdf", "between"];
+        let of_abr = of_abr.map(|key| (key, &[Abr][..]));
+        let parameters = [&[("pcr", &[Ubr, Cbr, VbrNrt, Abr][..])][..], &of_vbr, &of_abr].concat();
+        let message = format!("is not a parameter of {}", class.name());
+        self.only_keys_of(&at!["traffic", i, "service"], &message, class, &parameters);
     }
 
     pub(super) fn abr_switch(&self, keys: AbrSwitchKeys) -> Option<AbrSwitch> {
-        if AbrSwitchKeys::names().iter().any(|key| self.is_bad(&at!["abr", &key[..]])) {
-            return None;
-        }
-        keys.resolve()
+        (!self.any_bad(&at!["abr"])).then(|| keys.resolve())?
     }
 }

@@ -6,12 +6,13 @@ use cellway_units::Span;
 
 use crate::check::Check;
 use crate::check::crossing::Path;
+use crate::check::framing::access;
 use crate::check::names::Names;
 use crate::check::network::Network;
 use crate::check::tcp::Layers;
 use crate::file::{NodeFile, TrafficFile};
 use crate::model::{Access, Attachment, Framing, Multiplexing, NodeKind, Protocol, Run, TcpKeys, TcpTraffic, Traffic};
-use crate::quantity::{Quantity, RttSpan};
+use crate::quantity::RttSpan;
 use crate::route;
 use crate::tree::at;
 
@@ -21,9 +22,9 @@ const MAX_CHANNELS: u64 = 65_535 - 31;
 /// A group whose start still waits for the round trip.
 pub(super) struct Group {
     pub(super) traffic: Traffic,
-    start: Option<Quantity<RttSpan>>,
-    stagger: Option<Quantity<RttSpan>>,
-    jitter: Option<Quantity<RttSpan>>,
+    start: Option<RttSpan>,
+    stagger: Option<RttSpan>,
+    jitter: Option<RttSpan>,
 }
 
 impl Check<'_> {
@@ -52,33 +53,33 @@ impl Check<'_> {
             .map(|(i, group)| {
                 let ends = [&group.from, &group.to];
                 let at_switch = ends.into_iter().flatten().any(|name| switches.contains(name.as_str()));
-                let access = self.access(i, group.access.as_ref(), at_switch);
+                let access = match group.access.as_ref() {
+                    Some(Some(file)) => access(file, at_switch).map(Some),
+                    Some(None) => Some(None),
+                    None => None,
+                };
                 let host = self.host(&at!["traffic", i, "host"], group.host);
                 let path = network.and_then(|network| self.path(i, group, access.flatten(), network));
                 let protocol = match &group.udp {
-                    Some(udp) => {
-                        self.only_keys_of_udp(i, group);
+                    Some(Some(udp)) => {
+                        self.only_keys_of_udp(i);
                         self.udp(i, udp, path.as_ref()).map(Protocol::Udp)
                     }
-                    None if self.is_bad(&at!["traffic", i, "udp"]) => None,
-                    None => {
-                        let layers = || Layers::of_group(i, group.tcp.as_ref(), defaults);
+                    Some(None) => {
+                        let layers = || Layers::of_group(i, group.tcp.flatten().as_ref(), defaults);
                         self.conversations(i, group, &layers, path.as_ref(), nodes)
                     }
+                    None => None,
                 };
                 let (network, path) = (network?, path?);
                 self.access_fits(i, &path, access?, network);
                 self.host_fits(i, group, &path);
                 let service = self.service(i, group.service.as_ref(), &path, network);
-                let count = group.count.is_some() || !self.is_bad(&at!["traffic", i, "count"]);
                 let bottleneck = route::bottleneck(&network.links, &path.route, access?)?;
-                if !count {
-                    return None;
-                }
                 let traffic = Traffic {
                     name: names.get(i)?.to_owned(),
                     protocol: protocol?,
-                    count: group.count.unwrap_or(1),
+                    count: group.count?,
                     from: path.ends[0],
                     to: path.ends[1],
                     access: access?,
@@ -110,7 +111,7 @@ impl Check<'_> {
         path: Option<&Path>,
         nodes: &[NodeFile],
     ) -> Option<Protocol> {
-        if group.app.is_none() && !self.is_bad(&at!["traffic", i, "app"]) {
+        if group.app == Some(None) {
             let accepted =
                 "an application over TCP, like app = \"bulk\", or udp = { packet = \"200 B\", rate = \"80 kbit/s\" }";
             self.refuse(&at!["traffic", i, "app"], "is missing", accepted);
@@ -119,11 +120,8 @@ impl Check<'_> {
         let tcp = self.tcp(&layers(), path.map(Path::mtu));
         let (tcp, path) = (tcp?, path?);
         let gateway_tcp = self.split(layers, tcp, path, nodes);
-        if group.repeat.is_none() && self.is_bad(&at!["traffic", i, "repeat"]) {
-            return None;
-        }
-        let (repeat, gateways) = (group.repeat.unwrap_or(true), path.gateways());
-        let traffic = TcpTraffic { app: app?, repeat, tcp, gateways, gateway_tcp: gateway_tcp? };
+        let gateways = path.gateways();
+        let traffic = TcpTraffic { app: app?, repeat: group.repeat?, tcp, gateways, gateway_tcp: gateway_tcp? };
         Some(Protocol::Tcp(Box::new(traffic)))
     }
 
@@ -171,7 +169,7 @@ impl Check<'_> {
     }
 
     fn host_fits(&mut self, i: usize, group: &TrafficFile, path: &Path) {
-        if group.host.is_some() && !path.implicit() {
+        if matches!(group.host, Some(Some(_))) && !path.implicit() {
             let message = "has no use: both ends are hosts of the file, which have costs of their own";
             self.refuse(&at!["traffic", i, "host"], message, "no host here, but at the nodes");
         }
@@ -187,9 +185,9 @@ impl Check<'_> {
             .into_iter()
             .enumerate()
             .map(|(i, group)| {
-                let start = self.span(&at!["traffic", i, "start"], group.start, rtt, 0);
-                let stagger = self.span(&at!["traffic", i, "stagger"], group.stagger, rtt, 0);
-                let jitter = self.span(&at!["traffic", i, "jitter"], group.jitter, rtt, 0);
+                let start = self.span(&at!["traffic", i, "start"], group.start, rtt);
+                let stagger = self.span(&at!["traffic", i, "stagger"], group.stagger, rtt);
+                let jitter = self.span(&at!["traffic", i, "jitter"], group.jitter, rtt);
                 let traffic = Traffic { start: start?, stagger: stagger?, jitter: jitter?, ..group.traffic };
                 if let Some(run) = run {
                     self.starts_within(i, &traffic, run.duration);

@@ -2,10 +2,9 @@
 
 use std::num::NonZeroU16;
 
+use cellway_settings::choice;
 use cellway_spec::PolicerAction;
 use cellway_units::{Cells, Rate, Span};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::model::{LinkIndex, NodeIndex};
 
@@ -75,17 +74,16 @@ pub struct Change {
     pub rate: Rate,
 }
 
-/// A direction of a link, or both.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum LinkDirection {
-    /// Both.
-    #[default]
-    Both,
-    /// From the first node of `between` to the second.
-    Forward,
-    /// From the second node of `between` to the first.
-    Back,
+choice! {
+    /// A direction of a link, or both.
+    pub enum LinkDirection {
+        /// Both.
+        Both = "both",
+        /// From the first node of `between` to the second.
+        Forward = "forward",
+        /// From the second node of `between` to the first.
+        Back = "back",
+    }
 }
 
 impl LinkDirection {

@@ -1,10 +1,8 @@
 //! Nodes and links.
 
-use cellway_settings::section;
+use cellway_settings::{choice, section};
 use cellway_spec::Framing;
 use cellway_units::{Bytes, Probability, Rate, Span};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::model::{Buffer, NodeIndex, TcpKeys};
 
@@ -21,18 +19,18 @@ pub struct Node {
     pub gateway: Option<GatewaySpec>,
 }
 
-/// What a node does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum NodeKind {
-    /// Turns packets into cells and back.
-    Router,
-    /// Forwards cells.
-    Switch,
-    /// An end system, attached by exactly one link.
-    Host,
-    /// A TCP gateway: a router that ends the TCP connections of hosts and carries their bytes to its peer.
-    Gateway,
+choice! {
+    /// What a node does.
+    pub enum NodeKind {
+        /// Turns packets into cells and back.
+        Router = "router",
+        /// Forwards cells.
+        Switch = "switch",
+        /// An end system, attached by exactly one link.
+        Host = "host",
+        /// A TCP gateway: a router that ends the TCP connections of hosts and carries their bytes to its peer.
+        Gateway = "gateway",
+    }
 }
 
 section! {
@@ -56,15 +54,14 @@ impl Default for HostSpec {
     }
 }
 
-/// What carries the packets of gateways to each other.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Transport {
-    /// IPv4 packets of protocol 253 (RFC 3692).
-    #[default]
-    Ip,
-    /// DATAGRAM frames of QUIC over UDP (RFC 9221).
-    Quic,
+choice! {
+    /// What carries the packets of gateways to each other.
+    pub enum Transport {
+        /// IPv4 packets of protocol 253 (RFC 3692).
+        Ip = "ip",
+        /// DATAGRAM frames of QUIC over UDP (RFC 9221).
+        Quic = "quic",
+    }
 }
 
 impl Transport {

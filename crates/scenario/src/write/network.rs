@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use cellway_settings::section::InFile;
+use cellway_settings::in_file::Printed;
 
-use crate::model::{Buffer, BufferSize, GatewaySpec, HostSpec, Queue, QueueDiscipline, Red, Scenario};
+use crate::model::{Buffer, BufferSize, GatewaySpec, HostKeys, HostSpec, Queue, QueueDiscipline, RedKeys, Scenario};
 use crate::tree::quoted;
 use crate::write::word;
 
@@ -14,7 +14,7 @@ impl Scenario {
         for node in &self.nodes {
             writeln!(out, "\n[[node]]\nname = {}\nkind = {}", quoted(&node.name), word(node.kind))?;
             if node.host != HostSpec::default() {
-                writeln!(out, "host = {}", HostSpec::write(&node.host.into()))?;
+                writeln!(out, "host = {}", HostKeys::from(node.host).print())?;
             }
             if let Some(gateway) = &node.gateway {
                 writeln!(out, "peer = {}", quoted(&self.nodes[gateway.peer.0].name))?;
@@ -73,7 +73,7 @@ fn buffer(buffer: &Buffer, inherits: bool) -> Vec<String> {
         Queue::Fifo => {}
         Queue::Red(red) => {
             keys.push(format!("queue = {}", word(QueueDiscipline::Red)));
-            keys.push(format!("red = {}", Red::write(&red.into())));
+            keys.push(format!("red = {}", RedKeys::from(red).print()));
         }
     }
     keys.extend(buffer.clp_threshold.map(|threshold| format!("clp-threshold = \"{}\"", size(threshold))));

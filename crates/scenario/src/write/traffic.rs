@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use cellway_settings::section::InFile;
+use cellway_settings::in_file::Printed;
 
 use crate::model::{
-    AbrSpec, App, Arrivals, HostSpec, Protocol, Scenario, Service, Spike, Tables, TcpKeys, Traffic, UdpSource,
+    AbrSpec, App, Arrivals, HostKeys, HostSpec, Protocol, Scenario, Service, Spike, Tables, TcpKeys, Traffic, UdpSource,
 };
 use crate::tree::quoted;
 use crate::write::{list, word};
@@ -36,7 +36,7 @@ impl Scenario {
             )?;
         }
         if traffic.host != HostSpec::default() {
-            writeln!(out, "host = {}", HostSpec::write(&traffic.host.into()))?;
+            writeln!(out, "host = {}", HostKeys::from(traffic.host).print())?;
         }
         if traffic.service != (Service::Ubr { pcr: None }) {
             writeln!(out, "service = {{ {} }}", self.service(&traffic.service))?;

@@ -124,7 +124,7 @@ impl Default for TcpSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AckDelay(pub Option<Span>);
 
-settings!(quantity: AckDelay);
+settings!(AckDelay);
 
 impl fmt::Display for AckDelay {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

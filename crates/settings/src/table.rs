@@ -1,0 +1,93 @@
+//! Tables of a file.
+
+/// Declares a table: a struct with a field for each key. A doc comment is the help for the key in the schema. A value after
+/// `=` is the default, and an `Option` may be left out; a table has to give every other key. A range limits a value, or each
+/// element of an array, as in a [`section!`](crate::section!), a length (`min`, `max`) the elements of an array or the
+/// characters of a string. The title of a whole file is after `as`. The fields are as visible as the struct.
+///
+/// The checks of a file go on with what is right: a field is `None` if the key is refused, or if the table leaves it out and
+/// has to give it. Both are reported before the table is read.
+///
+/// ```
+/// cellway_settings::table! {
+///     /// A shelf.
+///     pub(crate) struct Shelf {
+///         /// Its name.
+///         name: String,
+///         /// The books on it.
+///         #[range(min = 1)]
+///         books: u32 = 20,
+///         /// What it carries. Default: any load.
+///         load: Option<u32>,
+///     }
+/// }
+///
+/// let shelf = Shelf::default();
+/// assert_eq!((shelf.name, shelf.books, shelf.load), (None, Some(20), Some(None)));
+/// ```
+#[macro_export]
+macro_rules! table {
+    (
+        $(#[doc = $about:literal])+
+        $vis:vis struct $table:ident $(as $title:literal)? {
+            $(
+                $(#[doc = $doc:literal])*
+                $(#[range($($limit:ident = $bound:literal),+)])?
+                $(#[length($($end:ident = $length:literal),+)])?
+                $field:ident: $type:ty $(= $default:expr)?,
+            )+
+        }
+    ) => {
+        $(#[doc = $about])+
+        #[derive(Clone, Debug)]
+        $vis struct $table {
+            $($(#[doc = $doc])* $vis $field: Option<$type>,)+
+        }
+
+        impl Default for $table {
+            /// The table that gives no key.
+            fn default() -> $table {
+                $table { $($field: $crate::table!(left_out $type $(, $default)?)),+ }
+            }
+        }
+
+        impl $crate::in_file::InFile for $table {
+            fn read(table: $crate::serde_json::Value) -> Result<$table, $crate::serde_json::Error> {
+                let mut keys = $crate::in_file::Keys::of(table)?;
+                let table = $table {
+                    $($field: keys.take(stringify!($field), $crate::table!(left_out $type $(, $default)?))?),+
+                };
+                keys.end()?;
+                Ok(table)
+            }
+            fn schema(generator: &mut $crate::schemars::SchemaGenerator) -> $crate::schemars::Schema {
+                generator.subschema_for::<$table>()
+            }
+        }
+
+        impl $crate::schemars::JsonSchema for $table {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                [$($title,)? stringify!($table)][0].into()
+            }
+            fn json_schema(generator: &mut $crate::schemars::SchemaGenerator) -> $crate::schemars::Schema {
+                let mut table = $crate::in_file::TableSchema::new(&[$($about),+]);
+                $(
+                    table.add::<$type>(generator, stringify!($field), &[$($doc),*]);
+                    $($(table.limit(stringify!($limit), $bound);)+)?
+                    $($(table.length(stringify!($end), $length);)+)?
+                    $crate::table!(meaning table, $type $(, $default)?);
+                )+
+                table.finish()
+            }
+        }
+    };
+    (left_out $type:ty $(, $default:expr)?) => {
+        None::<$type>$(.or(Some($default)))?.or_else(<$type as $crate::in_file::InFile>::left_out)
+    };
+    (meaning $schema:ident, $type:ty) => {
+        $schema.require::<$type>();
+    };
+    (meaning $schema:ident, $type:ty, $default:expr) => {
+        $schema.default_of::<$type>(&$default);
+    };
+}
