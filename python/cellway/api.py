@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from cellway import arguments
+from cellway import arguments, documents
 from cellway.progress import reporter
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def compare(
             force,
             tick,
         )
-    about = json.loads(rows)
+    about = documents.record(rows, "the rows of the comparison")
     if emulate and about["emulation"] == "impossible":
         # The fault is in the scenario, not in this machine.
         raise _native.EmulationError(about["reason"])
@@ -168,7 +168,7 @@ def check(source: Source, *, set: Mapping[str, object] | None = None) -> Checked
     from cellway.predicted import Checked
 
     text, is_text = _source(source)
-    return Checked.read(json.loads(_native.check(text, is_text, _overrides(set))))
+    return Checked.read(documents.record(_native.check(text, is_text, _overrides(set)), "check"))
 
 
 @overload
@@ -248,11 +248,11 @@ def predict(
             if name != "source":
                 raise
             raise _native.Error(f"source_rate{colon}{rest}") from None
-        return PathPrediction.read(json.loads(text))
+        return PathPrediction.read(documents.record(text, "predict"))
     if path:
         raise ValueError(f"a scenario has its own {', '.join(path)}; use set to change its keys")
     name, is_text = _source(source)
-    return ScenarioPrediction.read(json.loads(_native.predict(name, is_text, _overrides(set))))
+    return ScenarioPrediction.read(documents.record(_native.predict(name, is_text, _overrides(set)), "predict"))
 
 
 def evaluate(equation: str, **given: str) -> Evaluation:
@@ -267,7 +267,7 @@ def evaluate(equation: str, **given: str) -> Evaluation:
     for name, value in given.items():
         arguments.text(name, value, accepted)
     texts = {name.replace("_", "-"): value for name, value in given.items()}
-    return Evaluation.read(json.loads(_native.evaluate(equation, texts)))
+    return Evaluation.read(documents.record(_native.evaluate(equation, texts), "evaluate"))
 
 
 def equations() -> list[Equation]:
@@ -275,7 +275,7 @@ def equations() -> list[Equation]:
     from cellway import _native
     from cellway.predicted import Equation
 
-    return [Equation.read(record) for record in json.loads(_native.equations())]
+    return [Equation.read(record) for record in documents.records(_native.equations(), "equations")]
 
 
 def metrics() -> pl.DataFrame:
@@ -288,7 +288,7 @@ def metrics() -> pl.DataFrame:
 
     from cellway import _native
 
-    return pl.DataFrame(json.loads(_native.metrics()))
+    return pl.DataFrame(documents.records(_native.metrics(), "metrics"))
 
 
 @overload
@@ -387,8 +387,7 @@ def schema() -> dict[str, Any]:
     """The JSON schema of scenario files, for editors and validators."""
     from cellway import _native
 
-    loaded: dict[str, Any] = json.loads(_native.schema())
-    return loaded
+    return documents.record(_native.schema(), "schema")
 
 
 def _source(source: Source) -> tuple[str, bool]:

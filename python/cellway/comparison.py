@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from functools import cached_property
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from cellway import documents
 from cellway.results import Results
 
 if TYPE_CHECKING:
@@ -52,9 +52,7 @@ class Comparison:
     def from_folder(cls, folder: str | os.PathLike[str]) -> Comparison:
         """Read a folder that `compare` wrote."""
         path = Path(folder) / FILE_NAME
-        if not path.is_file():
-            raise FileNotFoundError(f"{folder}: no folder of a comparison (there is no {FILE_NAME} in it)")
-        about: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        about = documents.record(documents.text_of(path, "a folder that `compare` wrote"), str(path))
         return cls(Results.from_folder(folder), about)
 
     @cached_property

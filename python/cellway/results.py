@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
-import tomllib
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
+
+from cellway import documents
 
 if TYPE_CHECKING:
     from cellway import _native
@@ -19,6 +19,12 @@ TableName = Literal["runs", "summary", "series"]
 
 KEYS = ("run", "point", "seed")
 """Columns of the table of runs that are no axis."""
+
+VALUES = ("run", "source", "subject", "metric", "unit", "t", "value")
+"""Columns of the tables of values."""
+
+FOLDER = "a folder that `reproduce` wrote"
+"""The folder of a `Reproduction`, in the words of an error."""
 
 
 class Results:
@@ -51,7 +57,7 @@ class Results:
             pl.DataFrame(native.runs),
             pl.DataFrame(native.summary),
             pl.DataFrame(native.series),
-            json.loads(native.manifest),
+            documents.record(native.manifest, "the manifest"),
             native.warnings,
         )
 
@@ -59,16 +65,15 @@ class Results:
     def from_folder(cls, folder: str | os.PathLike[str]) -> Results:
         """Read `runs.parquet`, `summary.parquet`, `series.parquet` and `manifest.json`."""
         at = Path(folder)
-        if not (at / "runs.parquet").is_file():
-            raise FileNotFoundError(f"{at}: no result folder (there is no runs.parquet in it)")
-        manifest = json.loads((at / "manifest.json").read_text(encoding="utf-8"))
-        runs, summary, series = (pl.read_parquet(at / f"{name}.parquet") for name in ("runs", "summary", "series"))
+        manifest = documents.manifest(at / "manifest.json")
+        runs = documents.table(at / "runs.parquet", KEYS)
+        summary, series = (documents.table(at / f"{name}.parquet", VALUES) for name in ("summary", "series"))
         return cls(runs, summary, series, manifest)
 
     @cached_property
     def scenario(self) -> dict[str, Any]:
         """The scenario that was swept, as the manifest holds it."""
-        return tomllib.loads(self.manifest.get("scenario") or "")
+        return documents.toml(self.manifest.get("scenario") or "", "the scenario in the manifest")
 
     @cached_property
     def rtt(self) -> float | None:
@@ -135,10 +140,8 @@ class Reproduction:
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
-        study = self.folder / "study.json"
-        if not study.is_file():
-            raise FileNotFoundError(f"{self.folder}: no folder of a reproduction (there is no study.json in it)")
-        self.about: dict[str, Any] = json.loads(study.read_text(encoding="utf-8"))
+        path = self.folder / "study.json"
+        self.about: dict[str, Any] = documents.record(documents.text_of(path, FOLDER), str(path))
 
     @cached_property
     def claims(self) -> pl.DataFrame:
@@ -149,8 +152,7 @@ class Reproduction:
     def claim_records(self) -> list[dict[str, Any]]:
         """The same, as `claims.json` has them; none if there is no such file."""
         path = self.folder / "claims.json"
-        records: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
-        return records
+        return [*documents.records(documents.text_of(path, FOLDER), str(path))] if path.is_file() else []
 
     @property
     def studies(self) -> list[str]:

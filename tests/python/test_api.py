@@ -107,13 +107,6 @@ def test_tables_go_to_other_libraries_through_arrow(reproduction: Path) -> None:
     assert table.num_rows == results.summary.height
 
 
-def test_folders_that_hold_nothing_are_named(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"no result folder .*runs\.parquet"):
-        cellway.load(tmp_path)
-    with pytest.raises(FileNotFoundError, match=r"no study\.json"):
-        cellway.load_reproduction(tmp_path)
-
-
 def test_an_unknown_study_is_refused_with_those_there_are(tmp_path: Path) -> None:
     some = cellway.load_reproduction(synthetic.folder(tmp_path / "f", seeds=1, only=["load"]))
     assert some.studies == ["load"]

@@ -139,7 +139,7 @@ def test_a_comparison_is_read_back(folder: Path) -> None:
     assert (goodput["simulated"] / goodput["predicted"] - 1).abs().max() < 0.05
     assert set(made.results.summary["source"]) == {"predict", "simulate", "published"}
     assert made.results.valid
-    with pytest.raises(FileNotFoundError, match=r"no compare\.json"):
+    with pytest.raises(cellway.Error, match=r"compare\.json: no such file; accepted: a folder that `compare` wrote"):
         cellway.load_comparison(folder.parent)
 
 

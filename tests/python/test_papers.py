@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+import cellway
 import pytest
 import synthetic
 import synthetic_papers
@@ -186,7 +187,7 @@ def test_text_from_files_cannot_become_markup_in_the_index(tmp_path: Path) -> No
 
 
 def test_a_folder_that_is_no_reproduction_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="no folder of a reproduction"):
+    with pytest.raises(cellway.Error, match=r"study\.json: no such file; accepted: a folder that `reproduce` wrote"):
         build(tmp_path)
 
 

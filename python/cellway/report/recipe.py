@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import ModuleType
 
+from cellway._native import Error
 from cellway.report.plates import Section, Studies
 
 RECIPE_NAME = "figures.py"
@@ -25,7 +26,7 @@ MODULE = "cellway_figures"
 """The name of a recipe as a module while it runs."""
 
 
-class RecipeError(Exception):
+class RecipeError(Error):
     """A recipe that cannot be run, or whose code fails; the message names the file and line."""
 
 
