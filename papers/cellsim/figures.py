@@ -245,7 +245,7 @@ def windows(studies: Studies) -> Section:
                 rtt=rtt,
                 warmup=warmup or 0.0,
                 limit=limit,
-                mark=style.policy(policy),
+                mark=style.of_value(POLICY, policy, 0),
             )
             return Plate(
                 name,

@@ -4,7 +4,7 @@
 
     results = cellway.simulate("scenario.toml", seeds=20)
     results.summary                          # polars: one row per run, subject and metric
-    results.series("throughput", at="ftp-1")
+    results.series("throughput", at="bulk-1")
     cellway.plot.delay(results.summary)      # matplotlib Figure
 
 Importing this package loads neither polars nor matplotlib: each is loaded by the first call that needs it.

@@ -37,7 +37,7 @@ def simulate(
     `source` is a path, or TOML text: a string with a line break in it, or with an `=` unless it ends in `.toml` or
     there is a file of that name.
     `seeds` is the number of replications and `set` changes single keys, as `--set` does on the command line:
-    `{"tcp.mss": "1460 B", "traffic.ftp.count": 3}`.
+    `{"tcp.mss": "1460 B", "traffic.bulk.count": 3}`.
     `threads` bounds the parallel runs (default: all cores); it never changes a result.
     With `out`, the tables and the manifest are also written to that folder, which must not exist unless `force`.
 

@@ -1,6 +1,6 @@
 """Statistics over replications: means, confidence intervals and paired differences.
 
-A replication is one seed, so the seeds are the independent samples. Two policies under one seed see the same traffic
+A replication is one seed, so the seeds are the independent samples. Two settings under one seed have the same traffic
 (common random numbers); compare them with `paired`, which removes the common variation.
 """
 

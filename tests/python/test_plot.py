@@ -72,13 +72,55 @@ def test_a_choice_that_the_table_leaves_is_refused_with_what_there_is(study: Cal
         plot.throughput_over_time(policies.series("throughput"), group="ftp")
 
 
-def test_what_is_missing_is_named(study: Callable[[str], Results]) -> None:
-    with pytest.raises(plot.MissingDataError, match=r"no delay_mean_rtt of telnet-9"):
-        plot.delay(study("policies").summary, subject="telnet-9")
+def test_what_is_missing_is_named_with_what_there_is(study: Callable[[str], Results]) -> None:
+    policies = study("policies")
+    summary, series = policies.summary, policies.series()
+    with pytest.raises(plot.MissingDataError, match=r"no delay_mean_rtt of telnet-9; it has that of telnet-1$"):
+        plot.delay(summary, subject="telnet-9")
+    with pytest.raises(plot.MissingDataError, match=r"no goodput_total; its metrics: .*throughput_mean"):
+        plot.per_load(summary, "goodput_total")
+    with pytest.raises(
+        plot.MissingDataError, match=r"no throughput_mean of the www conversations; it has that of ftp$"
+    ):
+        select.values(summary, "throughput_mean", slots_of="www")
+    with pytest.raises(plot.MissingDataError, match=r"no column subject; its columns: run, point, seed"):
+        plot.delay(policies.runs)
     with pytest.raises(plot.MissingDataError, match=r"no axis of several numbers .*: variant, multiplexing\.channel"):
         plot.delay(study("choices").summary)
-    with pytest.raises(plot.MissingDataError, match=r"no axis buffer\.size"):
-        plot.delay(study("policies").summary, x="buffer.size")
+    with pytest.raises(plot.MissingDataError, match=r"no axis buffer\.size; its axes: multiplexing\.channel, traffic"):
+        plot.delay(summary, x="buffer.size")
+    with pytest.raises(plot.MissingDataError, match=r"no value of jain of ftp where .* is 99 or more; .*: 1, 2, "):
+        plot.fairness(summary, subject="ftp", start=99)
+    with pytest.raises(plot.MissingDataError, match=r"no row at multiplexing\.channel = x; its values: per-"):
+        select.where(summary, {synthetic.CHANNEL: "x"})
+    one = select.where(select.highest(series, synthetic.COUNT), {synthetic.CHANNEL: "per-type"})
+    with pytest.raises(plot.MissingDataError, match=r"no throughput of ftp after .* 9999 s; the last value is at "):
+        plot.throughput_over_time(one, warmup=9999.0)
+    with pytest.raises(plot.MissingDataError, match=r"no column line; its columns: x"):
+        plot.curve(pl.DataFrame({"x": [1]}), "x", "y")
+    changes = pl.DataFrame({"t": [1.0, 2.0], "value": [3.0, 4.0]})
+    with pytest.raises(
+        plot.MissingDataError, match=r"no change of the queue at or after 5 s, up to 4 s; the last .* 2 s"
+    ):
+        plot.content(changes, start=5.0, until=4.0)
+
+
+def test_quantities_are_drawn_at_their_sizes_with_their_texts(study: Callable[[str], Results]) -> None:
+    sizes = {1.0: "16 KiB", 2.0: "8 KiB", 3.0: "32 KiB"}
+    rows = study("policies").summary.filter(pl.col(synthetic.COUNT).is_in(list(sizes)))
+    rows = rows.with_columns(pl.col(synthetic.COUNT).replace_strict(sizes)).rename({synthetic.COUNT: "tcp.window"})
+    axes = plot.throughput(rows, subject="ftp").axes[0]
+    assert list(axes.lines[0].get_xdata()) == [8192.0, 16384.0, 32768.0]
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["8 KiB", "16 KiB", "32 KiB"]
+    assert axes.get_xlabel() == "tcp.window"
+    assert plot.contrast(rows, rows, "jain", "ftp", names=("a", "b")).axes[0].lines[0].get_xdata()[0] == 8192.0
+
+
+def test_a_metric_is_labelled_in_words_with_its_unit(study: Callable[[str], Results]) -> None:
+    summary = study("policies").summary
+    label = lambda figure: figure.axes[0].get_ylabel()  # noqa: E731
+    assert label(plot.utilisation(summary)) == "Utilisation"
+    assert label(plot.per_load(summary, "delay_sd_rtt")) == "Standard deviation of the delay (rtt)"
 
 
 def test_conversations_are_drawn_after_the_warm_up_only(study: Callable[[str], Results]) -> None:

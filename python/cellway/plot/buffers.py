@@ -66,6 +66,7 @@ def buffers_table(rows: pl.DataFrame, lines: str | None = None) -> tuple[pl.Data
     Sizes in one unit are placed by their numbers; sizes in several units by their order in the sweep, with no unit.
     """
     select.need(rows, SIZE, SHARING)
+    select.columns(rows, "value")
     lines = select.lines_of(rows, lines, (SIZE, SHARING))
     table = stats.summarise(rows, [SHARING, SIZE] if lines is None else [SHARING, lines, SIZE])
     if table.is_empty():

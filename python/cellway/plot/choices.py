@@ -69,6 +69,7 @@ def choices(
 def choices_table(rows: pl.DataFrame, lines: str | None = None) -> pl.DataFrame:
     """Return what `choices` draws: mean and confidence interval by `variant` and `lines`."""
     select.need(rows, VARIANT)
+    select.columns(rows, "value")
     lines = select.lines_of(rows, lines, (VARIANT,))
     table = stats.summarise(rows, [VARIANT] if lines is None else [VARIANT, lines])
     if table.is_empty():

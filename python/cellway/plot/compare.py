@@ -23,9 +23,10 @@ def compare(
     Columns: `label`, `published`, `predicted`, `simulated`, `low`, `high`, each but the first may be null. With `bars`
     the simulated values are bars and are written at their ends.
     """
+    select.columns(rows, "label", "published", "predicted", "simulated", "low", "high")
     known = rows.filter(pl.any_horizontal(pl.col("published", "predicted", "simulated").is_not_null()))
     if known.is_empty():
-        raise select.MissingDataError("no row has a number to compare")
+        raise select.MissingDataError(f"none of {rows.height} rows has a number: published, predicted or simulated")
     letters = LABEL if width < style.WIDE else 64
     labels = [textwrap.fill(str(label), letters) for label in known["label"]]
     lines = sum(max(1.0, 0.62 * (label.count("\n") + 1)) for label in labels)

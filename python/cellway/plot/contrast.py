@@ -6,7 +6,7 @@ import polars as pl
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from cellway.plot import select, style
+from cellway.plot import labels, select, style
 from cellway.plot.load import Limits, per_load_table
 
 
@@ -34,20 +34,24 @@ def contrast(
     if x == "mean":
         raise select.MissingDataError(f"the tables have no axis beside {panels} for the panels")
     select.need(tables[1], panels, x)
-    shown = [name for name in select.in_order(tables[0], panels) if name in select.in_order(tables[1], panels)]
+    at = "x" if "x" in tables[0].columns else x
+    first, second = (select.in_order(table, panels) for table in tables)
+    shown = [name for name in first if name in second]
     if not shown:
-        raise select.MissingDataError(f"the two tables have no value of {panels} in common")
+        raise select.MissingDataError(
+            f"the tables have no value of {panels} in common: {select.listed(first)} and {select.listed(second)}"
+        )
     with style.styled():
         figure, grid = style.new(0.9 + 1.25 * len(shown), rows=len(shown), sharex=True, sharey=True)
         for order, (axes, name) in enumerate(zip(grid, shown, strict=True)):
             mark = style.of_value(panels, name, order)
             looks = ((style.SOFT, (0, (3, 1.6)), "white"), (mark.color, "-", mark.color))
             for table, label, (color, dashes, face) in zip(tables, names, looks, strict=True):
-                one = table.filter(pl.col(panels) == name).sort(x)
+                one = table.filter(pl.col(panels) == name).sort(at)
                 banded = one.filter(pl.col("low").is_not_null())
-                axes.fill_between(banded[x], banded["low"], banded["high"], color=color, alpha=0.16, linewidth=0)
+                axes.fill_between(banded[at], banded["low"], banded["high"], color=color, alpha=0.16, linewidth=0)
                 axes.plot(
-                    one[x],
+                    one[at],
                     one["mean"],
                     color=color,
                     linestyle=dashes,
@@ -63,10 +67,10 @@ def contrast(
             grid[0].set_ylim(*limits)
         grid[-1].set_xlabel(xlabel or x)
         grid[-1].xaxis.set_major_locator(MaxNLocator(integer=True))
-        figure.supylabel(ylabel or metric, fontsize=8.5)
+        figure.supylabel(ylabel or labels.of(before, metric), fontsize=8.5)
         # The colour differs from panel to panel, so the legend shows the dashes and describes the rest in words.
-        handles, labels = grid[0].get_legend_handles_labels()
+        handles, texts = grid[0].get_legend_handles_labels()
         figure.legend(
-            handles, [labels[0], f"{labels[1]} (colour)"], loc="outside upper center", ncols=2, borderaxespad=0.2
+            handles, [texts[0], f"{texts[1]} (colour)"], loc="outside upper center", ncols=2, borderaxespad=0.2
         )
         return figure

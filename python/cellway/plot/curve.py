@@ -37,8 +37,9 @@ def curve(
     puts a tick at every x. `level` is a horizontal reference, `chosen` a vertical one; `guide` a dotted line given by
     columns `x` and `y`.
     """
+    select.columns(table, "line", "x", "mean", "low", "high")
     if table.is_empty():
-        raise select.MissingDataError("no value to draw")
+        raise select.MissingDataError("the table has no row to draw")
     names = select.in_order(table, "line")
     with style.styled():
         figure, (axes,) = style.new(2.65, width=width)

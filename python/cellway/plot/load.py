@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from cellway import stats
-from cellway.plot import select, style
+from cellway.plot import labels, select, style
 
 Limits = tuple[float | None, float | None] | None
 """Ends of a scale; None where the data decide."""
@@ -91,9 +91,7 @@ def utilisation(
 ) -> Figure:
     """Draw the utilisation of a port, from 0 to 1; see `per_load`."""
     ends = limits or (0, 1.05)
-    return per_load(
-        summary, "utilisation", port, "Bottleneck utilisation", x=x, lines=lines, xlabel=xlabel, limits=ends
-    )
+    return per_load(summary, "utilisation", port, x=x, lines=lines, xlabel=xlabel, limits=ends)
 
 
 def per_load(
@@ -111,16 +109,22 @@ def per_load(
     """Draw a metric of one subject against the axis `x`, from `start` on, one line per value of the axis `lines`.
 
     `subject`, `x` and `lines` may be left out where the table has only one: a subject with that metric, an axis of
-    several numbers, another axis that varies. Else `ChoiceError` lists what there is.
+    several numbers or quantities, another axis that varies. Else `ChoiceError` lists what there is. `ylabel` is by
+    default the label of the metric and its unit.
     """
     table = per_load_table(summary, metric, subject, x=x, lines=lines, start=start)
     x, series = _columns(table)
+    at = "x" if "x" in table.columns else x
     with style.styled():
         figure, (axes,) = style.new()
-        value_lines(axes, table, x, series)
+        value_lines(axes, table, at, series)
         axes.set_xlabel(xlabel or x)
-        axes.set_ylabel(ylabel or metric)
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.set_ylabel(ylabel or labels.of(summary, metric))
+        if at == x:
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        else:
+            places = table.select(at, x).unique(maintain_order=True).sort(at)
+            axes.set_xticks(places[at].to_list(), places[x].cast(pl.String).to_list())
         if limits is not None:
             # First the bands decide, then the fixed ends do: a limit set at once stops autoscaling at the other end.
             axes.autoscale_view()
@@ -138,17 +142,27 @@ def per_load_table(
     lines: str | None = None,
     start: float | None = None,
 ) -> pl.DataFrame:
-    """Return what `per_load` draws: mean and confidence interval by `lines`, if there is such an axis, and `x`."""
+    """Return what `per_load` draws: mean and confidence interval by `lines`, if there is such an axis, and `x`.
+
+    If the values of `x` are quantities such as `"64 KiB"`, the column `x` has them as numbers in base units.
+    """
     subject = select.subject_of(summary, metric, subject)
     rows = select.values(summary, metric, subject)
     x = select.axis_of(rows, x, () if lines is None else (lines,))
     lines = select.lines_of(rows, lines, (x,))
+    by = [x] if lines is None else [lines, x]
+    known, at = select.in_order(rows, x), x
+    if not rows.schema[x].is_numeric():
+        rows, at = select.amounts(rows, x), "x"
     if start is not None:
-        rows = rows.filter(pl.col(x) >= start)
-    table = stats.summarise(rows, [x] if lines is None else [lines, x])
+        rows = rows.filter(pl.col(at) >= start)
+    table = stats.summarise(rows, by)
     if table.is_empty():
-        raise select.MissingDataError(f"the table has no value of {metric} of {subject} where {x} is {start} or more")
-    return table
+        raise select.MissingDataError(
+            f"the table has no value of {metric} of {subject} where {x} is {start} or more; its values of {x}: "
+            f"{select.listed(known)}"
+        )
+    return table if at == x else select.amounts(table, x)
 
 
 def _columns(table: pl.DataFrame) -> tuple[str, str | None]:

@@ -30,12 +30,14 @@ def content(
     `lines` are values that theory gives, with their labels; `theory` a trajectory with the same columns. The scale
     begins at 0 unless `zero` is false.
     """
+    select.columns(steps, "t", "value")
     placed = steps.sort("t", maintain_order=True).select(x=(pl.col("t") - start) * 1e3, y=pl.col("value"))
     rows = standing_from(placed, 0.0)
     if until is not None:
         rows = rows.filter(pl.col("x") <= (until - start) * 1e3)
     if rows.is_empty():
-        raise select.MissingDataError("no change of the queue in the time to draw")
+        end = "" if until is None else f", up to {until:g} s"
+        raise select.MissingDataError(f"no change of the queue at or after {start:g} s{end}; {select.last(steps)}")
     points = thin(rows, POINTS)
     mark = style.SIMULATED
     with style.styled():
@@ -76,8 +78,9 @@ def deviations(
     Columns: `strip` (what is compared), `deviation` in cells, `inside` (bool: the point lies in the domain). `names`
     are the words for dots inside and outside.
     """
+    select.columns(rows, "strip", "deviation", "inside")
     if rows.is_empty():
-        raise select.MissingDataError("no deviation from theory")
+        raise select.MissingDataError("the table has no row to draw")
     strips = select.in_order(rows, "strip")
     with style.styled():
         figure, (axes,) = style.new(0.95 + 0.52 * len(strips), width=width)

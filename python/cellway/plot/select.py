@@ -51,22 +51,24 @@ def group_of(table: pl.DataFrame, metric: str, group: str | None = None) -> str:
     """Return `group`, or else the only group of traffic whose conversations have values of `metric`."""
     if group is not None:
         return group
-    names = (str(name) for name in in_order(values(table, metric), "subject"))
+    names = [str(name) for name in in_order(values(table, metric), "subject")]
     found = list(dict.fromkeys(name.rpartition("-")[0] for name in names if re.fullmatch(r".+-[0-9]+", name)))
     if not found:
-        raise MissingDataError(f"the table has no {metric} of any conversation")
+        raise MissingDataError(f"the table has no {metric} of any conversation; it has that of {listed(names)}")
     if len(found) > 1:
         raise ChoiceError(f"conversations of several groups have {metric}: {listed(found)}; choose one with group=")
     return found[0]
 
 
 def axis_of(table: pl.DataFrame, x: str | None = None, beside: Iterable[str] = ()) -> str:
-    """Return the axis `x`, or else the only axis of numbers that varies and is not in `beside`."""
+    """Return the axis `x`, or else the only axis of numbers, or of quantities, that varies and is not in `beside`."""
     if x is not None:
         need(table, x)
         return x
     taken = set(beside)
-    found = [name for name in varying(table) if table.schema[name].is_numeric() and name not in taken]
+    left = [name for name in varying(table) if name not in taken]
+    found = [name for name in left if table.schema[name].is_numeric()]
+    found = found or [name for name in left if all(map(is_amount, in_order(table, name)))]
     if not found:
         known = listed(axes(table)) or "none"
         raise MissingDataError(f"the table has no axis of several numbers to draw against; its axes: {known}")
@@ -102,7 +104,7 @@ def one_point(table: pl.DataFrame) -> None:
 
 def listed(names: Iterable[object]) -> str:
     """Join names for a message; the first `LISTED` of many."""
-    known = [str(name) for name in names]
+    known = [f"{name:g}" if isinstance(name, float) else str(name) for name in names]
     more = f" and {len(known) - LISTED} more" if len(known) > LISTED else ""
     return ", ".join(known[:LISTED]) + more
 
@@ -110,7 +112,8 @@ def listed(names: Iterable[object]) -> str:
 def values(
     table: pl.DataFrame, metric: str, subject: str | None = None, *, slots_of: str | None = None
 ) -> pl.DataFrame:
-    """The rows of one metric: at one subject, or at every conversation of one traffic group."""
+    """Return the rows of one metric: at one subject, or at every conversation of one traffic group."""
+    columns(table, "subject", "metric", "value")
     rows = table.filter(pl.col("metric") == metric)
     where = ""
     if subject is not None:
@@ -119,15 +122,31 @@ def values(
         pattern = f"^{re.escape(slots_of)}-[0-9]+$"
         rows, where = rows.filter(pl.col("subject").str.contains(pattern)), f" of the {slots_of} conversations"
     if rows.is_empty():
-        raise MissingDataError(f"the table has no {metric}{where}")
+        raise _lacks(table, metric, where)
     return rows
 
 
-def need(table: pl.DataFrame, *columns: str) -> None:
+def _lacks(table: pl.DataFrame, metric: str, where: str) -> MissingDataError:
+    """Return the error for a metric without rows, with the subjects that have it, or else the metrics of the table."""
+    having = in_order(table.filter(pl.col("metric") == metric), "subject")
+    if having:
+        return MissingDataError(f"the table has no {metric}{where}; it has that of {listed(having)}")
+    known = listed(in_order(table, "metric")) or "none"
+    return MissingDataError(f"the table has no {metric}{where}; its metrics: {known}")
+
+
+def need(table: pl.DataFrame, *names: str) -> None:
     """Raise `MissingDataError` unless the table has these axes."""
-    for name in columns:
+    for name in names:
         if name not in table.columns:
-            raise MissingDataError(f"the table has no axis {name}")
+            raise MissingDataError(f"the table has no axis {name}; its axes: {listed(axes(table)) or 'none'}")
+
+
+def columns(table: pl.DataFrame, *names: str) -> None:
+    """Raise `MissingDataError` unless the table has these columns."""
+    for name in names:
+        if name not in table.columns:
+            raise MissingDataError(f"the table has no column {name}; its columns: {listed(table.columns) or 'none'}")
 
 
 def in_order(table: pl.DataFrame, column: str) -> list[Any]:
@@ -143,12 +162,20 @@ def highest(table: pl.DataFrame, column: str) -> pl.DataFrame:
 
 
 def first_seed(table: pl.DataFrame) -> pl.DataFrame:
-    """The rows of the lowest seed."""
+    """Return the rows of the lowest seed."""
+    columns(table, "seed")
     return table.filter(pl.col("seed") == pl.col("seed").min())
 
 
+def last(table: pl.DataFrame) -> str:
+    """Return the end of a message about a time without values: the time of the last value."""
+    columns(table, "t")
+    end = table["t"].max()
+    return f"the last value is at {end:g} s" if isinstance(end, float) else "no value has a time"
+
+
 def slots(table: pl.DataFrame) -> list[str]:
-    """The conversations of a table by their numbers: ftp-1, ftp-2, ... ftp-10."""
+    """Return the conversations of a table by their numbers: bulk-1, bulk-2, ... bulk-10."""
     names: Iterable[str] = table["subject"].unique().to_list()
     return sorted(names, key=lambda name: (name.rsplit("-", 1)[0], int(name.rsplit("-", 1)[1])))
 
@@ -161,19 +188,26 @@ def of_group(table: pl.DataFrame, metric: str, group: str, *, total: bool = Fals
     try:
         rows = values(table, metric, slots_of=group)
     except MissingDataError:
-        raise MissingDataError(f"the table has no {metric} of {group}") from None
+        raise _lacks(table, metric, f" of {group}") from None
     rest = [name for name in rows.columns if name not in ("subject", "value")]
     gathered = pl.col("value").sum() if total else pl.col("value").mean()
     return rows.group_by(*rest, maintain_order=True).agg(gathered)
 
 
 def where(table: pl.DataFrame, chosen: Mapping[str, object]) -> pl.DataFrame:
-    """Return the rows at these values of axes; numbers and quantities are compared by value, so 8 is 8.0."""
+    """Return the rows at these values of axes; numbers are compared by value, so 8 is 8.0.
+
+    A value that no row has raises `MissingDataError`.
+    """
     need(table, *chosen)
     for name, wanted in chosen.items():
         kind = table.schema[name]
         sought = float(str(wanted)) if kind.is_numeric() and not isinstance(wanted, str) else str(wanted)
-        table = table.filter((pl.col(name) if kind.is_numeric() else pl.col(name).cast(pl.String)) == sought)
+        found = table.filter((pl.col(name) if kind.is_numeric() else pl.col(name).cast(pl.String)) == sought)
+        if found.is_empty():
+            known = listed(in_order(table, name)) or "none"
+            raise MissingDataError(f"the table has no row at {name} = {wanted}; its values: {known}")
+        table = found
     return table
 
 
@@ -209,8 +243,13 @@ def amount(value: object) -> float:
     return float(found[1].replace("_", "")) * FACTORS.get(found[2] or "", 1.0)
 
 
+def is_amount(value: object) -> bool:
+    """Return true for a number, a rate by name, or a number with a unit and nothing else."""
+    return isinstance(value, int | float) or str(value) in PRESETS or AMOUNT.fullmatch(str(value)) is not None
+
+
 def amounts(table: pl.DataFrame, column: str) -> pl.DataFrame:
-    """The table with a numeric column `x` in base units, made of an axis."""
+    """Return the table with a numeric column `x` in base units, made of an axis."""
     need(table, column)
     known = in_order(table, column)
     scale = pl.DataFrame({column: known, "x": [amount(value) for value in known]}, schema_overrides={"x": pl.Float64})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 import polars as pl
@@ -13,8 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 from matplotlib.transforms import ScaledTranslation, Transform
 
-from cellway.api import metrics
-from cellway.plot import select, style
+from cellway.plot import labels, select, style
 
 KEYS = ("subject", "metric", "unit", "predicted", "bound", "simulated", "simulated_low", "simulated_high", "emulated",
         "emulated_low", "emulated_high", "published", "difference", "main")  # fmt: skip
@@ -43,12 +41,15 @@ def sources(rows: pl.DataFrame, *, width: float | None = None) -> Figure:
     what was published.
     """
     axes = [name for name in rows.columns if name not in KEYS]
+    select.columns(rows, *KEYS)
     rows = rows.with_columns(
         predicted=pl.when(pl.col("bound").fill_null(value=False)).then(None).otherwise(pl.col("predicted"))
     )
     known = rows.filter(pl.any_horizontal(pl.col("predicted", "simulated", "emulated", "published").is_not_null()))
     if known.is_empty():
-        raise select.MissingDataError("no row has a number to compare")
+        raise select.MissingDataError(
+            f"none of {rows.height} rows has a number: predicted, simulated, emulated or published"
+        )
     if axes and known.select(pl.struct(axes).n_unique()).item() > 1:
         return _sweep(known, axes, style.WIDE if width is None else width)
     return _dots(known, style.COLUMN if width is None else width)
@@ -80,17 +81,6 @@ def _scaled(rows: pl.DataFrame, scale: float) -> pl.DataFrame:
         "published",
     )
     return rows.with_columns(pl.col(name).cast(pl.Float64) / scale for name in values)
-
-
-@cache
-def _labels() -> dict[str, str]:
-    """Return the metrics of the tables in words; a program's own are called by their name."""
-    return dict(metrics().select("metric", "label").iter_rows())
-
-
-def _label(metric: str, unit: str) -> str:
-    name = _labels().get(metric, metric.replace("_", " ").capitalize())
-    return f"{name} ({unit})" if unit else name
 
 
 def _errors(rows: pl.DataFrame, source: str) -> list[list[float]]:
@@ -135,7 +125,7 @@ def _dots(rows: pl.DataFrame, width: float) -> Figure:
             axes.grid(visible=True, axis="x", color=style.GRID, linewidth=0.6)
             axes.set_xlim(0, _top(table) * 1.08)
             axes.xaxis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 2.5, 5, 10]))
-            axes.set_xlabel(_label(metric, name), labelpad=1.5)
+            axes.set_xlabel(labels.label(metric, name), labelpad=1.5)
         _legend(figure, grid)
         return figure
 
@@ -209,7 +199,7 @@ def _sweep(rows: pl.DataFrame, axes_names: list[str], width: float) -> Figure:
             table = rows.filter(same).sort("x")
             scale, name = _unit(table, unit)
             _lines(figure, axes, _scaled(table, scale))
-            axes.set_title(f"{_label(metric, '')}, {subject}", loc="left", pad=4)
+            axes.set_title(f"{labels.label(metric)}, {subject}", loc="left", pad=4)
             axes.set_ylabel(name)
             axes.yaxis.set_major_locator(MaxNLocator(nbins=4, steps=[1, 2, 2.5, 5, 10]))
             _ticks(axes, places["x"].to_list(), texts, logarithmic=logarithmic)

@@ -40,9 +40,12 @@ def over_time(
     until: float | None = None,
 ) -> Figure:
     """Draw panels above each other on one time axis in seconds; `contract` has the columns `t` and `value`."""
-    panels = [panel for panel in panels if not panel.rows.is_empty()]
+    for panel in panels:
+        select.columns(panel.rows, "t", "value")
+    given, panels = panels, [panel for panel in panels if not panel.rows.is_empty()]
     if not panels:
-        raise select.MissingDataError("no series over time to draw")
+        empty = select.listed(panel.label for panel in given) or "none"
+        raise select.MissingDataError(f"no panel has a row to draw; the panels: {empty}")
     end = until or max(float(panel.rows["t"].max()) for panel in panels)  # type: ignore[arg-type]
     with style.styled():
         figure, grid = style.new(0.75 + 1.3 * len(panels), rows=len(panels), width=width, sharex=True)

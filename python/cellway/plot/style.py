@@ -1,4 +1,4 @@
-"""One look for every figure: size, fonts, colours, and the same bytes each time."""
+"""The style of every figure: size, fonts, colours, and the same bytes each time."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ CHANNEL = "multiplexing.channel"
 """The key of scenario files whose values have marks of their own."""
 
 # Okabe and Ito's palette, which stays distinct for every common kind of colour blindness.
-POLICIES = {
+CHANNELS = {
     "per-conversation": Mark("per conversation", "#0072B2", "-", "o"),
     "per-type": Mark("per type", "#CC8400", (0, (5, 1.6)), "s"),
     "per-destination": Mark("per destination", "#C8401A", (0, (5, 1.4, 1, 1.4)), "^"),
@@ -108,11 +108,6 @@ EMULATED = Mark("emulated", "#C8401A", (0, (5, 1.6)), "s")
 their intervals."""
 
 
-def policy(name: str) -> Mark:
-    """The mark of a value of `multiplexing.channel`; a neutral one for any other name."""
-    return POLICIES.get(name, Mark(name, SOFT, "-", "x"))
-
-
 def traffic(name: str, index: int = 0) -> Mark:
     """The mark of a kind of traffic: that of its `app` where it has one, else of the `index`-th of several."""
     return TRAFFIC.get(name.lower(), replace(numbered(index), label=name))
@@ -121,8 +116,8 @@ def traffic(name: str, index: int = 0) -> Mark:
 def of_value(axis: str | None, value: object, index: int) -> Mark:
     """The mark of the `index`-th value of an axis, labelled by the value."""
     name = str(value)
-    if axis == CHANNEL and name in POLICIES:
-        return POLICIES[name]
+    if axis == CHANNEL and name in CHANNELS:
+        return CHANNELS[name]
     return replace(numbered(index), label=name)
 
 

@@ -28,9 +28,10 @@ def throughput_over_time(
     group = select.group_of(series, "throughput", group)
     rows = select.values(series, "throughput", slots_of=group)
     select.one_point(rows)
+    last = select.last(rows)
     rows = select.first_seed(rows).filter(pl.col("t") > warmup).sort("t")
     if rows.is_empty():
-        raise select.MissingDataError(f"no throughput of {group} after the warm-up of {warmup:g} s")
+        raise select.MissingDataError(f"no throughput of {group} after the warm-up of {warmup:g} s; {last}")
     names = select.slots(rows)
     with style.styled():
         figure, (axes,) = style.new(2.45)
@@ -53,7 +54,7 @@ def throughput_over_time(
         handles, labels = axes.get_legend_handles_labels()
         figure.legend(
             handles,
-            [f"{group.upper()} {labels[0]}", *labels[1:]],
+            [f"{style.traffic(group).label} {labels[0]}", *labels[1:]],
             loc="outside upper center",
             ncols=len(names),
             borderaxespad=0.2,
@@ -76,6 +77,8 @@ def transient(
     """
     if not panels:
         raise select.MissingDataError("no panel to draw")
+    for rows in panels.values():
+        select.columns(rows, "t", "value")
     drawn = [(title, rows, select.lines_of(rows, lines)) for title, rows in panels.items()]
     with style.styled():
         figure, grid = style.new(round(0.5 + 1.4 * len(drawn), 2), rows=len(drawn), sharex=True)

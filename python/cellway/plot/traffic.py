@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from cellway import stats
-from cellway.plot import select, style
+from cellway.plot import labels, select, style
 
 
 def offered_load(
@@ -18,7 +18,7 @@ def offered_load(
     lines: str | None = None,
     xlabel: str | None = None,
 ) -> Figure:
-    """Draw the utilisation of a port against the number of conversations `x`, one line per kind of traffic `lines`.
+    """Draw the utilisation of a port against the axis `x`, one line per value of the axis `lines`.
 
     Each may be left out where the table has only one; else `ChoiceError` lists what there is.
     """
@@ -51,7 +51,7 @@ def offered_load(
             ends.append((one[x][-1], one["mean"][-1], mark.label, mark.color))
         axes.set_ylim(0, 1.05)
         axes.set_xlabel(xlabel or x)
-        axes.set_ylabel("Bottleneck utilisation")
+        axes.set_ylabel(labels.of(summary, "utilisation"))
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         style.label_ends(axes, ends)
         return figure
@@ -65,5 +65,6 @@ def offered_load_table(
     x = select.axis_of(rows, x, () if lines is None else (lines,))
     lines = select.lines_of(rows, lines, (x,))
     if lines is None:
-        raise select.MissingDataError(f"the table has no axis beside {x} that tells kinds of traffic apart")
+        known = select.listed(select.axes(rows))
+        raise select.MissingDataError(f"the table has no axis beside {x} for the kinds of traffic; its axes: {known}")
     return stats.summarise(rows, [lines, x])

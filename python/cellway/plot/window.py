@@ -35,7 +35,7 @@ def window(
     start = warmup / unit
     steps = standing_from(rows.select(x=pl.col("t") / unit, y=pl.col("value") / KIB), start)
     if steps.is_empty():
-        raise select.MissingDataError(f"no window of {subject} after the warm-up of {warmup:g} s")
+        raise select.MissingDataError(f"no window of {subject} after the warm-up of {warmup:g} s; {select.last(rows)}")
     whole = thin(steps, 900)
     exact = steps.filter(pl.col("x") <= start + SLICE)
     exact = pl.concat([exact, exact.tail(1).with_columns(x=pl.lit(start + SLICE))])

@@ -21,7 +21,7 @@ COLUMNS = {
     "n": "seeds",
     "low": "95 % CI from",
     "high": "to",
-    "multiplexing.channel": "policy",
+    "multiplexing.channel": "channel",
     "buffer.size": "buffer",
     "buffer.sharing": "sharing",
     "line": "setting",
@@ -186,7 +186,7 @@ def _about(plate: Plate, claims: list[Claim]) -> list[Claim]:
 
 
 def _said(plate: Plate, claims: list[Claim]) -> str:
-    """Return the claims of the paper about this figure, each sentence once for all policies it is tested on."""
+    """Return the claims of the paper about this figure, each sentence once for all settings it is tested at."""
     sentences = (re.sub(r" \([^()]*\)\.$", ".", claim.claim) for claim in _about(plate, claims))
     # Rows of a table are no sentences, and the figure shows them better.
     said = [sentence for sentence in dict.fromkeys(sentences) if sentence.endswith(".")]

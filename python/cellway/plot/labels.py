@@ -1,0 +1,28 @@
+"""Labels of axes: the metrics in words, with their units."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import polars as pl
+
+from cellway.api import metrics
+
+
+@cache
+def _labels() -> dict[str, str]:
+    return dict(metrics().select("metric", "label").iter_rows())
+
+
+def label(metric: str, unit: str = "") -> str:
+    """Return a metric in words; one that only a program defines is called by its name."""
+    name = _labels().get(metric, metric.replace("_", " ").capitalize())
+    return f"{name} ({unit})" if unit not in ("", "1") else name
+
+
+def of(table: pl.DataFrame, metric: str) -> str:
+    """Return the label of a metric with its unit in the table, if it has one."""
+    if "unit" not in table.columns:
+        return label(metric)
+    units = table.filter(pl.col("metric") == metric)["unit"].unique()
+    return label(metric, str(units[0]) if len(units) == 1 else "")
