@@ -280,7 +280,9 @@ def test_an_interrupt_stops_a_run_and_leaves_nothing(tmp_path: Path, way: str) -
         "api": ["-c", f"import cellway; cellway.simulate({str(scenario)!r}, out={str(out)!r})"],
         "command": ["-m", "cellway", "simulate", str(scenario), "--out", str(out)],
     }[way]
-    with subprocess.Popen([sys.executable, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    # In the background of a shell SIGINT is ignored, and programs inherit that.
+    program = ["env", "--default-signal=INT", sys.executable, *command]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         try:
             time.sleep(2.0)
             assert process.poll() is None, process.communicate()[1].decode()

@@ -23,9 +23,10 @@ fn a_foreground_program_has_the_terminal_and_gives_it_back() {
         return;
     }
     let program = std::env::current_exe().unwrap();
-    // A shell that stayed would be in our group, and control-C would end it too.
+    // A shell that stayed would be in our group, and control-C would end it too. These tests may have been started in
+    // the background of a shell, which ignores SIGINT, and programs inherit that.
     let line = format!(
-        "exec {} --exact a_foreground_program_has_the_terminal_and_gives_it_back --nocapture --test-threads=1",
+        "exec env --default-signal=INT,TERM,HUP {} --exact a_foreground_program_has_the_terminal_and_gives_it_back --nocapture --test-threads=1",
         program.display()
     );
     let started = Command::new("script")

@@ -181,6 +181,11 @@ mod tests {
 
     #[test]
     fn a_signal_is_reported_once_and_handlers_are_restored() {
+        // In the background of a shell, where SIGINT is ignored, it would stay ignored.
+        for signal in [Signal::TERM, Signal::INT] {
+            // SAFETY: the default disposition runs no code of this process.
+            unsafe { libc::signal(signal.as_raw(), libc::SIG_DFL) };
+        }
         let signals = StopSignals::catch_these(&[Signal::TERM, Signal::INT]).unwrap();
         assert!(StopSignals::catch().is_err(), "one at a time");
         let mut set = Readiness::new().unwrap();
