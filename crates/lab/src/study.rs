@@ -18,6 +18,9 @@ use crate::load::TableFolders;
 /// The version of Cellway, as in manifests.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
+/// The most replications of a point, which is also the limit of the key `run.seeds`.
+const MAX_SEEDS: u64 = 100_000;
+
 /// The longest interval between calls of the caller's `stop`.
 const PATIENCE: Duration = Duration::from_millis(50);
 
@@ -82,10 +85,15 @@ impl Prepared {
         let points = points.collect::<Result<Vec<_>, Error>>()?;
         let run = &plan.base().run;
         let seeds = seeds.unwrap_or(run.seeds);
-        let runs = seeds.saturating_mul(points.len() as u64);
-        if seeds == 0 || runs > u64::from(u32::MAX) {
+        if !(1..=MAX_SEEDS).contains(&seeds) {
             return Err(Error::Option(format!(
-                "{seeds} seeds of {} points make {runs} runs; there must be 1 to {}",
+                "the number of seeds is {seeds}; accepted: 1 to {MAX_SEEDS}, such as 20"
+            )));
+        }
+        let runs = seeds * points.len() as u64;
+        if runs > u64::from(u32::MAX) {
+            return Err(Error::Option(format!(
+                "{seeds} seeds of {} points make {runs} runs; accepted: up to {} runs",
                 points.len(),
                 u32::MAX
             )));

@@ -129,6 +129,58 @@ fn unknown_names_are_refused_before_anything_is_written() {
     }
 }
 
+/// A misspelled name has no value, and its claim would be "not measured".
+#[test]
+fn a_claim_with_a_name_that_its_study_does_not_have_is_refused_before_anything_is_written() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path().join("mine");
+    std::fs::create_dir(&folder).unwrap();
+    let study = "title = \"T\"\ncitation = \"C.\"\n[[study]]\nid = \"s\"\ntitle = \"S\"\nscenario = \"s.toml\"\nseeds = 2\n\
+                 [[study.axes]]\nkey = \"traffic.ftp.count\"\nvalues = [1, 2]\n";
+    for (name, text) in [("study.toml", study), ("s.toml", common::single())] {
+        std::fs::write(folder.join(name), text).unwrap();
+    }
+    let out = place.path().join("out");
+    let refuse = |lines: &str| {
+        let claim = "[[claim]]\nid = \"c\"\nclaim = \"So.\"\nform = \"number\"\nmin = 0\nstudy = \"s\"\n";
+        std::fs::write(folder.join("expected.toml"), format!("{claim}{lines}\n")).unwrap();
+        run(&[folder.to_str().unwrap()], &[], Some(&out), false).map(|done| done.runs).map_err(|error| {
+            assert!(error.is_input());
+            error.to_string()
+        })
+    };
+    let right = "subject = \"ftp\"\nmetric = \"goodput_total\"\nat = { \"traffic.ftp.count\" = 2 }";
+    let file = folder.join("expected.toml").display().to_string();
+    for (from, to, message) in [
+        ("goodput_total", "goodput_totl", "no metric is called \"goodput_totl\"; did you mean \"goodput_total\"?"),
+        (
+            "\"ftp\"",
+            "\"fpt\"",
+            "study \"s\" has no subject \"fpt\"; did you mean \"ftp\"?; accepted: ftp, ftp-1, ftp-2, ",
+        ),
+        ("\"ftp\"", "\"ftp-3\"", "study \"s\" has no subject \"ftp-3\"; did you mean \"ftp-1\"?"),
+        ("\"ftp\"", "\"r1>r2\"", "study \"s\" has no subject \"r1>r2\"; did you mean "),
+        ("\"ftp\"", "\"r1>s1\"", "no metric \"goodput_total\" of \"r1>s1\" (a port); accepted: "),
+        (
+            "ftp.count",
+            "fpt.count",
+            "no axis \"traffic.fpt.count\"; did you mean \"traffic.ftp.count\"?; accepted: traffic.ftp",
+        ),
+        ("= 2", "= 3", "no point of study \"s\" lies at { traffic.ftp.count = 3 }; accepted: traffic.ftp.count = 1, 2"),
+        ("\"traffic.ftp.count\" = 2", "", "2 points of study \"s\" lie at {  }"),
+        (
+            "at = { \"traffic.ftp.count\" = 2 }",
+            "measure = \"crossing\"\naxis = \"count\"\nthreshold = 1",
+            "study \"s\" has no axis \"count\"; accepted: traffic.ftp.count",
+        ),
+    ] {
+        let refused = refuse(&right.replace(from, to)).unwrap_err();
+        assert!(refused.starts_with(&format!("{file}: claim \"c\": ")) && refused.contains(message), "{refused}");
+        assert_eq!(names(place.path()), ["mine"]);
+    }
+    assert_eq!(refuse(right), Ok(4));
+}
+
 /// Returns a paper of one emulated study: a transfer that takes a fifth of a second.
 fn emulated_paper(folder: &Path) -> &'static Paper {
     let study = "title = \"T\"\ncitation = \"C.\"\n[[study]]\nid = \"live\"\ntitle = \"L\"\nscenario = \"s.toml\"\n\

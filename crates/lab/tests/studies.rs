@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::path::Path;
 
 use cellway_lab::reproduce::{Paper, ReproduceOptions, reproduce};
-use cellway_lab::{Error, Manifest, Overview, Results, Settings, Simulated};
+use cellway_lab::{Error, Manifest, Override, Overview, Results, Settings, Simulated};
 use common::{SWEEP, names, plan, shared, simulate, simulate_in, single};
 
 /// Returns the Parquet files of a study.
@@ -76,13 +76,19 @@ fn progress_counts_every_run_and_ends_at_the_total() {
 }
 
 #[test]
-fn no_seeds_are_refused() {
+fn no_seeds_and_more_than_a_file_accepts_are_refused() {
     let mut settings = Settings { threads: None, progress: &mut |_| {}, stop: &mut || false };
-    for seeds in [0, u64::MAX] {
+    let in_files = |seeds: u64| {
+        let set = [Override::new("run.seeds", seeds.to_string())];
+        cellway_lab::plan_from_text(SWEEP, "t.toml", &set).is_ok()
+    };
+    assert!(in_files(100_000) && !in_files(100_001));
+    for seeds in [0, 100_001, u64::MAX] {
         let Err(refused) = cellway_lab::simulate(&plan(SWEEP, &[]), Path::new("."), Some(seeds), &mut settings) else {
             panic!("{seeds} seeds")
         };
         assert!(matches!(refused, Error::Option(_)) && refused.is_input(), "{refused}");
+        assert_eq!(refused.to_string(), format!("the number of seeds is {seeds}; accepted: 1 to 100000, such as 20"));
     }
 }
 

@@ -220,7 +220,6 @@ impl Claim {
     }
 
     /// Returns true if it is measured over many points.
-    #[cfg(test)]
     pub(super) fn crosses(&self) -> bool {
         matches!(self.measure, Measure::Crossing | Measure::WorstDeviation)
     }
@@ -245,7 +244,19 @@ impl Claim {
     pub(super) fn faults(&self) -> Vec<&'static str> {
         let (bounds, relative) = (self.min.is_some() || self.max.is_some(), self.within.is_some());
         let texts = [&self.given, &self.inferred, &self.fitted];
+        let infinite = |number: Option<f64>| number.is_some_and(|n| !n.is_finite());
+        let compared = matches!(self.measure, Measure::Difference | Measure::Growth | Measure::Ratio);
+        let crossing = self.measure == Measure::Crossing;
         let checks = [
+            (infinite(self.published), "published is not a finite number; accepted: a number such as 310"),
+            (infinite(self.min), "min is not a finite number; accepted: a number such as 305, or no min"),
+            (infinite(self.max), "max is not a finite number; accepted: a number such as 315, or no max"),
+            (infinite(self.threshold), "threshold is not a finite number; accepted: a number such as 0.9"),
+            (
+                compared && self.from.is_none(),
+                "its measure compares two points, and from is missing; accepted: from = {}",
+            ),
+            (crossing && (self.axis.is_none() || self.threshold.is_none()), "a crossing needs an axis and a threshold"),
             (bounds && relative, "within and min or max: one of them says what is accepted"),
             (!bounds && !relative, "it accepts anything: within, min or max is missing"),
             (relative && self.published.is_none(), "within needs a published number"),

@@ -360,6 +360,13 @@ fn a_row_that_contradicts_itself_is_found() {
             "outside-domain, but no equation judges it",
         ),
         ("min = 2\nfitted = [\"\"]", "a parameter is empty"),
+        ("published = inf\nmin = 1", "published is not a finite number; accepted: a number such as 310"),
+        ("published = nan\nmin = 1", "published is not a finite number; accepted: a number such as 310"),
+        ("min = -inf", "min is not a finite number; accepted: a number such as 305, or no min"),
+        ("max = nan", "max is not a finite number; accepted: a number such as 315, or no max"),
+        ("min = 2\nthreshold = inf", "threshold is not a finite number; accepted: a number such as 0.9"),
+        ("min = 2\nmeasure = \"ratio\"", "its measure compares two points, and from is missing; accepted: from = {}"),
+        ("min = 2\nmeasure = \"crossing\"\naxis = \"n\"", "a crossing needs an axis and a threshold"),
     ] {
         assert_eq!(by_equation(lines).faults(), [fault], "{lines}");
     }

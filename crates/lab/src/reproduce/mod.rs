@@ -1,6 +1,7 @@
 //! The experiments of papers: runs their studies, and compares their claims with the results.
 
 mod claim;
+mod claim_names;
 mod judge;
 #[cfg(test)]
 mod judging;

@@ -15,7 +15,7 @@ pub struct Paper {
     /// Its short name, which is that of the folder.
     pub name: &'static str,
     /// Its folder, for error messages.
-    folder: &'static str,
+    pub(super) folder: &'static str,
     files: &'static [(&'static str, &'static str)],
 }
 
@@ -58,9 +58,9 @@ pub(crate) enum Driver {
     /// On a simulated clock.
     #[default]
     Simulate,
-    /// On the wall clock, with real hosts.
+    /// In real time, with real hosts.
     Emulate,
-    /// On the wall clock, with real hosts and real gateways.
+    /// In real time, with real hosts and real gateways.
     Measure,
 }
 

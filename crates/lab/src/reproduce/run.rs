@@ -126,6 +126,7 @@ pub fn reproduce(
 ) -> Result<Reproduced, Error> {
     let clock = Stopwatch::start();
     let selected = select(papers, options.only)?;
+    selected.iter().try_for_each(Selected::check_names)?;
     // The folder is claimed first, so that a long run does not end in a refusal.
     let mut out = options.out.map(|out| ResultFolder::create(out, options.force)).transpose()?;
     let several = papers.len() != 1;
@@ -246,7 +247,7 @@ fn emulate_one(
 
 #[cfg(not(target_os = "linux"))]
 fn emulate_one(_: &Job, _: u64, _: &mut Work, _: &mut Open, _: &mut Settings<'_>) -> Result<(), Error> {
-    unreachable!("where there is no emulation, its obstacle was message")
+    unreachable!("where there is no emulation, its obstacle is reported")
 }
 
 impl Job {
@@ -335,7 +336,7 @@ impl Work {
         };
         for row in self.about.claims.iter().filter(silent) {
             let warning = format!(
-                "{}: it does not come out, and its row says neither what was tried nor what is unexplained",
+                "{}: it does not reproduce, and its row says neither what was tried nor what is unexplained",
                 row.id
             );
             self.about.warnings.push(warning);

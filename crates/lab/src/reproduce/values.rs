@@ -103,19 +103,7 @@ impl StudyValues {
 
     /// Returns the points that lie at `at`, which may leave axes open.
     pub(crate) fn points_at(&self, at: &At) -> Vec<usize> {
-        (0..self.points.len())
-            .filter(|&point| at.iter().all(|(axis, value)| self.lies_at(point, axis, value)))
-            .collect()
-    }
-
-    fn lies_at(&self, point: usize, axis: &str, wanted: &toml::Value) -> bool {
-        let value = self.points[point].iter().find(|(name, _)| name == axis).map(|(_, value)| value);
-        match (value, wanted) {
-            (Some(AxisValue::Text(text)), toml::Value::String(wanted)) => text == wanted,
-            (Some(AxisValue::Number(number)), toml::Value::Integer(wanted)) => *number == *wanted as f64,
-            (Some(AxisValue::Number(number)), toml::Value::Float(wanted)) => number == wanted,
-            _ => false,
-        }
+        (0..self.points.len()).filter(|&point| lies_at(&self.points[point], at)).collect()
     }
 
     /// Returns the number that `point` has on `axis`.
@@ -130,4 +118,17 @@ impl StudyValues {
     pub(crate) fn sample(&self, point: usize, figure: &Figure) -> &[(u64, f64)] {
         self.values.get(&(point, figure.clone())).map_or(&[], Vec::as_slice)
     }
+}
+
+/// Returns true if a point with these axes lies at `at`, which may leave axes open.
+pub(super) fn lies_at(axes: &[(String, AxisValue)], at: &At) -> bool {
+    at.iter().all(|(axis, wanted)| {
+        let value = axes.iter().find(|(name, _)| name == axis).map(|(_, value)| value);
+        match (value, wanted) {
+            (Some(AxisValue::Text(text)), toml::Value::String(wanted)) => text == wanted,
+            (Some(AxisValue::Number(number)), toml::Value::Integer(wanted)) => *number == *wanted as f64,
+            (Some(AxisValue::Number(number)), toml::Value::Float(wanted)) => number == wanted,
+            _ => false,
+        }
+    })
 }
