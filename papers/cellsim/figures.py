@@ -20,7 +20,7 @@ FIRST = "ftp-1"
 PER_CONVERSATION = "per-conversation"
 
 Limits = tuple[float | None, float | None]
-DRAWN = {
+DRAWN: dict[Callable[..., Figure], tuple[str, str]] = {
     plot.delay: ("delay_mean_rtt", TYPIST),
     plot.delay_deviation: ("delay_sd_rtt", TYPIST),
     plot.throughput: ("throughput_mean", BULK),

@@ -1,4 +1,4 @@
-//! The time of a run on the wall clock: picoseconds since its epoch, read from the monotonic clock.
+//! The time of a run in real time: picoseconds since its epoch, read from the monotonic clock.
 
 use cellway_units::{Span, Time};
 use rustix::time::{ClockId, Timespec, clock_gettime};

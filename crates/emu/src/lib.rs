@@ -1,4 +1,4 @@
-//! Drives the network of a scenario on the wall clock, with real hosts at its ends (Linux).
+//! Drives the network of a scenario in real time, with real hosts at its ends (Linux).
 //!
 //! [`emulate`] makes a namespace for each host and each gateway of a scenario, plays its applications over the kernel's
 //! TCP, starts its programs and the gateways' daemons, and drives the same network that a simulation drives with the

@@ -1,4 +1,4 @@
-//! One scenario file on the wall clock: all its points and seeds, one after the other.
+//! One scenario file in real time: all its points and seeds, one after the other.
 
 mod shell;
 

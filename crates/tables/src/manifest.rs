@@ -38,7 +38,7 @@ pub struct Provenance {
     pub warmup_seconds: f64,
     /// Warnings about the results.
     pub warnings: Vec<String>,
-    /// Of runs on the wall clock: the scheduling of the threads that drove them, and the processor time that these were
+    /// Of runs in real time: the scheduling of the threads that drove them, and the processor time that these were
     /// denied, a line for each run.
     pub scheduling: Vec<String>,
 }
@@ -85,7 +85,7 @@ pub struct Manifest {
     pub rtt_seconds: f64,
     /// The part of each run that is not counted, in seconds.
     pub warmup_seconds: f64,
-    /// Of runs on the wall clock: the scheduling of the threads that drove them, a line for each run.
+    /// Of runs in real time: the scheduling of the threads that drove them, a line for each run.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub scheduling: Vec<String>,
     /// Simulated time of all runs together, in seconds.

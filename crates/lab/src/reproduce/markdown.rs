@@ -15,7 +15,7 @@ const HEAD: &str = "\
 Each row is a number or a sentence of a paper, with what an equation predicts for it, what the simulator or the emulator gives, and a verdict. *Given*
 parameters stand in the paper, *inferred* ones follow from other statements of it, *fitted* ones were tuned to a number of that paper, so that the
 row is no test. What a verdict means is said in [JSON outputs](../reference/json.md#verdicts). Measured values come from simulated runs, or,
-where the source is *emulate*, from runs on the wall clock with the TCP of the kernel of one machine, where it is *measure*, with the real
+where the source is *emulate*, from runs in real time with the TCP of the kernel of one machine, where it is *measure*, with the real
 gateways between such hosts, too; they come with their 95 % confidence interval, unless a study is deterministic. The deviation is that of the
 measured value, or else of the predicted one, from the published number.
 ";
