@@ -39,7 +39,7 @@ const SWEEP: Span = Span::from_ms(500);
 pub(crate) struct Datagram {
     /// Shared with a capture, which copies it cell by cell.
     pub(crate) octets: Arc<Vec<u8>>,
-    /// When it entered.
+    /// The time at which it entered.
     entered: Time,
     /// Its conversation in the table.
     id: Id,
@@ -53,7 +53,7 @@ pub(crate) struct Datagram {
 #[derive(Debug)]
 pub(crate) struct Due {
     pub(crate) host: HostIndex,
-    /// When its last bit has arrived.
+    /// The arrival of its last bit.
     pub(crate) at: Time,
     pub(crate) octets: Vec<u8>,
     /// True if its checksums are known to be correct: the engine computed them.

@@ -23,7 +23,7 @@ pub struct Provenance {
     pub seeds: u32,
     /// Points of the sweep.
     pub points: u32,
-    /// When the runs began, as RFC 3339 text.
+    /// The time at which the runs began, as RFC 3339 text.
     pub started: String,
     /// Their duration in real time, in seconds.
     pub wall_seconds: f64,
@@ -73,7 +73,7 @@ pub struct Manifest {
     pub points: u32,
     /// Runs: points times replications.
     pub runs: u64,
-    /// When the runs began, as RFC 3339 text.
+    /// The time at which the runs began, as RFC 3339 text.
     pub started: String,
     /// Their duration in real time, in seconds.
     pub wall_seconds: f64,

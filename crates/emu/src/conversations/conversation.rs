@@ -15,7 +15,7 @@ pub struct Limits {
     pub idle: Span,
     /// The same for one whose TCP connection has ended.
     pub linger: Span,
-    /// When there is no room, a conversation idle for longer than this ends for a new one.
+    /// If there is no room, a conversation idle for longer than this ends for a new one.
     pub makes_room: Span,
     /// Packets whose first fragment is stored.
     pub fragments: usize,
@@ -66,9 +66,9 @@ pub struct Conversation {
     pub flow: Option<FlowKey>,
     /// Its type.
     pub kind: Kind,
-    /// When its first packet came.
+    /// The arrival of its first packet.
     pub opened: Time,
-    /// When its last packet came.
+    /// The arrival of its last packet.
     pub last: Time,
 }
 

@@ -46,7 +46,7 @@ struct Live {
     upward: bool,
     closing: Closing,
     list: List,
-    /// When it was last found not to be idle: its last packet, or packets inside the network.
+    /// The last time at which it was not idle: its last packet, or packets inside the network.
     busy: Time,
 }
 

@@ -52,7 +52,7 @@ pub struct DatagramSlot {
     pub name: String,
     /// The source of the datagrams. Over IPv6 a packet has as many octets, 20 fewer of them payload.
     pub source: UdpSource,
-    /// When it starts.
+    /// Its start.
     pub start: Time,
     /// Sender and receiver: the host, by its place in the plan, and its address.
     pub ends: [(usize, IpAddr); 2],
@@ -100,7 +100,7 @@ struct Flow {
 #[derive(Debug)]
 pub struct DatagramPlayer {
     flows: Vec<Flow>,
-    /// When each flow sends next.
+    /// The next sending time of each flow.
     due: BinaryHeap<Reverse<(Time, usize)>>,
     end: Time,
     poll: Poll,

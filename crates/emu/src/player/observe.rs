@@ -9,7 +9,7 @@ use cellway_units::{Bytes, Span, Time};
 /// Something that happened in a slot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observation {
-    /// When, since the run's epoch.
+    /// The time since the run's epoch.
     pub at: Time,
     /// The slot, as the plan numbers it.
     pub slot: usize,
@@ -51,7 +51,7 @@ pub enum Seen {
     DatagramReceived {
         /// Its sequence number, from 0.
         sequence: u64,
-        /// When it was sent, since the run's epoch.
+        /// Its sending time, since the run's epoch.
         sent: Time,
         /// Its payload.
         payload: Bytes,

@@ -48,7 +48,7 @@ pub struct PlayerSlot {
     pub name: String,
     /// The application.
     pub workload: Workload,
-    /// When the first conversation begins.
+    /// The start of the first conversation.
     pub start: Time,
     /// True if another conversation follows when one ends: at once, or [`super::RETRY`] after a failure.
     pub repeat: bool,

@@ -45,7 +45,7 @@ pub struct Reproduced {
     pub papers: Vec<PaperResult>,
     /// True if fewer replications were run.
     pub quick: bool,
-    /// When it began, as RFC 3339 text.
+    /// The time at which it began, as RFC 3339 text.
     pub started: String,
     /// Seconds of running, writing included.
     pub wall_seconds: f64,
