@@ -381,7 +381,7 @@ MEASURES: list[tuple[str, str, str, tuple[str, str], Limits]] = [
     ("lost", "Lost frames", "Lost frames per run", ("lost_frames", "network"), (0, None)),
     ("collapses", "Window collapses", "Window collapses per conversation", ("collapses_mean", BULK), (0, None)),
 ]
-"""What the two studies of open questions compare: key, title, axis label, metric and subject, scale."""
+"""The comparisons of the two studies of open questions: key, title, axis label, metric and subject, scale."""
 
 
 def choices(studies: Studies) -> Section:
@@ -454,7 +454,7 @@ def transient(studies: Studies) -> Section:
         return Plate(
             "start-of-run",
             "Start of the runs",
-            "Means over the seeds from the very start, at the highest load. What lies before "
+            "Means over the seeds from the very start, at the highest load. The part before "
             "the dashed line is not used.",
             plot.transient(_panels(studies["policies"].series(), rtt), lines=POLICY, rtt=rtt, warmup=warmup),
         )

@@ -144,7 +144,7 @@ def ttcp(studies: Studies) -> Section:
 def domestic(studies: Studies) -> Section:
     """Section 4.4.3, Figures 9 and 10."""
     text = (
-        "Hosts in Yokosuka are 2 ms of round trip away from the gateway in Shinjuku; those in Shinjuku stand beside it."
+        "Hosts in Yokosuka are 2 ms of round trip away from the gateway in Shinjuku; those in Shinjuku are next to it."
     )
     section = Section("domestic", "Delay within Japan", text, (9, 10), ("4.4.3",), ("domestic-",))
     plates = [_domestic(studies, *lan) for lan in DOMESTIC]
@@ -152,7 +152,7 @@ def domestic(studies: Studies) -> Section:
 
 
 def fitted(studies: Studies) -> Section:
-    """What the fitted parameters do to the numbers that they were fitted to, and to others."""
+    """Draw the effect of the fitted parameters on the numbers that they were fitted to, and on others."""
     text = (
         "The paper does not give these parameters; they were tuned to numbers that it prints. The curves show how much "
         "hangs on them."
@@ -177,7 +177,7 @@ def _response(studies: Studies, line: Line) -> pl.DataFrame:
 
 
 def _combinations(studies: Studies) -> pl.DataFrame:
-    """How many times faster gateways make each application between each pair of computers."""
+    """Return the gain by gateways of each application between each pair of computers."""
     rows: list[tuple[str, float]] = []
     for app, metric, subject, computers in COMBINATIONS:
         for name in computers:

@@ -46,7 +46,7 @@ POLICED_WINDOWS = Curve(
     x_scale=1 / KIB,
 )
 SUSTAINED = 10 * 8192 / (172 * 53)
-"""What TCP gets of 10 Mbit/s of cells, in Mbit/s: segments of 8192 octets in 172 cells."""
+"""The rate of TCP over 10 Mbit/s of cells, in Mbit/s: segments of 8192 octets in 172 cells."""
 BURSTS = ("as contracted", "round trip 30 ms", "round trip 120 ms", "5 Mbit/s sustained")
 CONTRACTS: tuple[tuple[str, str, Mapping[str, object]], ...] = (
     ("VBR", "vbr-changes", {"variant": "vbr"}),
@@ -144,7 +144,7 @@ def single(studies: Studies) -> Section:
 
 
 def fitted(studies: Studies) -> Section:
-    """What the fitted and inferred parameters do to the numbers that they stand for."""
+    """Draw the effect of the fitted and inferred parameters on their numbers."""
     text = "The paper does not give these parameters. The curves show how much hangs on them."
     return add(Section("fitted", "Fitted parameters", text), *(sensitivity(studies, one) for one in FITTED))
 

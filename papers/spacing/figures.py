@@ -34,7 +34,7 @@ GRIDS = (("Theorem 2", "theorem2"), ("Theorem 3", "theorem3"))
 ENDS = (("queue_min", "low"), ("queue_max", "high"))
 """Metric of the spacer's port, simulated and (source `theory`) predicted; and what it is called."""
 SPACED, LINE, CONDITION = "shaper.spacer.rate", "link.source-spacer.rate", "c1"
-"""Axes: the spacing rate c, the rate h of the line; and the metric that tells whether condition C1 holds."""
+"""Axes: the spacing rate c, the rate h of the line; and the metric that is 1 where condition C1 holds."""
 THRESHOLD = ("Theorem 1", "theorem1")
 THRESHOLD_ENDS = (("threshold_queue_min", "low"), ("threshold_queue_max", "high"), ("oscillation_start", "begins"))
 """The same at the slow start threshold, with the time from which on it is so."""
@@ -49,7 +49,7 @@ SWEPT = (
 SIZE = ("size", "Loss by the size of the buffer", "buffer.size", "Buffer (cells)", 1.0)
 
 TAIL = 0.02
-"""Length of the closer look at the end of a run, in seconds."""
+"""Length of the enlarged end of a run, in seconds."""
 
 
 def modulation(studies: Studies) -> Section:
@@ -178,7 +178,7 @@ def _settled(steps: pl.DataFrame) -> float:
 
 
 def deviation_table(studies: Studies) -> pl.DataFrame:
-    """Simulation minus theory in cells: `strip`, `deviation`, `inside` (whether condition C1 holds)."""
+    """Simulation minus theory in cells: `strip`, `deviation`, `inside` (true where condition C1 holds)."""
     parts = [_deviations(studies, *grid, ENDS) for grid in GRIDS if grid[1] in studies.present]
     whole = pl.concat(parts) if parts else pl.DataFrame()
     if whole.is_empty():

@@ -263,7 +263,7 @@ def evaluate(equation: str, **given: str) -> Evaluation:
     from cellway import _native
     from cellway.predicted import Evaluation
 
-    accepted = 'a text, with a unit if it is a quantity, like "64 KiB"'
+    accepted = 'a string, with a unit if it is a quantity, like "64 KiB"'
     for name, value in given.items():
         arguments.text(name, value, accepted)
     texts = {name.replace("_", "-"): value for name, value in given.items()}
@@ -279,7 +279,7 @@ def equations() -> list[Equation]:
 
 
 def metrics() -> pl.DataFrame:
-    """All metrics of the tables, one row per metric and definition.
+    """Return all metrics of the tables, one row per metric and definition.
 
     Columns: `metric`, its `label` in figures, `unit`, and as lists `subjects` (`port`, `slot`, ...), `recorded`
     (`summary`, `bins`, `changes`) and `sources` (`simulate`, `emulate`, ...); and its `meaning`, in Markdown.
@@ -347,7 +347,7 @@ def reproduce(
     # No name means all papers to the compiled part; an empty list means none to a program.
     if not names and paper is not None:
         raise ValueError("no papers are named; leave the argument out for all of them")
-    wanted = [only] if isinstance(only, str) else list(only or [])
+    claims = [only] if isinstance(only, str) else list(only or [])
     short = [Path(name).resolve().name if os.sep in name else name for name in names]
     default = Path("out", short[0]) if single else Path("out", "papers")
     folder = default if out is None else Path(out)
@@ -355,7 +355,7 @@ def reproduce(
     # A list of one name gets folders in a folder, as any list does.
     target = folder if single or len(names) != 1 else folder / short[0]
     with reporter(label, enabled=progress) as tick:
-        _native.reproduce(names, wanted, quick, emulate, str(target), force, threads, tick)
+        _native.reproduce(names, claims, quick, emulate, str(target), force, threads, tick)
     if single:
         return load_reproduction(folder)
     found = sorted(path.parent for path in folder.glob("*/study.json"))
@@ -384,7 +384,7 @@ def load_reproduction(folder: str | os.PathLike[str]) -> Reproduction:
 
 
 def schema() -> dict[str, Any]:
-    """The JSON schema of scenario files, for editors and validators."""
+    """Return the JSON schema of scenario files, for editors and validators."""
     from cellway import _native
 
     return documents.record(_native.schema(), "schema")
@@ -410,7 +410,7 @@ def _overrides(changes: Mapping[str, object] | None) -> list[tuple[str, str]]:
 
 
 def toml_value(value: object, path: str = "value") -> str:
-    """A Python value as TOML text. `path` names the key in the error for a value that TOML cannot hold."""
+    """Return a Python value as TOML text. `path` names the key in the error for a value that TOML cannot hold."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):

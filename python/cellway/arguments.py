@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 
 def wrong(name: str, value: object, accepted: str) -> TypeError:
-    """The error for a value of the wrong type."""
+    """Return the error for a value of the wrong type."""
     return TypeError(f"{name} is {value!r}; accepted: {accepted}")
 
 
@@ -19,7 +19,7 @@ def text(name: str, value: object, accepted: str) -> str | None:
 
 def quantity(name: str, value: object, example: str) -> str | None:
     """Return `value`, which must be a string with a number and a unit, or None."""
-    return text(name, value, f'a text with a unit, like "{example}"')
+    return text(name, value, f'a string with a unit, like "{example}"')
 
 
 def count(name: str, value: object) -> int | None:

@@ -49,10 +49,10 @@ def run(
             text=True,
             check=False,
         )
-        told = [line.removeprefix("cellway: ") for line in ran.stderr.splitlines() if line.startswith("cellway: ")]
+        messages = [line.removeprefix("cellway: ") for line in ran.stderr.splitlines() if line.startswith("cellway: ")]
         # A run that was late is written, and has a status all the same.
         if ran.returncode != 0 and _stamp(manifest) == before:
-            message = "\n".join(told) or ran.stderr.strip() or f"cellway {command} ended with {ran.returncode}"
+            message = "\n".join(messages) or ran.stderr.strip() or f"cellway {command} ended with {ran.returncode}"
             raise (_native.Error if ran.returncode == WRONG_INPUT else _native.EmulationError)(message)
         return read(target)
 

@@ -1,4 +1,4 @@
-"""A one-line progress display on standard error, only when a person is watching."""
+"""A one-line progress display on standard error, only on a terminal."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def line(label: str, done: int, total: int, elapsed: float) -> str:
 
 
 def clock(seconds: float) -> str:
-    """Seconds as a person reads them: `7 s`, `2 min 05 s`, `1 h 03 min`."""
+    """Format a time for reading: `7 s`, `2 min 05 s`, `1 h 03 min`."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"

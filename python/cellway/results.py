@@ -105,23 +105,23 @@ class Results:
         return self._joined(self._summary)
 
     def series(self, metric: str | None = None, *, at: str | None = None) -> pl.DataFrame:
-        """Values over time, of one metric and at one subject if these are given."""
+        """Return values over time, of one metric and at one subject if these are given."""
         chosen = self._series
-        for column, wanted in (("metric", metric), ("subject", at)):
-            if wanted is None:
+        for column, sought in (("metric", metric), ("subject", at)):
+            if sought is None:
                 continue
             known = chosen[column].cast(pl.String).unique().sort().to_list()
-            if known and wanted not in known:
-                raise ValueError(f"no series has the {column} {wanted!r}; there are {', '.join(known)}")
-            chosen = chosen.filter(pl.col(column).cast(pl.String) == wanted)
+            if known and sought not in known:
+                raise ValueError(f"no series has the {column} {sought!r}; there are {', '.join(known)}")
+            chosen = chosen.filter(pl.col(column).cast(pl.String) == sought)
         return self._joined(chosen)
 
     def arrow(self, table: TableName = "summary") -> pl.DataFrame:
-        """A table as the engine made it, not joined with the axes. It exports the Arrow C stream interface."""
+        """Return a table as the engine made it, not joined with the axes. It exports the Arrow C stream interface."""
         return {"runs": self.runs, "summary": self._summary, "series": self._series}[table]
 
     def pandas(self, table: TableName = "summary") -> Any:
-        """A joined table as a pandas DataFrame, through Arrow. Needs `pip install cellway[pandas]`."""
+        """Return a joined table as a pandas DataFrame, through Arrow. Needs `pip install cellway[pandas]`."""
         frame = self.runs if table == "runs" else self.summary if table == "summary" else self.series()
         return frame.to_pandas()
 
@@ -160,7 +160,7 @@ class Reproduction:
         return [entry["id"] for entry in self.about.get("studies", []) if self._path(entry).is_dir()]
 
     def study(self, name: str) -> Results:
-        """The tables of one study."""
+        """Return the tables of one study."""
         for entry in self.about.get("studies", []):
             if entry["id"] == name:
                 return Results.from_folder(self._path(entry))
@@ -181,6 +181,6 @@ class Reproduction:
 
 
 def _plain_text(frame: pl.DataFrame) -> pl.DataFrame:
-    """Dictionary-encoded columns as plain strings, which compare and join with anything."""
+    """Return the frame with dictionary-encoded columns as plain strings, which compare and join with anything."""
     coded = [name for name, kind in frame.schema.items() if kind in (pl.Categorical, pl.Enum)]
     return frame.with_columns(pl.col(coded).cast(pl.String)) if coded else frame

@@ -17,7 +17,7 @@ LEVEL = 0.95
 
 
 def summarise(frame: pl.DataFrame, by: Sequence[str], value: str = "value", level: float = LEVEL) -> pl.DataFrame:
-    """Mean over the rows of each group, with a confidence interval.
+    """Return the mean over the rows of each group, with a confidence interval.
 
     Columns: those of `by`, then `mean`, `sd`, `n`, `low`, `high`. The groups keep the order of their first row. A
     single row has no interval: `sd`, `low` and `high` are null. Rows without a value are left out. The interval is
@@ -62,11 +62,11 @@ def paired(
     value: str = "value",
     level: float = LEVEL,
 ) -> pl.DataFrame:
-    """The difference `other` minus `base` of the column `contrast`, taken seed by seed, with its confidence interval.
+    """Return the difference `other` minus `base` of the column `contrast`, seed by seed, with its confidence interval.
 
     Columns as in `summarise`. Only seeds that both sides have count. Raises `ValueError` if a side has several rows of
-    a seed, as those of several points or subjects: each pair must be of one point. `by` names the columns that tell
-    them apart.
+    a seed, as those of several points or subjects: each pair must be of one point. `by` names the columns that
+    distinguish them.
     """
     import polars as pl
 

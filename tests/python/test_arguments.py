@@ -67,5 +67,5 @@ def test_other_functions_name_theirs() -> None:
     with pytest.raises(TypeError, match=r"^set is '3'; accepted: a dict"):
         cellway.check(text, set=wrong)
     number: Any = 131072
-    with pytest.raises(TypeError, match=r"^window is 131072; accepted: a text"):
+    with pytest.raises(TypeError, match=r"^window is 131072; accepted: a string"):
         cellway.evaluate("window-over-rtt", window=number, rtt="8.8 ms")

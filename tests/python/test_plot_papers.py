@@ -13,7 +13,7 @@ from cellway.plot.compare import compare
 from cellway.plot.curve import curve
 from cellway.plot.network import changes, network, payload_rate
 from cellway.plot.queue import content, deviations
-from cellway.plot.steps import Panel, over_time, standing
+from cellway.plot.steps import Panel, over_time
 from cellway.plot.topology import topology
 from matplotlib.figure import Figure
 
@@ -182,9 +182,9 @@ def test_networks_differ_by_form_and_not_by_rate_or_traffic() -> None:
     assert network(SCENARIOS["KDD_ETHERNET"]).form != network(SCENARIOS["KDD"]).form
 
 
-def test_a_contract_stands_to_the_end() -> None:
+def test_a_contract_is_held_to_the_end() -> None:
     steps = pl.DataFrame({"t": [0.0, 20.0], "value": [20.0, 10.0]})
-    assert standing(steps, 60.0).rows() == [(0.0, 20.0), (20.0, 10.0), (60.0, 10.0)]
+    assert held_to(steps, 60.0).rows() == [(0.0, 20.0), (20.0, 10.0), (60.0, 10.0)]
 
 
 def queue() -> pl.DataFrame:

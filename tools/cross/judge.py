@@ -104,7 +104,7 @@ class Compared:
 
 
 def deviation(ours: Sequence[Figures], peer: Sequence[Figures]) -> tuple[float, float]:
-    """The mean goodput of one over that of the other, less 1, and half the width of its 95 % interval.
+    """Return the mean goodput of one over that of the other, less 1, and half the width of its 95 % interval.
 
     Runs are taken in pairs, which have the same losses: what both have in common is no spread of the ratio.
     """
@@ -138,12 +138,12 @@ def left(compared: Compared, ours: Sequence[Figures], peer: Sequence[Figures]) -
 
 
 def agrees(ours: Sequence[Figures], peer: Sequence[Figures]) -> bool:
-    """Returns true if the deviation is at most 5 %."""
+    """Return true if the deviation is at most 5 %."""
     return abs(deviation(ours, peer)[0]) <= TOLERANCE
 
 
 def is_decided(ours: Sequence[Figures], peer: Sequence[Figures]) -> bool:
-    """Returns true if more runs would hardly change the verdict: 5 % lies outside the interval, or that is narrow."""
+    """Return true if more runs would hardly change the verdict: 5 % lies outside the interval, or that is narrow."""
     middle, half = deviation(ours, peer)
     return half <= max(NARROW, abs(abs(middle) - TOLERANCE))
 

@@ -85,7 +85,7 @@ class Ran:
 
 
 def points() -> list[Point]:
-    """Eight: 1 to 100 Mbit/s, 20 and 100 ms, half a bandwidth-delay product of buffer and a whole one."""
+    """Return eight points: 1 to 100 Mbit/s, 20 and 100 ms, half a bandwidth-delay product of buffer and a whole one."""
     corners = [(1, 0.1), (5, 0.02), (20, 0.1), (100, 0.02)]
     return [_point(rate * 1_000_000, rtt, share) for rate, rtt in corners for share in (0.5, 1.0)]
 

@@ -129,7 +129,7 @@ def _causes(deviating: Sequence[Compared]) -> list[str]:
 
 
 def _together(compared: Sequence[Compared]) -> list[str]:
-    """The mean deviation of each variant, as it is and with the causes found taken away."""
+    """Return the mean deviation of each variant, as it is and with the causes found taken away."""
 
     def rest(one: Compared) -> float:
         return one.tried[one.cause].deviation if one.cause in one.tried else one.deviation
@@ -152,7 +152,7 @@ def _together(compared: Sequence[Compared]) -> list[str]:
 
 
 def _means(compared: Sequence[Compared], of: Callable[[Compared], float]) -> dict[str, tuple[float, float]]:
-    """The mean of each variant, with the spread over its families, which share all but the buffer."""
+    """Return the mean of each variant, with the spread over its families, which share all but the buffer."""
     found = {}
     for variant in ("tahoe", "reno", "newreno", "sack"):
         families: dict[int, list[float]] = {}

@@ -40,7 +40,7 @@ class Figures:
 
 
 def scenario(point: Point, *, tcp: str = "", loss: str = "", extra: str = "") -> str:
-    """The point as a scenario file.
+    """Return the point as a scenario file.
 
     `tcp` replaces the keys of TCP, `loss` is a key of the line, and `extra` is put at the end.
     """
@@ -103,7 +103,7 @@ idle-restart = true
 
 
 def round_trip(point: Point, run: int) -> float:
-    """The round trip of a run (s).
+    """Return the round trip of a run (s).
 
     Without random loss the runs of a point are a hair apart: drop-tail buffers and timers of whole ticks turn on single
     packets, so a single run of either simulator would prove nothing.
@@ -152,7 +152,7 @@ def _figures(point: Point, figures: Mapping[tuple[str, str], float], losses: Map
 
 
 def simulate(command: str, text: str) -> dict[tuple[str, str], float]:
-    """The figures of a scenario by subject and metric."""
+    """Return the figures of a scenario by subject and metric."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "point.toml")
         file.write_text(text, encoding="utf-8")

@@ -61,7 +61,7 @@ def buffers(
 
 
 def buffers_table(rows: pl.DataFrame, lines: str | None = None) -> tuple[pl.DataFrame, str | None]:
-    """Mean and interval by sharing, `lines` and size, with a column `x` to plot against, and its unit.
+    """Return mean and interval by sharing, `lines` and size, with a column `x` to plot against, and its unit.
 
     Sizes in one unit are placed by their numbers; sizes in several units by their order in the sweep, with no unit.
     """

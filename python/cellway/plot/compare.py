@@ -18,7 +18,7 @@ LABEL = 30
 def compare(
     rows: pl.DataFrame, xlabel: str, *, log: bool = False, bars: bool = False, width: float = style.COLUMN
 ) -> Figure:
-    """A dot with its interval per row for the simulation, a diamond for what was published, a cross for the theory.
+    """Draw a dot with its interval per row for the simulation, a diamond for the published value, a cross for theory.
 
     Columns: `label`, `published`, `predicted`, `simulated`, `low`, `high`, each but the first may be null. With `bars`
     the simulated values are bars and are written at their ends.

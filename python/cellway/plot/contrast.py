@@ -45,8 +45,8 @@ def contrast(
         figure, grid = style.new(0.9 + 1.25 * len(shown), rows=len(shown), sharex=True, sharey=True)
         for order, (axes, name) in enumerate(zip(grid, shown, strict=True)):
             mark = style.of_value(panels, name, order)
-            looks = ((style.SOFT, (0, (3, 1.6)), "white"), (mark.color, "-", mark.color))
-            for table, label, (color, dashes, face) in zip(tables, names, looks, strict=True):
+            styles = ((style.SOFT, (0, (3, 1.6)), "white"), (mark.color, "-", mark.color))
+            for table, label, (color, dashes, face) in zip(tables, names, styles, strict=True):
                 one = table.filter(pl.col(panels) == name).sort(at)
                 banded = one.filter(pl.col("low").is_not_null())
                 axes.fill_between(banded[at], banded["low"], banded["high"], color=color, alpha=0.16, linewidth=0)

@@ -31,7 +31,7 @@ def curve(
     limits: tuple[float | None, float | None] = (0, None),
     width: float = style.COLUMN,
 ) -> Figure:
-    """One line per value of `line`, with its confidence band, over the columns `x`, `mean`, `low`, `high`.
+    """Draw one line per value of `line`, with its confidence band, over the columns `x`, `mean`, `low`, `high`.
 
     Columns `published` and `predicted`, where they are there and not null, are drawn as diamonds and crosses. `ticks`
     puts a tick at every x. `level` is a horizontal reference, `chosen` a vertical one; `guide` a dotted line given by
@@ -116,14 +116,14 @@ def _scales(axes: Axes, table: pl.DataFrame, *, logx: bool, logy: bool, ticks: b
 
 
 def _plain(axis: Any, steps: tuple[float, ...] = (1.0,)) -> None:
-    """Numbers without exponents on a logarithmic axis."""
+    """Write numbers without exponents on a logarithmic axis."""
     axis.set_major_locator(LogLocator(base=10, subs=steps, numticks=12))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(FuncFormatter(lambda _value, _place: ""))
 
 
 def _references(axes: Axes, level: Level | None, chosen: Level | None) -> None:
-    """They are named in the legend, where no curve can run through their names."""
+    """Draw reference lines, named in the legend, where no curve can cross their names."""
     if level is not None:
         axes.axhline(level[0], color=style.INK, linewidth=0.9, linestyle=(0, (4, 2)), zorder=1, label=level[1])
     if chosen is not None:

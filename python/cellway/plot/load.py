@@ -166,7 +166,7 @@ def per_load_table(
 
 
 def _columns(table: pl.DataFrame) -> tuple[str, str | None]:
-    """The axes of a table made by `per_load_table`: `x`, which is the last, and `lines`."""
+    """Return the axes of a table made by `per_load_table`: `x`, which is the last, and `lines`."""
     names = table.columns[: table.columns.index("mean")]
     return names[-1], names[0] if len(names) > 1 else None
 

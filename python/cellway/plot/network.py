@@ -46,7 +46,7 @@ class Network:
     vertices: dict[str, Vertex] = field(default_factory=dict)
     edges: list[Edge] = field(default_factory=list)
     marks: list[tuple[str, str, str, str]] = field(default_factory=list)
-    """at, towards, kind (`shaper` or `policer`), what it says."""
+    """at, towards, kind (`shaper` or `policer`), label."""
 
     @property
     def form(self) -> str:
@@ -73,7 +73,7 @@ class Network:
 
 
 def network(scenario: Mapping[str, Any]) -> Network:
-    """The graph of a scenario file that has been read as TOML."""
+    """Return the graph of a scenario file that has been read as TOML."""
     nodes = {str(node["name"]): str(node.get("kind", "router")) for node in scenario.get("node", ())}
     if not nodes:
         raise select.MissingDataError("the scenario has no node")
@@ -115,25 +115,25 @@ def _framing(link: Mapping[str, Any], ends: tuple[str, str], nodes: Mapping[str,
 
 
 def _hosts(scenario: Mapping[str, Any], nodes: Mapping[str, str]) -> Iterator[tuple[str, str, str, Edge]]:
-    """Hosts that the groups bring: label, node, side (`from` or `to`) and the line; one for groups that are alike."""
+    """Yield the hosts of groups: label, node, side (`from` or `to`) and line; one for groups that are alike."""
     found: dict[tuple[str, str, str, str, str], list[str]] = {}
     for group in scenario.get("traffic", ()):
         access = group.get("access") or {}
         count = group.get("count", 1)
         label = str(group.get("name", group.get("app", "?"))) + (f" ×{count}" if count != 1 else "")
         framing = _framing(access, (str(group.get("from", "")), str(group.get("to", ""))), nodes)
-        look = (rate_text(access.get("rate", "")), delay_text(access.get("delay")), framing)
+        access_line = (rate_text(access.get("rate", "")), delay_text(access.get("delay")), framing)
         for side in ("from", "to"):
             node = str(group.get(side, ""))
             if nodes.get(node) in ("router", "switch", "gateway"):
-                found.setdefault((node, side, *look), []).append(label)
+                found.setdefault((node, side, *access_line), []).append(label)
     for (node, side, rate, delay, framing), labels in found.items():
         name = f"{node}/{side}/{rate}/{delay}/{framing}"
         yield "\n".join(labels), node, side, Edge((name, node), rate, delay, framing)
 
 
 def _columns(drawn: Network, scenario: Mapping[str, Any], hosts: list[tuple[str, str, str, Edge]]) -> None:
-    """Return columns by the number of links from the start of the first group; hosts outside of their nodes."""
+    """Set the columns by the number of links from the start of the first group; hosts outside of their nodes."""
     group = (scenario.get("traffic") or [{}])[0]
     start = str(group.get("from", ""))
     start = start if start in drawn.vertices else next(iter(drawn.vertices))
@@ -170,7 +170,7 @@ def _neighbours(drawn: Network, name: str) -> Iterator[str]:
 
 
 def _route(before: Mapping[str, str], start: str, end: str) -> set[str]:
-    """The nodes from start to end."""
+    """Return the nodes from start to end."""
     route = {end}
     while end != start:
         end = before[end]
@@ -179,7 +179,7 @@ def _route(before: Mapping[str, str], start: str, end: str) -> set[str]:
 
 
 def _rows(drawn: Network) -> None:
-    """Rows within each column in the order of the file, the columns centred on each other."""
+    """Set the rows within each column in the order of the file, the columns centred on each other."""
     columns: dict[int, list[Vertex]] = {}
     for vertex in drawn.vertices.values():
         columns.setdefault(vertex.column, []).append(vertex)
@@ -190,7 +190,7 @@ def _rows(drawn: Network) -> None:
 
 
 def _marks(drawn: Network, scenario: Mapping[str, Any]) -> None:
-    """Shapers and policers at the start of their lines."""
+    """Add the shapers and policers at the start of their lines."""
     named = {str(link.get("name", "-".join(link["between"]))): link["between"] for link in scenario.get("link", ())}
     for kind, key in (("shaper", "rate"), ("policer", "pcr")):
         for entry in scenario.get(kind, ()):
@@ -202,7 +202,7 @@ def _marks(drawn: Network, scenario: Mapping[str, Any]) -> None:
 
 
 def changes(scenario: Mapping[str, Any]) -> pl.DataFrame:
-    """Rates that the scenario changes while it runs: `what`, `t` in seconds and `rate` in bit/s, the first at 0."""
+    """Return the rates that the scenario changes: `what`, `t` in seconds and `rate` in bit/s, the first at 0."""
     rows: list[tuple[str, float, float]] = []
     for change in scenario.get("change", ()):
         kind = next((kind for kind in ("shaper", "link", "traffic") if kind in change), None)
@@ -218,7 +218,7 @@ def changes(scenario: Mapping[str, Any]) -> pl.DataFrame:
 
 
 def _initial(scenario: Mapping[str, Any], kind: str, what: str) -> float | None:
-    """The rate before the first change."""
+    """Return the rate before the first change."""
     for entry in scenario.get(kind, ()):
         name = entry.get("name", "-".join(entry["between"]) if "between" in entry else None)
         if name == what:

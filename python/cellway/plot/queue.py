@@ -8,7 +8,7 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from cellway.plot import select, style
-from cellway.plot.window import standing_from, thin
+from cellway.plot.window import held_from, thin
 
 POINTS = 900
 ROOM = 1.16
@@ -25,14 +25,14 @@ def content(
     zero: bool = True,
     width: float = style.WIDE,
 ) -> Figure:
-    """Cells in the buffer at each change (columns `t` in seconds, `value`), from `start` to `until`.
+    """Draw the cells in the buffer at each change (columns `t` in seconds, `value`), from `start` to `until`.
 
     `lines` are values that theory gives, with their labels; `theory` a trajectory with the same columns. The scale
     begins at 0 unless `zero` is false.
     """
     select.columns(steps, "t", "value")
     placed = steps.sort("t", maintain_order=True).select(x=(pl.col("t") - start) * 1e3, y=pl.col("value"))
-    rows = standing_from(placed, 0.0)
+    rows = held_from(placed, 0.0)
     if until is not None:
         rows = rows.filter(pl.col("x") <= (until - start) * 1e3)
     if rows.is_empty():
@@ -75,8 +75,8 @@ def deviations(
 ) -> Figure:
     """Draw simulation minus theory in cells, a dot per point, in strips; hollow dots lie outside the theory's domain.
 
-    Columns: `strip` (what is compared), `deviation` in cells, `inside` (bool: the point lies in the domain). `names`
-    are the words for dots inside and outside.
+    Columns: `strip` (the compared quantity), `deviation` in cells, `inside` (bool: the point lies in the domain).
+    `names` are the labels of dots inside and outside.
     """
     select.columns(rows, "strip", "deviation", "inside")
     if rows.is_empty():
@@ -109,7 +109,7 @@ def deviations(
         axes.tick_params(axis="y", length=0)
         axes.grid(visible=False, axis="y")
         axes.grid(visible=True, axis="x", color=style.GRID, linewidth=0.6)
-        # Never so close that rounding looks like an error.
+        # The scale is never so fine that rounding resembles an error.
         worst = float(rows["deviation"].abs().max())  # type: ignore[arg-type]
         for side in (-1, 1):
             axes.axvline(side, color=style.SOFT, linewidth=0.8, linestyle=(0, (1, 1.4)), zorder=1)
@@ -122,7 +122,7 @@ def deviations(
 
 
 def _spread(rows: pl.DataFrame, strips: Sequence[object], first: float) -> list[float]:
-    """A height for each dot: dots of one strip are fanned out in their order, so that equal ones all show."""
+    """Return a height for each dot: dots of one strip are fanned out in their order, so that equal ones all show."""
     seen: dict[object, int] = {}
     heights = []
     for strip in rows["strip"]:

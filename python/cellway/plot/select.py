@@ -150,7 +150,7 @@ def columns(table: pl.DataFrame, *names: str) -> None:
 
 
 def in_order(table: pl.DataFrame, column: str) -> list[Any]:
-    """The values of a column in the order of their first row, which is the order of the sweep."""
+    """Return the values of a column in the order of their first row, which is the order of the sweep."""
     return table.select(pl.col(column).drop_nulls().unique(maintain_order=True)).to_series().to_list()
 
 
@@ -181,7 +181,7 @@ def slots(table: pl.DataFrame) -> list[str]:
 
 
 def of_group(table: pl.DataFrame, metric: str, group: str, *, total: bool = False) -> pl.DataFrame:
-    """One value per run: the group's own, else the mean over its conversations; with `total` their sum."""
+    """Return one value per run: the group's own, else the mean over its conversations; with `total` their sum."""
     own = table.filter((pl.col("metric") == metric) & (pl.col("subject") == group))
     if not own.is_empty() and not total:
         return own
@@ -200,13 +200,13 @@ def where(table: pl.DataFrame, chosen: Mapping[str, object]) -> pl.DataFrame:
     A value that no row has raises `MissingDataError`.
     """
     need(table, *chosen)
-    for name, wanted in chosen.items():
+    for name, value in chosen.items():
         kind = table.schema[name]
-        sought = float(str(wanted)) if kind.is_numeric() and not isinstance(wanted, str) else str(wanted)
+        sought = float(str(value)) if kind.is_numeric() and not isinstance(value, str) else str(value)
         found = table.filter((pl.col(name) if kind.is_numeric() else pl.col(name).cast(pl.String)) == sought)
         if found.is_empty():
             known = listed(in_order(table, name)) or "none"
-            raise MissingDataError(f"the table has no row at {name} = {wanted}; its values: {known}")
+            raise MissingDataError(f"the table has no row at {name} = {value}; its values: {known}")
         table = found
     return table
 
@@ -228,7 +228,7 @@ AMOUNT = re.compile(r"([0-9][0-9_]*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z
 
 
 def amount(value: object) -> float:
-    """A number of an axis in base units (bit/s, bytes, seconds, cells): from a number or from a text as in scenarios.
+    """Return a number or a string as in scenarios as a number in base units (bit/s, bytes, seconds, cells).
 
     Of a list, such as the sizes of files, the first is taken.
     """
@@ -257,7 +257,7 @@ def amounts(table: pl.DataFrame, column: str) -> pl.DataFrame:
 
 
 def quantity(text: str) -> tuple[float, str] | None:
-    """A size as written in a scenario, such as `"1.5 bdp"`: number and unit."""
+    """Return a size as written in a scenario, such as `"1.5 bdp"`: number and unit."""
     match = re.fullmatch(r"\s*([0-9.]+)\s*([A-Za-z/]+)\s*", text)
     try:
         return (float(match[1]), match[2]) if match else None

@@ -34,7 +34,7 @@ LANE = 0.2
 
 
 def sources(rows: pl.DataFrame, *, width: float | None = None) -> Figure:
-    """Dots with intervals for each subject and metric; for a sweep, lines over the swept value.
+    """Draw dots with intervals for each subject and metric; for a sweep, lines over the swept value.
 
     Columns: those of `cellway.Comparison.rows`. A cross is theory, where it is more than an upper bound; a dot the
     simulation and a square the emulation, each with the 95 % confidence interval over its repetitions; a long tick
@@ -161,7 +161,7 @@ def _marks(
 
 
 def _top(table: pl.DataFrame) -> float:
-    """The largest value or end of an interval; an interval counts to three times its mean, else it hides all others."""
+    """Return the largest value or end of an interval; one counts to three times its mean, else it hides all others."""
     ends = [0.0]
     for source, _ in SOURCES:
         for value, above in zip(table[source], _errors(table, source)[1], strict=True):
@@ -186,7 +186,7 @@ def _legend(figure: Figure, grid: Sequence[Axes]) -> None:
 
 
 def _sweep(rows: pl.DataFrame, axes_names: list[str], width: float) -> Figure:
-    """Small panels, one for each subject and metric, over the swept value."""
+    """Draw small panels, one for each subject and metric, over the swept value."""
     places, texts, xlabel, logarithmic = _places(rows, axes_names)
     rows = rows.join(places, on=axes_names, how="left", maintain_order="left", nulls_equal=True)
     panels = rows.select("metric", "unit", "subject").unique(maintain_order=True).rows()[:PANELS]

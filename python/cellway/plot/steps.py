@@ -25,7 +25,7 @@ class Panel:
     label: str
     rows: pl.DataFrame
     changes: bool = False
-    """The value stands until the next row, and else over the bin that ends at `t`."""
+    """True if a value holds until the next row, and not over the bin that ends at `t`."""
     contract: bool = False
     """The contract is drawn in this panel: it has the same unit."""
     limits: tuple[float | None, float | None] = (0, None)
@@ -52,7 +52,7 @@ def over_time(
         for axes, panel in zip(grid, panels, strict=True):
             _series(axes, panel, end)
             if contract is not None and panel.contract:
-                steps = standing(contract, end)
+                steps = held_to(contract, end)
                 axes.step(steps["t"], steps["value"], where="post", color=style.INK, linewidth=1.0,
                           linestyle=(0, (4, 1.6)), label=contract_label)  # fmt: skip
             if contract is not None:
@@ -75,8 +75,8 @@ def over_time(
         return figure
 
 
-def standing(steps: pl.DataFrame, end: float) -> pl.DataFrame:
-    """The steps up to `end`, the last value held to it."""
+def held_to(steps: pl.DataFrame, end: float) -> pl.DataFrame:
+    """Return the steps up to `end`, the last value held to it."""
     kept = steps.select("t", "value").filter(pl.col("t") <= end)
     return pl.concat([kept, kept.tail(1).with_columns(t=pl.lit(end))])
 

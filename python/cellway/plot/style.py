@@ -109,12 +109,12 @@ their intervals."""
 
 
 def traffic(name: str, index: int = 0) -> Mark:
-    """The mark of a kind of traffic: that of its `app` where it has one, else of the `index`-th of several."""
+    """Return the mark of a kind of traffic: that of its `app` where it has one, else of the `index`-th of several."""
     return TRAFFIC.get(name.lower(), replace(numbered(index), label=name))
 
 
 def of_value(axis: str | None, value: object, index: int) -> Mark:
-    """The mark of the `index`-th value of an axis, labelled by the value."""
+    """Return the mark of the `index`-th value of an axis, labelled by the value."""
     name = str(value)
     if axis == CHANNEL and name in CHANNELS:
         return CHANNELS[name]
@@ -122,7 +122,7 @@ def of_value(axis: str | None, value: object, index: int) -> Mark:
 
 
 def numbered(index: int) -> Mark:
-    """The mark of the `index`-th of several equals."""
+    """Return the mark of the `index`-th of several equals."""
     return SEQUENCE[index % len(SEQUENCE)]
 
 
@@ -134,12 +134,12 @@ def styled() -> Iterator[None]:
 
 
 def new(height: float = 2.45, rows: int = 1, width: float = COLUMN, **share: Any) -> tuple[Figure, list[Axes]]:
-    """A figure of one column with `rows` panels above each other."""
+    """Return a figure of one column with `rows` panels above each other."""
     return panels(height, rows, 1, width, **share)
 
 
 def panels(height: float, rows: int, columns: int, width: float = WIDE, **share: Any) -> tuple[Figure, list[Axes]]:
-    """A figure with a grid of panels, row by row."""
+    """Return a figure with a grid of panels, row by row."""
     figure = Figure(figsize=(width, height), layout="constrained")
     grid = list(figure.subplots(rows, columns, squeeze=False, **share).flat)
     for axes in grid:
@@ -172,7 +172,7 @@ def label_ends(axes: Axes, ends: Sequence[tuple[float, float, str, str]], gap: f
 
 
 def svg(figure: Figure) -> str:
-    """The figure as SVG text: the same figure gives the same bytes."""
+    """Return the figure as SVG text: the same figure gives the same bytes."""
     out = io.StringIO()
     with styled():
         figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})

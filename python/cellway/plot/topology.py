@@ -24,7 +24,7 @@ LEAST = 7.4
 
 SIDE, ABOVE, BELOW = 0.62, 0.52, 0.74
 OVER, MORE = 0.33, 0.15
-"""From the middle of a node to the name of what stands at its line, and from that to the next."""
+"""From the middle of a node to the first name above it, and from that to the next."""
 SIZE = 0.17
 """Half the height of a node, in inches."""
 
@@ -40,7 +40,7 @@ KINDS = ("host", "router", "switch", "gateway")
 
 
 def topology(scenario: Mapping[str, Any]) -> Figure:
-    """The network of a scenario file that has been read as TOML, drawn from its senders to its receivers."""
+    """Draw the network of a scenario file that has been read as TOML, from its senders to its receivers."""
     drawn = network(scenario)
     width = max(LEAST, 2 * SIDE + STEP * (drawn.columns - 1))
     most = max((sum(mark[0] == name for mark in drawn.marks) for name in drawn.vertices), default=0)
@@ -78,7 +78,7 @@ def topology(scenario: Mapping[str, Any]) -> Figure:
 
 
 def _extra(drawn: Network) -> float:
-    """Room for names of several lines under the lowest row."""
+    """Return room for names of several lines under the lowest row."""
     lowest = max(vertex.row for vertex in drawn.vertices.values())
     return 0.13 * max(vertex.name.count("\n") for vertex in drawn.vertices.values() if vertex.row == lowest)
 
@@ -118,29 +118,29 @@ def _vertex(axes: Axes, vertex: Vertex, x: float, y: float, size: float) -> None
 
 
 def shape(axes: Axes, kind: str, x: float, y: float, scale: float = 1.0) -> None:
-    """The sign of one kind of node."""
+    """Draw the sign of one kind of node."""
     r = SIZE * scale
-    look: dict[str, Any] = {"facecolor": "white", "edgecolor": style.INK, "linewidth": 1.1, "zorder": 3}
+    outline: dict[str, Any] = {"facecolor": "white", "edgecolor": style.INK, "linewidth": 1.1, "zorder": 3}
     pen: dict[str, Any] = {"color": style.INK, "linewidth": 1.0, "zorder": 4, "solid_capstyle": "round"}
     if kind == "host":
         box = FancyBboxPatch((x - 1.15 * r, y - 0.55 * r), 2.3 * r, 1.45 * r, boxstyle="round,pad=0,rounding_size=0.03")
-        box.set(**look)
+        box.set(**outline)
         axes.add_patch(box)
         axes.plot([x - 0.7 * r, x + 0.7 * r], [y - r, y - r], **pen)
         axes.plot([x, x], [y - r, y - 0.55 * r], **pen)
     elif kind == "router":
-        axes.add_patch(Circle((x, y), 1.05 * r, **look))
+        axes.add_patch(Circle((x, y), 1.05 * r, **outline))
         for sign in (-1, 1):
             axes.plot([x - 0.5 * r, x + 0.5 * r], [y - sign * 0.5 * r, y + sign * 0.5 * r], **pen)
     elif kind == "gateway":
-        axes.add_patch(Rectangle((x - 1.25 * r, y - r), 2.5 * r, 2 * r, **{**look, "facecolor": "#E1EFF9"}))
+        axes.add_patch(Rectangle((x - 1.25 * r, y - r), 2.5 * r, 2 * r, **{**outline, "facecolor": "#E1EFF9"}))
         axes.plot([x, x], [y - r, y + r], **pen)
         for sign in (-1, 1):
             axes.plot([x + sign * 0.95 * r, x + sign * 0.3 * r], [y, y], **pen)
             axes.plot([x + sign * 0.62 * r, x + sign * 0.3 * r, x + sign * 0.62 * r], [y + 0.3 * r, y, y - 0.3 * r],
                       **pen)  # fmt: skip
     else:
-        axes.add_patch(Rectangle((x - r, y - r), 2 * r, 2 * r, **look))
+        axes.add_patch(Rectangle((x - r, y - r), 2 * r, 2 * r, **outline))
         for sign in (-1, 1):
             height = y + sign * 0.38 * r
             axes.plot([x - 0.6 * r, x + 0.6 * r], [height, height], **pen)

@@ -10,7 +10,7 @@ from cellway.plot import select, style
 
 KIB = 1024.0
 SLICE = 200.0
-"""Length of the closer look, in round trips."""
+"""Length of the enlarged part, in round trips."""
 
 
 def window(
@@ -22,7 +22,7 @@ def window(
     limit: float | None = None,
     mark: style.Mark | None = None,
 ) -> Figure:
-    """Draw the window of one conversation step by step: the whole measured time, and a closer look at its start.
+    """Draw the window of one conversation step by step: the whole measured time, and its start enlarged.
 
     `series` holds the metric `window` at one point of the sweep; the lowest seed is drawn. `rtt` and `warmup` are in
     seconds; `limit` is the top of the scale in KiB. `subject` may be left out where only one has a window.
@@ -33,7 +33,7 @@ def window(
     rows = select.first_seed(rows).sort("t", maintain_order=True)
     unit = rtt or 1.0
     start = warmup / unit
-    steps = standing_from(rows.select(x=pl.col("t") / unit, y=pl.col("value") / KIB), start)
+    steps = held_from(rows.select(x=pl.col("t") / unit, y=pl.col("value") / KIB), start)
     if steps.is_empty():
         raise select.MissingDataError(f"no window of {subject} after the warm-up of {warmup:g} s; {select.last(rows)}")
     whole = thin(steps, 900)
@@ -55,14 +55,14 @@ def window(
         return figure
 
 
-def standing_from(steps: pl.DataFrame, start: float) -> pl.DataFrame:
+def held_from(steps: pl.DataFrame, start: float) -> pl.DataFrame:
     """Return the steps from `start` on, beginning with the value at that time."""
-    standing = steps.filter(pl.col("x") < start).tail(1).with_columns(x=pl.lit(start))
-    return pl.concat([standing, steps.filter(pl.col("x") >= start)])
+    held = steps.filter(pl.col("x") < start).tail(1).with_columns(x=pl.lit(start))
+    return pl.concat([held, steps.filter(pl.col("x") >= start)])
 
 
 def thin(table: pl.DataFrame, columns: int) -> pl.DataFrame:
-    """At most four points per column of the plot (first, lowest, highest, last), so that no peak or dip is lost."""
+    """Return at most four points per column of the plot (first, lowest, highest, last): no peak or dip is lost."""
     if table.height <= 4 * columns:
         return table
     low, high = table["x"].min(), table["x"].max()

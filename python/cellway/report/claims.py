@@ -28,7 +28,7 @@ ORIGINS = {
     READING: "Another reading, added after a first run",
     CONTROL: "A control, not a claim of the paper",
 }
-"""Origin of a row -> what is said beside it."""
+"""Origin of a row -> the remark on it."""
 
 BRACKETED = re.compile(r"(?P<value>[^\[\]]+) \[(?P<low>[^,\[\]]+), (?P<high>[^\[\]]+)\](?P<unit>[^\[\]]*)")
 """A measured value with its interval, such as `3 [3, 4] conversations`."""
@@ -184,7 +184,7 @@ def _found(pattern: re.Pattern[str], record: Mapping[str, Any]) -> str:
 
 
 def _text(record: Mapping[str, Any], key: str, unit: str) -> str:
-    """The number as the paper prints it, or as it is; with its unit."""
+    """Return the number as the paper prints it, or as it is; with its unit."""
     if text := record.get(f"{key}_text"):
         return str(text)
     value = record.get(key)
@@ -192,7 +192,7 @@ def _text(record: Mapping[str, Any], key: str, unit: str) -> str:
 
 
 def _parts(value: Any) -> tuple[str, ...]:
-    """A list of texts, of `{name, value}` or an object of values, as texts."""
+    """Return strings for a list of strings, a list of `{name, value}`, or an object of values."""
     if not value:
         return ()
     if isinstance(value, str):
@@ -208,7 +208,7 @@ def _parts(value: Any) -> tuple[str, ...]:
 
 
 def _measured(record: dict[str, Any]) -> tuple[str, str]:
-    """The measured value and its interval, both as text."""
+    """Return the measured value and its interval, both as text."""
     text, unit = str(record.get("measured_text") or ""), str(record.get("unit") or "")
     if match := BRACKETED.fullmatch(text):
         return match["value"] + match["unit"], f"[{match['low']}, {match['high']}]"
@@ -222,7 +222,7 @@ def _measured(record: dict[str, Any]) -> tuple[str, str]:
 
 
 def chip(verdict: str, count: int = 0) -> str:
-    """The verdict as a coloured label that reads without the colour, after a count if there are several."""
+    """Return the verdict as a coloured label that reads without the colour, after a count if there are several."""
     style, sign, words = VERDICTS.get(verdict, ("none", "", verdict))
     return tag(
         "span", escape(" ".join(part for part in (str(count or ""), sign, words) if part)), class_=f"chip {style}"
@@ -238,24 +238,24 @@ def counts(claims: list[Claim]) -> list[tuple[str, int]]:
 
 def tally(claims: list[Claim]) -> str:
     """Return the counts, large, with the meanings of the verdicts."""
-    told = {origin: [claim for claim in claims if claim.origin == origin] for origin in ORIGINS}
+    by_origin = {origin: [claim for claim in claims if claim.origin == origin] for origin in ORIGINS}
     meaning = (
         "Reproduced: a number lies in the expected range with its whole 95 % confidence interval. Fitted: so it does, "
         "but a parameter was tuned to the paper, so it is no test. Trend holds: an order or a trend does. Undecided: "
-        "the interval straddles the edge of the range. Not measured: the runs had nothing to measure it by, which says "
-        "nothing about the claim. Not run: its emulation was left out, or this machine could not keep its time. "
-        "Where the paper gives words and no number, a range stands for them; each claim says below how its words were "
-        "read."
+        "the interval straddles the edge of the range. Not measured: the runs had nothing to measure it by, which is "
+        "no verdict on the claim. Not run: its emulation was left out, or this machine could not keep its time. "
+        "Where the paper gives words and no number, a range represents them; each claim has the reason for its "
+        "range."
     )
     apart = (
-        tag("p", f"{escape(words)}, {len(told[origin])}:", class_="meaning") + _numbers(told[origin])
+        tag("p", f"{escape(words)}, {len(by_origin[origin])}:", class_="meaning") + _numbers(by_origin[origin])
         for origin, words in (
             (READING, "Not counted above: claims judged once more under another reading, added after a first run"),
             (CONTROL, "Not counted above: controls, which are not claims of the paper"),
         )
-        if told[origin]
+        if by_origin[origin]
     )
-    return _numbers(told[PAPER]) + tag("p", escape(meaning), class_="meaning") + "".join(apart)
+    return _numbers(by_origin[PAPER]) + tag("p", escape(meaning), class_="meaning") + "".join(apart)
 
 
 def _numbers(claims: list[Claim]) -> str:

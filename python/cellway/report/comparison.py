@@ -30,7 +30,7 @@ NAMES = {
 
 
 def pages(comparison: Comparison) -> dict[str, str]:
-    """The files of a comparison by name: the page, and its figure alone."""
+    """Return the files of a comparison by name: the page, and its figure alone."""
     drawn: str | None = None
     if not comparison.rows.filter("main").is_empty():
         drawn = plot.svg(comparison.figure())
@@ -39,7 +39,7 @@ def pages(comparison: Comparison) -> dict[str, str]:
 
 
 def page(comparison: Comparison, drawn: str | None) -> str:
-    """The whole document, around a figure as SVG text."""
+    """Return the whole document, around a figure as SVG text."""
     about = comparison.about
     name = str(about["name"])
     manifest = comparison.results.manifest
@@ -52,7 +52,7 @@ def page(comparison: Comparison, drawn: str | None) -> str:
         "header",
         tag("p", "Comparison", class_="kicker"),
         tag("h1", escape(name)),
-        tag("p", "What theory predicts, what a simulation of every cell gives, what real hosts get.", class_="lead"),
+        tag("p", "The values of theory, of a simulation of every cell, and of real hosts.", class_="lead"),
         tag("ul", *(tag("li", tag("span", key), " ", escape(str(value))) for key, value in facts if value),
             class_="facts"),
         *(tag("p", escape(warning), class_="warning") for warning in comparison.warnings),
@@ -67,7 +67,7 @@ def page(comparison: Comparison, drawn: str | None) -> str:
             parts.append(tag("section", details(f"All other figures: {others.height} rows", _table(others))))
     if about["caveats"]:
         caveats = "".join(tag("li", escape(str(caveat))) for caveat in about["caveats"])
-        parts.append(tag("section", tag("h2", "What the predictions leave out"), tag("ul", caveats)))
+        parts.append(tag("section", tag("h2", "Effects that the predictions leave out"), tag("ul", caveats)))
     if manifest.get("scenario"):
         parts.append(tag("section", details("The scenario", tag("pre", escape(str(manifest["scenario"]))))))
     return shell.document(f"{name}: a comparison", header, '<div class="page single">', tag("main", *parts), "</div>")

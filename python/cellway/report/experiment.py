@@ -24,12 +24,12 @@ def experiment(studies: Studies) -> Section:
     for index, users in enumerate(list(alike.values())[:MOST], start=1):
         # Of studies on the same network the one with most kinds of traffic is drawn.
         name = max(users, key=lambda user: user[0])[1]
-        told = "; ".join(studies.title(user) for _, user in users)
+        users_text = "; ".join(studies.title(user) for _, user in users)
         section.plates.append(
             Plate(
                 f"network-{index}",
                 f"Network {index}" if len(alike) > 1 else "Network",
-                f"As in the scenario of “{studies.title(name)}”, before a study changes it. Used by: {told}.",
+                f"As in the scenario of “{studies.title(name)}”, before a study changes it. Used by: {users_text}.",
                 topology(studies[name].scenario),
                 wide=True,
             )

@@ -28,7 +28,7 @@ def general(studies: Studies) -> list[Section]:
 
 
 def _numbers(studies: Studies) -> Section:
-    """Published, predicted and measured numbers, one figure per unit."""
+    """Return published, predicted and measured numbers, one figure per unit."""
 
     def of(unit: str) -> Callable[[], Plate]:
         def make() -> Plate:
@@ -60,15 +60,15 @@ def _study(studies: Studies, name: str) -> Section:
     plates = (_swept(summary, name, subject, metric) for subject, metric in figures)
     add(section, *(plate for plate in plates if plate is not None))
     keys = ["subject", "metric", "unit"]
-    wanted = pl.DataFrame(figures, schema={"subject": pl.String, "metric": pl.String}, orient="row")
-    chosen = summary.join(wanted, on=["subject", "metric"], how="semi")
+    drawn = pl.DataFrame(figures, schema={"subject": pl.String, "metric": pl.String}, orient="row")
+    chosen = summary.join(drawn, on=["subject", "metric"], how="semi")
     if not chosen.is_empty():
         section.tables.append(("Values", stats.summarise(chosen, [*select.axes(summary), *keys])))
     return section
 
 
 def _figures(summary: pl.DataFrame, claims: list[Claim]) -> list[tuple[str, str]]:
-    """Subject and metric of each figure: those of the claims, or else of one metric that most studies have."""
+    """Return subject and metric of each figure: those of the claims, or else of one metric that most studies have."""
     present = set(summary.select("subject", "metric").unique().iter_rows())
     claimed = dict.fromkeys((claim.subject, claim.metric) for claim in claims)
     found = [pair for pair in claimed if pair in present]
@@ -80,7 +80,7 @@ def _figures(summary: pl.DataFrame, claims: list[Claim]) -> list[tuple[str, str]
 
 
 def _swept(summary: pl.DataFrame, study: str, subject: str, metric: str) -> Callable[[], Plate] | None:
-    """A figure of one metric along the axis that has amounts, a line per value of the other axes; None without one."""
+    """Return a function that draws a metric along the axis that has amounts; None without such an axis."""
     rows = select.values(summary, metric, subject)
     axes = select.varying(rows)
     numeric = [name for name in axes if _amounts(rows, name)]

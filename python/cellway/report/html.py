@@ -14,18 +14,18 @@ __all__ = ["data_uri", "details", "escape", "number", "places_for", "table", "ta
 
 
 def tag(name: str, *content: str, **attributes: str) -> str:
-    """An element. `content` is HTML; attribute values are escaped; `class_` is `class`, `data_x` is `data-x`."""
+    """Return an element. `content` is HTML; attribute values are escaped; `class_` is `class`, `data_x` is `data-x`."""
     written = "".join(f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"' for key, value in attributes.items())
     return f"<{name}{written}>{''.join(content)}</{name}>"
 
 
 def data_uri(content: str, media_type: str) -> str:
-    """Text as an address that carries it."""
+    """Return a `data:` URI of a text."""
     return f"data:{media_type};base64,{base64.b64encode(content.encode()).decode()}"
 
 
 def details(summary: str, content: str) -> str:
-    """A part that opens on demand."""
+    """Return a part that the reader can unfold."""
     return tag("details", tag("summary", escape(summary)), content)
 
 
@@ -34,7 +34,7 @@ THIN = "\u202f"
 
 
 def number(value: Any, digits: int = 4, decimals: int | None = None) -> str:
-    """A number for reading: `digits` significant digits or a number of decimals, thousands apart, no exponents."""
+    """Format a number: `digits` significant digits or a number of decimals, thousands apart, no exponents."""
     if value is None or value != value:
         return "–"
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -53,14 +53,14 @@ def places_for(value: float, digits: int = 4) -> int:
 
 
 def text_or_dash(value: object) -> str:
-    """Escaped text, or a dash for nothing."""
+    """Return escaped text, or a dash for nothing."""
     return escape(str(value)) if value not in (None, "") else "–"
 
 
 def table(
     frame: pl.DataFrame, names: dict[str, str] | None = None, alike: Sequence[str] = (), by_row: bool = False
 ) -> str:
-    """A table, numbers to the right, in a box that scrolls sideways on a narrow screen.
+    """Return a table, numbers to the right, in a box that scrolls sideways on a narrow screen.
 
     The columns in `alike` hold one quantity, so all their values (or, `by_row`, those of a row) get the decimals that
     the largest needs; the others get four significant digits, value by value.

@@ -21,7 +21,7 @@ function filter() {
   shown.textContent = `${count} of ${rows.length} rows`
 }
 
-// Numbers sort as numbers and stand before texts; what is empty is last either way.
+// Numbers sort as numbers and before strings; empty cells are last in both orders.
 function compare(a, b, sign) {
   if (a === b) return 0
   if (a === '') return 1

@@ -17,7 +17,7 @@ from cellway.results import Reproduction
 NUMBERS = {1: "One", 2: "Two", 3: "Three", 4: "Four", 5: "Five"}
 
 AGREES = ("reproduced", "shape")
-"""Verdicts that say that a row came out as the paper has it, without a parameter tuned to it."""
+"""Verdicts on a row that agrees with the paper without a parameter tuned to it."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Entry:
 
 
 def entry(reproduction: Reproduction, address: str) -> Entry:
-    """The entry of a folder of one paper."""
+    """Return the entry of a folder of one paper."""
     claims = [Claim.read(record) for record in reproduction.claim_records]
     return Entry(str(reproduction.about.get("paper", "paper")), reproduction.about, claims, address)
 
@@ -47,7 +47,7 @@ def in_order(entries: Sequence[Entry]) -> list[Entry]:
 
 
 def index(entries: Sequence[Entry]) -> str:
-    """The whole document."""
+    """Return the whole document."""
     ordered = in_order(entries)
     quick = [entry.name for entry in ordered if entry.about.get("quick")]
     script = files("cellway.report").joinpath("index.js").read_text(encoding="utf-8")
@@ -66,7 +66,7 @@ def index(entries: Sequence[Entry]) -> str:
             tag(
                 "p",
                 "Each number that the papers print beside what theory predicts and what a simulation of the same "
-                "network, cell by cell, gives; some with the TCP of a real kernel, on the wall clock. ",
+                "network, cell by cell, gives; some with the TCP of a real kernel, in real time. ",
                 escape(outcome(counted)),
                 class_="lead",
             ),
@@ -186,5 +186,5 @@ def _table(pairs: Sequence[tuple[Entry, Claim]]) -> str:
 
 
 def _plain(value: float | None) -> str:
-    """A number that a script can read back; nothing for none."""
+    """Return a number that a script can read back; nothing for none."""
     return "" if value is None or not math.isfinite(value) else repr(float(value))

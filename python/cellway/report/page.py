@@ -44,7 +44,7 @@ for (const link of document.querySelectorAll('a.svg')) {
 
 
 def page(reproduction: Reproduction, sections: list[Section], others: str | None = None) -> str:
-    """The whole document. `others` is the address of the page over all papers, if there is one."""
+    """Return the whole document. `others` is the address of the page over all papers, if there is one."""
     about = reproduction.about
     claims = [Claim.read(record) for record in reproduction.claim_records]
     placed, rest = place(claims, sections)
@@ -142,7 +142,7 @@ def _section(section: Section, claims: list[Claim], paper: str) -> str:
         tag("div", *(_plate(plate, paper, claims) for plate in section.plates), class_="plates")
         if section.plates
         else "",
-        tag("h3", "What the paper says of it") + rows.in_full(claims) if claims else "",
+        tag("h3", "Claims of the paper") + rows.in_full(claims) if claims else "",
         *(
             tag(
                 "div",
@@ -174,13 +174,13 @@ def _plate(plate: Plate, paper: str, claims: list[Claim]) -> str:
         " ",
         tag("span", links, class_="links"),
     )
-    look = {"class_": "wide"} if plate.wide else {}
+    width = {"class_": "wide"} if plate.wide else {}
     framed = tag("div", tag("div", image, class_="sheet"), class_="paper")
-    return tag("figure", framed, caption, _chips(plate, claims), numbers, id=plate.name, **look)
+    return tag("figure", framed, caption, _chips(plate, claims), numbers, id=plate.name, **width)
 
 
 def _about(plate: Plate, claims: list[Claim]) -> list[Claim]:
-    """The claims of the paper about this figure; other readings and controls rest on other runs than it shows."""
+    """Return the claims of the paper about this figure; other readings and controls have runs of their own."""
     of_paper = (claim for claim in claims if claim.origin == claim_parts.PAPER)
     return [claim for claim in of_paper if plate.name in claim.plates]
 
@@ -207,7 +207,7 @@ def _chips(plate: Plate, claims: list[Claim]) -> str:
 
 
 def _heads(frame: pl.DataFrame) -> dict[str, str]:
-    """The heads of the columns of a table."""
+    """Return the heads of the columns of a table."""
     counts = ((name, CONVERSATIONS.fullmatch(name)) for name in frame.columns)
     return COLUMNS | {name: f"{found[1]} conversations" for name, found in counts if found}
 
@@ -272,7 +272,7 @@ def _files(reproduction: Reproduction) -> str:
     return tag(
         "section",
         tag("h2", "Files"),
-        tag("p", "This page stands alone. The tables that it was drawn from lie beside it:"),
+        tag("p", "This page needs no other file. The tables that it was drawn from are in the same folder:"),
         tag("ul", *items),
         tag("p", "In Python: ", tag("code", escape('cellway.load_reproduction("…").study("…").summary')), "."),
         id="files",

@@ -39,7 +39,7 @@ def find(folder: Path) -> Callable[[Studies], list[Section]] | None:
 def _run(path: Path, studies: Studies) -> list[Section]:
     module = ModuleType(MODULE)
     module.__file__ = str(path)
-    # Dataclasses and pickles look the module up by its name. No file is written next to the recipe.
+    # Dataclasses and pickles find the module by its name. No file is written next to the recipe.
     before = sys.modules.get(MODULE)
     sys.modules[MODULE] = module
     try:
@@ -72,7 +72,7 @@ def _run(path: Path, studies: Studies) -> list[Section]:
 
 
 def _location(path: Path, error: Exception) -> str:
-    """The file, and the line of it that the error passed through last."""
+    """Return the file, and the line of it that the error passed through last."""
     if isinstance(error, SyntaxError) and error.filename == str(path):
         return f"{path}:{error.lineno}"
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]

@@ -18,7 +18,7 @@ class Column:
     style: str
     cell: Callable[[Claim], str]
     filled: Callable[[Claim], object] | None = None
-    """Says whether a claim has something for the column; it is left out when no claim has. None: always there."""
+    """Returns a true value if a claim fills the column, which is left out if none does. None: never left out."""
 
 
 def published(claim: Claim) -> str:
@@ -50,24 +50,24 @@ def source(claim: Claim) -> str:
 
 
 def simulated(claim: Claim) -> str:
-    """The measured value with its interval below."""
+    """Return the measured value with its interval below."""
     below = (tag("span", escape(text), class_="ci whole") for text in (claim.interval, claim.fewer_seeds) if text)
     return tag("span", text_or_dash(claim.measured), *below)
 
 
 KINDS = (
-    ("given", "given", "stands in the paper"),
+    ("given", "given", "printed in the paper"),
     ("inferred", "inferred", "follows from other numbers of the paper"),
     ("fitted", "fitted", "tuned to a number of this paper, so that the row is no test"),
 )
-"""Field of a claim, word, what it means."""
+"""Field of a claim, word, meaning."""
 
 
 def rests_on(claim: Claim) -> str:
     """Return the words for the parameters of the number."""
     words = [tag("span", word, class_=f"kind {word}", title=why) for key, word, why in KINDS if getattr(claim, key)]
     if claim.unexplained:
-        words.append(tag("span", "unexplained", class_="kind unexplained", title="nothing that was tried explains it"))
+        words.append(tag("span", "unexplained", class_="kind unexplained", title="no attempt explains it"))
     return tag("span", " ".join(words) or "–")
 
 
@@ -86,7 +86,7 @@ def provenance(claim: Claim) -> str:
         lines.append(tag("span", tag("span", "tried", class_="kind"), " ", escape(claim.tried)))
     shown = "".join(tag("span", line, class_="origin-line") for line in lines)
     caveats = tag("ul", *(tag("li", escape(text)) for text in claim.caveats))
-    return shown + (details("Where the equation may not hold", caveats) if claim.caveats else "")
+    return shown + (details("Limits of the equation", caveats) if claim.caveats else "")
 
 
 def _claim_in_full(claim: Claim) -> str:
@@ -140,7 +140,7 @@ def _said(claims: Sequence[Claim], cell: Callable[[Claim], str]) -> Column:
 
 
 def table(claims: Sequence[Claim], columns: Iterable[Column], id_of: Callable[[Claim], str] | None = None) -> str:
-    """A table of claims without the columns that none of them fills."""
+    """Return a table of claims without the columns that none of them fills."""
     kept = [column for column in columns if column.filled is None or any(column.filled(claim) for claim in claims)]
     head = tag("tr", *(tag("th", escape(column.name), scope="col", class_=_head(column)) for column in kept))
     rows = []

@@ -30,7 +30,7 @@ class Sensitivity:
 
 
 def sensitivity(studies: Studies, of: Sensitivity) -> Callable[[], Plate]:
-    """A plate of it, with the published value as a dashed line."""
+    """Return a function that draws it, with the published value as a dashed line."""
 
     def make() -> Plate:
         results = studies[of.study]

@@ -57,7 +57,7 @@ class Curve:
 
 
 def curve_table(studies: Studies, curve: Curve) -> pl.DataFrame:
-    """Mean and interval by `line` and `x`, with `published` and `predicted` where a claim has them."""
+    """Return mean and interval by `line` and `x`, with `published` and `predicted` where a claim has them."""
     parts = []
     for line in curve.lines:
         results = studies[line.study]
@@ -82,7 +82,7 @@ def beside(studies: Studies, table: pl.DataFrame, claims: Mapping[float, str]) -
 
 
 def _nearest(studies: Studies, claims: Mapping[float, str], x: float) -> Claim | None:
-    """The claim at this place; places are compared to a part in a thousand, as they are computed from units."""
+    """Return the claim at this place; places are compared to a part in a thousand, as they are computed from units."""
     for place, name in claims.items():
         if abs(place - x) <= 1e-3 * max(abs(place), abs(x)):
             return studies.claim(name)
@@ -90,7 +90,7 @@ def _nearest(studies: Studies, claims: Mapping[float, str], x: float) -> Claim |
 
 
 def plain_label(claim: Claim, prefix: str) -> str:
-    """The claim's own label, or its id without the beginning."""
+    """Return the claim's own label, or its id without the beginning."""
     return claim.label or claim.id.removeprefix(prefix).replace("-", " ")
 
 
@@ -112,7 +112,7 @@ def compare_table(
 
 
 def only(axes: Sequence[str], line: Line) -> str:
-    """The one axis that the line does not fix."""
+    """Return the one axis that the line does not fix."""
     rest = [name for name in axes if name not in line.where]
     if len(rest) != 1:
         raise select.MissingDataError(
@@ -122,12 +122,12 @@ def only(axes: Sequence[str], line: Line) -> str:
 
 
 def simulated(table: pl.DataFrame) -> pl.DataFrame:
-    """The rows that a simulation made."""
+    """Return the rows that a simulation made."""
     return table.filter(pl.col("source") != THEORY)
 
 
 def of_subject(table: pl.DataFrame, metric: str, subject: str, *, total: bool) -> pl.DataFrame:
-    """One value per run (and bin): of a group, or over every conversation."""
+    """Return one value per run (and bin): of a group, or over every conversation."""
     if subject != ALL:
         return select.of_group(table, metric, subject, total=total)
     # Whatever the groups are called, their conversations are numbered.
@@ -140,14 +140,14 @@ def of_subject(table: pl.DataFrame, metric: str, subject: str, *, total: bool) -
 def series(
     studies: Studies, study: str, metric: str, chosen: Mapping[str, object], subject: str = ALL, scale: float = 1.0
 ) -> pl.DataFrame:
-    """A metric over time in the run of the lowest seed, as `t`, `value` and `line`, a line for each subject."""
+    """Return a metric over time in the run of the lowest seed, as `t`, `value` and `line`, a line for each subject."""
     rows = simulated(select.first_seed(select.where(studies[study].series(), chosen)))
     found = select.values(rows, metric, None if subject == ALL else subject)
     return found.select("t", pl.col("value") * scale, line=pl.col("subject"))
 
 
 def busiest(rows: pl.DataFrame) -> pl.DataFrame:
-    """Of the lines of a series the one with the largest mean, such as the port with the longest queue."""
+    """Return the line of a series with the largest mean, such as the port with the longest queue."""
     if rows.is_empty():
         return rows
     mean = rows.group_by("line", maintain_order=True).agg(pl.col("value").mean())
