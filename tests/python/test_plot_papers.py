@@ -13,7 +13,7 @@ from cellway.plot.compare import compare
 from cellway.plot.curve import curve
 from cellway.plot.network import changes, network, payload_rate
 from cellway.plot.queue import content, deviations
-from cellway.plot.steps import Panel, over_time
+from cellway.plot.steps import Panel, held_to, over_time
 from cellway.plot.topology import topology
 from matplotlib.figure import Figure
 

@@ -3,9 +3,10 @@
 //! The test searches `crates/*/src` and `python/cellway`, comments included, for:
 //! - the name of a folder of `papers` as a whole word; if it is also an ordinary word, in the forms in which a paper is
 //!   cited or requested (`` `name` ``, `"name"`, `name/claim`, `name section 2`, `papers/name`);
-//! - in code, a port (`"a>b"`), a conversation (`"group-1"`) or an axis (`traffic.group.`) of a scenario of a paper.
+//! - in code, and in the documentation of Python, a port (`"a>b"`), a conversation (`"group-1"`) or an axis
+//!   (`traffic.group.`) of a scenario of a paper.
 //!
-//! Tests and examples in documentation may name papers, and pages in `docs/models` are named after them.
+//! Tests and examples in the documentation of Rust may name papers, and pages in `docs/models` are named after them.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
@@ -108,13 +109,8 @@ fn is_test(path: &Path) -> bool {
     inside || neighbours.any(|p| declared.is_match(&std::fs::read_to_string(p).unwrap()))
 }
 
-/// Returns the code of a file: no comments; no strings in triple quotes, which are the documentation of Python.
+/// Returns a file without comments. Examples in the documentation of Python remain: users copy them.
 fn code(text: &str, is_python: bool) -> String {
-    let text = if is_python {
-        Regex::new(r#"(?s)""".*?""""#).unwrap().replace_all(text, "").into_owned()
-    } else {
-        text.to_owned()
-    };
     let comment = if is_python { "#" } else { "//" };
     text.lines().map(|line| line.split(comment).next().unwrap_or_default().to_owned() + "\n").collect()
 }
@@ -167,7 +163,8 @@ fn the_scan_finds_planted_names() {
     let python = |text: &str| faults(&names, text, true);
     assert_eq!(python("def f(subject=\"telnet-1\", x='y'): ..."), ["\"telnet-1\""]);
     assert_eq!(python("COUNT = \"traffic.ftp.count\""), ["\"traffic.ftp.count\""]);
-    assert_eq!(python("\"\"\"As in `series(at=\"ftp-1\")`.\"\"\""), Vec::<String>::new());
+    assert_eq!(python("\"\"\"As in `series(at=\"ftp-1\")`.\"\"\""), ["\"ftp-1\""]);
+    assert_eq!(python("# As in \"ftp-1\"."), Vec::<String>::new());
     assert_eq!(without_tests("a\n#[cfg(test)]\nmod tests {\n"), "a\n");
     assert!(is_test(&repository("crates/lab/src/reproduce/judging.rs")));
     assert!(!is_test(&repository("crates/lab/src/reproduce/judge.rs")));

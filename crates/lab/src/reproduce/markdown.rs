@@ -12,12 +12,13 @@ const HEAD: &str = "\
 
 <!-- Generated: cellway reproduce --markdown FILE. What is written here by hand is lost. -->
 
-Each row is a number or a sentence of a paper, with what an equation predicts for it, what the simulator or the emulator gives, and a verdict. *Given*
-parameters stand in the paper, *inferred* ones follow from other statements of it, *fitted* ones were tuned to a number of that paper, so that the
-row is no test. What a verdict means is said in [JSON outputs](../reference/json.md#verdicts). Measured values come from simulated runs, or,
-where the source is *emulate*, from runs in real time with the TCP of the kernel of one machine, where it is *measure*, with the real
-gateways between such hosts, too; they come with their 95 % confidence interval, unless a study is deterministic. The deviation is that of the
-measured value, or else of the predicted one, from the published number.
+Each row is a number or a sentence of a paper, with the prediction of an equation, the value of the simulator or the
+emulator, and a verdict. *Given* parameters are printed in the paper, *inferred* ones follow from other statements of
+it, *fitted* ones were tuned to a number of that paper, so that the row is no test. [JSON
+outputs](../reference/json.md#verdicts) defines the verdicts. Measured values are those of simulated runs; where the
+source is *emulate*, of runs in real time with the TCP of the kernel of one machine; where it is *measure*, with the
+real gateways between such hosts, too. They have their 95 % confidence interval, unless a study is deterministic. The
+deviation is that of the measured value, or else of the predicted one, from the published number.
 ";
 
 /// Returns the page for `result`.
@@ -38,9 +39,10 @@ pub fn markdown(result: &Reproduced) -> String {
 }
 
 fn section(paper: &PaperResult) -> String {
-    let mut text = format!("\n## {}\n\n{}.\n", paper.paper, paper.citation.trim_end_matches('.'));
+    let citation = wrapped(&format!("{}.", paper.citation.trim_end_matches('.')));
+    let mut text = format!("\n## {}\n\n{citation}\n", paper.paper);
     for remark in &paper.remarks {
-        text += &format!("\n{remark}\n");
+        text += &format!("\n{}\n", wrapped(remark));
     }
     if paper.claims.is_empty() {
         return text + "\nNo claim is judged.\n";
@@ -50,6 +52,21 @@ fn section(paper: &PaperResult) -> String {
     text += &format!("|{}\n", "---|".repeat(10));
     paper.claims.iter().for_each(|row| text += &line(row));
     text
+}
+
+/// Returns the text in lines of less than 120 characters.
+fn wrapped(text: &str) -> String {
+    let (mut lines, mut length) = (String::new(), 0);
+    for word in text.split_whitespace() {
+        let more = word.chars().count();
+        let breaks = length + 1 + more >= 120;
+        if length > 0 {
+            lines.push(if breaks { '\n' } else { ' ' });
+        }
+        lines.push_str(word);
+        length = if breaks || length == 0 { more } else { length + 1 + more };
+    }
+    lines
 }
 
 fn line(row: &ClaimRow) -> String {
@@ -107,6 +124,14 @@ mod tests {
     fn row(lines: &str) -> ClaimRow {
         let text = format!("id = \"c\"\nfigure = \"Table 1\"\nclaim = \"So | so.\"\nform = \"number\"\n{lines}\n");
         toml::from_str::<Claim>(&text).unwrap().judge("p", None, None, None)
+    }
+
+    #[test]
+    fn lines_of_the_page_are_below_120_characters() {
+        let text = wrapped(&"éé ".repeat(100));
+        assert_eq!(text.lines().next().map(|line| line.chars().count()), Some(119));
+        assert!(text.lines().all(|line| line.chars().count() < 120), "{text}");
+        assert_eq!(wrapped("a  b\nc"), "a b c");
     }
 
     #[test]

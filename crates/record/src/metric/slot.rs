@@ -10,7 +10,7 @@ metrics! {
     /// Bits on the bottleneck link of the packets that reached the responder's host, over its rate: whole cells with
     /// their headers, Ethernet or FDDI frames, or bare packets.
     LINE_SHARE: Share of [Slot] in [Summary] by [Simulate];
-    /// Segments sent again.
+    /// Segments retransmitted.
     RETRANSMISSIONS: Segment of [Slot] in [Summary] by [Simulate, Emulate];
     /// Retransmission timers that fired.
     TIMEOUTS: Count of [Slot] in [Summary] by [Simulate];
