@@ -222,7 +222,7 @@ def predict(
     from cellway.predicted import PathPrediction, ScenarioPrediction
 
     if delayed_ack not in (None, True, False):
-        raise TypeError(f"delayed_ack is {delayed_ack!r}; accepted: True, False or None")
+        raise arguments.wrong("delayed_ack", delayed_ack, "True, False or None")
     given = {
         "rate": arguments.quantity("rate", rate, "40 Mbit/s"),
         "rtt": arguments.quantity("rtt", rtt, "60 ms"),

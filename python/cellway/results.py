@@ -23,6 +23,9 @@ KEYS = ("run", "point", "seed")
 VALUES = ("run", "source", "subject", "metric", "unit", "t", "value")
 """Columns of the tables of values."""
 
+FILES = ("runs.parquet", "summary.parquet", "series.parquet", "manifest.json")
+"""The files of a result folder."""
+
 FOLDER = "a folder that `reproduce` wrote"
 """The folder of a `Reproduction`, in the words of an error."""
 
@@ -65,9 +68,10 @@ class Results:
     def from_folder(cls, folder: str | os.PathLike[str]) -> Results:
         """Read `runs.parquet`, `summary.parquet`, `series.parquet` and `manifest.json`."""
         at = Path(folder)
-        manifest = documents.manifest(at / "manifest.json")
-        runs = documents.table(at / "runs.parquet", KEYS)
-        summary, series = (documents.table(at / f"{name}.parquet", VALUES) for name in ("summary", "series"))
+        runs_file, summary_file, series_file, manifest_file = FILES
+        manifest = documents.manifest(at / manifest_file)
+        runs = documents.table(at / runs_file, KEYS)
+        summary, series = (documents.table(at / name, VALUES) for name in (summary_file, series_file))
         return cls(runs, summary, series, manifest)
 
     @cached_property
@@ -157,7 +161,12 @@ class Reproduction:
     @property
     def studies(self) -> list[str]:
         """The names of the studies whose tables are in the folder."""
-        return [entry["id"] for entry in self.about.get("studies", []) if self._path(entry).is_dir()]
+        return [entry["id"] for entry in self.entries]
+
+    @property
+    def entries(self) -> list[dict[str, Any]]:
+        """The entries of `study.json` for these studies."""
+        return [entry for entry in self.about.get("studies", []) if self._path(entry).is_dir()]
 
     def study(self, name: str) -> Results:
         """Return the tables of one study."""
@@ -177,7 +186,12 @@ class Reproduction:
         return f"<cellway.Reproduction: {self.about.get('paper', '?')} in {self.folder}, studies: {studies}>"
 
     def _path(self, entry: dict[str, Any]) -> Path:
-        return self.folder / str(entry.get("folder", f"tables/{entry['id']}"))
+        return self.folder / study_folder(entry)
+
+
+def study_folder(entry: dict[str, Any]) -> str:
+    """Return the folder of a study in that of its reproduction, by its entry in `study.json`."""
+    return str(entry.get("folder", f"tables/{entry['id']}"))
 
 
 def _plain_text(frame: pl.DataFrame) -> pl.DataFrame:

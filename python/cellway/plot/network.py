@@ -9,14 +9,7 @@ from typing import Any
 import polars as pl
 
 from cellway.plot import select
-
-WORDS = {
-    "e1": "E1", "ds1": "DS-1", "e3": "E3", "ds3": "DS-3", "oc3c": "OC-3c", "oc12c": "OC-12c", "taxi": "TAXI",
-    "ethernet": "Ethernet", "fast-ethernet": "Fast Ethernet", "fddi": "FDDI",
-}  # fmt: skip
-"""Words for rates in scenario files -> as they are written."""
-
-ATM_WORDS = {"e1", "ds1", "e3", "ds3", "oc3c", "oc12c", "taxi"}
+from cellway.plot.rates import RATES
 
 
 @dataclass
@@ -92,7 +85,8 @@ def network(scenario: Mapping[str, Any]) -> Network:
 
 def rate_text(rate: object) -> str:
     """Return a rate as it is written next to a line."""
-    return WORDS.get(str(rate), str(rate))
+    named = RATES.get(str(rate))
+    return str(rate) if named is None else named.written
 
 
 def delay_text(delay: object) -> str:
@@ -108,10 +102,10 @@ def _framing(link: Mapping[str, Any], ends: tuple[str, str], nodes: Mapping[str,
     if "framing" in link:
         return str(link["framing"])
     rate = str(link.get("rate"))
-    if rate in ("ethernet", "fast-ethernet", "fddi"):
-        return "fddi" if rate == "fddi" else "ethernet"
+    if rate in RATES:
+        return RATES[rate].framing
     at_switch = "switch" in (nodes.get(ends[0]), nodes.get(ends[1]))
-    return "atm" if at_switch or rate in ATM_WORDS or rate.endswith("cell/s") else "packet"
+    return "atm" if at_switch or rate.endswith("cell/s") else "packet"
 
 
 def _hosts(scenario: Mapping[str, Any], nodes: Mapping[str, str]) -> Iterator[tuple[str, str, str, Edge]]:

@@ -12,7 +12,11 @@ from typing import Any
 
 import polars as pl
 
-KEYS = ("run", "point", "seed", "source", "subject", "metric", "unit", "t", "value")
+from cellway.plot.rates import RATES
+from cellway.results import KEYS as RUN_KEYS
+from cellway.results import VALUES
+
+KEYS = (*RUN_KEYS, *VALUES[1:])
 """Columns of tables that are no axis of a sweep."""
 
 LISTED = 12
@@ -218,12 +222,6 @@ FACTORS = {
 }  # fmt: skip
 """Units of scenario files in bit/s, bytes and seconds; any other unit, such as `cell`, counts as 1."""
 
-PRESETS = {
-    "e1": 1.92e6, "ds1": 1.536e6, "e3": 33.92e6, "ds3": 40.704e6, "oc3c": 149.76e6, "oc12c": 599.04e6,
-    "taxi": 98_148_148.0, "ethernet": 10e6, "fast-ethernet": 100e6, "fddi": 100e6,
-}  # fmt: skip
-"""Rates that scenario files call by a word, in bit/s. Of ATM lines it is what is left for cells of 53 octets."""
-
 AMOUNT = re.compile(r"([0-9][0-9_]*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)\s*([A-Za-zµ]+(?:/s)?)?")
 
 
@@ -234,18 +232,25 @@ def amount(value: object) -> float:
     """
     if isinstance(value, int | float):
         return float(value)
-    text = str(value).strip(" \"'[]")
-    if text in PRESETS:
-        return PRESETS[text]
+    text = _bare(value)
+    if text in RATES:
+        return RATES[text].rate
     found = AMOUNT.match(text)
     if found is None:
-        raise MissingDataError(f"“{value}” is no amount")
+        raise MissingDataError(
+            f"“{value}” is no amount; accepted: a number, a number with a unit, or the name of a rate"
+        )
     return float(found[1].replace("_", "")) * FACTORS.get(found[2] or "", 1.0)
 
 
 def is_amount(value: object) -> bool:
-    """Return true for a number, a rate by name, or a number with a unit and nothing else."""
-    return isinstance(value, int | float) or str(value) in PRESETS or AMOUNT.fullmatch(str(value)) is not None
+    """Return true for a number, the name of a rate, or a number with a unit and nothing else."""
+    return isinstance(value, int | float) or _bare(value) in RATES or AMOUNT.fullmatch(_bare(value)) is not None
+
+
+def _bare(value: object) -> str:
+    """Return a value of an axis without the brackets and quotes of a list."""
+    return str(value).strip(" \"'[]")
 
 
 def amounts(table: pl.DataFrame, column: str) -> pl.DataFrame:
@@ -257,9 +262,6 @@ def amounts(table: pl.DataFrame, column: str) -> pl.DataFrame:
 
 
 def quantity(text: str) -> tuple[float, str] | None:
-    """Return a size as written in a scenario, such as `"1.5 bdp"`: number and unit."""
-    match = re.fullmatch(r"\s*([0-9.]+)\s*([A-Za-z/]+)\s*", text)
-    try:
-        return (float(match[1]), match[2]) if match else None
-    except ValueError:
-        return None
+    """Return number and unit of a size as written in a scenario, such as `"1.5 bdp"`."""
+    found = AMOUNT.fullmatch(text.strip())
+    return (float(found[1].replace("_", "")), found[2]) if found is not None and found[2] else None

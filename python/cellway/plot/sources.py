@@ -12,11 +12,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 from matplotlib.transforms import ScaledTranslation, Transform
 
+from cellway.comparison import SCHEMA
 from cellway.plot import labels, select, style
-
-KEYS = ("subject", "metric", "unit", "predicted", "bound", "simulated", "simulated_low", "simulated_high", "emulated",
-        "emulated_low", "emulated_high", "published", "difference", "main")  # fmt: skip
-"""Columns of a table of rows that are no axis."""
 
 PANELS = 12
 """The most panels of a figure."""
@@ -40,8 +37,8 @@ def sources(rows: pl.DataFrame, *, width: float | None = None) -> Figure:
     simulation and a square the emulation, each with the 95 % confidence interval over its repetitions; a long tick
     what was published.
     """
-    axes = [name for name in rows.columns if name not in KEYS]
-    select.columns(rows, *KEYS)
+    axes = [name for name in rows.columns if name not in SCHEMA]
+    select.columns(rows, *SCHEMA)
     rows = rows.with_columns(
         predicted=pl.when(pl.col("bound").fill_null(value=False)).then(None).otherwise(pl.col("predicted"))
     )
@@ -70,16 +67,7 @@ def _unit(rows: pl.DataFrame, unit: str) -> tuple[float, str]:
 
 
 def _scaled(rows: pl.DataFrame, scale: float) -> pl.DataFrame:
-    values = (
-        "predicted",
-        "simulated",
-        "simulated_low",
-        "simulated_high",
-        "emulated",
-        "emulated_low",
-        "emulated_high",
-        "published",
-    )
+    values = [name for name, kind in SCHEMA.items() if kind == pl.Float64 and name != "difference"]
     return rows.with_columns(pl.col(name).cast(pl.Float64) / scale for name in values)
 
 

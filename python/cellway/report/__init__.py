@@ -23,7 +23,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from cellway.comparison import FILE_NAME as COMPARE_NAME
-from cellway.report import comparison
+from cellway.report import comparison, shell
 from cellway.report.claims import Claim
 from cellway.report.index import Entry, entry, index
 from cellway.report.page import page
@@ -93,16 +93,8 @@ def build(folder: str | os.PathLike[str]) -> Path:
         reproduction = Reproduction(path)
         _one(reproduction, f"../{INDEX_NAME}")
         entries.append(entry(reproduction, f"{quote(path.name)}/{FILE_NAME}"))
-    return _write(at / INDEX_NAME, index(entries))
+    return shell.write(at / INDEX_NAME, index(entries))
 
 
 def _one(reproduction: Reproduction, others: str | None = None) -> Path:
-    return _write(reproduction.folder / FILE_NAME, page(reproduction, sections(reproduction), others))
-
-
-def _write(path: Path, text: str) -> Path:
-    """Write aside and rename: an existing page is complete."""
-    partial = path.with_suffix(".html.partial")
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(path)
-    return path
+    return shell.write(reproduction.folder / FILE_NAME, page(reproduction, sections(reproduction), others))

@@ -7,10 +7,9 @@ from pathlib import Path
 import polars as pl
 
 from cellway import plot
-from cellway.comparison import Comparison
-from cellway.plot.sources import KEYS
+from cellway.comparison import SCHEMA, Comparison
 from cellway.report import shell
-from cellway.report.html import data_uri, details, escape, number, table, tag
+from cellway.report.html import details, escape, number, picture, table, tag
 
 FIGURE_NAME = "compare.svg"
 PAGE_NAME = "compare.html"
@@ -78,14 +77,12 @@ def _figure(name: str, drawn: str) -> str:
         "Crosses: theory, where it is more than an upper bound. Dots: the simulation. Squares: the emulation. Bars: "
         "95 % confidence intervals over the repetitions; where there is none, there was one, or all gave the same."
     )
-    source = data_uri(drawn, "image/svg+xml")
-    image = f'<img alt="{escape(name)}: predicted, simulated and emulated" src="{source}">'
-    framed = tag("div", tag("div", image, class_="sheet"), class_="paper")
+    framed = picture(drawn, f"{name}: predicted, simulated and emulated")
     return tag("section", tag("figure", framed, tag("figcaption", escape(caption)), class_="wide"))
 
 
 def _table(rows: pl.DataFrame) -> str:
-    axes = [name for name in rows.columns if name not in KEYS]
+    axes = [name for name in rows.columns if name not in SCHEMA]
     predicted = pl.when(pl.col("bound").fill_null(value=False)).then(pl.lit("≤ ")).otherwise(pl.lit(""))
     texts = rows.with_columns(
         predicted + pl.col("predicted").map_elements(number, return_dtype=pl.String),
@@ -114,9 +111,7 @@ def _interval(of: dict[str, float | None]) -> str | None:
 
 
 def write(folder: Path) -> Path:
-    """Draw the page of a folder and return its path. Files are written aside and renamed: one that exists is whole."""
+    """Draw the page of a folder and return its path."""
     for name, text in pages(Comparison.from_folder(folder)).items():
-        partial = folder / f"{name}.partial"
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(folder / name)
+        shell.write(folder / name, text)
     return folder / PAGE_NAME

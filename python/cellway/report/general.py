@@ -12,7 +12,7 @@ from cellway.plot.compare import compare
 from cellway.plot.curve import curve
 from cellway.report.claims import Claim
 from cellway.report.plates import Plate, Section, Studies, add
-from cellway.report.sources import simulated
+from cellway.report.sources import claim_table, simulated
 
 MOST = 6
 """Figures of one study; further metrics are in its tables."""
@@ -32,14 +32,7 @@ def _numbers(studies: Studies) -> Section:
 
     def of(unit: str) -> Callable[[], Plate]:
         def make() -> Plate:
-            rows = [
-                (claim.label or claim.id, claim.published, claim.predicted, claim.simulated, claim.low, claim.high)
-                for claim in studies.claims
-                if claim.unit == unit and (claim.published is not None or claim.predicted is not None)
-            ]
-            columns = ("published", "predicted", "simulated", "low", "high")
-            schema = {"label": pl.String(), **{name: pl.Float64() for name in columns}}
-            table = pl.DataFrame(rows, schema=schema, orient="row")
+            table = claim_table((claim.label or claim.id, claim) for claim in studies.claims if claim.unit == unit)
             words = unit or "ratio"
             figure = compare(table, words, width=style.WIDE)
             name = f"numbers-{units.index(unit) + 1}"
@@ -83,7 +76,7 @@ def _swept(summary: pl.DataFrame, study: str, subject: str, metric: str) -> Call
     """Return a function that draws a metric along the axis that has amounts; None without such an axis."""
     rows = select.values(summary, metric, subject)
     axes = select.varying(rows)
-    numeric = [name for name in axes if _amounts(rows, name)]
+    numeric = [name for name in axes if all(map(select.is_amount, select.in_order(rows, name)))]
     if not numeric:
         return None
 
@@ -100,13 +93,3 @@ def _swept(summary: pl.DataFrame, study: str, subject: str, metric: str) -> Call
         return Plate(plain, metric, caption, curve(table, x, words), table)
 
     return make
-
-
-def _amounts(rows: pl.DataFrame, axis: str) -> bool:
-    """Return true if every value of an axis is a number or a quantity such as `"64 KiB"`."""
-    try:
-        for value in select.in_order(rows, axis):
-            select.amount(value)
-    except select.MissingDataError:
-        return False
-    return True

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-__all__ = ["data_uri", "details", "escape", "number", "places_for", "table", "tag", "text_or_dash"]
+__all__ = ["data_uri", "details", "escape", "number", "picture", "places_for", "table", "tag", "text_or_dash"]
 
 
 def tag(name: str, *content: str, **attributes: str) -> str:
@@ -22,6 +22,12 @@ def tag(name: str, *content: str, **attributes: str) -> str:
 def data_uri(content: str, media_type: str) -> str:
     """Return a `data:` URI of a text."""
     return f"data:{media_type};base64,{base64.b64encode(content.encode()).decode()}"
+
+
+def picture(drawn: str, alternative: str) -> str:
+    """Return a figure, given as SVG text, in its frame."""
+    image = f'<img alt="{escape(alternative)}" src="{data_uri(drawn, "image/svg+xml")}">'
+    return tag("div", tag("div", image, class_="sheet"), class_="paper")
 
 
 def details(summary: str, content: str) -> str:

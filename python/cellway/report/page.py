@@ -11,9 +11,9 @@ from cellway import plot
 from cellway.report import claims as claim_parts
 from cellway.report import rows, shell
 from cellway.report.claims import Claim
-from cellway.report.html import data_uri, details, escape, number, table, tag, text_or_dash
+from cellway.report.html import data_uri, details, escape, number, picture, table, tag, text_or_dash
 from cellway.report.plates import Plate, Section
-from cellway.results import Reproduction
+from cellway.results import FILES, Reproduction, study_folder
 
 COLUMNS = {
     "mean": "mean",
@@ -158,12 +158,10 @@ def _section(section: Section, claims: list[Claim], paper: str) -> str:
 
 def _plate(plate: Plate, paper: str, claims: list[Claim]) -> str:
     name = f"{paper}-{plate.name}"
-    source = data_uri(plot.svg(plate.figure), "image/svg+xml")
-    image = f'<img alt="{escape(plate.title)}: {escape(plate.caption)}" src="{source}">'
     links = '<a class="svg" hidden download="' + escape(f"{name}.svg") + '">SVG</a>'
     numbers = ""
     if plate.data is not None:
-        links += tag("a", "CSV", href=data_uri(_csv(plate.data), "text/csv"), download=f"{name}.csv")
+        links += tag("a", "CSV", href=data_uri(plate.data.write_csv(), "text/csv"), download=f"{name}.csv")
         numbers = details("Numbers", table(plate.data, _heads(plate.data), alike=ALIKE))
     caption = tag(
         "figcaption",
@@ -175,7 +173,7 @@ def _plate(plate: Plate, paper: str, claims: list[Claim]) -> str:
         tag("span", links, class_="links"),
     )
     width = {"class_": "wide"} if plate.wide else {}
-    framed = tag("div", tag("div", image, class_="sheet"), class_="paper")
+    framed = picture(plot.svg(plate.figure), f"{plate.title}: {plate.caption}")
     return tag("figure", framed, caption, _chips(plate, claims), numbers, id=plate.name, **width)
 
 
@@ -212,14 +210,10 @@ def _heads(frame: pl.DataFrame) -> dict[str, str]:
     return COLUMNS | {name: f"{found[1]} conversations" for name, found in counts if found}
 
 
-def _csv(frame: pl.DataFrame) -> str:
-    return frame.write_csv()
-
-
 def _methods(reproduction: Reproduction) -> str:
     about, studies, scenarios = reproduction.about, [], []
-    for name in reproduction.studies:
-        study = next(entry for entry in about["studies"] if entry["id"] == name)
+    for study in reproduction.entries:
+        name = study["id"]
         manifest = reproduction.study(name).manifest
         studies.append(
             {
@@ -260,14 +254,9 @@ def _methods(reproduction: Reproduction) -> str:
 
 def _files(reproduction: Reproduction) -> str:
     items = []
-    for entry in reproduction.about.get("studies", []):
-        if entry["id"] not in reproduction.studies:
-            continue
-        folder = entry.get("folder", f"tables/{entry['id']}")
-        links = " · ".join(
-            tag("a", escape(name), href=f"{folder}/{name}")
-            for name in ("runs.parquet", "summary.parquet", "series.parquet", "manifest.json")
-        )
+    for entry in reproduction.entries:
+        folder = study_folder(entry)
+        links = " · ".join(tag("a", escape(name), href=f"{folder}/{name}") for name in FILES)
         items.append(tag("li", text_or_dash(entry.get("title", entry["id"])), ": ", links))
     return tag(
         "section",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.resources import files
+from pathlib import Path
 
 from cellway.report.html import escape, tag
 
@@ -29,3 +30,11 @@ def document(title: str, *body: str, script: str = "") -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def write(path: Path, text: str) -> Path:
+    """Write a page to a partial file and rename it: an existing page is complete. Returns the path."""
+    partial = path.with_name(f"{path.name}.partial")
+    partial.write_text(text, encoding="utf-8")
+    partial.replace(path)
+    return path

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import polars as pl
@@ -98,15 +98,24 @@ def compare_table(
     studies: Studies, prefixes: Sequence[str], label: Callable[[Claim, str], str] = plain_label
 ) -> pl.DataFrame:
     """Return published, predicted and simulated values of the claims whose ids begin with it, a row for each."""
+    table = claim_table(
+        (label(claim, prefix), claim) for prefix in prefixes for claim in with_prefix(studies.claims, prefix)
+    )
+    if table.is_empty():
+        known = select.listed(claim.id for claim in studies.claims) or "none"
+        sought = " or ".join(f"“{prefix}”" for prefix in prefixes)
+        raise select.MissingDataError(f"no claim with a number has an id that begins with {sought}; the ids: {known}")
+    return table
+
+
+def claim_table(claims: Iterable[tuple[str, Claim]]) -> pl.DataFrame:
+    """Return the numbers of claims, a row for each that has a published or a predicted one, by `label`."""
+    numbers = ("published", "predicted", "simulated", "low", "high")
     rows = [
-        (label(claim, prefix), claim.published, claim.predicted, claim.simulated, claim.low, claim.high)
-        for prefix in prefixes
-        for claim in with_prefix(studies.claims, prefix)
+        (label, *(getattr(claim, name) for name in numbers))
+        for label, claim in claims
         if claim.published is not None or claim.predicted is not None
     ]
-    if not rows:
-        raise select.MissingDataError(f"no claim with a number has an id that begins with “{prefixes[0]}”")
-    numbers = ("published", "predicted", "simulated", "low", "high")
     schema = {"label": pl.String(), **{name: pl.Float64() for name in numbers}}
     return pl.DataFrame(rows, schema=schema, orient="row")
 
@@ -133,7 +142,8 @@ def of_subject(table: pl.DataFrame, metric: str, subject: str, *, total: bool) -
     # Whatever the groups are called, their conversations are numbered.
     rows = select.values(table, metric).filter(pl.col("subject").str.contains("-[0-9]+$"))
     if rows.is_empty():
-        raise select.MissingDataError(f"the table has no {metric} of any conversation")
+        having = select.listed(select.in_order(select.values(table, metric), "subject"))
+        raise select.MissingDataError(f"the table has no {metric} of any conversation; it has that of {having}")
     return select.of_group(rows.with_columns(subject=pl.lit(f"{ALL}-1")), metric, ALL, total=total)
 
 
