@@ -51,11 +51,7 @@ def choices(
             reference = one.filter(pl.col(VARIANT) == variants[0])["mean"]
             if len(reference):
                 axes.axvline(reference[0], color=mark.color, linewidth=0.6, alpha=0.55, zorder=1)
-        for index in range(0, len(variants), 2):
-            axes.axhspan(index - 0.5, index + 0.5, color="#f3f5f7", zorder=0, linewidth=0)
-        axes.set_yticks(range(len(variants)), [textwrap.fill(str(name), 22) for name in variants], fontsize=7.5)
-        axes.set_ylim(len(variants) - 0.5, -0.5)
-        axes.tick_params(axis="y", length=0)
+        style.table_rows(axes, [textwrap.fill(str(name), 22) for name in variants])
         axes.grid(visible=False)
         axes.set_xlabel(xlabel)
         if limits is not None:

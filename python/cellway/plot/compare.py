@@ -7,7 +7,6 @@ import textwrap
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator
 
 from cellway.plot import select, style
 
@@ -32,8 +31,7 @@ def compare(
     lines = sum(max(1.0, 0.62 * (label.count("\n") + 1)) for label in labels)
     with style.styled():
         figure, (axes,) = style.new(0.85 + 0.27 * lines, width=width)
-        for index in range(0, known.height, 2):
-            axes.axhspan(index - 0.5, index + 0.5, color="#f3f5f7", zorder=0, linewidth=0)
+        style.table_rows(axes, labels)
         _simulated(axes, known, bars=bars)
         for column, mark, size in (("predicted", style.PREDICTED, 5.4), ("published", style.PUBLISHED, 6.2)):
             some = known.with_row_index("row").filter(pl.col(column).is_not_null())
@@ -50,17 +48,10 @@ def compare(
                     label=mark.label,
                     zorder=4,
                 )
-        axes.set_yticks(range(known.height), labels, fontsize=7.5)
-        axes.set_ylim(known.height - 0.5, -0.5)
-        axes.tick_params(axis="y", length=0)
-        axes.grid(visible=False, axis="y")
-        axes.grid(visible=True, axis="x", color=style.GRID, linewidth=0.6)
         axes.set_xlabel(xlabel)
         if log:
             axes.set_xscale("log")
-            axes.xaxis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0), numticks=12))
-            axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-            axes.xaxis.set_minor_formatter(FuncFormatter(lambda _value, _place: ""))
+            style.plain_log(axes.xaxis, (1.0, 2.0, 5.0))
         else:
             axes.set_xlim(0, None)
         if bars:

@@ -48,8 +48,7 @@ def contrast(
             styles = ((style.SOFT, (0, (3, 1.6)), "white"), (mark.color, "-", mark.color))
             for table, label, (color, dashes, face) in zip(tables, names, styles, strict=True):
                 one = table.filter(pl.col(panels) == name).sort(at)
-                banded = one.filter(pl.col("low").is_not_null())
-                axes.fill_between(banded[at], banded["low"], banded["high"], color=color, alpha=0.16, linewidth=0)
+                style.band(axes, one, at, color)
                 axes.plot(
                     one[at],
                     one["mean"],

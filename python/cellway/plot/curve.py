@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 from cellway.plot import select, style
 
@@ -62,8 +60,7 @@ def curve(
 
 
 def _line(axes: Axes, one: pl.DataFrame, name: str, mark: style.Mark) -> None:
-    banded = one.filter(pl.col("low").is_not_null())
-    axes.fill_between(banded["x"], banded["low"], banded["high"], color=mark.color, alpha=0.16, linewidth=0)
+    style.band(axes, one, "x", mark.color)
     axes.plot(
         one["x"],
         one["mean"],
@@ -102,10 +99,10 @@ def _scales(axes: Axes, table: pl.DataFrame, *, logx: bool, logy: bool, ticks: b
     if logx:
         axes.set_xscale("log")
         # Over few decades powers of ten are too few to read by.
-        _plain(axes.xaxis, (1.0,) if places[-1] >= 1000 * places[0] else (1.0, 2.0, 5.0))
+        style.plain_log(axes.xaxis, (1.0,) if places[-1] >= 1000 * places[0] else (1.0, 2.0, 5.0))
     if logy:
         axes.set_yscale("log")
-        _plain(axes.yaxis)
+        style.plain_log(axes.yaxis, (1.0,))
     if ticks:
         few = places if len(places) <= FEW_TICKS else places[:: -(-len(places) // FEW_TICKS)]
         axes.xaxis.set_major_locator(FixedLocator(few))
@@ -113,13 +110,6 @@ def _scales(axes: Axes, table: pl.DataFrame, *, logx: bool, logy: bool, ticks: b
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     elif not logx:
         axes.xaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]))
-
-
-def _plain(axis: Any, steps: tuple[float, ...] = (1.0,)) -> None:
-    """Write numbers without exponents on a logarithmic axis."""
-    axis.set_major_locator(LogLocator(base=10, subs=steps, numticks=12))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axis.set_minor_formatter(FuncFormatter(lambda _value, _place: ""))
 
 
 def _references(axes: Axes, level: Level | None, chosen: Level | None) -> None:

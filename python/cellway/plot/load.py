@@ -176,8 +176,7 @@ def value_lines(axes: Axes, table: pl.DataFrame, x: str, lines: str | None) -> N
     for order, name in enumerate([None] if lines is None else select.in_order(table, lines)):
         one = (table if lines is None else table.filter(pl.col(lines) == name)).sort(x)
         mark = style.numbered(0) if lines is None else style.of_value(lines, name, order)
-        banded = one.filter(pl.col("low").is_not_null())
-        axes.fill_between(banded[x], banded["low"], banded["high"], color=mark.color, alpha=0.16, linewidth=0)
+        style.band(axes, one, x, mark.color)
         axes.plot(
             one[x],
             one["mean"],

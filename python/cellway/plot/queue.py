@@ -84,10 +84,9 @@ def deviations(
     strips = select.in_order(rows, "strip")
     with style.styled():
         figure, (axes,) = style.new(0.95 + 0.52 * len(strips), width=width)
-        for index in range(0, len(strips), 2):
-            axes.axhspan(index - 0.5, index + 0.5, color="#f3f5f7", zorder=0, linewidth=0)
+        style.table_rows(axes, [str(strip) for strip in strips])
         axes.axvline(0, color=style.INK, linewidth=0.8, zorder=1)
-        for inside, label, color in ((True, names[0], "#0072B2"), (False, names[1], "#C8401A")):
+        for inside, label, color in ((True, names[0], style.BLUE), (False, names[1], style.RED)):
             some = rows.filter(pl.col("inside") == inside)
             if some.is_empty():
                 continue
@@ -104,11 +103,6 @@ def deviations(
                 label=label,
                 zorder=3,
             )
-        axes.set_yticks(range(len(strips)), [str(strip) for strip in strips], fontsize=7.5)
-        axes.set_ylim(len(strips) - 0.5, -0.5)
-        axes.tick_params(axis="y", length=0)
-        axes.grid(visible=False, axis="y")
-        axes.grid(visible=True, axis="x", color=style.GRID, linewidth=0.6)
         # The scale is never so fine that rounding resembles an error.
         worst = float(rows["deviation"].abs().max())  # type: ignore[arg-type]
         for side in (-1, 1):

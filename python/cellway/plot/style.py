@@ -9,8 +9,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import matplotlib as mpl
+import polars as pl
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator
 
 COLUMN = 3.5
 """Width of a journal column, in inches."""
@@ -21,6 +24,11 @@ WIDE = 7.16
 INK = "#1b1f24"
 SOFT = "#6b7280"
 GRID = "#e3e6ea"
+STRIPE = "#f3f5f7"
+
+# Okabe and Ito's palette, which stays distinct for every common kind of colour blindness.
+BLUE, ORANGE, RED = "#0072B2", "#CC8400", "#C8401A"
+GREEN, PURPLE, SKY = "#00795C", "#9C4F96", "#3E8FC4"
 
 RC: Any = {
     "font.family": "sans-serif",
@@ -78,32 +86,31 @@ class Mark:
 CHANNEL = "multiplexing.channel"
 """The key of scenario files whose values have marks of their own."""
 
-# Okabe and Ito's palette, which stays distinct for every common kind of colour blindness.
 CHANNELS = {
-    "per-conversation": Mark("per conversation", "#0072B2", "-", "o"),
-    "per-type": Mark("per type", "#CC8400", (0, (5, 1.6)), "s"),
-    "per-destination": Mark("per destination", "#C8401A", (0, (5, 1.4, 1, 1.4)), "^"),
+    "per-conversation": Mark("per conversation", BLUE, "-", "o"),
+    "per-type": Mark("per type", ORANGE, (0, (5, 1.6)), "s"),
+    "per-destination": Mark("per destination", RED, (0, (5, 1.4, 1, 1.4)), "^"),
 }
 
 TRAFFIC = {
-    "ftp": Mark("FTP", "#1b1f24", "-", "o"),
-    "nntp": Mark("NNTP", "#9C4F96", (0, (5, 1.6)), "s"),
-    "smtp": Mark("SMTP", "#00795C", (0, (5, 1.4, 1, 1.4)), "D"),
-    "telnet": Mark("TELNET", "#3E8FC4", (0, (1.2, 1.2)), "v"),
+    "ftp": Mark("FTP", INK, "-", "o"),
+    "nntp": Mark("NNTP", PURPLE, (0, (5, 1.6)), "s"),
+    "smtp": Mark("SMTP", GREEN, (0, (5, 1.4, 1, 1.4)), "D"),
+    "telnet": Mark("TELNET", SKY, (0, (1.2, 1.2)), "v"),
 }
 
 SEQUENCE = [
-    Mark("", "#0072B2", "-", "o"),
-    Mark("", "#CC8400", (0, (5, 1.6)), "s"),
-    Mark("", "#00795C", (0, (5, 1.4, 1, 1.4)), "^"),
-    Mark("", "#9C4F96", (0, (1.2, 1.2)), "D"),
-    Mark("", "#1b1f24", (0, (7, 1.4, 1, 1.4, 1, 1.4)), "v"),
+    Mark("", BLUE, "-", "o"),
+    Mark("", ORANGE, (0, (5, 1.6)), "s"),
+    Mark("", GREEN, (0, (5, 1.4, 1, 1.4)), "^"),
+    Mark("", PURPLE, (0, (1.2, 1.2)), "D"),
+    Mark("", INK, (0, (7, 1.4, 1, 1.4, 1, 1.4)), "v"),
 ]
 
-PUBLISHED = Mark("published", "#1b1f24", "none", "D")
-PREDICTED = Mark("predicted", "#6b7280", "none", "x")
-SIMULATED = Mark("simulated", "#0072B2", "-", "o")
-EMULATED = Mark("emulated", "#C8401A", (0, (5, 1.6)), "s")
+PUBLISHED = Mark("published", INK, "none", "D")
+PREDICTED = Mark("predicted", SOFT, "none", "x")
+SIMULATED = Mark("simulated", BLUE, "-", "o")
+EMULATED = Mark("emulated", RED, (0, (5, 1.6)), "s")
 """The sources of a number, the same in every figure: an open diamond, a cross, a filled dot and an open square with
 their intervals."""
 
@@ -147,6 +154,30 @@ def panels(height: float, rows: int, columns: int, width: float = WIDE, **share:
         axes.tick_params(labelsize=RC["xtick.labelsize"], width=0.6, length=3.0, color=SOFT, labelcolor=INK)
         axes.grid(visible=True, axis="y", color=GRID, linewidth=0.6)
     return figure, grid
+
+
+def band(axes: Axes, rows: pl.DataFrame, x: str, color: str) -> None:
+    """Draw the confidence band of rows in the order of `x`, where they have an interval."""
+    banded = rows.filter(pl.col("low").is_not_null())
+    axes.fill_between(banded[x], banded["low"], banded["high"], color=color, alpha=0.16, linewidth=0)
+
+
+def table_rows(axes: Axes, labels: Sequence[str]) -> None:
+    """Lay out one row per label from the top down, with stripes and a vertical grid."""
+    for index in range(0, len(labels), 2):
+        axes.axhspan(index - 0.5, index + 0.5, color=STRIPE, zorder=0, linewidth=0)
+    axes.set_yticks(range(len(labels)), labels, fontsize=7.5)
+    axes.set_ylim(len(labels) - 0.5, -0.5)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(visible=False, axis="y")
+    axes.grid(visible=True, axis="x", color=GRID, linewidth=0.6)
+
+
+def plain_log(axis: Axis, steps: Sequence[float]) -> None:
+    """Write numbers without exponents on a logarithmic axis, at these multiples of powers of ten."""
+    axis.set_major_locator(LogLocator(base=10, subs=steps, numticks=12))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(FuncFormatter(lambda _value, _place: ""))
 
 
 def legend(figure: Figure, axes: Axes, columns: int = 3) -> None:

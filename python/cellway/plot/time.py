@@ -87,12 +87,10 @@ def transient(
             for order, name in enumerate([None] if series is None else select.in_order(table, series)):
                 one = (table if series is None else table.filter(pl.col(series) == name)).sort("t")
                 mark = style.numbered(0) if series is None else style.of_value(series, name, order)
-                banded = one.filter(pl.col("low").is_not_null())
-                axes.fill_between(
-                    _scaled(banded["t"], rtt), banded["low"], banded["high"], color=mark.color, alpha=0.15, linewidth=0
-                )
+                one = one.with_columns(_scaled(one["t"], rtt))
+                style.band(axes, one, "t", mark.color)
                 axes.plot(
-                    _scaled(one["t"], rtt),
+                    one["t"],
                     one["mean"],
                     color=mark.color,
                     linestyle=mark.dashes,

@@ -29,10 +29,10 @@ SIZE = 0.17
 """Half the height of a node, in inches."""
 
 LINES: dict[str, tuple[str, str, Any, float]] = {
-    "atm": ("ATM", "#0072B2", "-", 2.0),
+    "atm": ("ATM", style.BLUE, "-", 2.0),
     "packet": ("packets", style.SOFT, "-", 1.0),
-    "ethernet": ("Ethernet", "#00795C", (0, (6, 1.5)), 1.4),
-    "fddi": ("FDDI", "#9C4F96", (0, (1.5, 1.2)), 1.6),
+    "ethernet": ("Ethernet", style.GREEN, (0, (6, 1.5)), 1.4),
+    "fddi": ("FDDI", style.PURPLE, (0, (1.5, 1.2)), 1.6),
 }
 """Framing -> words, colour, dashes, width."""
 

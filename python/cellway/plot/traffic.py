@@ -30,15 +30,7 @@ def offered_load(
         for order, kind in enumerate(select.in_order(table, lines)):
             one = table.filter(pl.col(lines) == kind).sort(x)
             mark = style.traffic(str(kind), order)
-            axes.fill_between(
-                one[x],
-                one["low"].fill_null(strategy="zero"),
-                one["high"].fill_null(strategy="zero"),
-                where=one["low"].is_not_null().to_list(),
-                color=mark.color,
-                alpha=0.15,
-                linewidth=0,
-            )
+            style.band(axes, one, x, mark.color)
             axes.plot(
                 one[x],
                 one["mean"],
