@@ -13,7 +13,7 @@ from statistics import fmean
 from cross.grid import Point
 from cross.judge import TOLERANCE
 from cross.resent import Resent, resent
-from cross.runs import scenario, simulate
+from cross.runs import by_name, scenario, simulate
 
 DURATION = 20.0  # s
 LATE = 0.1
@@ -62,7 +62,7 @@ class Emulated:
 
     @property
     def agrees(self) -> bool:
-        """Returns true if the deviation is at most 5 %."""
+        """Return true if the deviation is at most 5 %."""
         return abs(self.deviation) <= TOLERANCE
 
 
@@ -148,11 +148,11 @@ def _emulate(command: str, text: str, warmup: float) -> tuple[dict[tuple[str, st
         file.write_text(text, encoding="utf-8")
         arguments = [command, "emulate", str(file), "--json", "--pcap", "flow-1"]
         done = subprocess.run(arguments, cwd=folder, capture_output=True, text=True, check=False)
-        said = done.stderr.strip().removeprefix("cellway: ")
+        message = done.stderr.strip().removeprefix("cellway: ")
         if done.returncode and not done.stdout.strip():
-            if said.startswith(CANNOT):
-                raise CannotEmulateError(said)
-            raise RuntimeError(f"cellway emulate ended with status {done.returncode}: {said or 'no message'}")
+            if message.startswith(CANNOT):
+                raise CannotEmulateError(message)
+            raise RuntimeError(f"cellway emulate ended with status {done.returncode}: {message or 'no message'}")
         try:
             document = json.loads(done.stdout)
         except json.JSONDecodeError as error:
@@ -161,6 +161,5 @@ def _emulate(command: str, text: str, warmup: float) -> tuple[dict[tuple[str, st
             ) from None
         # A run that was late ends with status 1, and its document.
         if done.returncode != (0 if document["valid"] else 1):
-            raise RuntimeError(f"cellway emulate ended with status {done.returncode}: {said or 'no message'}")
-        figures = {(row["subject"], row["metric"]): row["mean"] for row in document["points"][0]["figures"]}
-        return figures, resent(Path(folder, "flow-1.pcap"), warmup)
+            raise RuntimeError(f"cellway emulate ended with status {done.returncode}: {message or 'no message'}")
+        return by_name(document), resent(Path(folder, "flow-1.pcap"), warmup)

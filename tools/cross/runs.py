@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from cross.grid import Point
 from cross.losses import lost
@@ -156,7 +157,11 @@ def simulate(command: str, text: str) -> dict[tuple[str, str], float]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "point.toml")
         file.write_text(text, encoding="utf-8")
-        document = json.loads(_run([command, "simulate", str(file), "--json", "--threads", "1"]))
+        return by_name(json.loads(_run([command, "simulate", str(file), "--json", "--threads", "1"])))
+
+
+def by_name(document: dict[str, Any]) -> dict[tuple[str, str], float]:
+    """Return the figures of the only point of a document, by subject and metric."""
     return {(row["subject"], row["metric"]): row["mean"] for row in document["points"][0]["figures"]}
 
 

@@ -305,7 +305,11 @@ fn cli_main(py: Python<'_>, argv: Vec<std::ffi::OsString>, report: Py<PyAny>) ->
         let mut draw = |folder: &Path| {
             Python::attach(|py| {
                 let drawn = report.call1(py, (folder,)).and_then(|path| path.extract::<PathBuf>(py));
-                drawn.map_err(|e| e.to_string())
+                // The message of the package's own error needs no name of a class before it.
+                drawn.map_err(|e| match e.is_instance_of::<Error>(py) {
+                    true => e.value(py).to_string(),
+                    false => e.to_string(),
+                })
             })
         };
         let stop = Box::new(|| interrupted(&mut raised));

@@ -7,7 +7,7 @@ metrics! {
     VALID: Share of [Emulation] in [Summary] by [Emulate];
     /// Packets handed to hosts, answers of the network included.
     LATENESS_COUNT: Packet of [Emulation] in [Summary] by [Emulate];
-    /// Median [lateness](../models/emulation.md#what-is-not).
+    /// Median [lateness](../models/emulation.md#deviations).
     LATENESS_P50: Second of [Emulation] in [Summary] by [Emulate];
     /// 90th percentile of the lateness.
     LATENESS_P90: Second of [Emulation] in [Summary] by [Emulate];

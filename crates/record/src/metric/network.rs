@@ -16,6 +16,6 @@ metrics! {
     /// Sum of `goodput` over all slots.
     GOODPUT_TOTAL as "Goodput": BitPerSecond of [Network] in [Summary] by [Simulate, Emulate];
     /// The three kinds above, `dropped_at_access`, and the `dropped_frames` and `dropped_packets` of all ports;
-    /// [not quite all losses](../models/network.md#what-is-counted-where).
+    /// [not quite all losses](../models/network.md#counters).
     LOST_FRAMES: Frame of [Network] in [Summary] by [Simulate, Emulate];
 }
