@@ -363,21 +363,21 @@ def reproduce(
 
 
 def load(folder: str | os.PathLike[str]) -> Results:
-    """Read a result folder that `simulate` or `emulate` wrote."""
+    """Read a result folder that `simulate`, `emulate` or `compare` wrote. Raises `Error`, which names the faulty file."""
     from cellway.results import Results
 
     return Results.from_folder(folder)
 
 
 def load_comparison(folder: str | os.PathLike[str]) -> Comparison:
-    """Read a folder that `compare` wrote."""
+    """Read a folder that `compare` wrote. Raises `Error`, as `load` does."""
     from cellway.comparison import Comparison
 
     return Comparison.from_folder(folder)
 
 
 def load_reproduction(folder: str | os.PathLike[str]) -> Reproduction:
-    """Read a folder that `reproduce` wrote."""
+    """Read a folder that `reproduce` wrote. Raises `Error`, as `load` does."""
     from cellway.results import Reproduction
 
     return Reproduction(folder)
