@@ -363,7 +363,7 @@ def reproduce(
 
 
 def load(folder: str | os.PathLike[str]) -> Results:
-    """Read a result folder that `simulate`, `emulate` or `compare` wrote. Raises `Error`, which names the faulty file."""
+    """Read a folder that `simulate`, `emulate` or `compare` wrote. Raises `Error`, which names the faulty file."""
     from cellway.results import Results
 
     return Results.from_folder(folder)

@@ -17,6 +17,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from cellway import Checked, Equation, Evaluation, PathPrediction, _native
+from cellway.plot.rates import RATES
 from polars.testing import assert_frame_equal
 
 TINY = """
@@ -254,6 +255,15 @@ def test_typed_objects_have_every_field_of_the_documents() -> None:
     for kind, document in documents:
         fields = {field.name for field in dataclasses.fields(kind)}
         assert {name.removesuffix("_s") for name in document} - {"valid"} == fields, kind
+
+
+def test_named_rates_of_figures_are_those_of_the_scenario_format() -> None:
+    with pytest.raises(cellway.Error) as refused:
+        cellway.predict(rate="x", rtt="60 ms", window="64 KiB")
+    assert str(refused.value).endswith(f"or a line: {', '.join(RATES)}")
+    for name, line in RATES.items():
+        bounds = cellway.predict(rate=name, rtt="60 ms", window="64 KiB").bounds
+        assert next(bound.value for bound in bounds if bound.limit == "line") == line.rate
 
 
 def test_the_schema_describes_scenarios() -> None:
