@@ -88,6 +88,15 @@ def test_a_recipe_that_fails_says_where(tmp_path: Path, recipe: str, words: str)
     assert not (tmp_path / "out" / "report.html").exists()
 
 
+def test_the_command_names_the_file_that_a_report_lacks(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "out"
+    cellway.reproduce(str(write(tmp_path / "mine")), out=folder, progress=False)
+    table = folder / "tables" / "window" / "summary.parquet"
+    table.write_bytes(table.read_bytes()[:100])
+    assert main(["report", str(folder)]) == 1
+    assert capfd.readouterr().err.startswith(f"cellway: {table}: not a whole Parquet file: ")
+
+
 @pytest.mark.parametrize("path", sorted((ROOT / "papers").glob("*/figures.py")), ids=lambda path: path.parent.name)
 def test_the_recipes_of_the_papers_use_the_public_api_alone(path: Path) -> None:
     public = {"cellway": cellway, "cellway.plot": plot, "cellway.report": report}

@@ -10,13 +10,13 @@ use super::file::File;
 static SCHEMA: LazyLock<FileSchema> = LazyLock::new(|| FileSchema::of::<File>(&[]));
 
 const INTRODUCTION: &str = "\
-A configuration is one file in [TOML](https://toml.io). Quantities are texts with units (`\"30 Mbit/s\"`, `\"60 s\"`,
-`\"1 GiB\"`); relative paths start at the folder of the file. `cellway-gateway check --config FILE` tells everything that
-is wrong with a file at once, with line and column; `kill -HUP`, or `systemctl reload cellway-gateway`, makes a running
+A configuration is one file in [TOML](https://toml.io). Quantities are strings with units (`\"30 Mbit/s\"`, `\"60 s\"`,
+`\"1 GiB\"`); relative paths start at the folder of the file. `cellway-gateway check --config FILE` reports all faults of
+a file at once, with line and column; `kill -HUP`, or `systemctl reload cellway-gateway`, makes a running
 gateway read it again, and a file with problems changes nothing. Editors that know JSON schemas find the one of this
 format in `schema/gateway.schema.json`; `cellway-gateway schema` prints it.
 
-The smallest file, beside which `keygen` has put `authority.pem`, `home.pem` and `home.key`, takes connections to port
+The smallest file, next to the `authority.pem`, `home.pem` and `home.key` of `keygen`, takes connections to port
 8080 of this machine to a server behind another gateway:
 
 ```toml
