@@ -393,7 +393,7 @@ def choices(studies: Studies) -> Section:
             "The paper does not give every parameter. Each row changes one choice and nothing else, at five FTP "
             "conversations. Read each panel by itself: a conclusion holds whatever was chosen only if the order of the "
             "policies is the same in all rows of its panel. That one panel keeps its order says nothing about another; "
-            "window collapses in particular can hang on who may fill the buffers.",
+            "window collapses in particular can depend on the sharing of the buffers.",
             (),
             (),
         ),
@@ -413,7 +413,7 @@ def buffers(studies: Studies) -> Section:
             "buffers",
             "Buffers",
             "How much memory the bottleneck has, and who may use it, decides who loses packets, and so whose window "
-            "collapses. Where two ways of sharing order the policies differently, that conclusion hangs on a choice "
+            "collapses. Where two ways of sharing order the policies differently, that conclusion depends on a choice "
             "that the paper leaves open. Sizes are for each of five FTP conversations and one of TELNET.",
             (),
             (),

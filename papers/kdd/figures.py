@@ -154,8 +154,8 @@ def domestic(studies: Studies) -> Section:
 def fitted(studies: Studies) -> Section:
     """Draw the effect of the fitted parameters on the numbers that they were fitted to, and on others."""
     text = (
-        "The paper does not give these parameters; they were tuned to numbers that it prints. The curves show how much "
-        "hangs on them."
+        "The paper does not give these parameters; they were tuned to numbers that it prints. The curves show their "
+        "effect."
     )
     return add(Section("fitted", "Fitted parameters", text), *(sensitivity(studies, one) for one in FITTED))
 

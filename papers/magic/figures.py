@@ -147,7 +147,7 @@ def _choices(studies: Studies) -> Plate:
 
 
 def edges(studies: Studies) -> Section:
-    """Parameters that the paper does not give and on which its numbers hang."""
+    """Draw the effect of parameters that the paper does not give and on which its numbers depend."""
     text = (
         "The paper gives neither the buffer of the switch nor the times of the hosts. Where a curve is steep, the "
         "number in the paper is a fact about that one machine; where it is flat, it is a fact about the network."

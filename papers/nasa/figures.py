@@ -145,7 +145,7 @@ def single(studies: Studies) -> Section:
 
 def fitted(studies: Studies) -> Section:
     """Draw the effect of the fitted and inferred parameters on their numbers."""
-    text = "The paper does not give these parameters. The curves show how much hangs on them."
+    text = "The paper does not give these parameters. The curves show their effect."
     return add(Section("fitted", "Fitted parameters", text), *(sensitivity(studies, one) for one in FITTED))
 
 
