@@ -32,7 +32,7 @@ def test_a_value_without_a_toml_form_is_refused_by_its_key() -> None:
     ("source", "is_text"),
     [("scenario.toml", False), (Path("a=b.toml"), False), ('version = 1\nname = "x"', True), ("version=1", True)],
 )
-def test_text_is_told_from_a_path(source: api.Source, is_text: bool) -> None:
+def test_text_is_distinguished_from_a_path(source: api.Source, is_text: bool) -> None:
     assert api._source(source) == (str(source), is_text)
 
 

@@ -44,7 +44,7 @@ def test_predict_names_the_argument(name: str, value: object, accepted: str) -> 
     assert accepted in str(raised.value)
 
 
-def test_a_wrong_text_is_told_with_the_argument_s_own_name() -> None:
+def test_a_wrong_string_is_reported_with_the_name_of_the_argument() -> None:
     import cellway
 
     with pytest.raises(cellway.Error, match=r"^source_rate: "):

@@ -110,7 +110,7 @@ def test_a_sweep_is_drawn_over_its_values(windows: list[Any], ticks: list[float]
     assert sorted(texts) == sorted(str(window) for window in windows)
 
 
-def test_points_of_two_axes_stand_side_by_side() -> None:
+def test_points_of_two_axes_are_side_by_side() -> None:
     points = [{"axes": {"a": a, "b": b}, "rows": POINT} for a in (1, 2) for b in ("x", "y")]
     figure = comparison(points).figure()
     assert [label.get_text() for label in figure.axes[0].get_xticklabels()] == ["1, x", "1, y", "2, x", "2, y"]
@@ -204,7 +204,7 @@ def test_a_process_of_its_own_gives_the_same(tmp_path: Path) -> None:
         inside.run("compare", SMALL, True, [], options, out, read, force=False)
 
 
-def test_an_emulation_stands_beside_the_simulation() -> None:
+def test_an_emulation_is_compared_with_the_simulation() -> None:
     try:
         cellway._native.emulates_here()
     except cellway.EmulationError as missing:

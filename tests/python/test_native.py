@@ -120,12 +120,12 @@ def test_tables_are_handed_over_without_a_copy() -> None:
     assert ours.to_arrow().buffers()[1].address in addresses
 
 
-def test_progress_is_told_after_each_run() -> None:
-    told: list[tuple[int, int]] = []
-    _native.simulate(TINY, True, [], 3, 1, None, False, lambda done, total: told.append((done, total)))
-    assert told[-1] == (12, 12)
-    assert [done for done, _ in told] == sorted(done for done, _ in told)
-    assert {total for _, total in told} == {12}
+def test_progress_is_reported_after_each_run() -> None:
+    reports: list[tuple[int, int]] = []
+    _native.simulate(TINY, True, [], 3, 1, None, False, lambda done, total: reports.append((done, total)))
+    assert reports[-1] == (12, 12)
+    assert [done for done, _ in reports] == sorted(done for done, _ in reports)
+    assert {total for _, total in reports} == {12}
 
 
 def test_an_error_in_the_progress_function_stops_the_run(tmp_path: Path) -> None:

@@ -198,7 +198,7 @@ def test_partial_folders_are_no_papers(tmp_path: Path) -> None:
     assert not (tmp_path / "kdd.partial-1" / "report.html").exists()
 
 
-def test_a_row_tells_what_its_number_rests_on() -> None:
+def test_a_row_has_the_basis_of_its_number() -> None:
     claim = Claim.read(row("a", "section 4.4.1, Table 2", "It is 2.", 2.0, 2.2, 2.1, "fitted",
                            inferred=[{"name": "window", "value": "8 KiB"}], fitted={"cost": "0.72 ms"},
                            tried="Nothing else.", unexplained="The rest."))  # fmt: skip
@@ -227,7 +227,7 @@ def test_a_run_without_chance_has_no_interval() -> None:
     assert Claim.read(record).interval == ""
 
 
-def test_the_outcome_is_told_in_words() -> None:
+def test_the_outcome_is_a_sentence() -> None:
     def of(*verdicts: str) -> str:
         return outcome([Claim.read(row(v, "", "", 1.0, None, 1.0, v)) for v in verdicts])
 

@@ -27,9 +27,9 @@ def test_a_line_goes_through_the_means(study: Callable[[str], Results]) -> None:
     summary = study("policies").summary
     axes = plot.delay(summary, xlabel="Concurrent FTP conversations").axes[0]
     line = next(line for line in axes.lines if line.get_label() == "per destination")
-    wanted = summary.filter((pl.col(synthetic.CHANNEL) == "per-destination") & (pl.col("metric") == "delay_mean_rtt"))
+    expected = summary.filter((pl.col(synthetic.CHANNEL) == "per-destination") & (pl.col("metric") == "delay_mean_rtt"))
     for count, drawn in zip(line.get_xdata(), line.get_ydata(), strict=True):
-        mean = wanted.filter(pl.col(synthetic.COUNT) == count)["value"].mean()
+        mean = expected.filter(pl.col(synthetic.COUNT) == count)["value"].mean()
         assert drawn == pytest.approx(mean)
     assert axes.get_ylabel() == "Delay (RTT)"
     assert axes.get_xlabel() == "Concurrent FTP conversations"

@@ -37,15 +37,15 @@ def points() -> pl.DataFrame:
 
 
 @pytest.mark.parametrize(
-    ("value", "wanted"),
+    ("value", "expected"),
     [
         (8, 8.0), (2.5, 2.5), ("128 KiB", 131072.0), ("8192 B", 8192.0), ("30 Mbit/s", 30e6), ("0.36 ms", 0.36e-3),
         ("256 cell", 256.0), ("oc3c", 149.76e6), ('["572101 B"]', 572101.0), ("1_000", 1000.0), ("50 us", 50e-6),
         ("1e6 bit/s", 1e6),
     ],
 )  # fmt: skip
-def test_amounts_are_read_in_base_units(value: object, wanted: float) -> None:
-    assert select.amount(value) == pytest.approx(wanted)
+def test_amounts_are_read_in_base_units(value: object, expected: float) -> None:
+    assert select.amount(value) == pytest.approx(expected)
 
 
 def test_what_is_no_amount_is_refused() -> None:
@@ -137,14 +137,14 @@ def test_a_network_goes_from_senders_to_receivers() -> None:
     assert {edge.framing for edge in network(SCENARIOS["KDD_ETHERNET"]).edges} == {"atm", "ethernet"}
 
 
-def test_senders_that_share_a_switch_stand_above_each_other() -> None:
+def test_senders_that_share_a_switch_are_above_each_other() -> None:
     vertices = network(SCENARIOS["MAGIC"]).vertices
     assert vertices["alpha-1"].column == vertices["alpha-2"].column == 0
     assert vertices["alpha-1"].row != vertices["alpha-2"].row
     assert vertices["sparc-10"].column == 3
 
 
-def test_a_sender_from_the_other_side_stands_on_the_other_side() -> None:
+def test_a_sender_from_the_other_side_is_on_the_other_side() -> None:
     scenario = tomllib.loads("""
 node = [{ name = "ks", kind = "host" }, { name = "a", kind = "switch" }, { name = "kc", kind = "switch" },
         { name = "onyx", kind = "host" }, { name = "b", kind = "switch" }, { name = "sd", kind = "host" }]
@@ -158,7 +158,7 @@ traffic = [{ name = "x", from = "ks", to = "onyx" }, { name = "y", from = "sd", 
     topology(scenario)
 
 
-def test_hosts_stand_outside_of_their_nodes_whichever_way_they_send() -> None:
+def test_hosts_are_outside_of_their_nodes_in_both_directions() -> None:
     scenario = tomllib.loads("""
 node = [{ name = "l" }, { name = "r" }]
 link = [{ between = ["l", "r"], rate = "ds3", delay = "1 ms" }]
@@ -171,7 +171,7 @@ traffic = [{ name = "x", from = "l", to = "r", access = { rate = "10 Mbit/s" } }
     assert (vertices["l"].column, vertices["r"].column) == (1, 2)
 
 
-def test_shapers_and_policers_stand_at_their_lines() -> None:
+def test_shapers_and_policers_are_at_their_lines() -> None:
     assert network(SCENARIOS["SPACING"]).marks == [("s1", "b", "shaper", "spacer 33.92 Mbit/s")]
     assert network(SCENARIOS["NASA"]).marks == [("s1", "s2", "policer", "upc 20 Mbit/s")]
 
@@ -199,7 +199,7 @@ def test_the_content_is_drawn_from_what_stood_at_the_start() -> None:
     assert [text.get_text() for text in axes.texts] == ["theory 29"]
 
 
-def test_points_inside_and_outside_the_condition_look_different() -> None:
+def test_points_inside_and_outside_the_condition_are_distinct() -> None:
     rows = pl.DataFrame({"strip": ["s", "s", "t"], "deviation": [0.5, 0.5, -1.0], "inside": [True, False, True]})
     axes = deviations(rows).axes[0]
     drawn = {line.get_label(): line for line in axes.lines}

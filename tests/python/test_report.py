@@ -66,7 +66,7 @@ def test_the_figures_of_the_paper_are_all_there(page: Page) -> None:
         assert b"<svg" in svg
 
 
-def test_numbers_can_be_downloaded_under_telling_names(page: Page, document: str) -> None:
+def test_numbers_can_be_downloaded_under_descriptive_names(page: Page, document: str) -> None:
     names = re.findall(r'download="([^"]+)"', document)
     assert "cellsim-figure-3.csv" in names
     assert "cellsim-figure-3.svg" in names
@@ -167,7 +167,7 @@ def test_a_claim_without_words_for_its_measurement_gets_them() -> None:
     assert claim(measured=None, measured_text="").measured == ""
 
 
-def test_seeds_are_told_where_some_lack_the_figure(page: Page) -> None:
+def test_seeds_are_counted_where_some_lack_the_figure(page: Page) -> None:
     assert claim(seeds=19, of_seeds=20).fewer_seeds == "19 of 20 seeds"
     assert claim(seeds=20, of_seeds=20).fewer_seeds == claim().fewer_seeds == ""
     # In the overview and in full.
@@ -186,7 +186,7 @@ def test_controls_and_other_readings_are_not_counted_as_claims_of_the_paper(page
     assert page.text.count("Another reading, added after a first run.") == 2
 
 
-def test_remarks_stand_at_the_head(document: str) -> None:
+def test_remarks_are_at_the_head(document: str) -> None:
     assert document.index(synthetic.REMARK) < document.index('id="claims"')
 
 
