@@ -63,7 +63,7 @@ impl Window {
 
 /// The response to a configured rate above the bandwidth of the path, over a transport that may lose packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum RateGuard {
+pub enum GuardMode {
     /// The gateway does not detect such a rate.
     #[default]
     Off,
@@ -154,7 +154,7 @@ pub struct GatewayConfig {
     /// gateways: the `Open` of each client that connects with its own address then grants a [`Lease`](crate::Lease).
     pub bypass: bool,
     /// The reaction to a configured rate above the bandwidth of the path.
-    pub guard: RateGuard,
+    pub guard: GuardMode,
 }
 
 impl GatewayConfig {
@@ -189,7 +189,7 @@ impl GatewayConfig {
             patience: None,
             opening: Span::from_secs(150),
             bypass: false,
-            guard: RateGuard::Off,
+            guard: GuardMode::Off,
         }
     }
 

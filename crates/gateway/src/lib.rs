@@ -67,7 +67,7 @@ mod wire;
 
 pub use class::{Class, ClassError, ClassStats, Classes, DEFAULT_CLASS, MAX_CLASSES};
 pub use codec::{CodecError, Decoded};
-pub use config::{GatewayConfig, RateGuard, Window};
+pub use config::{GatewayConfig, GuardMode, Window};
 pub use error::ConfigError;
 pub use excess::Excess;
 pub use gateway::Gateway;

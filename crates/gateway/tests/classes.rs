@@ -191,7 +191,7 @@ fn a_class_is_added_and_removed() {
 fn shares_are_of_the_rate_that_is_sent() {
     let queue = Some((Rate::from_bps(20 * MBPS), Bits(20 * MBPS / 10)));
     let line = Line { queue, ..Line::good(Span::from_ms(40)) };
-    let guarded = GatewayConfig { guard: cellway_gateway::RateGuard::Acts, ..config(30) };
+    let guarded = GatewayConfig { guard: cellway_gateway::GuardMode::Acts, ..config(30) };
     for config in [bulk::config(CEILING, true), guarded] {
         let mut bulk = Bulk::new([config; 2], line, &[(1, None), (3, None), (3, Some(2 * MBPS))], &[32, 1, 4], 0);
         bulk.pair.run(at(20));

@@ -13,7 +13,7 @@ use open::{ChannelKey, Circuit};
 
 use std::collections::BTreeMap;
 
-use cellway_spec::{Encapsulation, Multiplexing};
+use cellway_spec::{Encapsulation, Multiplexing, NodeKind};
 use cellway_units::Cells;
 
 use crate::abr_port::AbrSwitchSpec;
@@ -27,17 +27,6 @@ use crate::port::Port;
 use crate::reassembly::Reassembly;
 use crate::rm_cells::RmCells;
 use crate::tap::Tap;
-
-/// The treatment of arriving packets by a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum NodeKind {
-    /// An end system: packets start and end here. It does not forward.
-    Host,
-    /// Forwards packets, cuts them into cells and puts them together again. Cáceres 1993, section 2.2.
-    Router,
-    /// Moves cells from link to link by channel. Cáceres 1993, section 2.2.
-    Switch,
-}
 
 /// A packet that has come to its host.
 #[derive(Clone, Debug)]
@@ -144,7 +133,7 @@ impl<B: Clone> Fabric<B> {
         self.packets.reserve(conversations);
     }
 
-    /// Adds a node.
+    /// Adds a node. A gateway is a router to the network.
     pub fn add_node(&mut self, kind: NodeKind) -> NodeId {
         self.nodes.push((kind, LossCounters::default()));
         NodeId(self.nodes.len() as u32 - 1)

@@ -56,11 +56,11 @@ pub use abr_port::AbrSwitchSpec;
 pub use buffer::BufferSpec;
 pub use cell::{Cell, cells_for};
 pub use cellway_spec::{
-    Charge, Discard, Discipline, Encapsulation, Fraction, Framing, Multiplexing, PolicerAction, Sharing,
+    Charge, Discard, Discipline, Encapsulation, Fraction, Framing, Multiplexing, NodeKind, PolicerAction, Sharing,
 };
 pub use channel::Class;
 pub use counters::{ConversationCounters, LossCounters, PortCounters};
-pub use fabric::{ConversationSpec, Delivery, Fabric, FabricError, NodeKind};
+pub use fabric::{ConversationSpec, Delivery, Fabric, FabricError};
 pub use gcra::{DualGcra, Gcra, LeakyBucket, burst_tolerance};
 pub use ids::{ChannelId, NodeId, PortId};
 pub use line::Line;

@@ -20,6 +20,9 @@ mod udp;
 use cellway_settings::in_file::InFile;
 use cellway_units::Span;
 
+#[cfg(test)]
+pub(crate) use crate::check::{app::MAX_TRANSFER, service::MAX_CRM};
+
 use crate::check::buffer::Scale;
 use crate::check::network::Network;
 use crate::check::run::slowest;
@@ -33,7 +36,7 @@ use crate::shape;
 use crate::tree::{Node, Step, Value, at};
 
 /// The most memory that a buffer may have (bytes): 1 TiB, far above any machine of the networks modelled.
-const MAX_BUFFER: u64 = 1 << 40;
+pub(crate) const MAX_BUFFER: u64 = 1 << 40;
 
 /// Checks all of `tree`. What is at the places in `swept` has other values in other points of the plan, so that what
 /// belongs to those may stand in the file though it has no use now: slots past a count, a threshold.

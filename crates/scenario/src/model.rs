@@ -18,9 +18,9 @@ pub use traffic::*;
 
 pub use cellway_spec::{
     AbrParameters, AckDelay, AppKind, Arrivals, BufferPer, Charge, CongestionControl, Connect, DataConnection, Discard,
-    Discipline, Draw, Encapsulation, FastRetransmit, Fraction, Framing, LossRecovery, Multiplexing, PolicerAction,
-    QueueDiscipline, QueueLength, Red, RedKeys, Sharing, SourceKind, Spike, TcpKeys, TcpProfile, TcpSpec,
-    TransportChoice, UDP_HEADER_OCTETS, UdpSource, Variant,
+    Discipline, Draw, Encapsulation, FastRetransmit, Fraction, Framing, LossRecovery, Multiplexing, NodeKind,
+    PolicerAction, QueueDiscipline, QueueLength, Red, RedKeys, Sharing, SourceKind, Spike, TcpKeys, TcpProfile,
+    TcpSpec, TransportChoice, UDP_HEADER_OCTETS, UdpSource, Variant,
 };
 use cellway_units::Span;
 

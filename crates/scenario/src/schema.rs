@@ -59,3 +59,41 @@ pub fn reference() -> String {
 pub(crate) fn root() -> Shape {
     SCHEMA.root()
 }
+
+#[cfg(test)]
+mod tests {
+    use cellway_spec::{MAX_PACKET, MAX_WINDOW, TCP_HEADERS, UDP_HEADER_OCTETS, UDP_MARK_OCTETS};
+    use cellway_units::Bytes;
+    use serde_json::Value;
+
+    use crate::check::{MAX_BUFFER, MAX_CRM, MAX_TRANSFER};
+
+    /// A range is a literal in the declaration of its key; the constants are what the checks compute with.
+    #[test]
+    fn ranges_are_those_of_the_constants() {
+        let schema: Value = serde_json::from_str(&super::schema()).unwrap();
+        let key = |table: &str, key: &str| schema["$defs"][table]["properties"][key].clone();
+        let bytes = |value: &Value| value.as_str().unwrap().parse::<Bytes>().unwrap().0;
+        for (table, name, bound, constant) in [
+            ("WorkloadFile", "size", "x-maximum", MAX_TRANSFER),
+            ("WorkloadFile", "write", "x-maximum", MAX_TRANSFER),
+            ("WorkloadFile", "request", "x-maximum", MAX_TRANSFER),
+            ("WorkloadFile", "frame", "x-maximum", MAX_TRANSFER),
+            ("SpikeFile", "size", "x-maximum", MAX_TRANSFER),
+            ("GatewayFile", "window", "x-maximum", MAX_BUFFER),
+            ("GatewayFile", "total-buffer", "x-maximum", MAX_BUFFER),
+            ("TcpKeys", "send-buffer", "x-maximum", MAX_BUFFER),
+            ("TcpKeys", "window", "x-maximum", MAX_WINDOW),
+            ("TcpKeys", "mss", "x-maximum", MAX_PACKET - TCP_HEADERS),
+            ("RedKeys", "mean-packet", "x-maximum", MAX_PACKET),
+            ("LinkFile", "mtu", "x-maximum", MAX_PACKET),
+            ("AccessFile", "mtu", "x-maximum", MAX_PACKET),
+            ("UdpFile", "packet", "x-maximum", MAX_PACKET),
+            ("UdpFile", "packet", "x-minimum", UDP_HEADER_OCTETS + UDP_MARK_OCTETS),
+        ] {
+            assert_eq!(bytes(&key(table, name)[bound]), constant, "{table}.{name}");
+        }
+        assert_eq!(bytes(&key("WorkloadFile", "sizes")["items"]["x-maximum"]), MAX_TRANSFER);
+        assert_eq!(key("ServiceFile", "crm")["maximum"], MAX_CRM);
+    }
+}

@@ -18,6 +18,20 @@ choice! {
 }
 
 impl Framing {
+    /// Returns the largest IP packet of a link if nothing else is said.
+    pub const fn usual_mtu(self) -> Bytes {
+        Bytes(match self {
+            // RFC 894.
+            Framing::Ethernet => 1500,
+            // RFC 1390.
+            Framing::Fddi => 4352,
+            // RFC 1626 and RFC 2225.
+            Framing::Atm => 9180,
+            // The MTU of Ethernet, and so of most paths today.
+            Framing::Packet => 1500,
+        })
+    }
+
     /// Returns the bits on the line of an IP packet of `octets`. Over ATM those of the packet alone: the number of its
     /// cells depends on its [`Encapsulation`](crate::Encapsulation).
     pub fn bits(self, octets: u32) -> Bits {

@@ -11,6 +11,7 @@ mod cells;
 mod fraction;
 mod framing;
 mod gateway;
+mod node;
 mod problem;
 mod red;
 mod tcp;
@@ -23,6 +24,7 @@ pub use cells::{Discipline, Encapsulation, Multiplexing, PolicerAction};
 pub use fraction::Fraction;
 pub use framing::Framing;
 pub use gateway::{Connect, TransportChoice};
+pub use node::NodeKind;
 pub use problem::Problem;
 pub use red::{QueueLength, Red, RedKeys};
 pub use tcp::{

@@ -95,24 +95,24 @@ impl<B: Clone> Builder<'_, B> {
         let scenario = self.scenario;
         for (index, node) in scenario.nodes.iter().enumerate() {
             let attached = match node.kind {
-                file::NodeKind::Router | file::NodeKind::Switch => {
-                    let line = self.fabric.add_node(convert::node_kind(node.kind));
-                    if node.kind == file::NodeKind::Router {
+                NodeKind::Router | NodeKind::Switch => {
+                    let line = self.fabric.add_node(node.kind);
+                    if node.kind == NodeKind::Router {
                         self.reassembling.push(line);
                     }
                     Attached { line, host: None, inner: None }
                 }
-                file::NodeKind::Host => {
+                NodeKind::Host => {
                     let on_atm = of_node[index].iter().any(|l| scenario.links[l.0].framing == file::Framing::Atm);
                     self.host(&node.host, on_atm)
                 }
-                file::NodeKind::Gateway => {
+                NodeKind::Gateway => {
                     let spec = node.gateway.as_ref().expect("a checked gateway says what it is");
                     self.two_nodes(&spec.host)
                 }
             };
             // A gateway is captured at its lines, as a router is.
-            let named = if node.kind == file::NodeKind::Host { attached.host } else { None };
+            let named = if node.kind == NodeKind::Host { attached.host } else { None };
             self.names.insert(node.name.clone(), named.unwrap_or(attached.line));
             self.nodes.push(attached);
         }
@@ -146,7 +146,7 @@ impl<B: Clone> Builder<'_, B> {
         for (link, names) in scenario.links.iter().zip(scenario.port_names()) {
             let ends = [link.a, link.b];
             let lines = ends.map(|node| self.nodes[node.0].line);
-            let is_host = ends.map(|node| scenario.nodes[node.0].kind == file::NodeKind::Host);
+            let is_host = ends.map(|node| scenario.nodes[node.0].kind == NodeKind::Host);
             let buffers = is_host.map(|host| (!host).then(|| convert::buffer(&link.buffer)));
             let [a, b] = ends.map(|node| &scenario.nodes[node.0].name);
             let ([there, back], [lost, lost_back]) = (self.losses(link.loss, [a, b], Some(&link.name)), &link.lost);
@@ -181,7 +181,7 @@ impl<B: Clone> Builder<'_, B> {
             let host = Host { name: node.name.clone(), node: path.host, mtu, attached, line };
             let end = End { host, path, from, groups: [Vec::new(), Vec::new()] };
             match node.kind {
-                file::NodeKind::Gateway => self.gateways.push(end),
+                NodeKind::Gateway => self.gateways.push(end),
                 _ => self.add_end(end),
             }
         }

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use cellway_net::{Cell, ChannelId, Direction, NodeKind, Packet, PortId, TapRecord, TapUnit};
+use cellway_net::{Cell, ChannelId, Direction, Encapsulation, NodeKind, Packet, PortId, TapRecord, TapUnit};
 use cellway_units::CELL_PAYLOAD_OCTETS;
 use cellway_wire::pcap::{self, AtmFrame, LinkType, Writer};
-use cellway_wire::{Channel, Encapsulation, aal5};
+use cellway_wire::{Channel, SduFormat, aal5};
 
 use crate::bed::Testbed;
 use crate::error::Error;
@@ -20,7 +20,7 @@ pub struct Capture<'a> {
     node: String,
     to: Option<&'a mut (dyn Write + Send)>,
     writer: Option<Writer<&'a mut (dyn Write + Send)>>,
-    encapsulation: Encapsulation,
+    encapsulation: SduFormat,
     frames: BTreeMap<(PortId, bool, ChannelId), Assembly>,
     records: &'a mut u64,
 }
@@ -36,7 +36,7 @@ impl<'a> Capture<'a> {
     /// Creates a capture at the node called `node` (an implicit host is called as its conversation, `ftp-1`, or
     /// `ftp-1-sink`); `records` receives the number of records written.
     pub fn new(node: &str, to: &'a mut (dyn Write + Send), records: &'a mut u64) -> Capture<'a> {
-        let (frames, encapsulation) = (BTreeMap::new(), Encapsulation::VcMux);
+        let (frames, encapsulation) = (BTreeMap::new(), SduFormat::VcMux);
         Capture { node: node.to_owned(), to: Some(to), writer: None, encapsulation, frames, records }
     }
 
@@ -49,11 +49,11 @@ impl<'a> Capture<'a> {
         let node = bed.names().get(&self.node).copied();
         let node = node.ok_or_else(|| Error::NoSuchNode { name: self.node.clone(), known: known() })?;
         self.encapsulation = match bed.scenario().multiplexing.encapsulation {
-            cellway_net::Encapsulation::VcMux => Encapsulation::VcMux,
-            cellway_net::Encapsulation::LlcSnap => Encapsulation::LlcSnap,
+            Encapsulation::VcMux => SduFormat::VcMux,
+            Encapsulation::LlcSnap => SduFormat::LlcSnap,
             // Packets of a host are written whole; AAL5 frames are needed at other nodes only.
-            cellway_net::Encapsulation::None if bed.fabric.kind(node) == NodeKind::Host => Encapsulation::VcMux,
-            cellway_net::Encapsulation::None => return Err(Error::NoFrames { name: self.node.clone() }),
+            Encapsulation::None if bed.fabric.kind(node) == NodeKind::Host => SduFormat::VcMux,
+            Encapsulation::None => return Err(Error::NoFrames { name: self.node.clone() }),
         };
         bed.fabric.tap(node);
         if let Some(to) = self.to.take() {

@@ -4,8 +4,8 @@ use cellway_apps as apps;
 use cellway_gateway::{Class, ClassError, Classes, DATA_OVERHEAD, GatewayConfig, Transport, Window, Wire};
 use cellway_net as net;
 use cellway_scenario as file;
-use cellway_scenario::{App, Protocol, Scenario, TcpTraffic, Traffic};
-use cellway_units::{Bits, Bytes};
+use cellway_scenario::{App, BufferSize, Protocol, Scenario, TcpTraffic, Traffic};
+use cellway_units::Bytes;
 
 use crate::error::Error;
 use crate::plan::class_port;
@@ -102,28 +102,13 @@ fn application(traffic: &Traffic, tcp: &TcpTraffic, tables: Option<apps::Tables>
 
 pub(crate) fn buffer(b: &file::Buffer) -> net::BufferSpec {
     net::BufferSpec {
-        size: bits(b.size),
-        threshold: b.threshold.map(bits),
-        clp_threshold: b.clp_threshold.map(bits),
+        size: b.size.bits(),
+        threshold: b.threshold.map(BufferSize::bits),
+        clp_threshold: b.clp_threshold.map(BufferSize::bits),
         whole_port: b.per == file::BufferPer::Port,
         sharing: b.sharing,
         charge: b.count,
         discard: b.discard,
-    }
-}
-
-fn bits(size: file::BufferSize) -> Bits {
-    match size {
-        file::BufferSize::Cells(cells) => cells.bits(),
-        file::BufferSize::Bytes(bytes) => Bits(bytes.0.saturating_mul(8)),
-    }
-}
-
-pub(crate) fn node_kind(kind: file::NodeKind) -> net::NodeKind {
-    match kind {
-        file::NodeKind::Router | file::NodeKind::Gateway => net::NodeKind::Router,
-        file::NodeKind::Switch => net::NodeKind::Switch,
-        file::NodeKind::Host => net::NodeKind::Host,
     }
 }
 
@@ -141,8 +126,8 @@ const _: () = {
     const fn headers(transport: Transport) -> u64 {
         (transport.overhead() + DATA_OVERHEAD) as u64
     }
-    assert!(file::Transport::Ip.header_octets() == headers(Transport::Ip));
-    assert!(file::Transport::Quic.header_octets() == headers(Transport::Quic { v6: false }));
+    assert!(file::Carrier::Ip.header_octets() == headers(Transport::Ip));
+    assert!(file::Carrier::Quic.header_octets() == headers(Transport::Quic { v6: false }));
 };
 
 pub(crate) fn gateway(scenario: &Scenario, spec: &file::GatewaySpec, on_atm: bool, mtu: Bytes) -> GatewayConfig {
@@ -158,8 +143,8 @@ pub(crate) fn gateway(scenario: &Scenario, spec: &file::GatewaySpec, on_atm: boo
         total_buffer: spec.total_buffer,
         payload: spec.packet,
         transport: match spec.transport {
-            file::Transport::Ip => Transport::Ip,
-            file::Transport::Quic => Transport::Quic { v6: false },
+            file::Carrier::Ip => Transport::Ip,
+            file::Carrier::Quic => Transport::Quic { v6: false },
         },
         mtu,
         wire,

@@ -4,7 +4,7 @@ use cellway_units::{Bytes, Rate, Span};
 
 use crate::arguments::{Argument, Kind};
 use crate::error::Error;
-use crate::framing::{self, Framing};
+use crate::framing::{self, LineFraming};
 use crate::predicted::Predicted;
 use crate::registry::Equation;
 
@@ -13,7 +13,7 @@ use crate::registry::Equation;
 ///
 /// # Errors
 /// As [`framing::goodput`].
-pub fn bandwidth_delay(rate: Rate, rtt: Span, framed: Option<(Framing, Bytes)>) -> Result<Predicted, Error> {
+pub fn bandwidth_delay(rate: Rate, rtt: Span, framed: Option<(LineFraming, Bytes)>) -> Result<Predicted, Error> {
     let (payload, caveats) = match framed {
         Some((framing, mss)) => {
             let goodput = framing::goodput(framing, mss, rate)?;
@@ -47,7 +47,7 @@ pub(crate) const EQUATIONS: &[Equation] = &[Equation {
     ],
     domain: "one connection, round trip constant while the line is full",
     compute: |a| {
-        let framed = a.has("framing").then(|| (Framing::named(a.word("framing")), a.bytes("mss")));
+        let framed = a.has("framing").then(|| (LineFraming::named(a.word("framing")), a.bytes("mss")));
         bandwidth_delay(a.rate("rate"), a.time("rtt"), framed)
     },
 }];

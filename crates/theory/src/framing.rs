@@ -1,5 +1,6 @@
 //! The octets that an IP packet takes on a line, and the rate that is left for TCP.
 
+use cellway_spec::{Encapsulation, Framing};
 use cellway_units::{Bytes, CELL_OCTETS, LLC_SNAP_OCTETS, Rate, aal5_cells, bare_cells, ethernet_octets, fddi_octets};
 
 use crate::arguments::{Argument, Arguments, Kind};
@@ -12,7 +13,7 @@ pub(crate) use cellway_spec::TIMESTAMPS_OPTION as TIMESTAMPS;
 
 /// The framing of an IP packet on the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Framing {
+pub enum LineFraming {
     /// Nothing.
     Packet,
     /// Ethernet II: see [`ethernet_octets`].
@@ -27,48 +28,65 @@ pub enum Framing {
     BareCells,
 }
 
-impl Framing {
+impl LineFraming {
     /// All of them.
-    pub const ALL: [Framing; 6] = [
-        Framing::Packet,
-        Framing::Ethernet,
-        Framing::Fddi,
-        Framing::Aal5VcMux,
-        Framing::Aal5LlcSnap,
-        Framing::BareCells,
+    pub const ALL: [LineFraming; 6] = [
+        LineFraming::Packet,
+        LineFraming::Ethernet,
+        LineFraming::Fddi,
+        LineFraming::Aal5VcMux,
+        LineFraming::Aal5LlcSnap,
+        LineFraming::BareCells,
     ];
 
+    /// Returns the framing of packets on a link whose cells carry them in such an encapsulation.
+    pub const fn of(framing: Framing, encapsulation: Encapsulation) -> LineFraming {
+        match framing {
+            Framing::Packet => LineFraming::Packet,
+            Framing::Ethernet => LineFraming::Ethernet,
+            Framing::Fddi => LineFraming::Fddi,
+            Framing::Atm => LineFraming::of_cells(encapsulation),
+        }
+    }
+    /// Returns the framing of packets on an ATM link.
+    pub const fn of_cells(encapsulation: Encapsulation) -> LineFraming {
+        match encapsulation {
+            Encapsulation::VcMux => LineFraming::Aal5VcMux,
+            Encapsulation::LlcSnap => LineFraming::Aal5LlcSnap,
+            Encapsulation::None => LineFraming::BareCells,
+        }
+    }
     /// Returns the name as text.
     pub const fn name(self) -> &'static str {
         match self {
-            Framing::Packet => "packet",
-            Framing::Ethernet => "ethernet",
-            Framing::Fddi => "fddi",
-            Framing::Aal5VcMux => "aal5-vc-mux",
-            Framing::Aal5LlcSnap => "aal5-llc-snap",
-            Framing::BareCells => "bare-cells",
+            LineFraming::Packet => "packet",
+            LineFraming::Ethernet => "ethernet",
+            LineFraming::Fddi => "fddi",
+            LineFraming::Aal5VcMux => "aal5-vc-mux",
+            LineFraming::Aal5LlcSnap => "aal5-llc-snap",
+            LineFraming::BareCells => "bare-cells",
         }
     }
-    pub(crate) fn named(name: &str) -> Framing {
-        Framing::ALL.into_iter().find(|f| f.name() == name).expect("a word of NAMES")
+    pub(crate) fn named(name: &str) -> LineFraming {
+        LineFraming::ALL.into_iter().find(|f| f.name() == name).expect("a word of NAMES")
     }
     /// Returns the cells of an IP packet; `None` for a framing without cells.
     pub const fn cells(self, packet: Bytes) -> Option<u64> {
         match self {
-            Framing::Aal5VcMux => Some(aal5_cells(packet).0),
-            Framing::Aal5LlcSnap => Some(aal5_cells(Bytes(packet.0.saturating_add(LLC_SNAP_OCTETS))).0),
-            Framing::BareCells => Some(bare_cells(packet).0),
-            Framing::Packet | Framing::Ethernet | Framing::Fddi => None,
+            LineFraming::Aal5VcMux => Some(aal5_cells(packet).0),
+            LineFraming::Aal5LlcSnap => Some(aal5_cells(Bytes(packet.0.saturating_add(LLC_SNAP_OCTETS))).0),
+            LineFraming::BareCells => Some(bare_cells(packet).0),
+            LineFraming::Packet | LineFraming::Ethernet | LineFraming::Fddi => None,
         }
     }
     /// Returns the octets that an IP packet of `packet` takes of the line's rate, which excludes the physical overhead.
     pub const fn octets(self, packet: Bytes) -> Bytes {
         let n = packet.0;
         Bytes(match self {
-            Framing::Packet => n,
-            Framing::Ethernet => ethernet_octets(packet).0,
-            Framing::Fddi => fddi_octets(packet).0,
-            Framing::Aal5VcMux | Framing::Aal5LlcSnap | Framing::BareCells => match self.cells(packet) {
+            LineFraming::Packet => n,
+            LineFraming::Ethernet => ethernet_octets(packet).0,
+            LineFraming::Fddi => fddi_octets(packet).0,
+            LineFraming::Aal5VcMux | LineFraming::Aal5LlcSnap | LineFraming::BareCells => match self.cells(packet) {
                 Some(cells) => cells.saturating_mul(CELL_OCTETS),
                 None => n,
             },
@@ -84,11 +102,13 @@ impl Framing {
     }
     /// Returns the default MTU of the framing.
     const fn mtu(self) -> u64 {
-        match self {
-            Framing::Packet | Framing::Ethernet => 1500,
-            Framing::Fddi => 4352,
-            Framing::Aal5VcMux | Framing::Aal5LlcSnap | Framing::BareCells => 9180,
-        }
+        let framing = match self {
+            LineFraming::Packet => Framing::Packet,
+            LineFraming::Ethernet => Framing::Ethernet,
+            LineFraming::Fddi => Framing::Fddi,
+            LineFraming::Aal5VcMux | LineFraming::Aal5LlcSnap | LineFraming::BareCells => Framing::Atm,
+        };
+        framing.usual_mtu().0
     }
 }
 
@@ -98,13 +118,13 @@ pub(crate) const NAMES: &[&str] = &["packet", "ethernet", "fddi", "aal5-vc-mux",
 ///
 /// # Errors
 /// [`Error::Undefined`] if `mss` is 0.
-pub fn goodput(framing: Framing, mss: Bytes, rate: Rate) -> Result<Predicted, Error> {
+pub fn goodput(framing: LineFraming, mss: Bytes, rate: Rate) -> Result<Predicted, Error> {
     let equation = match framing {
-        Framing::Packet => &EQUATIONS[3],
-        Framing::Ethernet => &EQUATIONS[1],
-        Framing::Fddi => &EQUATIONS[2],
-        Framing::Aal5VcMux | Framing::Aal5LlcSnap => &EQUATIONS[0],
-        Framing::BareCells => &EQUATIONS[7],
+        LineFraming::Packet => &EQUATIONS[3],
+        LineFraming::Ethernet => &EQUATIONS[1],
+        LineFraming::Fddi => &EQUATIONS[2],
+        LineFraming::Aal5VcMux | LineFraming::Aal5LlcSnap => &EQUATIONS[0],
+        LineFraming::BareCells => &EQUATIONS[7],
     };
     if mss.0 == 0 {
         return Err(undefined(equation.id, "segments carry nothing", "mss of at least 1 B"));
@@ -142,7 +162,8 @@ pub(crate) const EQUATIONS: &[Equation] = &[
             Argument::or("encapsulation", Kind::Word(&["llc-snap", "vc-mux"]), "llc-snap", "8 octets or none"),
         ],
         |a| {
-            let framing = if a.word("encapsulation") == "vc-mux" { Framing::Aal5VcMux } else { Framing::Aal5LlcSnap };
+            let framing =
+                if a.word("encapsulation") == "vc-mux" { LineFraming::Aal5VcMux } else { LineFraming::Aal5LlcSnap };
             goodput(framing, a.bytes("mss"), a.rate("rate"))
         },
     ),
@@ -152,7 +173,7 @@ pub(crate) const EQUATIONS: &[Equation] = &[
         "IEEE 802.3 clause 3",
         "rate × mss / (max(mss + 40, 46) + 38)",
         &[MSS, Argument::or("rate", Kind::Rate, "ethernet", "what the line leaves for frames")],
-        |a| goodput(Framing::Ethernet, a.bytes("mss"), a.rate("rate")),
+        |a| goodput(LineFraming::Ethernet, a.bytes("mss"), a.rate("rate")),
     ),
     over(
         "fddi-goodput",
@@ -160,7 +181,7 @@ pub(crate) const EQUATIONS: &[Equation] = &[
         "ANSI X3.139, RFC 1188",
         "rate × mss / (mss + 40 + 36)",
         &[MSS, Argument::or("rate", Kind::Rate, "fddi", "what the ring leaves for frames")],
-        |a| goodput(Framing::Fddi, a.bytes("mss"), a.rate("rate")),
+        |a| goodput(LineFraming::Fddi, a.bytes("mss"), a.rate("rate")),
     ),
     over(
         "packet-goodput",
@@ -168,7 +189,7 @@ pub(crate) const EQUATIONS: &[Equation] = &[
         "RFC 791, RFC 9293",
         "rate × mss / (mss + 40)",
         &[MSS, RATE],
-        |a| goodput(Framing::Packet, a.bytes("mss"), a.rate("rate")),
+        |a| goodput(LineFraming::Packet, a.bytes("mss"), a.rate("rate")),
     ),
     over(
         "line-octets",
@@ -180,7 +201,7 @@ pub(crate) const EQUATIONS: &[Equation] = &[
             Argument::required("framing", Kind::Word(NAMES), "what stands around it"),
         ],
         |a| {
-            let octets = Framing::named(a.word("framing")).octets(a.bytes("packet"));
+            let octets = LineFraming::named(a.word("framing")).octets(a.bytes("packet"));
             Ok(Predicted::new(octets.0 as f64, "B", &EQUATIONS[4]))
         },
     ),
@@ -191,7 +212,7 @@ pub(crate) const EQUATIONS: &[Equation] = &[
         "rate × mss / octets of a segment",
         &[MSS, RATE, Argument::required("framing", Kind::Word(NAMES), "what stands around packets")],
         |a| {
-            let result = goodput(Framing::named(a.word("framing")), a.bytes("mss"), a.rate("rate"))?;
+            let result = goodput(LineFraming::named(a.word("framing")), a.bytes("mss"), a.rate("rate"))?;
             Ok(Predicted { equation: "tcp-goodput", ..result })
         },
     ),
@@ -205,7 +226,8 @@ pub(crate) const EQUATIONS: &[Equation] = &[
             Argument::or("encapsulation", Kind::Word(&["llc-snap", "vc-mux"]), "llc-snap", "8 octets or none"),
         ],
         |a| {
-            let framing = if a.word("encapsulation") == "vc-mux" { Framing::Aal5VcMux } else { Framing::Aal5LlcSnap };
+            let framing =
+                if a.word("encapsulation") == "vc-mux" { LineFraming::Aal5VcMux } else { LineFraming::Aal5LlcSnap };
             let octets = framing.octets(a.bytes("packet")).0;
             Ok(Predicted::new((octets / CELL_OCTETS) as f64, "cell", &EQUATIONS[6]))
         },
@@ -216,6 +238,6 @@ pub(crate) const EQUATIONS: &[Equation] = &[
         "ITU-T I.361; no AAL5",
         "rate × mss / (53 ⌈(mss + 40) / 48⌉)",
         &[MSS, RATE],
-        |a| goodput(Framing::BareCells, a.bytes("mss"), a.rate("rate")),
+        |a| goodput(LineFraming::BareCells, a.bytes("mss"), a.rate("rate")),
     ),
 ];

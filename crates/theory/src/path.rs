@@ -1,23 +1,15 @@
 //! One path, described by a few numbers.
 
+use cellway_scenario::BufferSize;
 use cellway_units::{Bytes, Cells, Rate, Span};
 
 use crate::arguments::most;
 use crate::error::{Error, undefined};
-use crate::framing::{Framing, HEADERS};
+use crate::framing::{HEADERS, LineFraming};
 use crate::leg::{Leg, Stage};
 use crate::loss::loss_bounds;
 use crate::pftk::Lossy;
 use crate::prediction::{Bound, Limit, Prediction};
-
-/// The size of a buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BufferSize {
-    /// Cells.
-    Cells(Cells),
-    /// Bytes of IP packets.
-    Bytes(Bytes),
-}
 
 /// A path with one slowest line, and the TCP connections on it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,7 +25,7 @@ pub struct PathInput {
     /// TCP payload of a segment.
     pub mss: Bytes,
     /// The framing of packets on the line.
-    pub framing: Framing,
+    pub framing: LineFraming,
     /// Losses per packet.
     pub loss: Option<f64>,
     /// Set if every second segment is acknowledged.
@@ -60,7 +52,7 @@ impl PathInput {
             window,
             send_buffer: None,
             mss: Bytes(1460),
-            framing: Framing::Aal5LlcSnap,
+            framing: LineFraming::Aal5LlcSnap,
             loss: None,
             delayed_ack: false,
             rto: Span::from_secs(1),
@@ -90,11 +82,11 @@ pub fn predict_path(input: &PathInput) -> Result<Prediction, Error> {
         None => (1.0, packet.0 as f64, "B"),
     };
     let goodput = match framing {
-        Framing::Packet => "packet-goodput",
-        Framing::Ethernet => "ethernet-goodput",
-        Framing::Fddi => "fddi-goodput",
-        Framing::Aal5VcMux | Framing::Aal5LlcSnap => "aal5-goodput",
-        Framing::BareCells => "bare-cells-goodput",
+        LineFraming::Packet => "packet-goodput",
+        LineFraming::Ethernet => "ethernet-goodput",
+        LineFraming::Fddi => "fddi-goodput",
+        LineFraming::Aal5VcMux | LineFraming::Aal5LlcSnap => "aal5-goodput",
+        LineFraming::BareCells => "bare-cells-goodput",
     };
     let buffer = input.buffer.map(|b| match b {
         BufferSize::Cells(cells) => cells.0 as f64,

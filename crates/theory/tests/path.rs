@@ -3,7 +3,8 @@
 
 mod reference;
 
-use cellway_theory::{BufferSize, Error, Framing, Limit, PathInput, predict_path};
+use cellway_scenario::BufferSize;
+use cellway_theory::{Error, Limit, LineFraming, PathInput, predict_path};
 use cellway_units::{Bytes, Cells, Rate, Span};
 use proptest::prelude::*;
 use reference::{Setting, run};
@@ -76,7 +77,7 @@ fn spacing_figure_3_agrees_with_theorem_3() {
     let propagation = 3.6e-3 - 2.0 * 32.0 / c - (31.0 / c + 3.0 / h) + 32.0 / c;
     let path = PathInput {
         mss: Bytes(1476),
-        framing: Framing::Aal5VcMux,
+        framing: LineFraming::Aal5VcMux,
         delayed_ack: true,
         shaping: Some(rate("15.264 Mbit/s")),
         ..PathInput::new(rate("33.92 Mbit/s"), Span::from_secs_f64(propagation), Bytes(41 * 1476))
@@ -115,7 +116,7 @@ fn windows_with_every_second_segment_acknowledged_go_as_simulated() {
             // The path counts an acknowledgement of one cell at the line's rate; the simulation, none.
             let path = PathInput {
                 mss: Bytes(8 * 48 - 48),
-                framing: Framing::Aal5VcMux,
+                framing: LineFraming::Aal5VcMux,
                 delayed_ack: covers == 2,
                 ..PathInput::new(line, Span::from_secs_f64(loop_ticks - 1e-4), Bytes(window * (8 * 48 - 48)))
             };
@@ -145,7 +146,7 @@ fn no_model_for_nonsense() {
     assert!(refused(PathInput { rate: Rate::from_bps(0), ..kdd() }).contains("rates above 0"));
     assert!(refused(PathInput { mss: Bytes(0), ..kdd() }).contains("at least 1 B"));
     assert!(refused(PathInput { connections: 0, ..kdd() }).contains("at least 1 connection"));
-    let cells = PathInput { framing: Framing::Ethernet, buffer: Some(BufferSize::Cells(Cells(1))), ..kdd() };
+    let cells = PathInput { framing: LineFraming::Ethernet, buffer: Some(BufferSize::Cells(Cells(1))), ..kdd() };
     assert!(refused(cells).contains("a buffer in bytes"));
     for (path, accepted) in [
         (PathInput { rate: Rate::from_bps(u64::MAX), ..kdd() }, "1000 Gbit/s"),
@@ -173,7 +174,7 @@ fn no_model_for_nonsense() {
 }
 
 fn any_path() -> impl Strategy<Value = PathInput> {
-    let framing = prop::sample::select(Framing::ALL.to_vec());
+    let framing = prop::sample::select(LineFraming::ALL.to_vec());
     let rates = (1_000_000u64..1_000_000_000, prop::option::of(1_000_000u64..1_000_000_000));
     let sizes = (1u64..1 << 24, 1u64..9000);
     (rates, 0u64..1_000_000, sizes, framing, any::<bool>(), 1u32..50, prop::option::of(1e-5..0.5)).prop_map(

@@ -14,5 +14,5 @@ mod packet;
 pub mod pcap;
 
 pub use cell::{CellHeader, CellView, Channel, HeaderError, PayloadType, hec};
-pub use llc::{Encapsulation, LLC_SNAP_IPV4, LLC_SNAP_IPV6, LlcError};
+pub use llc::{LLC_SNAP_IPV4, LLC_SNAP_IPV6, LlcError, SduFormat};
 pub use packet::{Ipv4Tcp, PacketError, TcpFlags, TcpOptions, ipv4_opaque, ipv4_udp, payload_octet};

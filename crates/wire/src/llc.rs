@@ -9,7 +9,7 @@ pub const LLC_SNAP_IPV6: [u8; 8] = [0xaa, 0xaa, 0x03, 0x00, 0x00, 0x00, 0x86, 0x
 
 /// The encapsulation of routed IP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Encapsulation {
+pub enum SduFormat {
     /// VC multiplexing: the channel implies IP. RFC 2684, section 6.1.
     #[default]
     VcMux,
@@ -29,12 +29,12 @@ pub enum LlcError {
     },
 }
 
-impl Encapsulation {
+impl SduFormat {
     /// Returns the octets before an IPv4 packet; those of IPv6 have the same length.
     pub const fn header(self) -> &'static [u8] {
         match self {
-            Encapsulation::VcMux => &[],
-            Encapsulation::LlcSnap => &LLC_SNAP_IPV4,
+            SduFormat::VcMux => &[],
+            SduFormat::LlcSnap => &LLC_SNAP_IPV4,
         }
     }
     /// Returns their number.
@@ -45,13 +45,13 @@ impl Encapsulation {
     pub fn wrap(self, packet: &[u8]) -> Vec<u8> {
         let is_v6 = packet.first().is_some_and(|first| first >> 4 == 6);
         match self {
-            Encapsulation::LlcSnap if is_v6 => [&LLC_SNAP_IPV6, packet].concat(),
+            SduFormat::LlcSnap if is_v6 => [&LLC_SNAP_IPV6, packet].concat(),
             _ => [self.header(), packet].concat(),
         }
     }
     /// Returns the packet that `sdu` carries.
     pub fn unwrap(self, sdu: &[u8]) -> Result<&[u8], LlcError> {
-        let v6 = || sdu.strip_prefix(&LLC_SNAP_IPV6).filter(|_| self == Encapsulation::LlcSnap);
+        let v6 = || sdu.strip_prefix(&LLC_SNAP_IPV6).filter(|_| self == SduFormat::LlcSnap);
         sdu.strip_prefix(self.header()).or_else(v6).ok_or_else(|| {
             let mut found = [0; 8];
             found.iter_mut().zip(sdu).for_each(|(to, &from)| *to = from);

@@ -3,7 +3,7 @@
 
 use cellway_units::{Bytes, Cells, Rate, aal5_cells};
 use cellway_wire::aal5::{self, Aal5Error, Reassembler};
-use cellway_wire::{CellView, Channel, Encapsulation};
+use cellway_wire::{CellView, Channel, SduFormat};
 use proptest::prelude::*;
 
 const CHANNEL: Channel = Channel { vpi: 1, vci: 42 };
@@ -42,7 +42,7 @@ fn efficiency_table() {
     let near = |value: f64, printed: f64, digit: f64| (value - printed).abs() <= 0.5001 * digit;
     for (mss, ip, cells, efficiency, on_t1, on_oc3) in table {
         let packet = Bytes(mss + 40);
-        let sdu = Bytes(packet.0 + Encapsulation::LlcSnap.overhead().0);
+        let sdu = Bytes(packet.0 + SduFormat::LlcSnap.overhead().0);
         let found = aal5_cells(sdu);
         assert_eq!((packet, found), (Bytes(ip), Cells(cells)));
         let share = Bytes(mss).bits().0 as f64 / found.bits().0 as f64;

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use cellway_units::{Ecn, Span, Time};
 use cellway_wire::pcap::{AtmCell, AtmFrame, Direction, Error, LinkType, Writer};
-use cellway_wire::{CellHeader, Channel, Encapsulation, Ipv4Tcp, TcpFlags, TcpOptions, aal5};
+use cellway_wire::{CellHeader, Channel, Ipv4Tcp, SduFormat, TcpFlags, TcpOptions, aal5};
 
 const LLC: Channel = Channel { vpi: 0, vci: 32 };
 const VC_MUX: Channel = Channel { vpi: 7, vci: 40_000 };
@@ -37,7 +37,7 @@ fn segment(seq: u32, flags: &str, options: TcpOptions, payload_len: u32) -> Vec<
     packet.octets().unwrap()
 }
 
-fn frame(packet: &[u8], encapsulation: Encapsulation) -> Vec<u8> {
+fn frame(packet: &[u8], encapsulation: SduFormat) -> Vec<u8> {
     aal5::build(&encapsulation.wrap(packet), 0, 0).unwrap()
 }
 
@@ -127,7 +127,7 @@ fn conversation() -> Vec<u8> {
     for (i, packet) in packets.iter().enumerate() {
         let time = at(10 * i as u64);
         for (direction, channel, encapsulation) in
-            [(Direction::Sent, LLC, Encapsulation::LlcSnap), (Direction::Received, VC_MUX, Encapsulation::VcMux)]
+            [(Direction::Sent, LLC, SduFormat::LlcSnap), (Direction::Received, VC_MUX, SduFormat::VcMux)]
         {
             let pdu = frame(packet, encapsulation);
             writer.frame(&AtmFrame { time, direction, channel, pdu: &pdu }).unwrap();
@@ -188,7 +188,7 @@ fn tshark_reads_the_options() {
 /// The check of the check: tshark detects a damaged frame.
 #[test]
 fn tshark_sees_a_wrong_bit() {
-    let mut pdu = frame(&segment(1, "PA", TcpOptions::default(), 100), Encapsulation::LlcSnap);
+    let mut pdu = frame(&segment(1, "PA", TcpOptions::default(), 100), SduFormat::LlcSnap);
     pdu[90] ^= 1;
     let mut writer = Writer::new(Vec::new(), LinkType::Erf).unwrap();
     let record = AtmFrame { time: at(1), direction: Direction::Sent, channel: LLC, pdu: &pdu };
@@ -199,7 +199,7 @@ fn tshark_sees_a_wrong_bit() {
 
 #[test]
 fn tshark_shows_single_cells() {
-    let pdu = frame(&segment(1, "PA", TcpOptions::default(), 100), Encapsulation::LlcSnap);
+    let pdu = frame(&segment(1, "PA", TcpOptions::default(), 100), SduFormat::LlcSnap);
     let mut writer = Writer::new(Vec::new(), LinkType::Erf).unwrap();
     for cell in aal5::segment(&pdu, VC_MUX).unwrap() {
         let view = cellway_wire::CellView::new(&cell).unwrap();

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 
 use cellway_units::Ecn;
 use cellway_wire::{
-    CellHeader, CellView, Channel, Encapsulation, HeaderError, Ipv4Tcp, LlcError, PacketError, PayloadType, TcpFlags,
+    CellHeader, CellView, Channel, HeaderError, Ipv4Tcp, LlcError, PacketError, PayloadType, SduFormat, TcpFlags,
     TcpOptions, payload_octet,
 };
 use proptest::prelude::*;
@@ -114,7 +114,7 @@ proptest! {
     #[test]
     fn no_octets_make_parsing_panic(octets in prop::collection::vec(any::<u8>(), 0..100)) {
         let _ = Ipv4Tcp::parse(&octets);
-        let _ = Encapsulation::LlcSnap.unwrap(&octets);
+        let _ = SduFormat::LlcSnap.unwrap(&octets);
     }
 }
 
@@ -184,17 +184,17 @@ fn the_stream_depends_on_the_sequence_number_alone() {
 #[test]
 fn encapsulations() {
     let packet = bare().octets().unwrap();
-    assert_eq!(Encapsulation::VcMux.wrap(&packet), packet);
-    let sdu = Encapsulation::LlcSnap.wrap(&packet);
+    assert_eq!(SduFormat::VcMux.wrap(&packet), packet);
+    let sdu = SduFormat::LlcSnap.wrap(&packet);
     let six = [0x60, 0, 0, 0];
-    let sdu_of_six = Encapsulation::LlcSnap.wrap(&six);
+    let sdu_of_six = SduFormat::LlcSnap.wrap(&six);
     assert_eq!(sdu_of_six, [0xaa, 0xaa, 3, 0, 0, 0, 0x86, 0xdd, 0x60, 0, 0, 0]);
-    assert_eq!(Encapsulation::LlcSnap.unwrap(&sdu_of_six), Ok(&six[..]));
-    assert!(Encapsulation::VcMux.unwrap(&sdu_of_six).is_ok_and(|all| all == sdu_of_six));
+    assert_eq!(SduFormat::LlcSnap.unwrap(&sdu_of_six), Ok(&six[..]));
+    assert!(SduFormat::VcMux.unwrap(&sdu_of_six).is_ok_and(|all| all == sdu_of_six));
     assert_eq!(sdu[..10], [0xaa, 0xaa, 0x03, 0, 0, 0, 0x08, 0x00, 0x45, 0x00]);
-    assert_eq!(Encapsulation::LlcSnap.unwrap(&sdu), Ok(&packet[..]));
+    assert_eq!(SduFormat::LlcSnap.unwrap(&sdu), Ok(&packet[..]));
     let found = [0xaa, 0xaa, 0x03, 0, 0, 0, 0, 0];
-    assert_eq!(Encapsulation::LlcSnap.unwrap(&[0xaa, 0xaa, 0x03]), Err(LlcError::Header { found }));
+    assert_eq!(SduFormat::LlcSnap.unwrap(&[0xaa, 0xaa, 0x03]), Err(LlcError::Header { found }));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use cellway_units::{Bits, Rate, Span, Time};
 
 use super::Gateway;
-use crate::config::{GatewayConfig, RateGuard};
+use crate::config::{GatewayConfig, GuardMode};
 use crate::guard::Guard;
 use crate::pacer::Pacers;
 use crate::recovery::Sent;
@@ -23,9 +23,9 @@ impl Gateway {
     pub fn fits(&self) -> Option<Rate> {
         self.guard.as_ref().and_then(Guard::fits)
     }
-    /// Sets the reaction to a configured rate that is too high. A change to or from [`RateGuard::Off`] takes effect at
+    /// Sets the reaction to a configured rate that is too high. A change to or from [`GuardMode::Off`] takes effect at
     /// the next [`Gateway::set_transport`].
-    pub fn set_guard(&mut self, now: Time, guard: RateGuard) {
+    pub fn set_guard(&mut self, now: Time, guard: GuardMode) {
         self.relay.config.guard = guard;
         self.configure_line(now);
     }
@@ -54,7 +54,7 @@ impl Gateway {
             line.configure(config.rate, config.wire.bits(config.mtu.0 as u32));
         }
         if let Some(guard) = &mut self.guard {
-            guard.configure(now, config.rate, config.guard == RateGuard::Acts);
+            guard.configure(now, config.rate, config.guard == GuardMode::Acts);
         }
         self.follow_rate();
     }
@@ -129,8 +129,8 @@ pub(super) fn unknown(config: &GatewayConfig) -> Option<Bottleneck> {
 
 /// Creates the guard of a configured rate. A reliable transport needs none: its own congestion control finds the rate.
 pub(super) fn guard(config: &GatewayConfig) -> Option<Guard> {
-    let wanted = !config.auto && !config.reliable && config.guard != RateGuard::Off;
-    wanted.then(|| Guard::new(config.rate, config.guard == RateGuard::Acts))
+    let wanted = !config.auto && !config.reliable && config.guard != GuardMode::Off;
+    wanted.then(|| Guard::new(config.rate, config.guard == GuardMode::Acts))
 }
 
 #[cfg(test)]
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn the_guard_counts_bits_sent_acknowledged_and_lost() {
         let config = GatewayConfig {
-            guard: RateGuard::Reports,
+            guard: GuardMode::Reports,
             window: Window::Fixed(Bytes(100_000)),
             payload: Bytes(1_000),
             mtu: Bytes(1_500),

@@ -9,10 +9,11 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use cellway_gateway::Classes;
-use cellway_units::Span;
 use ipnet::IpNet;
 
-use super::file::{ControlFile, File, ForwardFile, IdentityFile, InterceptFile, LimitsFile, PeerFile, SocksFile};
+use super::file::{
+    AUTHORITY, ControlFile, File, ForwardFile, IdentityFile, InterceptFile, LimitsFile, OUTAGE, PeerFile, SocksFile,
+};
 use super::kinds::{Devices, Framing, HostPort, Memory, Name, Wait};
 use super::{Config, Control, Forward, Identity, Intercept, Limits, LineRate, Listen, Peer, RateGuard, Socks};
 use cellway_settings::found::{Found, one_of};
@@ -145,7 +146,7 @@ impl<'a> Check<'a> {
         let key = self.path(file.key);
         let beside = |ending: &str| Some(self.folder.join(format!("{}.{ending}", name?.0)));
         Some(Identity {
-            authority: authority.unwrap_or_else(|| self.folder.join("authority.pem")),
+            authority: authority.unwrap_or_else(|| self.folder.join(AUTHORITY)),
             certificate: certificate.or_else(|| beside("pem"))?,
             key: key.or_else(|| beside("key"))?,
         })
@@ -167,7 +168,7 @@ impl<'a> Check<'a> {
             transport: self.value(file.transport).unwrap_or_default(),
             connect: self.value(file.connect).unwrap_or_default(),
             down: self.value(file.down).unwrap_or_default(),
-            outage: self.or(file.outage, Wait(Span::from_secs(60))).0,
+            outage: self.or(file.outage, Wait(OUTAGE)).0,
             name: name?.0,
             classes: Classes::default(),
         };

@@ -5,13 +5,22 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use cellway_settings::leaf::Leaf;
-use cellway_units::Rate;
+use cellway_units::{Rate, Span};
 use ipnet::IpNet;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::kinds::{ClassName, Device, Devices, Framing, HostPort, Memory, Name, Ports, RateOrAuto, Wait};
-use super::{Connect, PeerDown, RateGuard, Source, TransportChoice};
+use super::{Connect, Intercept, Limits, PeerDown, RateGuard, Source, TransportChoice};
+
+/// The certificates of authorities, if the file names no others.
+pub(super) const AUTHORITY: &str = "authority.pem";
+
+/// The weight of a class, if the file gives none.
+pub(super) const SHARE: u16 = 1;
+
+/// The time for which a peer may send nothing, if the file gives none.
+pub(super) const OUTAGE: Span = Span::from_secs(60);
 
 /// The configuration of a gateway. Quantities are strings with units; relative paths start at the folder of the file.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -43,7 +52,7 @@ pub(super) struct File {
 #[serde(rename_all = "kebab-case")]
 pub(super) struct IdentityFile {
     /// Certificates of the authorities that sign the certificates of peers.
-    #[schemars(extend("default" = "authority.pem"))]
+    #[schemars(extend("default" = AUTHORITY))]
     pub(super) authority: Option<Leaf<PathBuf>>,
     /// This gateway's certificate, with intermediate ones after it. Default: its name and ".pem".
     pub(super) certificate: Option<Leaf<PathBuf>>,
@@ -79,23 +88,23 @@ pub(super) struct PeerFile {
     /// With rate = "auto": the upper bound.
     pub(super) most: Option<Leaf<Rate>>,
     /// With a rate: the octets that count.
-    #[schemars(extend("default" = "packet"))]
+    #[schemars(extend("default" = Framing::default()))]
     pub(super) framing: Option<Leaf<Framing>>,
     /// With a rate: the reaction if it is above the bandwidth of the path, so that a queue builds before the bottleneck
     /// link.
-    #[schemars(extend("default" = "on"))]
+    #[schemars(extend("default" = RateGuard::default()))]
     pub(super) rate_guard: Option<Leaf<RateGuard>>,
     /// The transport to it.
-    #[schemars(extend("default" = "auto"))]
+    #[schemars(extend("default" = TransportChoice::default()))]
     pub(super) transport: Option<Leaf<TransportChoice>>,
     /// The time at which a client's connection is answered.
-    #[schemars(extend("default" = "late"))]
+    #[schemars(extend("default" = Connect::default()))]
     pub(super) connect: Option<Leaf<Connect>>,
     /// The treatment of new connections to it while it cannot be reached.
-    #[schemars(extend("default" = "direct"))]
+    #[schemars(extend("default" = PeerDown::default()))]
     pub(super) down: Option<Leaf<PeerDown>>,
     /// The time for which it may send nothing before the connections over it are reset.
-    #[schemars(extend("default" = "60 s"))]
+    #[schemars(extend("default" = OUTAGE.to_string()))]
     pub(super) outage: Option<Leaf<Wait<1, 3_600>>>,
 }
 
@@ -117,7 +126,7 @@ pub(super) struct ClassFile {
     /// The ports of its servers. Default: any port.
     pub(super) ports: Option<Vec<Leaf<Ports>>>,
     /// Its weight relative to the other classes.
-    #[schemars(extend("default" = 1))]
+    #[schemars(extend("default" = SHARE))]
     pub(super) share: Option<Leaf<u16>>,
     /// Its highest rate, even if the other classes send nothing, counted as the peer's `rate`; not more than that.
     /// Default: no limit.
@@ -133,19 +142,19 @@ pub(super) struct InterceptFile {
     #[schemars(extend("default" = []))]
     pub(super) interfaces: Option<Vec<Leaf<Devices>>>,
     /// The local TCP port that intercepted connections are delivered to.
-    #[schemars(extend("default" = 4434))]
+    #[schemars(extend("default" = Intercept::default().port))]
     pub(super) port: Option<Leaf<u16>>,
     /// The packet mark of packets that are delivered locally; the next one up is also used.
-    #[schemars(extend("default" = 0x6377))]
+    #[schemars(extend("default" = Intercept::default().mark))]
     pub(super) mark: Option<Leaf<u32>>,
     /// The routing table for packets with this mark; the next one up is also used.
-    #[schemars(extend("default" = 0x6377))]
+    #[schemars(extend("default" = Intercept::default().table))]
     pub(super) table: Option<Leaf<u32>>,
     /// The name of the TUN device on which SYNs wait for the far side's answer.
-    #[schemars(extend("default" = "cellway0"))]
+    #[schemars(extend("default" = Intercept::default().device))]
     pub(super) device: Option<Leaf<Device>>,
     /// The source address of connections to servers here in the name of peers' clients.
-    #[schemars(extend("default" = "client"))]
+    #[schemars(extend("default" = Source::default()))]
     pub(super) source: Option<Leaf<Source>>,
 }
 
@@ -183,23 +192,23 @@ pub(super) struct LimitsFile {
     /// most "64 MiB".
     pub(super) window: Option<Leaf<Memory<{ 16 << 10 }>>>,
     /// Memory for the bytes of all connections.
-    #[schemars(extend("default" = "1 GiB"))]
+    #[schemars(extend("default" = Limits::default().memory.to_string()))]
     pub(super) memory: Option<Leaf<Memory<{ 1 << 20 }>>>,
     /// Most connections.
-    #[schemars(extend("default" = 16_000))]
+    #[schemars(extend("default" = Limits::default().connections))]
     pub(super) connections: Option<Leaf<u32>>,
     /// Most connections of one client address; not more than `connections`.
-    #[schemars(extend("default" = 2_000))]
+    #[schemars(extend("default" = Limits::default().per_source))]
     pub(super) per_source: Option<Leaf<u32>>,
     /// Most connections that wait for their answer, or for their client to acknowledge it; not more than `connections`.
-    #[schemars(extend("default" = 2_048))]
+    #[schemars(extend("default" = Limits::default().opening))]
     pub(super) opening: Option<Leaf<u32>>,
     /// Most of these whose clients have not proved their addresses, not more than `opening`; further clients are
     /// answered before their servers, as with `connect = "early"`, until clients acknowledge again.
-    #[schemars(extend("default" = 256))]
+    #[schemars(extend("default" = Limits::default().unproven))]
     pub(super) unproven: Option<Leaf<u32>>,
     /// The time without packets of a host after which a keep-alive probe is sent to it.
-    #[schemars(extend("default" = "75 s"))]
+    #[schemars(extend("default" = Limits::default().keepalive.to_string()))]
     pub(super) keepalive: Option<Leaf<Wait<1, 32_400>>>,
 }
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use cellway_theory::{Amount, Bound, BufferSize, Framing, Line, PathInput, Prediction, predict_path};
+use cellway_scenario::BufferSize;
+use cellway_theory::{Amount, Bound, Line, LineFraming, PathInput, Prediction, predict_path};
 use cellway_units::Rate;
 use serde_json::{Value, json};
 
@@ -47,15 +48,15 @@ pub fn path(texts: &BTreeMap<String, String>) -> Result<Prediction, Error> {
     let line = texts.get("rate").and_then(|text| text.trim().parse::<Line>().ok());
     let in_cells = texts.get("buffer").is_some_and(|buffer| buffer.contains("cell"));
     input.framing = match line {
-        Some(Line::Ethernet | Line::FastEthernet) => Framing::Ethernet,
-        Some(Line::Fddi) => Framing::Fddi,
+        Some(Line::Ethernet | Line::FastEthernet) => LineFraming::Ethernet,
+        Some(Line::Fddi) => LineFraming::Fddi,
         Some(Line::E1 | Line::Ds1 | Line::E3 | Line::Ds3 | Line::Oc3c | Line::Oc12c | Line::Taxi) => {
-            Framing::Aal5LlcSnap
+            LineFraming::Aal5LlcSnap
         }
-        None if in_cells => Framing::Aal5LlcSnap,
-        None => Framing::Packet,
+        None if in_cells => LineFraming::Aal5LlcSnap,
+        None => LineFraming::Packet,
     };
-    let named = |text: &str| Framing::ALL.into_iter().find(|framing| framing.name() == text);
+    let named = |text: &str| LineFraming::ALL.into_iter().find(|framing| framing.name() == text);
     input.framing = all.word("framing", named)?.unwrap_or(input.framing);
     input.mss = all.read("mss")?.unwrap_or(input.mss);
     let share = |text: &str| text.parse::<f64>().ok().filter(|p| (0.0..=1.0).contains(p));

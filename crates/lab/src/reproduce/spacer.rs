@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use cellway_record::metric::{Metric, QueueUnit, port, spacer as metric};
 use cellway_record::{Quantity, Row, RunRecord};
-use cellway_scenario::{Encapsulation, Scenario};
-use cellway_theory::{Count, Framing, HEADERS, SlowStart, Spacer, SpacerInput, spacer_of};
+use cellway_scenario::Scenario;
+use cellway_theory::{Count, HEADERS, LineFraming, SlowStart, Spacer, SpacerInput, spacer_of};
 use cellway_units::Bytes;
 
 use super::theory::Additions;
@@ -52,11 +52,7 @@ pub(super) fn additions(scenario: &Scenario, record: &RunRecord) -> Result<Addit
     ];
     let changes = record.series.iter().filter(|row| row.metric == *port::QUEUE && row.subject == rows.0);
     let changes: Vec<(f64, f64)> = changes.filter_map(|row| Some((row.t?, row.value))).collect();
-    let framing = match scenario.multiplexing.encapsulation {
-        Encapsulation::VcMux => Framing::Aal5VcMux,
-        Encapsulation::LlcSnap => Framing::Aal5LlcSnap,
-        Encapsulation::None => Framing::BareCells,
-    };
+    let framing = LineFraming::of_cells(scenario.multiplexing.encapsulation);
     let handshake = framing.cells(Bytes(HEADERS)).unwrap_or(0);
     // The theorems are compared cell by cell, which a record with changes left out does not allow.
     let is_whole = !record.left_out().any(|(subject, metric, _)| metric == "queue" && subject == &*rows.0);

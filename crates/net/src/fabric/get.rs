@@ -1,9 +1,10 @@
 //! The queries of a reader of the network.
 
 use cellway_spec::Framing;
+use cellway_spec::NodeKind;
 use cellway_units::Time;
 
-use super::{Fabric, NodeKind};
+use super::Fabric;
 use crate::counters::{ConversationCounters, LossCounters, PortCounters};
 use crate::ids::{ChannelId, NodeId, PortId};
 use crate::port::Port;

@@ -1,8 +1,9 @@
 //! Opening conversations: paths, channels, their queues and their share of the buffers.
 
 use cellway_spec::Framing;
+use cellway_spec::NodeKind;
 
-use super::{Conversation, Fabric, NodeKind, Step};
+use super::{Conversation, Fabric, Step};
 use crate::channel::{self, Class, NextHop};
 use crate::ids::{ChannelId, NodeId, PortId};
 use crate::reassembly::Reassembly;

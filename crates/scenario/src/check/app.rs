@@ -8,7 +8,7 @@ use crate::model::{App, AppKind, Spike, Tables};
 use crate::tree::at;
 
 /// The most that one transfer may be (bytes): 1 PiB, which no link here carries within the longest run.
-const MAX_TRANSFER: u64 = 1 << 50;
+pub(crate) const MAX_TRANSFER: u64 = 1 << 50;
 
 /// What ttcp writes at once if nothing else is said.
 const TTCP_WRITE: Bytes = Bytes(8192);

@@ -1,30 +1,9 @@
 //! What travels on a link, and how large it may be.
 
-use cellway_units::Bytes;
-
 use crate::check::Check;
 use crate::file::{AccessFile, LinkFile};
 use crate::model::{Access, Framing, NodeKind};
 use crate::tree::at;
-
-/// The largest IP packet of a link if nothing else is said.
-const fn usual_mtu(framing: Framing) -> Bytes {
-    Bytes(match framing {
-        // RFC 894.
-        Framing::Ethernet => 1500,
-        // RFC 1390.
-        Framing::Fddi => 4352,
-        // RFC 1626 and RFC 2225.
-        Framing::Atm => 9180,
-        // The MTU of Ethernet, and so of most paths today.
-        Framing::Packet => 1500,
-    })
-}
-
-/// Returns the largest IP packet of a link, as given or usual.
-pub(super) fn mtu(given: Option<Bytes>, framing: Framing) -> Bytes {
-    given.unwrap_or(usual_mtu(framing))
-}
 
 impl Check<'_> {
     /// What travels on link `i`: as given, or as the name of its line says, or as is usual between nodes of such `kinds`.
@@ -62,7 +41,13 @@ pub(super) fn access(file: &AccessFile, at_switch: bool) -> Option<Access> {
     let line = file.rate?;
     let usual = if at_switch { Framing::Atm } else { Framing::Packet };
     let framing = file.framing?.or(line.framing).unwrap_or(usual);
-    Some(Access { rate: line.rate, delay: file.delay?, framing, mtu: mtu(file.mtu?, framing), loss: file.loss? })
+    Some(Access {
+        rate: line.rate,
+        delay: file.delay?,
+        framing,
+        mtu: file.mtu?.unwrap_or(framing.usual_mtu()),
+        loss: file.loss?,
+    })
 }
 
 /// The word in the file.

@@ -3,7 +3,6 @@
 use cellway_units::Cells;
 
 use crate::check::Check;
-use crate::check::framing::mtu;
 use crate::check::names::Names;
 use crate::file::{LinkFile, LostFile, NodeFile};
 use crate::model::{Buffer, BufferPer, BufferSize, Charge, Discard, Link, Node, NodeIndex, NodeKind, Queue, Sharing};
@@ -61,7 +60,7 @@ impl Check<'_> {
                     rate: link.rate?.rate,
                     delay: link.delay?,
                     framing,
-                    mtu: mtu(link.mtu?, framing),
+                    mtu: link.mtu?.unwrap_or(framing.usual_mtu()),
                     loss: link.loss?,
                     lost: lost?,
                     buffer: NO_BUFFER,

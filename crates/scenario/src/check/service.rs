@@ -11,7 +11,7 @@ use crate::route;
 use crate::tree::{Step, at};
 
 /// The most forward RM cells without an answer: transient buffer exposure has 24 bits.
-const MAX_CRM: u32 = (1 << 24) - 1;
+pub(crate) const MAX_CRM: u32 = (1 << 24) - 1;
 
 impl Check<'_> {
     pub(super) fn service(

@@ -4,7 +4,7 @@ use cellway_settings::{section, settings, table};
 use cellway_units::{Bytes, CellRate, Probability, Rate, Span};
 
 use crate::model::{
-    BufferPer, Charge, Discard, Framing, HostKeys, NodeKind, QueueDiscipline, Red, Sharing, TcpKeys, Transport,
+    BufferPer, Carrier, Charge, Discard, Framing, HostKeys, NodeKind, QueueDiscipline, Red, Sharing, TcpKeys,
 };
 use crate::quantity::{LineRate, Size};
 
@@ -39,7 +39,7 @@ table! {
         #[range(above = "0 bit/s")]
         rate: CellRate,
         /// What carries packets to its peer, the same at both: IP packets of the gateways' own, or QUIC.
-        transport: Transport = Transport::Ip,
+        transport: Carrier = Carrier::Ip,
         /// Most payload of one packet to the peer, at least 64 B; the packet has up to 43 bytes of headers more, with QUIC 75.
         #[range(min = "64 B")]
         packet: Bytes = Bytes(8 << 10),

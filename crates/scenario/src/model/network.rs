@@ -1,7 +1,7 @@
 //! Nodes and links.
 
 use cellway_settings::{choice, section};
-use cellway_spec::Framing;
+use cellway_spec::{Framing, NodeKind};
 use cellway_units::{Bytes, Probability, Rate, Span};
 
 use crate::model::{Buffer, NodeIndex, TcpKeys};
@@ -17,20 +17,6 @@ pub struct Node {
     pub host: HostSpec,
     /// Present exactly for a gateway.
     pub gateway: Option<GatewaySpec>,
-}
-
-choice! {
-    /// What a node does.
-    pub enum NodeKind {
-        /// Turns packets into cells and back.
-        Router = "router",
-        /// Forwards cells.
-        Switch = "switch",
-        /// An end system, attached by exactly one link.
-        Host = "host",
-        /// A TCP gateway: a router that ends the TCP connections of hosts and carries their bytes to its peer.
-        Gateway = "gateway",
-    }
 }
 
 section! {
@@ -56,7 +42,7 @@ impl Default for HostSpec {
 
 choice! {
     /// What carries the packets of gateways to each other.
-    pub enum Transport {
+    pub enum Carrier {
         /// IPv4 packets of protocol 253 (RFC 3692).
         Ip = "ip",
         /// DATAGRAM frames of QUIC over UDP (RFC 9221).
@@ -64,12 +50,12 @@ choice! {
     }
 }
 
-impl Transport {
+impl Carrier {
     /// Most headers of a packet with data, in octets: 21 of the gateways' own, and what carries them over IPv4.
     pub const fn header_octets(self) -> u64 {
         match self {
-            Transport::Ip => 22 + 21,
-            Transport::Quic => 54 + 21,
+            Carrier::Ip => 22 + 21,
+            Carrier::Quic => 54 + 21,
         }
     }
 }
@@ -89,7 +75,7 @@ pub struct GatewaySpec {
     /// Most payload of one packet to the peer; with its headers it fits every link between the two.
     pub packet: Bytes,
     /// What carries the packets; the same at the peer.
-    pub transport: Transport,
+    pub transport: Carrier,
     /// What each packet taken from or given to a line costs; `rate` is that of its processor.
     pub host: HostSpec,
     /// Keys of TCP that differ at its own ends; merged in `TcpTraffic::gateway_tcp`.

@@ -2,7 +2,7 @@
 
 use cellway_settings::section;
 use cellway_spec::{BufferPer, Charge, Discard, Discipline, Encapsulation, Multiplexing, Red, Sharing};
-use cellway_units::{Bytes, Cells};
+use cellway_units::{Bits, Bytes, Cells};
 
 section! {
     /// The mapping of conversations to channels, and of packets to cells.
@@ -57,4 +57,14 @@ pub enum BufferSize {
     Cells(Cells),
     /// Bytes of IP packets.
     Bytes(Bytes),
+}
+
+impl BufferSize {
+    /// Returns its bits: those of whole cells, or of packets.
+    pub const fn bits(self) -> Bits {
+        match self {
+            BufferSize::Cells(cells) => cells.bits(),
+            BufferSize::Bytes(bytes) => Bits(bytes.0.saturating_mul(8)),
+        }
+    }
 }

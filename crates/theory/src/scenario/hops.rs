@@ -1,10 +1,10 @@
 //! The links that packets of a group pass, and the time they take.
 
 use cellway_scenario as model;
-use cellway_scenario::{Attachment, BufferPer, Charge, Encapsulation, Multiplexing, NodeIndex, Scenario, Service};
+use cellway_scenario::{Attachment, BufferPer, Charge, Multiplexing, NodeIndex, Scenario, Service};
 use cellway_units::{Bytes, CELL_BITS, Rate, Span};
 
-use crate::framing::Framing;
+use crate::framing::LineFraming;
 use crate::leg::Stage;
 use crate::loss::any_lost;
 use crate::prediction::Limit;
@@ -15,7 +15,7 @@ pub(super) struct Hop {
     /// The node at its end; `None` for an implicit host.
     pub(super) to: Option<NodeIndex>,
     pub(super) delay: Span,
-    pub(super) framing: Framing,
+    pub(super) framing: LineFraming,
     /// The probability that a cell, or a packet without cells, is lost on it.
     loss: f64,
     name: String,
@@ -35,21 +35,10 @@ pub(super) struct Hop {
 pub(super) fn hops(scenario: &Scenario, index: usize, back: bool) -> Vec<Hop> {
     let traffic = &scenario.traffic[index];
     let channel_shared = scenario.multiplexing.channel != Multiplexing::PerConversation;
-    let framing = |framing: model::Framing| match (framing, scenario.multiplexing.encapsulation) {
-        (model::Framing::Atm, Encapsulation::VcMux) => Framing::Aal5VcMux,
-        (model::Framing::Atm, Encapsulation::LlcSnap) => Framing::Aal5LlcSnap,
-        (model::Framing::Atm, Encapsulation::None) => Framing::BareCells,
-        (model::Framing::Packet, _) => Framing::Packet,
-        (model::Framing::Ethernet, _) => Framing::Ethernet,
-        (model::Framing::Fddi, _) => Framing::Fddi,
-    };
+    let framing = |framing| LineFraming::of(framing, scenario.multiplexing.encapsulation);
     let size = |buffer: &model::Buffer| {
         let times = if buffer.per == BufferPer::Conversation { u64::from(traffic.count.max(1)) } else { 1 };
-        let octets = match buffer.size {
-            model::BufferSize::Cells(n) => n.bits().0 / 8,
-            model::BufferSize::Bytes(n) => n.0,
-        };
-        (Bytes(octets * times), buffer.count)
+        (Bytes(buffer.size.bits().0 / 8 * times), buffer.count)
     };
     let has_red =
         |buffer: &model::Buffer, framing| framing != model::Framing::Atm && buffer.queue != model::Queue::Fifo;
@@ -173,11 +162,11 @@ impl Packet {
         let mut stages = Vec::new();
         for hop in hops {
             let equation = match hop.framing {
-                Framing::Packet => "packet-goodput",
-                Framing::Ethernet => "ethernet-goodput",
-                Framing::Fddi => "fddi-goodput",
-                Framing::Aal5VcMux | Framing::Aal5LlcSnap => "aal5-goodput",
-                Framing::BareCells => "bare-cells-goodput",
+                LineFraming::Packet => "packet-goodput",
+                LineFraming::Ethernet => "ethernet-goodput",
+                LineFraming::Fddi => "fddi-goodput",
+                LineFraming::Aal5VcMux | LineFraming::Aal5LlcSnap => "aal5-goodput",
+                LineFraming::BareCells => "bare-cells-goodput",
             };
             let buffer = hop.buffer.map(|(size, count)| match (hop.framing.cells(self.octets), count) {
                 // Full cells, with their headers and padding.

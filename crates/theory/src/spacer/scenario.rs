@@ -1,14 +1,13 @@
 //! The spacer of a scenario.
 
 use cellway_scenario::{
-    App, Attachment, Encapsulation, Framing as Line, HostSpec, LinkIndex, Scenario, Service, TcpSpec, TcpTraffic,
-    Traffic, Variant,
+    App, Attachment, Framing as Line, HostSpec, LinkIndex, Scenario, Service, TcpSpec, TcpTraffic, Traffic, Variant,
 };
 use cellway_units::{Bytes, CELL_BITS, Rate, Span};
 
 use super::{Acknowledgements, SpacerInput};
 use crate::error::{Error, undefined};
-use crate::framing::{Framing, HEADERS, TIMESTAMPS};
+use crate::framing::{HEADERS, LineFraming, TIMESTAMPS};
 
 /// Returns the parameters of the content of the single shaper of `scenario`, δ included, with the times of the
 /// simulator's cells to the rounding of a picosecond. See docs/models/spacing.md.
@@ -57,11 +56,7 @@ fn input(
 ) -> SpacerInput {
     let link = |place: &LinkIndex| &scenario.links[place.0];
     let cell = |rate: Rate| CELL_BITS.0 as f64 / rate.as_bps() as f64;
-    let framing = match scenario.multiplexing.encapsulation {
-        Encapsulation::VcMux => Framing::Aal5VcMux,
-        Encapsulation::LlcSnap => Framing::Aal5LlcSnap,
-        Encapsulation::None => Framing::BareCells,
-    };
+    let framing = LineFraming::of_cells(scenario.multiplexing.encapsulation);
     let cells = |packet: u64| framing.cells(Bytes(packet)).expect("each of these makes cells");
     let headers = HEADERS + if tcp.timestamps { TIMESTAMPS } else { 0 };
     let whole = (tcp.mss.0 + HEADERS).min(traffic.mtu.0);

@@ -7,7 +7,7 @@ use cellway_units::Rate;
 
 use super::Check;
 use super::coverage::is_covered;
-use crate::config::file::ClassFile;
+use crate::config::file::{ClassFile, SHARE};
 use crate::config::{LineRate, Peer};
 use cellway_settings::found::{Found, one_of};
 use cellway_settings::leaf::Leaf;
@@ -56,7 +56,7 @@ impl Check<'_> {
         self.not_empty(file, "ports", file.ports.as_ref(), "at least one port, or no ports for any port");
         let name = self.value(file.name.clone());
         self.value(file.peer.clone());
-        let share = self.value(file.share.clone()).unwrap_or(1);
+        let share = self.or(file.share.clone(), SHARE);
         let class = Class {
             clients: self.all(file.clients.clone()),
             ports: self.all(file.ports.clone()).into_iter().map(|ports| ports.0).collect(),

@@ -1,6 +1,6 @@
 //! The settings of a peer's state machine.
 
-use cellway_gateway::{GatewayConfig, RateGuard, Transport, Window, Wire};
+use cellway_gateway::{GatewayConfig, GuardMode, Transport, Window, Wire};
 use cellway_units::{Bytes, Rate, Span};
 
 use crate::config::{self, Config, LineRate, Peer, PeerDown};
@@ -58,8 +58,8 @@ pub(super) fn settings(peer: &Peer, config: &Config) -> GatewayConfig {
     settings.patience = Some(PATIENCE);
     settings.bypass = peer.down == PeerDown::Direct;
     settings.guard = match peer.rate_guard {
-        config::RateGuard::On => RateGuard::Acts,
-        config::RateGuard::Off => RateGuard::Reports,
+        config::RateGuard::On => GuardMode::Acts,
+        config::RateGuard::Off => GuardMode::Reports,
     };
     settings.ack_every = ACK_EVERY;
     settings.credit_every = CREDIT_EVERY;
