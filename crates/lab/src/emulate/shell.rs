@@ -106,7 +106,9 @@ impl ShellPath {
                 line += &format!("; did you mean {suggestion}?");
             }
             if let Some(accepted) = &problem.accepted {
-                line += &format!("; accepted: {accepted}");
+                // The rest is the default of a key of a file, and an option may have another.
+                let range = accepted.split("; without the key: ").next().unwrap_or(accepted);
+                line += &format!("; accepted: {range}");
             }
             // Three links have the MTU, so its problem is found three times.
             if !lines.iter().any(|known| known.split(": ").next() == line.split(": ").next()) {
