@@ -117,7 +117,7 @@ impl Check<'_> {
     fn scenario(&mut self, file: File) -> Option<Scenario> {
         let name = self.title(&at!["name"], file.name.as_deref()).map(str::to_owned);
         let network = match (&file.node, &file.link) {
-            (Some(nodes), Some(links)) => self.network(nodes, links),
+            (Some(nodes), Some(links)) => self.network(nodes, links, listed(&file.change)),
             _ => None,
         };
         let defaults = &file.tcp.flatten().unwrap_or_default();

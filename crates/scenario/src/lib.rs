@@ -25,6 +25,7 @@ mod ports;
 mod quantity;
 mod route;
 mod schema;
+mod start;
 mod sweep;
 mod unused;
 mod write;

@@ -118,6 +118,11 @@ impl Graph {
         Graph { is_host, lines, of_node, through }
     }
 
+    /// Sets the rates of all links.
+    pub(crate) fn set_rates(&mut self, rates: impl IntoIterator<Item = Rate>) {
+        self.lines.iter_mut().zip(rates).for_each(|(line, rate)| line.1 = rate);
+    }
+
     /// Returns the links of a node that may be part of a route to `to`, or of any route.
     fn onward(&self, here: NodeIndex, to: Option<NodeIndex>) -> impl Iterator<Item = (LinkIndex, NodeIndex)> {
         let links = if to.is_some() { &self.through[here.0] } else { &self.of_node[here.0] };
@@ -197,16 +202,15 @@ impl Routes {
     }
 }
 
-/// Returns the rate and the framing of the slowest link; of equally slow ones, of one that carries cells. Access links
+/// Returns the rate and the framing of the slowest link of `route`; of equally slow ones, of one that carries cells. Access links
 /// count only where no link of the route carries cells.
-pub(crate) fn bottleneck(links: &[Link], route: &[LinkIndex], access: Option<Access>) -> Option<(Rate, Framing)> {
-    let route = || route.iter().map(|l| &links[l.0]);
-    let access = access.filter(|_| route().all(|link| link.framing != Framing::Atm));
+pub(crate) fn bottleneck(
+    route: impl Iterator<Item = (Rate, Framing)> + Clone,
+    access: Option<Access>,
+) -> Option<(Rate, Framing)> {
+    let access = access.filter(|_| route.clone().all(|(_, framing)| framing != Framing::Atm));
     let access = access.map(|access| (access.rate, access.framing));
-    route()
-        .map(|link| (link.rate, link.framing))
-        .chain(access)
-        .min_by_key(|&(rate, framing)| (rate, framing != Framing::Atm))
+    route.chain(access).min_by_key(|&(rate, framing)| (rate, framing != Framing::Atm))
 }
 
 /// Returns the indices in the route of a group of the links between the gateways that split its connections; empty

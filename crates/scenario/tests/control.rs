@@ -214,3 +214,24 @@ fn changes_and_thresholds_are_judged_where_they_hold() {
     let own = [("size = \"512 cell\"", epd), ("discard = \"epd\", threshold = \"512 cell\" }", "discard = \"cell\" }")];
     assert_eq!(scenario(&enriched(&own)).links[2].buffer.discard, Discard::Cell);
 }
+
+/// A change at 0 s sets the rate at the start, in its direction: bottlenecks and sizes in bdp go by it.
+#[test]
+fn a_change_at_the_start_is_the_initial_rate() {
+    let later = "at = \"20 s\"\nshaper = \"spacer\"\nrate = \"5 Mbit/s\"";
+    let with = |change: &str| {
+        let s = scenario(&enriched(&[(later, change), ("size = \"512 cell\"", "size = \"1 bdp\"")]));
+        let BufferSize::Cells(bdp) = s.buffer.size else { panic!("{:?}", s.buffer.size) };
+        (s.traffic[0].bottleneck, bdp, s.run.rtt)
+    };
+    let change = |at: &str, rest: &str| format!("at = \"{at}\"\nlink = \"h-g1\"\nrate = \"4 Mbit/s\"\n{rest}");
+    let bdp = |rate: Rate, rtt: Span| Cells((rate.as_bps() as f64 * rtt.as_secs_f64() / 424.0) as u64);
+    let (unchanged, cells, rtt) = with(later);
+    assert_eq!(cells, bdp(unchanged, rtt));
+    for at_start in [change("0 s", ""), change("0 rtt", ""), change("0 s", "direction = \"forward\"")] {
+        assert_eq!(with(&at_start), (mbit(4), bdp(mbit(4), rtt), rtt), "{at_start}");
+    }
+    for other in [change("1 ns", ""), change("0 s", "direction = \"back\"")] {
+        assert_eq!(with(&other), (unchanged, cells, rtt), "{other}");
+    }
+}

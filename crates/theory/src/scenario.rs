@@ -183,7 +183,8 @@ fn leg(traffic: &Traffic, from: &End<'_>, to: &End<'_>, hops: &[Hop], transport:
         Some(gateway) => (gateway.window, Bytes(u64::MAX)),
         None => (to.tcp.window, from.tcp.send_buffer),
     };
-    let (round_trip, loss) = (2.0 * one_way + data.transit(hops) + ack.transit(hops) + machines, data.loss(hops));
+    let (round_trip, loss) =
+        (2.0 * one_way + data.transit(hops, false) + ack.transit(hops, true) + machines, data.loss(hops));
     let delayed_ack = !transport && to.tcp.delayed_ack.0.is_some();
     let connections = u64::from(traffic.count.max(1));
     let rtt = Span::from_secs_f64(round_trip);
@@ -250,7 +251,7 @@ fn caveats(scenario: &Scenario, index: usize, tcp: &TcpTraffic, hops: &[Hop]) ->
         .map(|(_, other)| &other.name[..])
         .collect();
     note(!others.is_empty(), format!("predicted alone, without {} on the same links", others.join(", ")));
-    note(!scenario.changes.is_empty(), "rates change while it runs; predicted for those at the start".to_owned());
+    note(scenario.changes_later(), "rates change while it runs; predicted for those at the start".to_owned());
     let policed = scenario.policers.iter().find(|p| p.traffic.contains(&index));
     if let Some(policer) = policed {
         note(true, format!("policer {} drops or tags what does not conform; losses are not predicted", policer.name));

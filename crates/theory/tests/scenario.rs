@@ -326,3 +326,48 @@ access = {{ rate = '10 Mbit/s', delay = '0 s', loss = '0.5%' }}
     assert_eq!(none[0].loss, 1.0);
     assert!(none[0].goodput > 0.0 && none[0].goodput < 1000.0, "{}", none[0].goodput);
 }
+
+/// A change at 0 s sets the initial rate of a link, a shaper or a service; one later is a caveat.
+#[test]
+fn changes_at_the_start_are_predicted_as_rates_of_the_file() {
+    let file = |link: &str, shaper: &str, pcr: &str, changes: &str| {
+        let line = LINE.replacen("1.5 Mbit/s", link, 1);
+        format!(
+            "{HEAD}[tcp]\nprofile = 'classic'\nvariant = 'reno'\nmss = '512 B'\nwindow = '16 KiB'\n{line}
+[[traffic]]
+name = 'bulk'
+app = 'bulk'
+from = 'r1'
+to = 'r2'
+access = {{ rate = '1.5 Mbit/s', delay = '1 ms' }}
+service = {{ pcr = '{pcr}' }}
+[[shaper]]
+name = 'spacer'
+at = 's1'
+link = 's1-r2'
+traffic = ['bulk']
+rate = '{shaper}'
+{changes}"
+        )
+    };
+    let change = |what: &str| format!("[[change]]\nat = '0 s'\n{what}\n");
+    let (link, shaper, pcr) = ("1.5 Mbit/s", "1.4 Mbit/s", "1.3 Mbit/s");
+    let plain = groups(&file(link, shaper, pcr, ""));
+    for (text, direct) in [
+        (change("link = 'r1-s1'\nrate = '1310 kbit/s'"), file("1310 kbit/s", shaper, pcr, "")),
+        (change("shaper = 'spacer'\nrate = '200 kbit/s'"), file(link, "200 kbit/s", pcr, "")),
+        (change("traffic = 'bulk'\npcr = '300 kbit/s'"), file(link, shaper, "300 kbit/s", "")),
+    ] {
+        let changed = groups(&file(link, shaper, pcr, &text));
+        assert_eq!(changed, groups(&direct), "{text}");
+        assert_ne!(changed, plain, "{text}");
+        let later = groups(&file(link, shaper, pcr, &text.replace("0 s", "2 s")));
+        assert_eq!((&later[0].legs, later[0].caveats.len()), (&plain[0].legs, 1), "{text}");
+    }
+    // A slower way back lengthens the round trip alone.
+    let back = groups(&file(link, shaper, pcr, &change("link = 'r1-s1'\ndirection = 'back'\nrate = '100 kbit/s'")));
+    let (back, plain) = (&back[0].legs[0].prediction, &plain[0].legs[0].prediction);
+    // An acknowledgement of 40 B is one cell of 424 bits.
+    let more = 424.0 / 100e3 - 424.0 / 1.5e6;
+    assert!((back.round_trip - plain.round_trip - more).abs() < 1e-12, "{} {}", back.round_trip, plain.round_trip);
+}

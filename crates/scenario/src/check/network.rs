@@ -1,10 +1,11 @@
 //! Nodes and links.
 
-use cellway_units::Cells;
+use cellway_units::{Cells, Rate};
 
 use crate::check::Check;
 use crate::check::names::Names;
-use crate::file::{LinkFile, LostFile, NodeFile};
+use crate::check::timeline::rates_at_start;
+use crate::file::{ChangeFile, LinkFile, LostFile, NodeFile};
 use crate::model::{Buffer, BufferPer, BufferSize, Charge, Discard, Link, Node, NodeIndex, NodeKind, Queue, Sharing};
 use crate::route::Graph;
 use crate::tree::{Step, at};
@@ -28,10 +29,17 @@ pub(super) struct Network {
     pub(super) node_names: Names,
     pub(super) link_names: Names,
     pub(super) graph: Graph,
+    /// The rates of the links when the run starts, forward and back.
+    pub(super) rates: Vec<[Rate; 2]>,
 }
 
 impl Check<'_> {
-    pub(super) fn network(&mut self, nodes: &[NodeFile], links: &[LinkFile]) -> Option<Network> {
+    pub(super) fn network(
+        &mut self,
+        nodes: &[NodeFile],
+        links: &[LinkFile],
+        changes: &[ChangeFile],
+    ) -> Option<Network> {
         let before = self.found.len();
         let names = nodes
             .iter()
@@ -81,8 +89,10 @@ impl Check<'_> {
             .collect();
         let links: Option<Vec<Link>> = checked.into_iter().collect();
         let (nodes, links) = (nodes?, links?);
-        let graph = Graph::new(&nodes, &links);
-        let network = Network { nodes, links, node_names: names, link_names, graph };
+        let rates = rates_at_start(changes, &links);
+        let mut graph = Graph::new(&nodes, &links);
+        graph.set_rates(rates.iter().map(|[forward, _]| *forward));
+        let network = Network { nodes, links, node_names: names, link_names, graph, rates };
         (self.found.len() == before).then_some(network)
     }
 

@@ -26,7 +26,7 @@ fn host_routes(network: &Network) -> impl Iterator<Item = Reached> {
     })
 }
 
-/// The slowest line on the path of any group; without groups that between any two hosts.
+/// Returns the rate of the slowest line on the path of any group; without groups that between any two hosts.
 pub(super) fn slowest(network: &Network, traffic: &[Traffic]) -> Option<Rate> {
     let of_traffic = traffic.iter().map(|t| t.bottleneck).min();
     let of_hosts = || host_routes(network).filter_map(|end| end.slowest).min();

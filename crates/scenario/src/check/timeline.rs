@@ -1,10 +1,12 @@
 //! Changes that contradict each other, or what does not change.
 
-use cellway_units::Rate;
+use cellway_units::{Rate, Span};
 
 use crate::check::Check;
 use crate::check::network::Network;
+use crate::file::ChangeFile;
 use crate::model::{Change, ChangeOf, Link, LinkIndex, NodeIndex, Service, Shaper, Traffic};
+use crate::quantity::RttSpan;
 use crate::route;
 use crate::tree::at;
 
@@ -68,8 +70,24 @@ impl Check<'_> {
     }
 }
 
+/// Returns the rates of links when the run starts, forward and back: their own, or those of changes at 0 s.
+pub(super) fn rates_at_start(changes: &[ChangeFile], links: &[Link]) -> Vec<[Rate; 2]> {
+    let mut rates: Vec<[Rate; 2]> = links.iter().map(|link| [link.rate; 2]).collect();
+    let is_at_start = |at: RttSpan| at.resolve(Span::from_secs(1)).is_some_and(Span::is_zero);
+    for change in changes.iter().filter(|change| change.at.is_some_and(is_at_start)) {
+        let (Some(Some(name)), Some(Some(line)), Some(direction)) = (&change.link, change.rate, change.direction)
+        else {
+            continue;
+        };
+        if let Some(link) = links.iter().position(|link| link.name == *name) {
+            direction.ports().iter().for_each(|&end| rates[link][end] = line.rate);
+        }
+    }
+    rates
+}
+
 /// Returns the direction of a link in which `from` sends on it: 0 is forward, 1 is back.
-fn direction(link: &Link, from: NodeIndex) -> usize {
+pub(super) fn direction(link: &Link, from: NodeIndex) -> usize {
     usize::from(link.a != from)
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use cellway_units::Span;
+use cellway_units::{Rate, Span};
 
 use crate::check::Check;
 use crate::check::crossing::Path;
@@ -10,6 +10,7 @@ use crate::check::framing::access;
 use crate::check::names::Names;
 use crate::check::network::Network;
 use crate::check::tcp::Layers;
+use crate::check::timeline::direction;
 use crate::file::{NodeFile, TrafficFile};
 use crate::model::{Access, Attachment, Framing, Multiplexing, NodeKind, Protocol, Run, TcpKeys, TcpTraffic, Traffic};
 use crate::quantity::RttSpan;
@@ -25,6 +26,14 @@ pub(super) struct Group {
     start: Option<RttSpan>,
     stagger: Option<RttSpan>,
     jitter: Option<RttSpan>,
+}
+
+/// Returns the rate and the framing of each link of a path when the run starts, in the direction of the path.
+fn lines(path: &Path, network: &Network) -> impl Iterator<Item = (Rate, Framing)> + Clone {
+    path.route.iter().zip(&path.nodes).map(|(place, from)| {
+        let link = &network.links[place.0];
+        (network.rates[place.0][direction(link, *from)], link.framing)
+    })
 }
 
 impl Check<'_> {
@@ -75,7 +84,7 @@ impl Check<'_> {
                 self.access_fits(i, &path, access?, network);
                 self.host_fits(i, group, &path);
                 let service = self.service(i, group.service.as_ref(), &path, network);
-                let bottleneck = route::bottleneck(&network.links, &path.route, access?)?;
+                let bottleneck = route::bottleneck(lines(&path, network), access?)?;
                 let traffic = Traffic {
                     name: names.get(i)?.to_owned(),
                     protocol: protocol?,

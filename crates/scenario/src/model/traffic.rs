@@ -33,7 +33,8 @@ pub struct Traffic {
     /// The links from `from` to `to`, without access links; the way back is the same links in
     /// reverse. See [`Scenario::route`](crate::Scenario::route).
     pub route: Vec<LinkIndex>,
-    /// The rate of the slowest link on `route`, access links included where no link of it carries cells.
+    /// The rate of the slowest link on `route` when the run starts, in the direction from `from` to `to`; access links
+    /// included where no link of it carries cells.
     pub bottleneck: Rate,
     /// The framing of that link.
     pub bottleneck_framing: Framing,

@@ -20,6 +20,8 @@ pub(super) struct Hop {
     loss: f64,
     name: String,
     rate: Rate,
+    /// The rate in the other direction.
+    back: Rate,
     /// The buffer before it, and its unit; hosts queue without limit.
     buffer: Option<(Bytes, Charge)>,
     /// True if random early detection drops packets before the buffer is full.
@@ -51,6 +53,7 @@ pub(super) fn hops(scenario: &Scenario, index: usize, back: bool) -> Vec<Hop> {
             loss: access.loss.as_f64(),
             name: "access".to_owned(),
             rate: access.rate,
+            back: access.rate,
             buffer: to.is_none().then(|| size(&scenario.buffer)),
             has_red: to.is_none() && has_red(&scenario.buffer, access.framing),
             spacing: Vec::new(),
@@ -72,18 +75,21 @@ pub(super) fn hops(scenario: &Scenario, index: usize, back: bool) -> Vec<Hop> {
         let link = &scenario.links[place.0];
         let at = nodes[i];
         let is_host = matches!(from, Attachment::Host(host) if host == at);
-        let shapers = scenario.shapers.iter().filter(|s| s.at == at && s.link == place && s.traffic.contains(&index));
+        let shapers = scenario.shapers.iter().enumerate();
+        let shapers = shapers.filter(|(_, s)| s.at == at && s.link == place && s.traffic.contains(&index));
+        let peak = |shaper| scenario.shaper_rate_at_start(shaper);
         hops.push(Hop {
             to: Some(nodes[i + 1]),
             delay: link.delay,
             framing: framing(link.framing),
             loss: link.loss.as_f64(),
             name: link.name.clone(),
-            rate: link.rate,
+            rate: scenario.link_rate_at_start(place, at),
+            back: scenario.link_rate_at_start(place, nodes[i + 1]),
             buffer: (!is_host).then(|| size(&link.buffer)),
             has_red: !is_host && has_red(&link.buffer, link.framing),
             spacing: shapers
-                .map(|s| (s.name.clone(), s.sustained.map_or(s.rate, |(scr, _)| scr.min(s.rate))))
+                .map(|(k, s)| (s.name.clone(), s.sustained.map_or(peak(k), |(scr, _)| scr.min(peak(k)))))
                 .collect(),
             shared: true,
             channel_shared,
@@ -94,10 +100,8 @@ pub(super) fn hops(scenario: &Scenario, index: usize, back: bool) -> Vec<Hop> {
     }
     // The contract applies where the packets of the group are segmented.
     let pace = match &traffic.service {
-        Service::Ubr { pcr } => *pcr,
-        Service::Cbr { pcr } => Some(*pcr),
+        Service::Ubr { .. } | Service::Cbr { .. } | Service::Abr(_) => scenario.pcr_at_start(index),
         Service::Vbr { scr, shape, .. } => shape.then_some(*scr),
-        Service::Abr(abr) => Some(abr.parameters.pcr),
     };
     if let (Some(rate), Some(first)) = (pace, hops.iter_mut().find(|h| h.framing.cells(Bytes(0)).is_some())) {
         first.spacing.insert(0, ("contract".to_owned(), rate));
@@ -129,23 +133,24 @@ impl Packet {
         any_lost(hops.iter().map(|hop| (hop.loss, hop.framing.cells(self.octets).unwrap_or(1) as f64)))
     }
 
-    fn on(&self, hop: &Hop) -> f64 {
-        hop.framing.octets(self.octets).bits().0 as f64 / hop.rate.as_bps() as f64
+    fn on(&self, hop: &Hop, rate: Rate) -> f64 {
+        hop.framing.octets(self.octets).bits().0 as f64 / rate.as_bps() as f64
     }
 
     /// Returns the time from its first bit on the first line to its last at the end of the last, without propagation,
-    /// in s. An ATM segment of the path forwards cells one by one: the last cell follows the first at the slowest
+    /// in s; at the rates of the other direction if it goes `back`. An ATM segment of the path forwards cells one by one: the last cell follows the first at the slowest
     /// spacing of the path. Packet links forward whole packets.
-    pub(super) fn transit(&self, hops: &[Hop]) -> f64 {
+    pub(super) fn transit(&self, hops: &[Hop], back: bool) -> f64 {
         let mut total = 0.0;
         let mut slowest: f64 = 0.0;
         for (i, hop) in hops.iter().enumerate() {
+            let rate = if back { hop.back } else { hop.rate };
             let Some(cells) = hop.framing.cells(self.octets) else {
-                total += self.on(hop);
+                total += self.on(hop, rate);
                 continue;
             };
             let bits = CELL_BITS.0 as f64;
-            let cell = bits / hop.rate.as_bps() as f64;
+            let cell = bits / rate.as_bps() as f64;
             total += cell;
             let spaced = hop.spacing.iter().map(|(_, rate)| bits / rate.as_bps() as f64);
             slowest = spaced.fold(slowest.max(cell), f64::max);
@@ -184,7 +189,7 @@ impl Packet {
             stages.push(Stage {
                 limit: Limit::Line,
                 at: hop.name.clone(),
-                seconds: self.on(hop),
+                seconds: self.on(hop, hop.rate),
                 rate: hop.rate.as_bps() as f64,
                 equation,
                 shared: hop.shared,

@@ -61,7 +61,7 @@ fn group(scenario: &Scenario, index: usize, source: &UdpSource) -> UdpPrediction
     let traffic = &scenario.traffic[index];
     let hops = hops::hops(scenario, index, false);
     let packet = Packet::new(&hops, source.packet);
-    let path_delay = packet.transit(&hops) + hops.iter().map(|hop| hop.delay.as_secs_f64()).sum::<f64>();
+    let path_delay = packet.transit(&hops, false) + hops.iter().map(|hop| hop.delay.as_secs_f64()).sum::<f64>();
     let slots = f64::from(traffic.count.max(1));
     let rate = source.mean_rate() * slots;
     let lines: Vec<Stage> = packet.stages(&hops);
@@ -102,7 +102,7 @@ fn obstacle(scenario: &Scenario, index: usize) -> Option<String> {
     if !scenario.commands.is_empty() {
         return Some("programs send on the same links".to_owned());
     }
-    if !scenario.changes.is_empty() {
+    if scenario.changes_later() {
         return Some("rates change while it runs".to_owned());
     }
     if scenario.policers.iter().any(|policer| policer.traffic.contains(&index)) {
