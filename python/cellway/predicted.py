@@ -130,7 +130,7 @@ class Bound:
     """One upper bound of the goodput of a path."""
 
     limit: str
-    """`line`, `framing`, `window`, `shaping`, `host`, `gateway`, `loss` or `burst`."""
+    """`line`, `framing`, `window`, `shaping`, `host`, `gateway` or `loss`."""
     at: str
     """Its domain; may be empty."""
     value: float

@@ -57,6 +57,20 @@ fn goodput_under_loss_agrees_with_the_formulas() {
     }
 }
 
+/// A buffer of 5 packets before a line at a tenth of the rate of the source: windows are larger than it holds back to back,
+/// which TCP exceeds by far, and no prediction is exceeded.
+#[test]
+fn goodput_with_a_small_buffer_is_below_the_prediction() {
+    for window in ["16 KiB", "64 KiB", "1 MiB"] {
+        let set = [("link.a-b.loss", "0%"), ("buffer.size", "\"7500 B\""), ("link.a-b.delay", "2 ms")];
+        let (predicted, _, simulated) = both(&[&set[..], &[("tcp.window", window)]].concat());
+        // Five segments of 1460 B in a round trip of 4 ms.
+        let burst = 5.0 * 1460.0 * 8.0 / 4e-3;
+        assert!(simulated > 1.2 * burst, "{window}: {simulated:.0}");
+        assert!(simulated < predicted * 1.001, "{window}: predicted {predicted:.0}, simulated {simulated:.0}");
+    }
+}
+
 const COMMAND: &str = "
 [[run.command]]
 host = \"bulk-1\"

@@ -63,7 +63,6 @@ impl Leg {
             bounds.push(Bound::new(stage.limit, &stage.at, value, stage.equation));
         }
         bounds.extend(self.others.iter().cloned());
-        bounds.extend(self.burst_bound());
         let binding =
             (0..bounds.len()).fold(0, |least, i| if bounds[i].value < bounds[least].value { i } else { least });
         let needed = self.segments_needed();
@@ -87,7 +86,7 @@ impl Leg {
             buffer_needed: Amount { value: buffer_needed, unit: self.unit },
             spacer_buffer,
             advice: String::new(),
-            caveats: Vec::new(),
+            caveats: self.burst_caveat(buffer_needed).into_iter().collect(),
         };
         prediction.advice = self.advice(&prediction);
         prediction
@@ -190,8 +189,9 @@ impl Leg {
         (all - pipe).max(0.0) * self.units
     }
 
-    /// Returns the largest window whose burst fits every buffer, if it is smaller than the window.
-    fn burst_bound(&self) -> Option<Bound> {
+    /// Returns a caveat if a buffer does not hold the window as one burst. The largest window that it holds is no bound:
+    /// acknowledgements spread larger windows over the round trip, and a sender recovers from losses.
+    fn burst_caveat(&self, needed: f64) -> Option<String> {
         let k = self.segments();
         let mut worst: Option<(f64, &Stage)> = None;
         for (i, stage) in self.stages.iter().enumerate() {
@@ -205,14 +205,17 @@ impl Leg {
             }
         }
         let (fits, stage) = worst?;
-        let each = if fits < 1.0 { 0.0 } else { self.mss.bits().0 as f64 / self.period(fits as u64) };
-        let mut bound = Bound::new(Limit::Burst, &stage.at, each * self.connections as f64, "burst-survives");
-        let lost = if self.unit == "cell" { "cells" } else { "packets" };
-        bound.caveats.push(format!(
-            "{fits} of the {k} segments of a window fit back to back; a larger window that comes as one burst loses \
-             {lost}, and timeouts then decide, at a rate that may be far lower"
-        ));
-        Some(bound)
+        let need = libm::ceil(needed.max(1.0));
+        let (lost, whole) = match self.unit {
+            "cell" => ("cells", format!("{need} cell")),
+            _ => ("packets", Bytes(need as u64).to_string()),
+        };
+        Some(format!(
+            "{fits} of the {k} segments of a window fit back to back before {}; a larger window that is sent as one burst \
+             loses {lost}, and the goodput may be far lower: shape the source to the slowest line, or give the line a \
+             buffer of {whole} or more",
+            line(&stage.at)
+        ))
     }
 
     fn advice(&self, p: &Prediction) -> String {
@@ -237,15 +240,6 @@ impl Leg {
             Limit::Gateway => format!("the rate of gateway {} decides: raise it for more", bound.at),
             Limit::Loss => {
                 "find and mend the losses, or split the path at a gateway pair to shorten the round trip".to_owned()
-            }
-            Limit::Burst => {
-                let need = libm::ceil(p.buffer_needed.value.max(1.0));
-                let whole = match self.unit {
-                    "cell" => format!("{need} cell"),
-                    _ => Bytes(need as u64).to_string(),
-                };
-                let before = line(&bound.at);
-                format!("shape the source to the slowest line, or give {before} a buffer of {whole} or more")
             }
         }
     }

@@ -20,8 +20,6 @@ pub enum Limit {
     Gateway,
     /// Losses.
     Loss,
-    /// The burst that the buffer before a step down in rate holds.
-    Burst,
 }
 
 impl Limit {
@@ -35,7 +33,6 @@ impl Limit {
             Limit::Host => "host",
             Limit::Gateway => "gateway",
             Limit::Loss => "loss",
-            Limit::Burst => "burst",
         }
     }
 }

@@ -50,23 +50,24 @@ fn magic() -> PathInput {
 }
 
 #[test]
-fn magic_without_pacing_is_held_by_its_bursts() {
+fn magic_without_pacing_has_a_caveat_of_its_bursts() {
     let prediction = predict_path(&magic()).unwrap();
-    let binding = prediction.binding();
-    assert_eq!(binding.limit, Limit::Burst);
-    assert!(binding.caveats[0].starts_with("3 of the 14 segments"), "{:?}", binding.caveats);
-    assert!(prediction.advice.contains("shape the source"), "{}", prediction.advice);
+    let [burst] = &prediction.caveats[..] else { panic!("{:?}", prediction.caveats) };
+    assert!(burst.starts_with("3 of the 14 segments"), "{burst}");
+    assert!(burst.contains("shape the source") && burst.ends_with("a buffer of 927 cell or more"), "{burst}");
     let enough = Some(BufferSize::Cells(Cells(prediction.buffer_needed.value.ceil() as u64)));
     assert_eq!(prediction.buffer_needed.unit, "cell");
     // With 2c > h slow start sends its last 14 segments without a pause.
     assert!((prediction.buffer_needed.value - 14.0 * 192.0 * (1.0 - 98.148148 / 149.76)).abs() < 1e-6);
-    assert_ne!(predict_path(&PathInput { buffer: enough, ..magic() }).unwrap().binding().limit, Limit::Burst);
+    let held = predict_path(&PathInput { buffer: enough, ..magic() }).unwrap();
+    assert_eq!(held.caveats, [""; 0]);
+    assert_eq!((held.goodput, held.bounds), (prediction.goodput, prediction.bounds));
     // Paced below TAXI no queue forms there; OC-3c / 2 carries 67.3 Mbit/s of payload.
     let paced = predict_path(&PathInput { shaping: Some(rate("74.88 Mbit/s")), ..magic() }).unwrap();
     assert_eq!(paced.binding().limit, Limit::Shaping);
     assert_eq!(format!("{:.1}", paced.goodput / 1e6), "67.3");
     assert_eq!(paced.buffer_needed.value, 0.0);
-    assert!(paced.bounds.iter().all(|b| b.limit != Limit::Burst));
+    assert_eq!(paced.caveats, [""; 0]);
 }
 
 #[test]

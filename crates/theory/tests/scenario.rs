@@ -268,10 +268,9 @@ from = 'a'
 to = 'b'
 "
     ));
-    let prediction = &groups[0].legs[0].prediction;
-    let burst = prediction.bounds.iter().find(|b| b.limit == Limit::Burst).unwrap();
-    assert!(burst.caveats[0].starts_with("39 of the 43 segments"), "{:?}", burst.caveats);
-    assert!(burst.caveats[0].contains("one burst loses packets"), "{:?}", burst.caveats);
+    let [burst] = &groups[0].legs[0].prediction.caveats[..] else { panic!("{groups:?}") };
+    assert!(burst.starts_with("39 of the 43 segments"), "{burst}");
+    assert!(burst.contains("one burst loses packets"), "{burst}");
 }
 
 #[test]
