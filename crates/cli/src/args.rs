@@ -394,11 +394,10 @@ pub(crate) struct Compare {
     #[command(flatten)]
     pub(crate) scenario: Scenario,
     /// Replications of the simulation, instead of those of the file.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N")]
     pub(crate) seeds: Option<u64>,
     /// Replications of the emulation, each with its own seed.
-    #[arg(long, value_name = "N", default_value_t = cellway_lab::compare::REPEATS,
-          value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = cellway_lab::compare::REPEATS)]
     pub(crate) repeat: u64,
     /// Leave the emulation out.
     #[arg(long, conflicts_with = "repeat")]

@@ -141,6 +141,10 @@ fn options_that_make_no_sense() {
     for args in [
         &["simulate", "study.toml", "--seeds", "0", "--out", "out"][..],
         &["simulate", "study.toml", "--seeds", "-1", "--out", "out"],
+        &["simulate", "study.toml", "--seeds", "100001", "--out", "out"],
+        &["compare", "study.toml", "--seeds", "100001", "--no-emulate", "--out", "out"],
+        &["compare", "study.toml", "--repeat", "0", "--out", "out"],
+        &["compare", "study.toml", "--repeat", "100001", "--out", "out"],
         &["simulate", "study.toml", "--threads", "0", "--out", "out"],
         &["simulate", "study.toml", "--tables"],
         &["simulate"],

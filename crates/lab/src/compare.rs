@@ -20,7 +20,7 @@ pub use row::{ComparedRow, Estimate, Measured};
 use crate::error::Error;
 use crate::predict::{PointPrediction, scenario as predict};
 use crate::simulate::{Simulated, Stopwatch, asked_for, simulate};
-use crate::study::{Progress, Settings, VERSION, axis_value};
+use crate::study::{MAX_SEEDS, Progress, Settings, VERSION, axis_value};
 
 /// The name of the file in a result folder that marks it as a comparison, and has its rows.
 pub const COMPARE_FILE: &str = "compare.json";
@@ -105,8 +105,10 @@ pub fn compare(
     settings: &mut Settings<'_>,
 ) -> Result<Compared, Error> {
     let clock = Stopwatch::start();
-    if options.repeats == Some(0) {
-        return Err(Error::Option("0 repetitions of the emulation; accepted: 1 or more".to_owned()));
+    if let Some(repeats) = options.repeats.filter(|repeats| !(1..=MAX_SEEDS).contains(repeats)) {
+        return Err(Error::Option(format!(
+            "{repeats} emulations of each point; accepted: 1 to {MAX_SEEDS}, such as 20"
+        )));
     }
     let points = plan.points()?;
     if let Some(published) = options.published {

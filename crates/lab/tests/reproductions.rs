@@ -173,6 +173,12 @@ fn a_claim_with_a_name_that_its_study_does_not_have_is_refused_before_anything_i
             "measure = \"crossing\"\naxis = \"count\"\nthreshold = 1",
             "study \"s\" has no axis \"count\"; accepted: traffic.ftp.count",
         ),
+        (
+            "at =",
+            "predict = { equation = \"widow-over-rtt\" }\nat =",
+            "predict: there is no equation \"widow-over-rtt\"; did you mean \"window-over-rtt\"?; accepted: window-limited, ",
+        ),
+        ("at =", "predict = { equation = \"window-over-rtt\" }\nat =", "predict: window-over-rtt: window is missing"),
     ] {
         let refused = refuse(&right.replace(from, to)).unwrap_err();
         assert!(refused.starts_with(&format!("{file}: claim \"c\": ")) && refused.contains(message), "{refused}");

@@ -6,10 +6,17 @@ use cellway_theory::{Argument, Equation, Predicted};
 use serde_json::{Value, json};
 
 use crate::error::Error;
+use crate::metrics::did_you_mean;
 
 /// Evaluates the equation called `id`; its arguments are texts with units.
 pub fn evaluate(id: &str, arguments: &BTreeMap<String, String>) -> Result<Predicted, Error> {
-    Ok(cellway_theory::evaluate(id, arguments)?)
+    cellway_theory::evaluate(id, arguments).map_err(|error| match error {
+        cellway_theory::Error::UnknownEquation { id, accepted } => {
+            let meant = did_you_mean(&id, cellway_theory::equations().iter().map(|equation| equation.id));
+            Error::Option(format!("there is no equation {id:?}{meant}; accepted: {accepted}"))
+        }
+        error => error.into(),
+    })
 }
 
 /// Parses an argument "NAME=VALUE".

@@ -21,8 +21,11 @@ impl Selected {
     /// Compares the names in the selected claims with the studies that they need.
     ///
     /// # Errors
-    /// A metric, a subject, an axis or a point that a study does not have.
+    /// A metric, a subject, an axis or a point that a study does not have; an equation without a value.
     pub(super) fn check_names(&self) -> Result<(), Error> {
+        for claim in &self.claims {
+            claim.predicted().map_err(|error| self.paper.claim_error(claim, &format!("predict: {error}")))?;
+        }
         let studies = self.paper.studies().study;
         for study in studies.iter().filter(|study| self.claims.iter().any(|claim| claim.uses(&study.id))) {
             let points = self.paper.plan(study, false)?.points()?;
