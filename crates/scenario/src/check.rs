@@ -77,17 +77,17 @@ impl Check<'_> {
         self.refuse(path, format!("{given}{message}"), accepted);
     }
 
-    /// Whether the file has a value at `path`.
+    /// Returns true if the file has a value at `path`.
     fn is_given(&self, path: &[Step]) -> bool {
         self.tree.find(path).is_some()
     }
 
-    /// Whether the file has a value at `path` that has not been refused.
+    /// Returns true if the file has a value at `path` that has not been refused.
     fn is_accepted(&self, path: &[Step]) -> bool {
         self.is_given(path) && !self.is_bad(path)
     }
 
-    /// Whether any key of the table at `path` has been refused.
+    /// Returns true if any key of the table at `path` has been refused.
     fn any_bad(&self, path: &[Step]) -> bool {
         let table = self.tree.find(path).and_then(Node::table);
         table.is_some_and(|table| table.entries().iter().any(|entry| entry.node.value == Value::Bad))
@@ -104,12 +104,12 @@ impl Check<'_> {
         }
     }
 
-    /// Whether the value at `path` has been refused already.
+    /// Returns true if the value at `path` has been refused already.
     fn is_bad(&self, path: &[Step]) -> bool {
         self.tree.is_bad(path)
     }
 
-    /// Whether the value at `path` is another one in other points of the plan.
+    /// Returns true if the value at `path` differs in other points of the plan.
     fn is_swept(&self, path: &[Step]) -> bool {
         self.swept.iter().any(|swept| swept == path)
     }

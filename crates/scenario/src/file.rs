@@ -32,7 +32,7 @@ table! {
         /// A short name, used for result folders and titles: any text without / and control characters.
         #[length(min = 1)]
         name: String,
-        /// What the scenario is for.
+        /// The purpose of the scenario.
         description: Option<String>,
         run: RunFile,
         multiplexing: Option<MultiplexingKeys>,
@@ -66,7 +66,7 @@ table! {
 }
 
 table! {
-    /// How long to run, and how often.
+    /// The length and the number of runs.
     pub(crate) struct RunFile {
         /// Simulated time of one run, the warm-up included.
         duration: RttSpan,
@@ -75,7 +75,7 @@ table! {
         /// The seed of the first replication; replication i (from 0) uses seed + i.
         #[range(max = 9_000_000_000_000_000_000u64)]
         seed: u64 = 1,
-        /// How many replications, each with its own seed.
+        /// The number of replications, each with its own seed.
         #[range(min = 1, max = 100_000)]
         seeds: u64 = 1,
         /// The round trip that "rtt" and "bdp" stand for. Default: the propagation round trip of the
@@ -91,7 +91,7 @@ table! {
 }
 
 table! {
-    /// What is recorded besides the summary.
+    /// The records besides the summary.
     pub(crate) struct ObserveFile {
         /// Bin of the recorded series. Default: 100 rtt, or the whole run if that is shorter.
         interval: RttSpan = RttSpan::rtts(100),
@@ -104,7 +104,7 @@ table! {
         /// Output ports whose queue length is recorded at each change: "s1>b" for that of s1 towards its neighbour b, or
         /// with the name of a link in place of b.
         queue: Option<Vec<String>>,
-        /// Whether binned series are recorded.
+        /// Record binned series.
         series: bool = true,
         /// The most rows that one run writes for its bins, all subjects together, and for each quantity that is recorded at
         /// its changes. Beyond it bins are longer, and of the changes the first, last, lowest and highest of equal intervals

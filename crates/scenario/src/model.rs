@@ -37,11 +37,11 @@ pub struct LinkIndex(pub usize);
 pub struct Scenario {
     /// A short name, used for result folders and titles.
     pub name: String,
-    /// What the scenario is for; may be empty.
+    /// The purpose of the scenario; may be empty.
     pub description: String,
-    /// How long to run and how often.
+    /// The length and the number of runs.
     pub run: Run,
-    /// How conversations are mapped to channels, and packets to frames.
+    /// The mapping of conversations to channels, and of packets to frames.
     pub multiplexing: MultiplexingSpec,
     /// The output buffers of routers, switches and gateways, where [`Link::buffer`] does not say otherwise: the ports
     /// to implicit hosts.
@@ -58,11 +58,11 @@ pub struct Scenario {
     pub shapers: Vec<Shaper>,
     /// Policers in file order.
     pub policers: Vec<Policer>,
-    /// What changes while it runs, in file order.
+    /// The changes of rates, in file order.
     pub changes: Vec<Change>,
-    /// How switches and routers take part in ABR control.
+    /// The part of switches and routers in ABR control.
     pub abr: AbrSwitch,
-    /// What is recorded besides the summary.
+    /// The records besides the summary.
     pub observe: Observe,
     /// Limits of an emulation.
     pub emulate: Emulate,
@@ -78,7 +78,7 @@ impl Scenario {
     }
 }
 
-/// How long to run and how often.
+/// The length and the number of runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
     /// Simulated time of one run, the warm-up included.
@@ -87,7 +87,7 @@ pub struct Run {
     pub warmup: Span,
     /// The seed of the first replication; replication `i` (from 0) uses `seed + i`.
     pub seed: u64,
-    /// How many replications; at least 1.
+    /// The number of replications; at least 1.
     pub seeds: u64,
     /// The round trip that "rtt" and "bdp" in the file stand for: as given, or the propagation
     /// round trip of the longest path of a traffic group, groups of count 0 included, or of hosts if
@@ -95,7 +95,7 @@ pub struct Run {
     pub rtt: Span,
 }
 
-/// What is recorded besides the summary.
+/// The records besides the summary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Observe {
     /// Bin of the recorded series. Never zero.
@@ -105,7 +105,7 @@ pub struct Observe {
     pub fairness_window: Span,
     /// Slots whose send window is recorded at each change; only slots that exist.
     pub trace: Vec<Slot>,
-    /// Whether binned series are recorded.
+    /// Record binned series.
     pub series: bool,
     /// Output ports whose queue is recorded at each change: the node and the link on which it sends.
     pub queue: Vec<(NodeIndex, LinkIndex)>,

@@ -121,7 +121,7 @@ impl Search<'_> {
         let inner = shape.items().expect("a named array has elements");
         let has_key = rest.first().is_some_and(|key| inner.key(key).is_some());
         let mut matched = false;
-        // What has no name goes by its number, from 1.
+        // A table without a name is called by its number, from 1.
         let names: Vec<String> =
             elements.iter().enumerate().map(|(i, e)| e.element_name().unwrap_or((i + 1).to_string())).collect();
         for (i, element) in elements.iter().enumerate() {
@@ -182,7 +182,7 @@ pub(crate) fn set(tree: &mut Node, target: &[Step], value: Node) {
     }
 }
 
-/// Whether setting one place would undo or contain setting the other.
+/// Returns true if setting one place would undo or contain setting the other.
 pub(crate) fn overlap(a: &[Step], b: &[Step]) -> bool {
     let n = a.len().min(b.len());
     a[..n] == b[..n]

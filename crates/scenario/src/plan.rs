@@ -35,7 +35,7 @@ impl Override {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} is not of the form key=value, like traffic.ftp.count=3")]
 pub struct OverrideError {
-    /// What was given.
+    /// The given value.
     pub text: String,
 }
 
@@ -67,13 +67,13 @@ pub struct SweepSpec {
 /// A named setting of several keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VariantSpec {
-    /// How the results call it.
+    /// Its name in the results.
     pub name: String,
-    /// What it sets.
+    /// Its settings.
     pub set: Vec<Override>,
 }
 
-/// How results call a value of an axis.
+/// The name of a value of an axis in results.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AxisValue {
     /// A word, a quantity, the name of a variant.

@@ -224,7 +224,7 @@ pub(crate) fn between_gateways(links: &[Link], traffic: &Traffic) -> Range<usize
     }
 }
 
-/// What the first cells of a group's data are sent on, and its rate: where responders send most, seen from their end.
+/// Returns the line on which the first cells of a group's data are sent, and its rate: where responders send most, seen from their end.
 /// Links between gateways do not count: what they carry has no service of the group's.
 pub(crate) fn source_line(links: &[Link], traffic: &Traffic) -> Option<(String, Rate)> {
     match source(links, traffic)? {

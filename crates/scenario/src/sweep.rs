@@ -124,7 +124,7 @@ fn flatten(node: &Node, prefix: &str, into: &mut Vec<Setting>) {
 
 fn axes(tree: &Node, written: Written, whole: At, fixed: &[Vec<Step>], found: &mut Vec<Found>) -> Vec<Axis> {
     let mut axes = Vec::new();
-    // What earlier axes set, and which: an axis that another one overwrites would label results
+    // The settings of earlier axes: an axis that another one overwrites would label results
     // with values that were not in force.
     let mut taken: Vec<(String, Vec<Step>)> =
         fixed.iter().map(|target| ("an override".to_owned(), target.clone())).collect();
@@ -223,7 +223,7 @@ fn targets(
     Some(targets)
 }
 
-/// How results call a value.
+/// The name of a value in results.
 fn label(node: &Node) -> AxisValue {
     match &node.value {
         Value::Integer(i) => AxisValue::Number(*i as f64),

@@ -191,7 +191,7 @@ fn a_change_of_one_direction_concerns_those_who_send_in_it() {
     assert_eq!(scenario(&plan.base().to_toml()), *plan.base());
 }
 
-/// What a contradiction would be at another moment, or without the sweep, is none.
+/// No contradiction is reported that exists only at another moment or without the sweep.
 #[test]
 fn changes_and_thresholds_are_judged_where_they_hold() {
     let both = "shaper = \"spacer\"\nrate = \"15 Mbit/s\"";

@@ -1,4 +1,4 @@
-//! What an emulation adds: loss on links, programs in hosts, limits, and files without traffic.
+//! The keys of an emulation: loss on links, programs in hosts, limits, and files without traffic.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
@@ -121,7 +121,7 @@ fn limits_have_their_defaults() {
     assert_eq!((s.emulate, s.commands), (default, Vec::new()));
 }
 
-/// What is taken from the paths of the traffic elsewhere is taken from those between hosts.
+/// Without traffic, paths between hosts replace those of groups.
 #[test]
 fn without_traffic_the_paths_between_hosts_count() {
     let s = scenario(COMMANDS);

@@ -121,7 +121,7 @@ fn plausible() -> impl Strategy<Value = String> {
 fn whole_or_refused(text: &str, overrides: &[Override]) -> Result<(), TestCaseError> {
     match Plan::parse_with(text, "t.toml", overrides, None) {
         Ok(plan) => {
-            // What is accepted is whole: it can be written and read again.
+            // An accepted file can be written and read again.
             let text = plan.base().to_toml();
             let again = Plan::parse(&text, "again.toml");
             let again = again.map_err(|e| TestCaseError::fail(format!("{e}\n{text}")))?;

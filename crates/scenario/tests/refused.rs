@@ -1,4 +1,4 @@
-//! What is said about files that are wrong: every message in full, in `refused.golden`.
+//! The messages about wrong files, in full, in `refused.golden`.
 //! `UPDATE_GOLDEN=1 cargo test` writes that file anew; read the difference.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -26,7 +26,7 @@ fn the_committed_reference_has_not_drifted() {
     committed("docs/reference/scenario.md", &cellway_scenario::reference(), "UPDATE_GOLDEN");
 }
 
-/// What editors show: every key has help, every quantity a pattern that its own examples fit.
+/// Editors show help for every key; every quantity has a pattern that its own examples fit.
 #[test]
 fn every_key_has_help_and_every_quantity_examples() {
     fn visit(value: &Value, keys: &mut u32, quantities: &mut u32) {

@@ -58,7 +58,7 @@ impl Sources {
             problem.line = Some(source.text[..start].matches('\n').count() + 1);
             problem.column = Some(source.text[line_start..start].chars().count() + 1);
             let width = source.text[start..end.min(line_end).max(start)].trim_end().chars().count();
-            // What is missing from the file as a whole stands nowhere in it.
+            // A table that the file lacks has no location in it.
             let nowhere = found.at.end == 0 || text.is_empty();
             let before = source.text[line_start..start].chars().count();
             problem.excerpt = (!nowhere).then(|| Excerpt::new(text, before, width));

@@ -31,11 +31,11 @@ pub struct Problem {
     pub setting: Option<String>,
     /// The path of the key, elements by name: `link.r1-s1.rate`. Empty for the file as a whole.
     pub key: String,
-    /// What is wrong, with the value.
+    /// The problem, with the value.
     pub message: String,
     /// The likeliest meant key or value.
     pub suggestion: Option<String>,
-    /// What would be accepted.
+    /// The accepted values.
     pub accepted: Option<String>,
     /// The line of the text at fault, for display.
     #[serde(skip)]

@@ -124,7 +124,7 @@ fn wrong_length(length: usize, shape: Shape) -> Option<String> {
     }
 }
 
-/// What is wrong with a value that is no table or array, or that should be one and is not; its
+/// Returns the problem of a value that is no table or array, or that should be one and is not; its
 /// place is not filled in.
 fn wrong_value(node: &Node, shape: Shape) -> Option<Found> {
     let nowhere = node.at;

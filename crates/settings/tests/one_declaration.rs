@@ -35,7 +35,7 @@ section! {
 table! {
     /// A tray with paper.
     struct Tray {
-        /// What it holds.
+        /// Its content.
         #[length(min = 1)]
         paper: String,
         /// The numbers of the printers that draw from it.
@@ -108,7 +108,7 @@ fn it_is_read_and_layered_and_written() {
     assert_eq!(read("").unwrap().or(profile).resolve().unwrap().pages_per_minute, 30);
     let default = read("").unwrap().resolve().unwrap();
     assert_eq!((default.pages_per_minute, default.memory, default.sleep), (40, Bytes(2 << 20), None));
-    // What is written gives the same section again.
+    // The written section gives the same one again.
     let lines = PrinterKeys::from(given).lines();
     assert_eq!(lines, ["pages-per-minute = 12", "memory = \"3 MiB\"", "sleep = \"5 s\"", "coverage = 0.8"]);
     assert_eq!(read(&format!("[printer]\n{}\n", lines.join("\n"))).unwrap().resolve(), Some(given));
@@ -184,7 +184,7 @@ fn editors_and_readers_are_told() {
         format!("| `memory` | The memory for a page. | {sizes}; from \"1 B\" to \"64 MiB\" | `\"2 MiB\"` |"),
         format!("| `sleep` | The time after which it sleeps. Default: never. | {times}; more than \"0 s\" | - |"),
         "| `coverage` | The part of a page that is printed. | a number above 0, at most 1 | `0.8` |".to_owned(),
-        "| `paper` | What it holds. | a string in quotes | required |".to_owned(),
+        "| `paper` | Its content. | a string in quotes | required |".to_owned(),
         format!("| `filled` | The time after which it is filled up. | {times}; at most \"24 h\" | `\"3600 s\"` |"),
         "| `colour` | Its colour. Default: that of the printer. | a string in quotes | - |".to_owned(),
     ] {
@@ -226,7 +226,7 @@ fn a_table_has_the_defaults_of_the_keys_that_it_leaves_out() {
     assert_eq!((none.paper, none.printers, none.sheets, none.colour), (None, None, Some(250), Some(None)));
 }
 
-/// What is refused or missing has no value, not its default either; the rest of the table is read.
+/// A refused or missing key has no value, not its default either; the rest of the table is read.
 #[test]
 fn all_problems_of_a_table_are_told_and_the_rest_is_read() {
     let (read, problems) = tray("printers = [1, 10]\nsheets = 0\nfilled = \"25 h\"\ncolour = \"red\"\nsize = 3\n");

@@ -3,7 +3,7 @@
 use cellway_settings::choice;
 
 choice! {
-    /// What a node does.
+    /// The function of a node.
     pub enum NodeKind {
         /// Turns packets into cells and back.
         Router = "router",

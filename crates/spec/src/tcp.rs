@@ -49,7 +49,7 @@ impl Variant {
 }
 
 choice! {
-    /// How TCP detects losses and repairs them.
+    /// The loss recovery of TCP.
     pub enum LossRecovery {
         /// Fast retransmit without fast recovery. Jacobson 1988.
         Tahoe = "tahoe",
@@ -72,7 +72,7 @@ impl LossRecovery {
 }
 
 choice! {
-    /// How TCP sets the congestion window and the pacing rate.
+    /// The control of the congestion window and of the pacing rate.
     pub enum CongestionControl {
         /// A loss leaves one segment. Jacobson 1988.
         Tahoe = "tahoe",

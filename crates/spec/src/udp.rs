@@ -10,7 +10,7 @@ pub const UDP_HEADER_OCTETS: u64 = 28;
 pub const UDP_MARK_OCTETS: u64 = 16;
 
 choice! {
-    /// When the packets of a source leave.
+    /// The times at which the packets of a source leave.
     #[derive(Default)]
     pub enum SourceKind {
         /// At equal distances.
@@ -23,7 +23,7 @@ choice! {
     }
 }
 
-/// When the packets of a source leave, with the lengths of periods.
+/// The times at which the packets of a source leave, with the lengths of periods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrivals {
     /// At equal distances.
@@ -43,13 +43,13 @@ pub enum Arrivals {
 /// A source of UDP datagrams of one size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UdpSource {
-    /// When packets leave.
+    /// The times at which packets leave.
     pub arrivals: Arrivals,
     /// An IP packet, with its headers: at least [`UDP_HEADER_OCTETS`] and [`UDP_MARK_OCTETS`].
     pub packet: Bytes,
     /// Bits of IP packets per second: the mean rate; of an on-off source the rate while it is on. Never zero.
     pub rate: Rate,
-    /// How long it sends from its start; without end if absent.
+    /// The time for which it sends from its start; without end if absent.
     pub duration: Option<Span>,
 }
 

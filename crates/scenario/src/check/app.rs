@@ -10,7 +10,7 @@ use crate::tree::at;
 /// The most that one transfer may be (bytes): 1 PiB, which no link here carries within the longest run.
 pub(crate) const MAX_TRANSFER: u64 = 1 << 50;
 
-/// What ttcp writes at once if nothing else is said.
+/// The default size of a write of ttcp.
 const TTCP_WRITE: Bytes = Bytes(8192);
 
 impl Check<'_> {

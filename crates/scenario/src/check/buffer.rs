@@ -15,7 +15,7 @@ use crate::quantity::Size;
 use crate::route;
 use crate::tree::{Step, at};
 
-/// What sizes are resolved with.
+/// The quantities by which sizes are resolved.
 #[derive(Clone, Copy)]
 pub(super) struct Scale<'t> {
     pub(super) traffic: Option<&'t [Traffic]>,
@@ -150,7 +150,7 @@ impl Check<'_> {
         Some(())
     }
 
-    /// Where `key` of a buffer stands: at link `own` if that gives it, else in [buffer].
+    /// Returns the path of `key` of a buffer: at link `own` if that gives it, else in [buffer].
     fn buffer_path(&self, own: Option<usize>, key: &str) -> Vec<Step> {
         match own {
             Some(i) if self.tree.find(&at!["link", i, "buffer", key]).is_some() => {
@@ -290,7 +290,7 @@ impl Check<'_> {
         self.holds(&self.buffer_path(own, "size"), buffer, multiplexing, conversations, (packet, &what))
     }
 
-    /// Whether a packet of so many bytes, as it is called, can be at a port that `conversations` use.
+    /// Checks that a packet of so many bytes fits a port that `conversations` use; messages give it its name.
     fn holds(
         &mut self,
         path: &[Step],
@@ -321,7 +321,7 @@ impl Check<'_> {
         Some(())
     }
 
-    /// Where packets are kept whole, the memory must hold one; `place` says where that is.
+    /// A buffer that keeps packets whole must hold one; `place` names the buffer.
     fn holds_whole(&mut self, own: Option<usize>, buffer: &Buffer, groups: &[&Traffic], place: &str) -> Option<()> {
         let Some(packet) = largest_packet(groups) else { return Some(()) };
         let what = format!("full packet of {packet} B");
@@ -380,7 +380,7 @@ fn told(size: BufferSize) -> String {
     format!("{amount} {unit}")
 }
 
-/// What a size comes to in memory.
+/// Returns the memory that a size takes.
 fn octets(size: BufferSize) -> u64 {
     match size {
         BufferSize::Cells(cells) => cells.0.saturating_mul(CELL_OCTETS),

@@ -12,7 +12,7 @@ use crate::model::{
 use crate::quantity::RttSpan;
 use crate::tree::{Step, at};
 
-/// Where a shaper or policer stands, as the file says it.
+/// The place of a shaper or policer, as in the file.
 struct Place<'f> {
     array: &'static str,
     i: usize,
@@ -223,7 +223,7 @@ impl Check<'_> {
         Some(at)
     }
 
-    /// What changes to which rate.
+    /// Returns the target of a change, and its new rate.
     fn target(
         &mut self,
         i: usize,

@@ -20,7 +20,7 @@ pub(super) struct Path {
     pub(super) nodes: Vec<NodeIndex>,
     /// The places in `nodes` of the gateways that split the connections.
     pub(super) pair: Option<[usize; 2]>,
-    /// Whether hosts of their own are attached by links that carry cells.
+    /// Returns true if hosts of their own are attached by links that carry cells.
     pub(super) access_is_atm: bool,
     /// The name and the largest packet of each link that its TCP segments cross: before the first gateway, and behind the
     /// second. Without gateways both are the whole path.
@@ -28,7 +28,7 @@ pub(super) struct Path {
 }
 
 impl Path {
-    /// Whether conversations have hosts of their own.
+    /// Returns true if conversations have hosts of their own.
     pub(super) fn implicit(&self) -> bool {
         self.ends.iter().any(|end| matches!(end, Attachment::Router(_)))
     }

@@ -20,7 +20,7 @@ use crate::tree::{Step, at};
 /// Metrics that the results have of every program.
 const EVERY_PROGRAM: [&str; 2] = ["failed", "exit_status"];
 
-/// Where `key` of command `i` stands.
+/// Returns the path of `key` of command `i`.
 fn path(i: usize, key: &str) -> Vec<Step> {
     at!["run", "command", i, key].to_vec()
 }

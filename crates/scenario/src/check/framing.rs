@@ -1,4 +1,4 @@
-//! What travels on a link, and how large it may be.
+//! The framing of a link, and its largest packet.
 
 use crate::check::Check;
 use crate::file::{AccessFile, LinkFile};
@@ -6,7 +6,7 @@ use crate::model::{Access, Framing, NodeKind};
 use crate::tree::at;
 
 impl Check<'_> {
-    /// What travels on link `i`: as given, or as the name of its line says, or as is usual between nodes of such `kinds`.
+    /// Returns the framing of link `i`: the given one, that of its named line, or the usual one between nodes of such `kinds`.
     pub(super) fn framing(&mut self, i: usize, link: &LinkFile, kinds: [NodeKind; 2]) -> Option<Framing> {
         let path = at!["link", i, "framing"];
         let (given, of_line) = (link.framing?, link.rate.and_then(|line| line.framing));

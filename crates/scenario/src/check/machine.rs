@@ -1,4 +1,4 @@
-//! What nodes are besides their kind: the machines of hosts, and gateways.
+//! The limits of hosts, and gateways.
 
 use cellway_spec::MAX_PACKET;
 use cellway_units::CellRate;
@@ -13,7 +13,7 @@ use crate::tree::{Step, at};
 pub(super) const WINDOWS_PER_FLOW: u64 = 4;
 
 impl Check<'_> {
-    /// What node `i` costs, and what it is as a gateway.
+    /// Returns the costs of node `i`, and its part as a gateway.
     pub(super) fn machine(
         &mut self,
         i: usize,
@@ -130,7 +130,7 @@ impl Check<'_> {
         })
     }
 
-    /// What a machine costs; `path` leads to its table.
+    /// Returns the costs of a host; `path` leads to its table.
     pub(super) fn host(&self, path: &[Step], keys: Option<Option<HostKeys>>) -> Option<HostSpec> {
         let keys = keys?.unwrap_or_default();
         (!self.any_bad(path)).then(|| keys.resolve())?

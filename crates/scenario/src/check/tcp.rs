@@ -84,7 +84,7 @@ impl Layers {
 }
 
 impl Check<'_> {
-    /// Where `key` stands, or would be looked for.
+    /// Returns the path of `key`, or the path at which it could be given.
     fn tcp_path(&self, layers: &Layers, key: &str) -> Vec<Step> {
         let paths = || {
             let tables = layers.0.iter().filter_map(|layer| layer.path.as_deref());
@@ -108,7 +108,7 @@ impl Check<'_> {
         self.tcp_path(layers, key.expect("at least one key"))
     }
 
-    /// What the TCP keys of gateway node `n` come to, its profile included.
+    /// Returns the TCP keys of gateway node `n`, its profile included.
     pub(super) fn gateway_keys(file: Option<&TcpKeys>) -> TcpKeys {
         let keys = file.copied().unwrap_or_default();
         keys.or(keys.profile.map(|name| name.keys().keys).unwrap_or_default())
@@ -158,7 +158,7 @@ impl Check<'_> {
         }
     }
 
-    /// Whether the file gives `key`.
+    /// Returns true if the file gives `key`.
     fn stands(&self, layers: &Layers, key: &str) -> bool {
         self.tree.find(&self.tcp_path(layers, key)).is_some()
     }

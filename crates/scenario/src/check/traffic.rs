@@ -224,7 +224,7 @@ impl Check<'_> {
         }
     }
 
-    /// Whether every conversation can have its channel.
+    /// Checks that every conversation can have its channel.
     pub(super) fn channels(&mut self, policy: Multiplexing, traffic: Option<&[Traffic]>) {
         let Some(traffic) = traffic else { return };
         let conversations: u64 = traffic.iter().map(|t| u64::from(t.count)).sum();

@@ -140,7 +140,7 @@ table! {
         /// The longest burst at the peak rate; needs `scr`.
         #[range(min = "1 cell")]
         mbs: Option<Cells>,
-        /// What happens to cells that do not conform.
+        /// The action on cells that do not conform.
         action: PolicerAction = PolicerAction::Discard,
     }
 }
@@ -150,7 +150,7 @@ table! {
     pub(crate) struct ChangeFile {
         /// By which paths mean it; unique among changes. Default: none, and its number, from 1.
         name: Option<String>,
-        /// When, since the start of the run.
+        /// The time of the change, since the start of the run.
         at: RttSpan,
         /// The shaper whose peak rate changes.
         shaper: Option<String>,

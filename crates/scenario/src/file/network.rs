@@ -13,7 +13,7 @@ table! {
     pub(crate) struct NodeFile {
         /// Letters, digits, - and _; unique among nodes.
         name: String,
-        /// What it does.
+        /// Its function.
         kind: NodeKind,
         /// host: what its machine costs. Default: no limit.
         host: Option<HostKeys>,
@@ -27,7 +27,7 @@ table! {
 }
 
 table! {
-    /// How a TCP gateway carries bytes to its peer.
+    /// The carriage of bytes from a TCP gateway to its peer.
     pub(crate) struct GatewayFile {
         /// Most bytes of one connection that are under way to the peer; at least `packet`, at most `total-buffer` / 4.
         #[range(min = "1 B", max = "1024 GiB")]
@@ -35,10 +35,10 @@ table! {
         /// Memory for all connections: four windows for each, half of them for connections opened at the other side.
         #[range(min = "1 B", max = "1024 GiB")]
         total_buffer: Bytes = Bytes(1 << 30),
-        /// What it sends to its peer in all, as cells of 53 octets.
+        /// The largest rate to its peer in all, as cells of 53 octets.
         #[range(above = "0 bit/s")]
         rate: CellRate,
-        /// What carries packets to its peer, the same at both: IP packets of the gateways' own, or QUIC.
+        /// The carrier of packets to its peer, the same at both: IP packets of the gateways' own, or QUIC.
         transport: Carrier = Carrier::Ip,
         /// Most payload of one packet to the peer, at least 64 B; the packet has up to 43 bytes of headers more, with QUIC 75.
         #[range(min = "64 B")]
@@ -103,13 +103,13 @@ section! {
         /// link on the path of any traffic group (without traffic, on any path between hosts), times
         /// rtt: one size for all ports, also where groups take several paths. Bytes and cells are converted at 53 bytes a cell, rounded down.
         pub(crate) size: Size,
-        /// What the size is meant for.
+        /// The scope of the size.
         pub(crate) per: BufferPer = BufferPer::Conversation,
-        /// Who may fill which part of it.
+        /// The sharing of it among channels.
         pub(crate) sharing: Sharing = Sharing::Pool,
-        /// What fills it.
+        /// The unit that is counted against it.
         pub(crate) count: Charge = Charge::Cell,
-        /// What is dropped when it is full. "frame": at a router the whole packet, at a switch single cells; "cell": single
+        /// The unit that is dropped when it is full. "frame": at a router the whole packet, at a switch single cells; "cell": single
         /// cells; "ppd": as frame, and after a lost cell a switch drops the rest of the frame but its last cell; "epd": as
         /// ppd, and frames that begin while it is filled to `threshold` are refused whole.
         pub(crate) discard: Discard = Discard::Frame,

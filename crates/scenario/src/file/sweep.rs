@@ -19,7 +19,7 @@ table! {
 table! {
     /// A named setting of several keys.
     pub(crate) struct VariantFile {
-        /// How the results call it.
+        /// Its name in the results.
         #[length(min = 1)]
         name: String,
         /// Paths of keys and their values; may be empty.

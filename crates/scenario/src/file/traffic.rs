@@ -16,21 +16,21 @@ table! {
     pub(crate) struct TrafficFile {
         /// Letters, digits, - and _; unique among groups.
         name: String,
-        /// What the conversations do, over TCP. A group has this or `udp`.
+        /// The application of the conversations, over TCP. A group has this or `udp`.
         app: Option<AppKind>,
         /// A source of UDP datagrams, in place of conversations over TCP.
         udp: Option<UdpFile>,
-        /// How many run side by side; may be 0.
+        /// The number that run side by side; may be 0.
         #[range(max = 65_535)]
         count: u32 = 1,
-        /// Where the originators are: a router, switch or gateway, to which a host of its own is attached for each
+        /// The place of the originators: a router, switch or gateway, to which a host of its own is attached for each
         /// conversation, or a host.
         from: String,
-        /// Where the responders are, as for `from`.
+        /// The place of the responders, as for `from`.
         to: String,
-        /// When slot 1 starts.
+        /// The start of slot 1.
         start: RttSpan = RttSpan::ZERO,
-        /// How much later each further slot starts.
+        /// The time by which each further slot starts later.
         stagger: RttSpan = RttSpan::ZERO,
         /// Each slot starts later by a time drawn evenly from 0 to this.
         jitter: RttSpan = RttSpan::ZERO,
@@ -38,7 +38,7 @@ table! {
         repeat: bool = true,
         /// The link between an own host and its router, switch or gateway; needed unless `from` and `to` are hosts.
         access: Option<AccessFile>,
-        /// What the machines of own hosts cost. Default: no limit.
+        /// The limits and costs of own hosts. Default: no limit.
         host: Option<HostKeys>,
         /// app: whether gateways on the path split the connections; if not they are routers to this group, as they always
         /// are to UDP.
@@ -55,7 +55,7 @@ table! {
 table! {
     /// Datagrams of one size, from the originator to the responder, which only counts them.
     pub(crate) struct UdpFile {
-        /// When packets leave.
+        /// The times at which packets leave.
         source: SourceKind = SourceKind::Constant,
         /// The size of an IP packet, of which 28 bytes are the headers of IPv4 and UDP, and 16 a sequence number and the send
         /// time.
@@ -70,7 +70,7 @@ table! {
         /// on-off: the mean length of a period off; required.
         #[range(above = "0 s")]
         off: Option<Span>,
-        /// How long each slot sends, from its start. Default: to the end of the run.
+        /// The time for which each slot sends, from its start. Default: to the end of the run.
         #[range(above = "0 s")]
         duration: Option<Span>,
     }

@@ -1,14 +1,14 @@
-//! What conversations do.
+//! Applications.
 
 use cellway_spec::{AppKind, DataConnection, Draw, Spike};
 use cellway_units::{Bytes, Rate, Span};
 
-/// What the conversations of a group do, with the options of that application.
+/// The application of a group's conversations, with its options.
 #[derive(Clone, Debug, PartialEq)]
 pub enum App {
     /// File transfer, after tcplib.
     Ftp {
-        /// Where the distributions come from.
+        /// The source of the distributions.
         tables: Tables,
         /// An extra point mass on the item size.
         spike: Option<Spike>,
@@ -19,23 +19,23 @@ pub enum App {
     },
     /// Network news, after tcplib.
     Nntp {
-        /// Where the distributions come from.
+        /// The source of the distributions.
         tables: Tables,
         /// Control round trips before each article.
         handshake: u32,
     },
     /// Electronic mail, after tcplib.
     Smtp {
-        /// Where the distributions come from.
+        /// The source of the distributions.
         tables: Tables,
         /// Control round trips before the message.
         handshake: u32,
     },
     /// Remote terminal, after tcplib.
     Telnet {
-        /// Where the distributions come from.
+        /// The source of the distributions.
         tables: Tables,
-        /// Whether the responder echoes what it receives.
+        /// True if the responder echoes what it receives.
         echo: bool,
     },
     /// One transfer as fast as TCP allows.
@@ -51,7 +51,7 @@ pub enum App {
     Ttcp {
         /// Bytes of each write. Never zero.
         write: Bytes,
-        /// How many writes; at least 1.
+        /// The number of writes; at least 1.
         buffers: u64,
         /// Time that the application needs for each write.
         write_cost: Span,
@@ -80,7 +80,7 @@ pub enum App {
         frame: Bytes,
         /// Frames a second, above zero.
         rate: f64,
-        /// How long frames are sent; without end if absent.
+        /// The time for which frames are sent; without end if absent.
         duration: Option<Span>,
     },
 }
@@ -103,10 +103,10 @@ impl App {
     }
 }
 
-/// Where the distributions of a tcplib application come from, and how they are drawn.
+/// The source of the distributions of a tcplib application, and the way of drawing from them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tables {
-    /// How a value is drawn from a table.
+    /// The way in which a value is drawn from a table.
     pub draw: Draw,
     /// A folder of full tables, as written in the file (relative to it); the built-in models if
     /// absent.

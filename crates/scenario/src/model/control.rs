@@ -57,7 +57,7 @@ pub struct Policer {
     pub cdvt: Span,
     /// The sustainable cell rate, at most `pcr`, and the longest burst at the peak rate, at least 1 cell.
     pub sustained: Option<(Rate, Cells)>,
-    /// What happens to cells that do not conform.
+    /// The action on cells that do not conform.
     pub action: PolicerAction,
 }
 
@@ -66,11 +66,11 @@ pub struct Policer {
 pub struct Change {
     /// Unique among changes that have one.
     pub name: Option<String>,
-    /// When, since the start of the run; within the run.
+    /// The time since the start of the run; within the run.
     pub at: Span,
     /// Which rate.
     pub what: ChangeOf,
-    /// What it is from then on. Never zero.
+    /// The rate from then on. Never zero.
     pub rate: Rate,
 }
 

@@ -1,4 +1,4 @@
-//! What an emulation does beyond the network.
+//! The parts of an emulation beyond the network.
 
 use cellway_settings::section;
 use cellway_spec::{Connect, TransportChoice};
@@ -37,7 +37,7 @@ section! {
     pub struct EmulatedGateway, EmulatedGatewayKeys {
         /// The transport between gateways: QUIC, TLS over TCP, or QUIC with TLS as the fallback.
         pub transport: TransportChoice = TransportChoice::Auto,
-        /// When a connection is answered: when its server has answered, or at once.
+        /// The time at which a connection is answered: after its server has answered, or at once.
         pub connect: Connect = Connect::Late,
     }
 }
@@ -46,19 +46,19 @@ section! {
 pub struct Command {
     /// Unique among commands, and not the name of a group or slot.
     pub name: String,
-    /// Where it runs.
+    /// The host that runs it.
     pub host: CommandHost,
     /// The program and its arguments; no shell reads them. Never empty.
     pub run: Vec<String>,
-    /// When it is started, from the start of the run: within the run.
+    /// The time at which it is started, from the start of the run: within the run.
     pub start: Span,
-    /// When it is ended; later than `start`, at most the end of the run. If absent it is ended with the run.
+    /// The time at which it is ended; later than `start`, at most the end of the run. If absent it is ended with the run.
     pub stop: Option<Span>,
     /// The exit status that is no failure.
     pub expect: u8,
-    /// When it is ready, if the run waits for that; only with a `start` of 0.
+    /// The sign that it is ready, if the run waits for that; only with a `start` of 0.
     pub ready: Option<Ready>,
-    /// What is recorded of what it prints.
+    /// The numbers recorded from its output.
     pub figures: Vec<Figure>,
 }
 
@@ -85,17 +85,17 @@ pub enum CommandHost {
 /// A number that a command prints.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// How results call it; unique among the figures of a command.
+    /// Its name in results; unique among the figures of a command.
     pub metric: String,
     /// The unit of the recorded value.
     pub unit: String,
-    /// Where it stands.
+    /// Its source.
     pub source: FigureSource,
-    /// What the number is multiplied with to be in `unit`; finite and not zero.
+    /// The factor by which the number is multiplied to be in `unit`; finite and not zero.
     pub times: f64,
 }
 
-/// Where a figure stands in what a command prints on standard output.
+/// The location of a figure in the standard output of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FigureSource {
     /// In JSON: keys, and numbers of elements from 0. Never empty.

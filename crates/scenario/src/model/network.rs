@@ -11,16 +11,16 @@ use crate::model::{Buffer, NodeIndex, TcpKeys};
 pub struct Node {
     /// Unique among nodes: letters, digits, `-` and `_`.
     pub name: String,
-    /// What it does.
+    /// Its function.
     pub kind: NodeKind,
-    /// What the machine of a host costs; no limit for other nodes.
+    /// The limits and costs of a host; no limit for other nodes.
     pub host: HostSpec,
     /// Present exactly for a gateway.
     pub gateway: Option<GatewaySpec>,
 }
 
 section! {
-    /// What the machine of a host costs besides its line.
+    /// The limits and costs of a host besides its line.
     #[derive(Copy, Eq)]
     pub struct HostSpec, HostKeys {
         /// The largest rate between memory and network card, in bits of IP packets. Default: no limit.
@@ -41,7 +41,7 @@ impl Default for HostSpec {
 }
 
 choice! {
-    /// What carries the packets of gateways to each other.
+    /// The carrier of packets between gateways.
     pub enum Carrier {
         /// IPv4 packets of protocol 253 (RFC 3692).
         Ip = "ip",
@@ -70,13 +70,13 @@ pub struct GatewaySpec {
     /// Memory for all connections, of which each takes two windows; half is for those that hosts here open, half for
     /// those that the peer's open. Holds one of each at least.
     pub total_buffer: Bytes,
-    /// What it may send to its peer in all, in bit/s of whole cells. Never zero.
+    /// The largest rate to its peer in all, in bit/s of whole cells. Never zero.
     pub rate: Rate,
     /// Most payload of one packet to the peer; with its headers it fits every link between the two.
     pub packet: Bytes,
-    /// What carries the packets; the same at the peer.
+    /// The carrier of the packets; the same at the peer.
     pub transport: Carrier,
-    /// What each packet taken from or given to a line costs; `rate` is that of its processor.
+    /// The costs of each packet taken from or given to a line; `rate` is that of its processor.
     pub host: HostSpec,
     /// Keys of TCP that differ at its own ends; merged in `TcpTraffic::gateway_tcp`.
     pub tcp: TcpKeys,
@@ -102,7 +102,7 @@ pub struct Link {
     pub rate: Rate,
     /// The propagation delay of each direction.
     pub delay: Span,
-    /// What travels on it.
+    /// Its framing.
     pub framing: Framing,
     /// The largest IP packet.
     pub mtu: Bytes,
@@ -122,7 +122,7 @@ pub struct Access {
     pub rate: Rate,
     /// The propagation delay of each direction.
     pub delay: Span,
-    /// What travels on it.
+    /// Its framing.
     pub framing: Framing,
     /// The largest IP packet.
     pub mtu: Bytes,

@@ -28,7 +28,7 @@ pub enum Service {
         scr: Rate,
         /// The longest burst at the peak rate; at least 1.
         mbs: Cells,
-        /// Whether the source shapes to these; else it sends at the rate of its line.
+        /// True if the source shapes to these; else it sends at the rate of its line.
         shape: bool,
     },
     /// Available bit rate: the network tells the source its rate.
@@ -57,10 +57,10 @@ pub struct AbrSpec {
 }
 
 section! {
-    /// How switches and routers take part in ABR control.
+    /// The part of switches and routers in ABR control.
     #[derive(Copy)]
     pub struct AbrSwitch, AbrSwitchKeys {
-        /// What they do with the cells of ABR channels.
+        /// The treatment of cells of ABR channels.
         pub marking: Marking = Marking::Erica,
         /// erica: the part of the line that ABR may use.
         #[range(min = 0.000001, max = 1)]
@@ -74,7 +74,7 @@ section! {
 }
 
 choice! {
-    /// What switches do with the cells of ABR channels.
+    /// The treatment of cells of ABR channels by switches.
     pub enum Marking {
         /// Mark data cells while the queue is long; the destination tells the source.
         Efci = "efci",

@@ -1,4 +1,4 @@
-//! How conversations share lines and buffers.
+//! Sharing of lines and buffers.
 
 use cellway_settings::section;
 use cellway_spec::{BufferPer, Charge, Discard, Discipline, Encapsulation, Multiplexing, Red, Sharing};
@@ -23,13 +23,13 @@ pub struct Buffer {
     /// The size, resolved: [`BufferSize::Cells`] when cells are counted, [`BufferSize::Bytes`]
     /// when packets are. Never zero.
     pub size: BufferSize,
-    /// What `size` is meant for.
+    /// The scope of `size`.
     pub per: BufferPer,
-    /// Who may fill what.
+    /// The sharing of it among channels.
     pub sharing: Sharing,
-    /// What fills it. Agrees with the variant of `size`.
+    /// The unit that is counted. Agrees with the variant of `size`.
     pub count: Charge,
-    /// What is dropped when it is full.
+    /// The unit that is dropped when it is full.
     pub discard: Discard,
     /// The occupancy at and above which [`Discard::Epd`] refuses new frames, counted as `size` is and at most that;
     /// present if that is what is done.

@@ -10,19 +10,19 @@ use crate::model::{Access, App, Framing, HostSpec, LinkIndex, NodeIndex, Service
 pub struct Traffic {
     /// Unique among groups.
     pub name: String,
-    /// What each slot sends, and over which protocol.
+    /// The traffic of each slot, and its protocol.
     pub protocol: Protocol,
-    /// How many slots.
+    /// The number of slots.
     pub count: u32,
-    /// Where the originators are.
+    /// The place of the originators.
     pub from: Attachment,
-    /// Where the responders are.
+    /// The place of the responders.
     pub to: Attachment,
     /// The link of each implicit host; present exactly if `from` or `to` is no host.
     pub access: Option<Access>,
-    /// What the machines of the implicit hosts cost.
+    /// The limits and costs of the implicit hosts.
     pub host: HostSpec,
-    /// When slot 1 starts.
+    /// The start of slot 1.
     pub start: Span,
     /// Slot `i` starts at `start + (i - 1) × stagger`.
     pub stagger: Span,
@@ -43,7 +43,7 @@ pub struct Traffic {
     pub mtu: Bytes,
 }
 
-/// What each slot of a group sends, and over which protocol.
+/// The traffic of each slot of a group, and its protocol.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Protocol {
     /// Conversations of an application, one after the other, over TCP.
@@ -55,9 +55,9 @@ pub enum Protocol {
 /// Conversations of an application over TCP.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TcpTraffic {
-    /// What the conversations do.
+    /// The application of the conversations.
     pub app: App,
-    /// Whether a slot begins the next conversation when one ends; else it runs one only.
+    /// True if a slot begins the next conversation when one ends; else it runs one only.
     pub repeat: bool,
     /// TCP of the hosts. Complete: the file's defaults with what the group overrides.
     pub tcp: TcpSpec,
@@ -105,13 +105,13 @@ impl Traffic {
     pub fn slot(&self, i: u32) -> String {
         format!("{}-{i}", self.name)
     }
-    /// When slot `i`, counted from 1, starts its first conversation, jitter not counted.
+    /// Returns the time at which slot `i`, counted from 1, starts its first conversation, jitter not counted.
     pub fn slot_start(&self, i: u32) -> Span {
         self.start + self.stagger.saturating_mul(u64::from(i.saturating_sub(1)))
     }
 }
 
-/// Where one end of a group's conversations is.
+/// The place of one end of a group's conversations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Attachment {
     /// Each slot has a host of its own, attached to this router, switch or gateway by a link of [`Traffic::access`].

@@ -27,7 +27,7 @@ impl Text for LineRate {
     }
 }
 
-/// What travels on a line of that name.
+/// Returns the framing of a line of that name.
 const fn framing(line: Line) -> Framing {
     match line {
         Line::Ethernet | Line::FastEthernet => Framing::Ethernet,

@@ -1,4 +1,4 @@
-//! What an emulation does beyond the network.
+//! The parts of an emulation beyond the network.
 
 use std::fmt::Write;
 

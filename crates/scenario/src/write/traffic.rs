@@ -21,7 +21,7 @@ impl Scenario {
         writeln!(out, "start = \"{}\"\nstagger = \"{}\"", traffic.start, traffic.stagger)?;
         writeln!(out, "jitter = \"{}\"", traffic.jitter)?;
         if let Some(tcp) = traffic.tcp() {
-            // Whether a gateway was refused or none is there makes no difference.
+            // A refused gateway and a missing one are the same here.
             writeln!(out, "repeat = {}\ngateway = {}", tcp.repeat, tcp.gateways.is_some())?;
         }
         if let Some(access) = &traffic.access {

@@ -195,7 +195,7 @@ pub(crate) fn scenario(text: &str) -> Scenario {
     Plan::parse(text, "t.toml").unwrap_or_else(|e| panic!("{e}")).base().clone()
 }
 
-/// What is wrong with a file, its points included.
+/// Returns the problems of a file, its points included.
 pub(crate) fn refusal(text: &str) -> Error {
     match Plan::parse(text, "t.toml").and_then(|plan| plan.points()) {
         Ok(_) => panic!("not refused:\n{text}"),

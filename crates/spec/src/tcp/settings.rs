@@ -82,7 +82,7 @@ section! {
         /// Retransmissions of one segment before the connection is given up.
         #[range(min = 1, max = 1000)]
         pub max_retransmissions: u32,
-        /// How long a closed connection lingers (TIME-WAIT).
+        /// The time for which a closed connection lingers (TIME-WAIT).
         pub time_wait: Span,
         /// Limited transmit (RFC 3042); never done by tahoe.
         pub limited_transmit: bool,
