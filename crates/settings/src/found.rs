@@ -47,6 +47,7 @@ impl Sources {
             message: found.message.clone(),
             suggestion: found.suggestion.clone(),
             accepted: found.accepted.clone(),
+            default: found.default.clone(),
             excerpt: None,
         };
         if source.setting.is_none() {
@@ -88,12 +89,21 @@ pub struct Found {
     pub suggestion: Option<String>,
     /// The accepted values, in words.
     pub accepted: Option<String>,
+    /// The default of the key, in words, if the schema gives it no value.
+    pub default: Option<String>,
 }
 
 impl Found {
     /// A problem without a suggestion.
     pub fn new(at: impl Into<At>, key: impl Into<String>, message: impl Into<String>) -> Found {
-        Found { at: at.into(), key: key.into(), message: message.into(), suggestion: None, accepted: None }
+        Found {
+            at: at.into(),
+            key: key.into(),
+            message: message.into(),
+            suggestion: None,
+            accepted: None,
+            default: None,
+        }
     }
     /// A problem at the value of `path` in `tree`.
     pub fn in_tree(tree: &Node, path: &[Step], message: impl Into<String>) -> Found {

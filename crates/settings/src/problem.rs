@@ -37,6 +37,8 @@ pub struct Problem {
     pub suggestion: Option<String>,
     /// The accepted values.
     pub accepted: Option<String>,
+    /// The meaning of a file without the key, of a value that is out of range.
+    pub default: Option<String>,
     /// The line of the text at fault, for display.
     #[serde(skip)]
     pub(crate) excerpt: Option<Excerpt>,
@@ -100,6 +102,7 @@ impl Problem {
             message: message.into(),
             suggestion: None,
             accepted: None,
+            default: None,
             excerpt: None,
         }
     }
@@ -129,6 +132,9 @@ impl fmt::Display for Problem {
         }
         if let Some(accepted) = &self.accepted {
             write!(f, "; accepted: {}", printable(&brief(accepted)))?;
+        }
+        if let Some(default) = &self.default {
+            write!(f, "; without the key: {}", printable(&brief(default)))?;
         }
         if let (Some(line), Some(Excerpt { text, before, marked })) = (self.line, &self.excerpt) {
             let number = line.to_string();

@@ -155,7 +155,8 @@ fn wrong_value(node: &Node, shape: Shape) -> Option<Found> {
                 return Some(Found::new(nowhere, "", refusal.message).suggest(refusal.suggestion).accepted(accepted));
             }
             if let Some(accepted) = out_of_bounds(text, shape) {
-                return Some(Found::new(nowhere, "", format!("{given} is out of range")).accepted(accepted));
+                let found = Found::new(nowhere, "", format!("{given} is out of range")).accepted(accepted);
+                return Some(Found { default: shape.without(), ..found });
             }
             let too_short = shape.limit("minLength").is_some_and(|least| (text.chars().count() as f64) < least);
             if too_short { wrong("is empty".to_owned()) } else { None }
@@ -197,11 +198,7 @@ fn out_of_bounds(text: &str, shape: Shape) -> Option<String> {
     let words = format.words.iter().filter(is_apart).map(|word| format!("\"{word}\""));
     let like = shape.example(&bounds).map(|example| format!("like \"{example}\""));
     let accepted = [in_words(&bounds, quoted)].into_iter().chain(like).chain(words.map(|word| format!("or {word}")));
-    let accepted = accepted.collect::<Vec<_>>().join(", ");
-    Some(match shape.without() {
-        Some(meaning) => format!("{accepted}; without the key: {meaning}"),
-        None => accepted,
-    })
+    Some(accepted.collect::<Vec<_>>().join(", "))
 }
 
 /// Returns the accepted form of a quantity, with its range.

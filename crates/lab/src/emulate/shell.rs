@@ -96,7 +96,8 @@ impl ShellPath {
         Plan::parse_with(&self.scenario(command)?, "", &[], None).map_err(|error| self.in_options(&error))
     }
 
-    /// Returns the problems of the scenario by the option that each comes from, one for each option.
+    /// Returns the problems of the scenario by the option that each comes from, one for each option. The defaults of
+    /// options are their own.
     fn in_options(&self, error: &cellway_scenario::Error) -> Error {
         let mut lines: Vec<String> = Vec::new();
         for problem in &error.problems {
@@ -106,9 +107,7 @@ impl ShellPath {
                 line += &format!("; did you mean {suggestion}?");
             }
             if let Some(accepted) = &problem.accepted {
-                // The rest is the default of a key of a file, and an option may have another.
-                let range = accepted.split("; without the key: ").next().unwrap_or(accepted);
-                line += &format!("; accepted: {range}");
+                line += &format!("; accepted: {accepted}");
             }
             // Three links have the MTU, so its problem is found three times.
             if !lines.iter().any(|known| known.split(": ").next() == line.split(": ").next()) {

@@ -138,8 +138,8 @@ impl Packet {
     }
 
     /// Returns the time from its first bit on the first line to its last at the end of the last, without propagation,
-    /// in s; at the rates of the other direction if it goes `back`. An ATM segment of the path forwards cells one by one: the last cell follows the first at the slowest
-    /// spacing of the path. Packet links forward whole packets.
+    /// in s; at the rates of the other direction if it goes `back`. An ATM segment of the path forwards cells one by one:
+    /// the last cell follows the first at the slowest spacing of the path. Packet links forward whole packets.
     pub(super) fn transit(&self, hops: &[Hop], back: bool) -> f64 {
         let mut total = 0.0;
         let mut slowest: f64 = 0.0;
