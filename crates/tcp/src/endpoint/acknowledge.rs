@@ -45,7 +45,10 @@ impl Endpoint {
             0 => AckKind::Other,
             _ => AckKind::Advance,
         };
-        self.complete_records(now, segment, kind, out);
+        // A call for each acknowledgement is measurable, and most senders keep no records.
+        if self.queue.is_some() {
+            self.complete_records(now, segment, kind, out);
+        }
         // RFC 6675 §2: with SACK a duplicate is any acknowledgement that reports new data beyond a gap.
         let duplicate = if self.recovery.uses_sack() { news } else { plain };
         if duplicate {
@@ -66,11 +69,8 @@ impl Endpoint {
         }
     }
     /// Passes the segments that this acknowledgement reports to a recovery that uses their records.
-    #[inline]
+    #[inline(never)]
     fn complete_records(&mut self, now: Time, segment: &Segment, kind: AckKind, out: &mut Output) {
-        if self.queue.is_none() {
-            return;
-        }
         let echo = self.timestamps.echo_until(segment, now);
         let context = Context { echo, ..self.context(now) };
         let queue = self.queue.as_deref_mut();
