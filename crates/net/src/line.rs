@@ -117,11 +117,11 @@ impl Line {
         at
     }
 
-    /// Returns the whole bits that the line could have sent since it became idle.
-    pub(crate) fn idle_bits(&self, now: Time) -> u128 {
+    /// Returns the whole bits that the line, which is idle since `since` or longer, could have sent from then to `now`.
+    pub(crate) fn idle_bits(&self, since: Time, now: Time) -> u128 {
         let units = match &self.timeline {
-            Some(timeline) => timeline.sendable(self.free_at, now, self.rate),
-            None => u128::from((now - self.free_at).as_ps()) * u128::from(self.rate.as_bps()),
+            Some(timeline) => timeline.sendable(since, now, self.rate),
+            None => u128::from((now - since).as_ps()) * u128::from(self.rate.as_bps()),
         };
         units / 1_000_000_000_000
     }

@@ -104,14 +104,15 @@ impl RetransmissionQueue {
         self.arrived.clear();
         self.arrived_bytes = 0;
     }
-    /// Processes a SACK block. Blocks outside the queue, such as those of D-SACK (RFC 2883), are ignored.
-    pub(crate) fn sacked(&mut self, start: Position, end: Position, now: Time) {
-        let Some((first, last)) = self.segments.front().zip(self.segments.back()) else { return };
+    /// Processes a SACK block; returns true if it covers new data. Blocks outside the queue, such as those of D-SACK (RFC
+    /// 2883), are ignored.
+    pub(crate) fn sacked(&mut self, start: Position, end: Position, now: Time) -> bool {
+        let Some((first, last)) = self.segments.front().zip(self.segments.back()) else { return false };
         if start < first.start || end > last.end || start >= end {
-            return;
+            return false;
         }
         // Only the new part of the block is visited.
-        let mut at = start;
+        let (mut at, mut news) = (start, false);
         while at < end {
             let (gap, next) = self.sacked.gap_from(at);
             if gap >= end {
@@ -120,8 +121,9 @@ impl RetransmissionQueue {
             let stop = next.map_or(end, |next| next.min(end));
             self.sacked.insert(gap, stop, 0);
             self.mark_sacked(gap, stop, now);
-            at = stop;
+            (at, news) = (stop, true);
         }
+        news
     }
     /// Marks the segments that `from..to` completes: all of them may have been SACKed before but for these.
     fn mark_sacked(&mut self, from: Position, to: Position, now: Time) {

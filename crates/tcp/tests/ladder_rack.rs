@@ -300,3 +300,24 @@ fn data_of_the_peer_do_not_clear_the_probe() {
          700 ? cwnd 2000 ssthresh 2000 recovery false",
     );
 }
+
+/// RFC 8985 §7.4.2: nor does an acknowledgement of nothing new that reports later data by SACK, here because one of three
+/// segments is overtaken by the next.
+#[test]
+fn sack_blocks_do_not_clear_the_probe() {
+    out(
+        config(),
+        1000,
+        1,
+        "500 > 1..1001
+         500 ? probes 1
+         600 < 1 ack 1001
+         600 do write 3000
+         600 > 1001..2001
+         600 > 2001..3001
+         600 > 3001..4001
+         700 < 1 ack 1001 sack 2001..3001
+         701 < 1 ack 4001
+         701 ? cwnd 2000 ssthresh 2000 recovery false",
+    );
+}

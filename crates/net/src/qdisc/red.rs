@@ -23,6 +23,8 @@ pub(crate) struct RedQueue {
     largest: Bytes,
     stream: Stream,
     average: f64,
+    /// The arrival of the last sample.
+    sampled: Time,
     /// Packets since the last drop or mark; `None` while the average is below `min`.
     count: Option<u64>,
     early: u64,
@@ -45,7 +47,7 @@ impl RedQueue {
     pub(crate) fn new(limit: Option<BufferSpec>, red: Red, largest: Bytes, stream: Stream) -> RedQueue {
         debug_assert_eq!(red.problem(), None);
         let queue = Fifo::new(limit);
-        RedQueue { queue, octets: 0, red, largest, stream, average: 0.0, count: None, early: 0, marked: 0 }
+        RedQueue { queue, octets: 0, red, largest, stream, average: 0.0, sampled: Time::ZERO, count: None, early: 0, marked: 0 }
     }
 
     fn drop_early(&mut self, packet: Queued, drops: &mut Drops) {
@@ -54,11 +56,13 @@ impl RedQueue {
     }
 
     /// Updates the average for a packet that arrives `now`: one sample of the queue, after one of an empty queue for
-    /// each packet that the line could have sent since it became idle.
+    /// each packet that the line could have sent while it was idle, since the last sample: a packet that is dropped does
+    /// not make the line busy.
     fn sample(&mut self, now: Time, line: &Line) {
         let weight = self.red.weight.as_f64();
         if self.queue.is_empty() && now > line.free_at() {
-            let packets = line.idle_bits(now) / u128::from(self.red.mean_packet.bits().0.max(1));
+            let since = self.sampled.max(line.free_at());
+            let packets = line.idle_bits(since, now) / u128::from(self.red.mean_packet.bits().0.max(1));
             self.average *= power(1.0 - weight, u64::try_from(packets).unwrap_or(u64::MAX));
         }
         let waiting = match self.red.min {
@@ -66,6 +70,7 @@ impl RedQueue {
             QueueLength::Bytes(_) => self.octets,
         };
         self.average += weight * (waiting as f64 - self.average);
+        self.sampled = now;
     }
 
     /// Applies the control law to a packet at the current average.

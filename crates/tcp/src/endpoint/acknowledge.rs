@@ -113,7 +113,7 @@ impl Endpoint {
             {
                 news |= self.recovery.sacked(start, end, flight);
                 if let Some(queue) = &mut self.queue {
-                    queue.sacked(start, end, now);
+                    news |= queue.sacked(start, end, now);
                 }
             }
         }

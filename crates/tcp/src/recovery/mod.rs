@@ -102,7 +102,7 @@ impl Recovery {
             Recovery::Rack(a) => a.acked(control, acked, flight),
         }
     }
-    /// Takes a SACK block; returns true if the recovery uses it and it covers new data. RFC 6675 §2: an
+    /// Takes a SACK block; returns true if the recovery keeps a scoreboard and the block covers new data. RFC 6675 §2: an
     /// acknowledgement that does so is a duplicate, whatever else it does.
     pub(crate) fn sacked(&mut self, start: Position, end: Position, flight: Flight) -> bool {
         if let Recovery::Sack(a) = self { a.update(start, end, flight) } else { false }

@@ -187,3 +187,19 @@ fn the_limit_drops_what_does_not_fit() {
     let counters = red.counters();
     assert_eq!((counters.overlimit, counters.early, counters.marked, red.len(), drops.len()), (1, 0, 2, 2, 1));
 }
+
+/// An arrival that is dropped at an idle line ends the idle time that counts: with arrivals each 10 packet times, each
+/// sample leaves 0.998^11 of the average.
+#[test]
+fn idle_time_counts_once() {
+    let mut red = red(Red { gentle: true, ..paper() }, || u64::MAX);
+    red.average = 40.0;
+    let line = Line::new(Rate::from_bps(8_000));
+    // From 40, 13 arrivals find at least 30, twice `max`: ln(40 / 30) / (11 x 0.002002) = 13.06.
+    for arrival in 1..=13 {
+        red.enqueue(&line, packet(ms(5000 * arrival), 500, Ecn::NotEct), &mut Drops::new());
+        let expected = 40.0 * 0.998_f64.powi(11 * arrival as i32);
+        assert!((red.average - expected).abs() < 1e-9, "{} and {expected}", red.average);
+    }
+    assert_eq!((red.counters().early, red.len()), (13, 0));
+}
