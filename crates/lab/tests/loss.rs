@@ -57,6 +57,22 @@ fn goodput_under_loss_agrees_with_the_formulas() {
     }
 }
 
+/// CUBIC with a round trip of 40 ms, where it grows as Reno does, and of 200 ms, where it grows with time. Its window varies
+/// slowly: at 200 ms four runs of 1,000 s differ by a fifth, so that the mean of these is known to 15 %.
+#[test]
+fn goodput_of_cubic_under_loss_agrees_with_its_formula() {
+    let cubic = ("tcp.control", "\"cubic\"");
+    let window = [("tcp.window", "\"16 MiB\""), ("tcp.send-buffer", "\"16 MiB\"")];
+    let long =
+        [cubic, ("link.a-b.delay", "\"100 ms\""), ("link.a-b.loss", "\"0.02%\""), ("run.duration", "\"1000 s\"")];
+    for (set, bounds) in [(vec![cubic], 1.0..1.2), ([&long[..], &window].concat(), 0.85..1.15)] {
+        let (predicted, limit, simulated) = both(&set);
+        let ratio = simulated / predicted;
+        assert_eq!(limit, "loss");
+        assert!(bounds.contains(&ratio), "{set:?}: predicted {predicted:.0}, simulated {simulated:.0}: {ratio:.3}");
+    }
+}
+
 /// A buffer of 5 packets before a line at a tenth of the rate of the source: windows are larger than it holds back to back,
 /// which TCP exceeds by far, and no prediction is exceeded.
 #[test]

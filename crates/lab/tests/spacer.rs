@@ -3,7 +3,7 @@
 
 use cellway_lab::Settings;
 use cellway_lab::reproduce::{Paper, ReproduceOptions, reproduce};
-use cellway_scenario::{Plan, Protocol};
+use cellway_scenario::{CongestionControl, Plan, Protocol, Scenario, Variant};
 use cellway_theory::{Acknowledgements, Spacer, spacer_of};
 use cellway_units::Bytes;
 
@@ -42,6 +42,22 @@ fn the_scenario_of_figure_3_has_the_round_trip_of_the_paper() {
     let Protocol::Tcp(tcp) = &mut scenario.traffic[0].protocol else { panic!("the group uses TCP") };
     tcp.tcp.initial_ssthresh = Some(Bytes(10 * 1476 - 1));
     assert_eq!(spacer_of(&scenario).unwrap().threshold, 10, "the first whole segment at or above it");
-    scenario.shapers.clear();
-    assert!(spacer_of(&scenario).is_err());
+    let refused = |change: &dyn Fn(&mut Scenario)| {
+        let mut changed = scenario.clone();
+        change(&mut changed);
+        spacer_of(&changed).unwrap_err().to_string()
+    };
+    let control = |variant: Variant, control: CongestionControl| {
+        let mut changed = scenario.clone();
+        let Protocol::Tcp(tcp) = &mut changed.traffic[0].protocol else { panic!("the group uses TCP") };
+        (tcp.tcp.variant, tcp.tcp.control) = (variant, Some(control));
+        spacer_of(&changed).is_ok()
+    };
+    assert!(!control(Variant::Reno, CongestionControl::Cubic) && control(Variant::Cubic, CongestionControl::Reno));
+    assert!(refused(&|s| s.shapers.clear()).contains("spacer"));
+    for lossy in
+        [|s: &mut Scenario| s.links[0].lost[0] = vec![3], |s: &mut Scenario| s.links[0].loss = "1 %".parse().unwrap()]
+    {
+        assert!(refused(&lossy).contains("links lose cells"));
+    }
 }

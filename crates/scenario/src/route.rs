@@ -57,7 +57,12 @@ impl Scenario {
 impl Link {
     /// Returns true if it loses anything, by chance or by number.
     pub fn is_lossy(&self) -> bool {
-        !self.loss.is_zero() || self.lost.iter().any(|numbers| !numbers.is_empty())
+        !self.loss.is_zero() || self.loses_by_number()
+    }
+
+    /// Returns true if it loses packets or cells that `lost` lists.
+    pub fn loses_by_number(&self) -> bool {
+        self.lost.iter().any(|numbers| !numbers.is_empty())
     }
 
     /// The end that is not `node`; `None` if `node` is neither.

@@ -9,6 +9,7 @@
 mod arguments;
 mod bandwidth_delay;
 mod burst;
+mod cubic;
 mod datagrams;
 mod error;
 mod fair_queue;
@@ -33,6 +34,7 @@ pub use arguments::{Argument, Kind};
 pub use bandwidth_delay::bandwidth_delay;
 pub use burst::{burst_buffer, burst_survives};
 pub use cellway_units::Line;
+pub use cubic::{Losses, cubic};
 pub use datagrams::{md1_wait, overload_loss};
 pub use error::Error;
 pub use fair_queue::fair_queue_delay;

@@ -1,28 +1,34 @@
-//! The goodput under random loss: the bounds of a loop, from the two formulas for it.
+//! The goodput under random loss: the bounds of a loop, from the formulas for its congestion control.
 
+use cellway_spec::CongestionControl;
 use cellway_units::Span;
 
+use crate::cubic::{Losses, cubic};
 use crate::error::Error;
 use crate::mathis::mathis;
 use crate::pftk::{Lossy, pftk};
 use crate::predicted::Predicted;
 use crate::prediction::{Bound, Limit};
 
-/// Returns the bounds of `connections` connections that `lossy` describes; none without loss.
+/// Returns the bounds of `connections` connections with this control that `lossy` describes; none without loss.
 ///
 /// # Errors
-/// As [`mathis`] and [`pftk`].
-pub(crate) fn loss_bounds(lossy: Lossy, connections: f64) -> Result<Vec<Bound>, Error> {
+/// As [`mathis`], [`pftk`] and [`cubic`].
+pub(crate) fn loss_bounds(control: CongestionControl, lossy: Lossy, connections: f64) -> Result<Vec<Bound>, Error> {
     if lossy.loss == 0.0 {
         return Ok(Vec::new());
     }
     let Lossy { mss, rtt, loss, delayed_ack, .. } = lossy;
-    let results = [mathis(mss, rtt, loss, delayed_ack)?, pftk(lossy)?];
+    let results = match control {
+        // Tahoe gets less than Reno, for which the formulas are.
+        CongestionControl::Tahoe | CongestionControl::Reno => vec![mathis(mss, rtt, loss, delayed_ack)?, pftk(lossy)?],
+        CongestionControl::Cubic => vec![cubic(mss, rtt, loss, Losses::Independent)?],
+    };
     let bound = |result: Predicted| Bound {
         caveats: result.caveats,
         ..Bound::new(Limit::Loss, "", result.value * connections, result.equation)
     };
-    Ok(results.map(bound).into())
+    Ok(results.into_iter().map(bound).collect())
 }
 
 /// Returns the probability that something is lost that passes elements with these loss probabilities, each the given

@@ -1,6 +1,7 @@
 //! One path, described by a few numbers.
 
 use cellway_scenario::BufferSize;
+use cellway_spec::CongestionControl;
 use cellway_units::{Bytes, Cells, Rate, Span};
 
 use crate::arguments::most;
@@ -178,5 +179,5 @@ fn loss(input: &PathInput, round_trip: f64) -> Result<Vec<Bound>, Error> {
     let PathInput { mss, delayed_ack, rto, .. } = *input;
     let rtt = Span::from_secs_f64(round_trip);
     let lossy = Lossy { mss, rtt, loss: input.loss.unwrap_or(0.0), rto, delayed_ack, window: None };
-    loss_bounds(lossy, f64::from(input.connections))
+    loss_bounds(CongestionControl::Reno, lossy, f64::from(input.connections))
 }

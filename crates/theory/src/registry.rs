@@ -37,6 +37,7 @@ static LISTS: &[&[Equation]] = &[
     crate::gcra::EQUATIONS,
     crate::mathis::EQUATIONS,
     crate::pftk::EQUATIONS,
+    crate::cubic::EQUATIONS,
     crate::fair_queue::EQUATIONS,
     crate::datagrams::EQUATIONS,
 ];

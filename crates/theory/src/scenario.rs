@@ -192,7 +192,7 @@ fn leg(traffic: &Traffic, from: &End<'_>, to: &End<'_>, hops: &[Hop], transport:
     // The formulas have no value if everything is lost.
     let lossy = Lossy { mss, rtt, loss: loss.min(MOST_LOSS), rto, delayed_ack, window: None };
     // They apply to TCP.
-    let bounds = if transport { Ok(Vec::new()) } else { loss_bounds(lossy, connections as f64) };
+    let bounds = if transport { Ok(Vec::new()) } else { loss_bounds(from.tcp.control(), lossy, connections as f64) };
     let (others, refused) = match bounds {
         Ok(bounds) => (bounds, None),
         Err(error) => (Vec::new(), Some(error.to_string())),
@@ -258,6 +258,8 @@ fn caveats(scenario: &Scenario, index: usize, tcp: &TcpTraffic, hops: &[Hop]) ->
     }
     let has_red = hops.iter().any(|hop| hop.has_red);
     note(has_red, "drops and marks of random early detection are not counted".to_owned());
+    let numbered = traffic.route.iter().any(|link| scenario.links[link.0].loses_by_number());
+    note(numbered, "packets that links lose by their numbers (lost) are not counted".to_owned());
     note(matches!(traffic.service, Service::Abr(_)), "ABR can be told any rate down to MCR; PCR is used".to_owned());
     found
 }

@@ -175,6 +175,19 @@ fn mathis_and_pftk_at_100_ms() {
     }
 }
 
+/// RFC 9438, tables 1 and 2: the average windows of CUBIC with C = 0.4 where they exceed those of Reno, in segments.
+#[test]
+fn rfc_9438_tables_1_and_2() {
+    let window = |rtt, loss| {
+        let rate = value("cubic", &[("mss", "1000 B"), ("rtt", rtt), ("loss", loss)]) / 8000.0;
+        (rate * if rtt == "100 ms" { 0.1 } else { 0.01 }).round()
+    };
+    let of_100_ms = ["1e-4", "1e-5", "1e-6", "1e-7", "1e-8"].map(|loss| window("100 ms", loss));
+    assert_eq!(of_100_ms, [187.0, 1054.0, 5926.0, 33325.0, 187400.0]);
+    let of_10_ms = ["1e-7", "1e-8"].map(|loss| window("10 ms", loss));
+    assert_eq!(of_10_ms, [5926.0, 33325.0]);
+}
+
 #[test]
 fn magic_table_2_burst_through_taxi() {
     let needs = |packets| {

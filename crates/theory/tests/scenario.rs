@@ -326,6 +326,44 @@ access = {{ rate = '10 Mbit/s', delay = '0 s', loss = '0.5%' }}
     assert!(none[0].goodput > 0.0 && none[0].goodput < 1000.0, "{}", none[0].goodput);
 }
 
+/// The default control is CUBIC, whose average window grows with the time between losses: at 200 ms and a loss in 10⁵
+/// packets it is 1.136 x 1.0541 (0.2 / 10⁻⁵)^0.75 segments. Reno, whose acknowledgements are of two segments each, has √(3/4p).
+#[test]
+fn loss_bounds_are_those_of_the_congestion_control() {
+    let line = LINE.replace("switch", "router").replace("1.5 Mbit/s", "1 Gbit/s").replace("3 Mbit/s", "1 Gbit/s");
+    let line = line.replace("22.5 ms\"", "100 ms\"\nloss = \"0.001%\"");
+    let goodput = |tcp: &str| {
+        let head = HEAD.replace("1000 cell", "10 MB");
+        let found = groups(&format!(
+            "{head}{tcp}\n{line}\n[[traffic]]\nname = 'bulk'\napp = 'bulk'\nfrom = 'r1'\nto = 'r2'\n\
+             access = {{ rate = '10 Gbit/s', delay = '0 s' }}\n"
+        ));
+        let prediction = found[0].legs[0].prediction.clone();
+        let loss = prediction.bounds.iter().filter(|bound| bound.limit == Limit::Loss);
+        (loss.map(|bound| bound.equation).collect::<Vec<_>>(), found[0].goodput * prediction.round_trip / 8.0 / 1448.0)
+    };
+    let window = "[tcp]\nwindow = '64 MiB'\nsend-buffer = '64 MiB'";
+    let (equations, segments) = goodput(window);
+    assert_eq!(equations, ["cubic"]);
+    assert!((segments / (1.136 * 1.0541 * 20_000_f64.powf(0.75)) - 1.0).abs() < 1e-3, "{segments}");
+    let (equations, segments) = goodput(&format!("{window}\ncontrol = 'reno'"));
+    assert_eq!(equations, ["mathis", "pftk"]);
+    assert!((270.0..273.9).contains(&segments), "{segments}");
+}
+
+#[test]
+fn losses_by_number_are_a_caveat() {
+    let count = |lost: &str| {
+        let line = LINE.replacen("delay = \"0 s\"", &format!("delay = \"0 s\"\n{lost}"), 1);
+        let found = groups(&format!(
+            "{HEAD}\n{line}\n[[traffic]]\nname = 'bulk'\napp = 'bulk'\nfrom = 'r1'\nto = 'r2'\n\
+             access = {{ rate = '10 Mbit/s', delay = '0 s' }}\n"
+        ));
+        found[0].caveats.iter().filter(|caveat| caveat.contains("by their numbers")).count()
+    };
+    assert_eq!((count("lost = { forward = [1, 2, 3] }"), count("")), (1, 0));
+}
+
 /// A change at 0 s sets the initial rate of a link, a shaper or a service; one later is a caveat.
 #[test]
 fn changes_at_the_start_are_predicted_as_rates_of_the_file() {

@@ -47,7 +47,18 @@ impl RedQueue {
     pub(crate) fn new(limit: Option<BufferSpec>, red: Red, largest: Bytes, stream: Stream) -> RedQueue {
         debug_assert_eq!(red.problem(), None);
         let queue = Fifo::new(limit);
-        RedQueue { queue, octets: 0, red, largest, stream, average: 0.0, sampled: Time::ZERO, count: None, early: 0, marked: 0 }
+        RedQueue {
+            queue,
+            octets: 0,
+            red,
+            largest,
+            stream,
+            average: 0.0,
+            sampled: Time::ZERO,
+            count: None,
+            early: 0,
+            marked: 0,
+        }
     }
 
     fn drop_early(&mut self, packet: Queued, drops: &mut Drops) {

@@ -102,6 +102,9 @@ fn obstacle(scenario: &Scenario, index: usize) -> Option<String> {
     if !scenario.commands.is_empty() {
         return Some("programs send on the same links".to_owned());
     }
+    if traffic.route.iter().any(|link| scenario.links[link.0].loses_by_number()) {
+        return Some("links lose packets by their numbers (lost)".to_owned());
+    }
     if scenario.changes_later() {
         return Some("rates change while it runs".to_owned());
     }

@@ -1,8 +1,9 @@
 //! The spacer of a scenario.
 
 use cellway_scenario::{
-    App, Attachment, Framing as Line, HostSpec, LinkIndex, Scenario, Service, TcpSpec, TcpTraffic, Traffic, Variant,
+    App, Attachment, Framing as Line, HostSpec, LinkIndex, Scenario, Service, TcpSpec, TcpTraffic, Traffic,
 };
+use cellway_spec::CongestionControl;
 use cellway_units::{Bytes, CELL_BITS, Rate, Span};
 
 use super::{Acknowledgements, SpacerInput};
@@ -41,8 +42,11 @@ pub fn spacer_of(scenario: &Scenario) -> Result<SpacerInput, Error> {
         return refuse("the spacer acts on acknowledgements", "a spacer on the way of the data");
     };
     let tcp = &conversations.tcp;
-    if tcp.variant == Variant::Cubic || tcp.pacing || tcp.pacing_rate.is_some() {
-        return refuse("the window does not grow as the theorems have it", "another variant than cubic, and no pacing");
+    if tcp.control() == CongestionControl::Cubic || tcp.pacing || tcp.pacing_rate.is_some() {
+        return refuse("the window does not grow as the theorems have it", "another control than cubic, and no pacing");
+    }
+    if traffic.route.iter().any(|link| scenario.links[link.0].is_lossy()) {
+        return refuse("links lose cells, which stops the acknowledgements", "links without loss and lost");
     }
     Ok(input(scenario, (traffic, tcp), shaper.rate, traffic.route.split_at(place)))
 }
