@@ -77,7 +77,7 @@ fn shadowed(tree: &Node) -> Vec<Inert> {
 }
 
 fn is_red(buffer: &Buffer) -> bool {
-    buffer.queue != Queue::Fifo
+    matches!(buffer.queue, Queue::Red(_))
 }
 
 fn marks(buffer: &Buffer) -> bool {

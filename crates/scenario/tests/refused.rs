@@ -37,6 +37,10 @@ fn cases() -> Vec<(&'static str, String)> {
         ),
         ("thresholds of RED in two units", edited(&[(BDP, RED), ("MIN", "3000 B")])),
         ("thresholds of RED in the wrong order", edited(&[(BDP, RED), ("MIN", "15 packet")])),
+        (
+            "a threshold of RED that is refused is not compared",
+            edited(&[(BDP, RED), ("MIN", "1 paket\"\nmax = \"3 packet")]),
+        ),
         ("a probability of zero", edited(&[(BDP, &format!("{RED}max-p = \"0 %\"\n")), ("MIN", "5 packet")])),
         (
             "a mean packet above the largest",

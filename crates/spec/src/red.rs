@@ -92,14 +92,14 @@ impl Red {
             return Some(problem.into());
         }
         let Red { min, max, .. } = *self;
-        let problem = |key, message: String, accepted: &str| Some(Problem::new(&[key], message, accepted));
+        let problem = |message: String, accepted: &str| Some(Problem::new(&["max", "min"], message, accepted));
         if matches!(min, QueueLength::Packets(_)) != matches!(max, QueueLength::Packets(_)) {
             let message = format!("max is {max} and min is {min}: they have different units");
-            return problem("max", message, "both in packets or both in bytes");
+            return problem(message, "both in packets or both in bytes");
         }
         if min.amount() >= max.amount() {
             let message = format!("max is {max}, which is not above min, {min}");
-            return problem("max", message, "a max above min, like min = \"5 packet\", max = \"15 packet\"");
+            return problem(message, "a max above min, like min = \"5 packet\", max = \"15 packet\"");
         }
         None
     }

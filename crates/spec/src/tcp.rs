@@ -67,7 +67,10 @@ choice! {
 impl LossRecovery {
     /// Returns true if it offers selective acknowledgements (RFC 2018) to the peer and uses them.
     pub const fn uses_sack(self) -> bool {
-        matches!(self, LossRecovery::Sack | LossRecovery::Rack)
+        match self {
+            LossRecovery::Sack | LossRecovery::Rack => true,
+            LossRecovery::Tahoe | LossRecovery::Reno | LossRecovery::NewReno => false,
+        }
     }
 }
 

@@ -23,7 +23,7 @@ impl<B: Clone> Builder<'_, B> {
                 let mut stream = self.streams.stream(&format!("link/{link}{from}>{to}/red"));
                 QdiscSpec::Red { red, largest: mtu, stream: Stream::new(move || stream.bits()) }
             }
-            _ => QdiscSpec::Fifo,
+            Queue::Red(_) | Queue::Fifo => QdiscSpec::Fifo,
         })
     }
 }

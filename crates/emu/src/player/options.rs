@@ -28,7 +28,8 @@ impl HostTcp {
     ///
     /// Not followed: the initial window (`initcwnd` of a route sets it) and threshold, the timeout before the first
     /// round trip (1 s), the tick of the timers, the delay of acknowledgements (the kernel chooses 40 ms to 200 ms),
-    /// limited transmit (always on), the time that a closed connection lingers (60 s).
+    /// limited transmit (always on), the time that a closed connection lingers (60 s), the smaller reduction for marks
+    /// (never), the segments that are not paced (the kernel's own).
     pub fn from_spec(spec: &TcpSpec) -> HostTcp {
         let congestion = match spec.control() {
             // The kernel has no Tahoe. It recovers as NewReno, or by SACK, whatever the recovery.
@@ -61,7 +62,14 @@ pub fn host_settings(spec: &TcpSpec) -> Vec<(&'static str, u64)> {
         // A connection does not use measurements of earlier ones.
         ("tcp_no_metrics_save", 1),
     ];
-    if spec.control() == CongestionControl::Cubic || spec.recovery() == LossRecovery::Rack {
+    let is_of_today = match (spec.control(), spec.recovery()) {
+        (CongestionControl::Cubic, _) | (_, LossRecovery::Rack) => true,
+        (
+            CongestionControl::Tahoe | CongestionControl::Reno,
+            LossRecovery::Tahoe | LossRecovery::Reno | LossRecovery::NewReno | LossRecovery::Sack,
+        ) => false,
+    };
+    if is_of_today {
         // The scenario requests the kernel as it is. By default it accepts ECN, but does not offer it.
         return negotiated.into_iter().chain(spec.ecn.then_some(("tcp_ecn", 1))).collect();
     }

@@ -216,9 +216,11 @@ impl Check<'_> {
             if check.tree.find(&path).is_some() { path } else { check.buffer_path(own, "queue") }
         };
         if let Some(Problem { keys, message, accepted }) = red.problem() {
-            let key = &keys[0];
-            let path = path(self, key);
-            self.refuse(&path, message, accepted);
+            // A key that has been refused has another value here.
+            if !keys.iter().any(|key| self.is_bad(&path(self, key))) {
+                let path = path(self, &keys[0]);
+                self.refuse(&path, message, accepted);
+            }
             return None;
         }
         Some(Queue::Red(red))

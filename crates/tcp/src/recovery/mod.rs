@@ -109,7 +109,10 @@ impl Recovery {
     }
     /// Returns true if duplicates are counted by SACK blocks.
     pub(crate) fn uses_sack(&self) -> bool {
-        matches!(self, Recovery::Sack(_) | Recovery::Rack(_))
+        match self {
+            Recovery::Sack(_) | Recovery::Rack(_) => true,
+            Recovery::Tahoe(_) | Recovery::Reno(_) | Recovery::NewReno(_) => false,
+        }
     }
     /// Takes a duplicate acknowledgement.
     pub(crate) fn duplicate(&mut self, control: &mut Controller, flight: Flight) -> Reaction {

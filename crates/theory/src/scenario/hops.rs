@@ -42,8 +42,10 @@ pub(super) fn hops(scenario: &Scenario, index: usize, back: bool) -> Vec<Hop> {
         let times = if buffer.per == BufferPer::Conversation { u64::from(traffic.count.max(1)) } else { 1 };
         (Bytes(buffer.size.bits().0 / 8 * times), buffer.count)
     };
-    let has_red =
-        |buffer: &model::Buffer, framing| framing != model::Framing::Atm && buffer.queue != model::Queue::Fifo;
+    let has_red = |buffer: &model::Buffer, framing| match buffer.queue {
+        model::Queue::Red(_) => framing != model::Framing::Atm,
+        model::Queue::Fifo => false,
+    };
     let access = |to: Option<NodeIndex>| {
         let access = traffic.access.expect("an implicit host has an access link");
         Hop {
