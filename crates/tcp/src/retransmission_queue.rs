@@ -207,33 +207,43 @@ impl RetransmissionQueue {
     }
 
     /// Marks segments as lost that were sent before the segment that was sent at `newest.0` and ends at `newest.1`, and
-    /// have been in flight for longer than `patience` at `now`. RFC 8985 §6.2, step 5.
+    /// have been in flight for longer than `patience` at `now`. RFC 8985 §6.2, step 5. Visits only what is in the gaps of
+    /// the SACKed data: after one loss in a large window that is one segment, not the whole flight.
     pub(crate) fn mark_lost(&mut self, newest: (Time, Position), patience: Span, now: Time) -> Losses {
         let mut losses = Losses::default();
-        for s in &mut self.segments {
-            let sent = s.stamp.sent();
-            if (sent, s.end) >= newest {
-                // Further segments were sent later, unless they were retransmitted, which was even later.
-                if !s.retransmitted {
+        let mut at = self.segments.front().map_or(0, |s| s.start);
+        loop {
+            let (gap, sacked) = self.sacked.gap_from(at);
+            let first = self.segments.partition_point(|s| s.end <= gap);
+            for s in self.segments.range_mut(first..) {
+                if sacked.is_some_and(|sacked| s.start >= sacked) {
                     break;
                 }
-                continue;
+                let sent = s.stamp.sent();
+                if (sent, s.end) >= newest {
+                    // Further segments were sent later, unless they were retransmitted, which was even later.
+                    if !s.retransmitted {
+                        return losses;
+                    }
+                    continue;
+                }
+                if s.fate != Fate::InFlight {
+                    continue;
+                }
+                let due = sent + patience;
+                if due <= now {
+                    losses.bytes += s.len();
+                    s.fate = Fate::Lost;
+                    self.lost_bytes += s.len();
+                    self.lost_from = self.lost_from.min(s.start);
+                    self.delivery.lost(&s.stamp);
+                } else {
+                    losses.remaining = losses.remaining.max(Some(due.since(now)));
+                }
             }
-            if s.fate != Fate::InFlight {
-                continue;
-            }
-            let due = sent + patience;
-            if due <= now {
-                losses.bytes += s.len();
-                s.fate = Fate::Lost;
-                self.lost_bytes += s.len();
-                self.lost_from = self.lost_from.min(s.start);
-                self.delivery.lost(&s.stamp);
-            } else {
-                losses.remaining = losses.remaining.max(Some(due.since(now)));
-            }
+            let Some(sacked) = sacked else { return losses };
+            at = sacked;
         }
-        losses
     }
     /// Marks as lost the first segment, and all others that were sent before `before`. RFC 8985 §6.3.
     pub(crate) fn mark_lost_on_timeout(&mut self, before: Time) {
@@ -373,6 +383,51 @@ mod tests {
         // The resent one is measured from its last transmission, which gives no least round trip.
         assert_eq!(queue.arrived()[0], Arrived { end: 1001, sent: ms(130), retransmitted: true });
         assert_eq!(queue.min_rtt(), Some(Span::from_ms(100)));
+    }
+
+    /// RFC 8985 §6.2, step 5, over all segments: those that it marks, and the longest remaining time.
+    fn mark_one_by_one(queue: &RetransmissionQueue, newest: (Time, Position), patience: Span, now: Time) -> Losses {
+        let mut losses = Losses::default();
+        for s in queue.segments.iter().filter(|s| s.fate == Fate::InFlight && (s.stamp.sent(), s.end) < newest) {
+            match s.stamp.sent() + patience {
+                due if due <= now => losses.bytes += s.len(),
+                due => losses.remaining = losses.remaining.max(Some(due.since(now))),
+            }
+        }
+        losses
+    }
+
+    /// Random blocks, also of parts of segments, retransmissions and losses.
+    #[test]
+    fn losses_are_those_of_a_visit_of_all_segments() {
+        let mut state = 11_u64;
+        let mut below = |n: u64| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % n
+        };
+        let (mut lost, mut remaining) = (0, 0);
+        for _ in 0..300 {
+            let mut queue = ten();
+            for step in 0..30 {
+                let now = ms(100 + 10 * step);
+                let start = 1 + 500 * below(20);
+                let end = (start + 500 * (1 + below(6))).min(10_001);
+                queue.begin_ack();
+                queue.sacked(start, end, now);
+                if let (0, Some((start, end))) = (below(2), queue.first_lost()) {
+                    queue.sent(start, end, now);
+                }
+                let newest = (ms(10 * below(10 + step)), 1001 + 1000 * below(10));
+                let patience = Span::from_ms(10 * below(15));
+                let expected = mark_one_by_one(&queue, newest, patience, now);
+                assert_eq!(queue.mark_lost(newest, patience, now), expected);
+                lost += u32::from(expected.bytes > 0);
+                remaining += u32::from(expected.remaining.is_some());
+            }
+        }
+        assert!(lost > 300 && remaining > 300, "{lost} {remaining}");
     }
 
     #[test]
