@@ -182,6 +182,7 @@ def predict(
     mss: str | None = None,
     framing: str | None = None,
     loss: float | None = None,
+    control: str | None = None,
     buffer: str | None = None,
     delayed_ack: bool | None = None,
     source_rate: str | None = None,
@@ -198,6 +199,7 @@ def predict(
     mss: str | None = None,
     framing: str | None = None,
     loss: float | None = None,
+    control: str | None = None,
     buffer: str | None = None,
     delayed_ack: bool | None = None,
     source_rate: str | None = None,
@@ -213,7 +215,8 @@ def predict(
     or its name, such as `"oc3c"`; `rtt="60 ms"` is without the time to send a packet; `window="64 KiB"`. These three
     are required. `mss="1460 B"`, `buffer="256 cell"`; `framing` is `"packet"`, `"ethernet"`, `"fddi"`, `"aal5-vc-mux"`,
     `"aal5-llc-snap"` or `"bare-cells"`, by default that of the line's name, `"aal5-llc-snap"` with a buffer in cells,
-    else `"packet"`; `loss` is a share of the packets; `source_rate` is the rate of the line of the source, `shaping`
+    else `"packet"`; `loss` is a share of the packets, and `control`, `"cubic"` by default, `"reno"` or `"tahoe"`, the
+    congestion control, which decides what losses leave; `source_rate` is the rate of the line of the source, `shaping`
     the rate to which the source paces its cells or frames.
 
     Returns a `ScenarioPrediction` of a scenario and a `PathPrediction` of a path. Raises `ScenarioError` and `Error`.
@@ -230,6 +233,7 @@ def predict(
         "mss": arguments.quantity("mss", mss, "1460 B"),
         "framing": arguments.text("framing", framing, 'the name of a framing, like "packet"'),
         "loss": None if loss is None else repr(arguments.share("loss", loss)),
+        "control": arguments.text("control", control, 'the name of a congestion control, like "cubic"'),
         "buffer": arguments.quantity("buffer", buffer, "256 cell"),
         "delayed-ack": None if delayed_ack is None else ("on" if delayed_ack else "off"),
         "source": arguments.quantity("source_rate", source_rate, "149.76 Mbit/s"),

@@ -72,8 +72,9 @@ fn one(id: &str, options: &Predict) -> Result<(), Failure> {
 }
 
 fn path(flags: &PathFlags, as_json: bool) -> Result<(), Failure> {
-    let PathFlags { rate, rtt, window, mss, framing, loss, buffer, delayed_ack, source, shaping, connections } = flags;
-    let given = [rate, rtt, window, mss, framing, loss, buffer, delayed_ack, source, shaping, connections];
+    let PathFlags { rate, rtt, window, mss, framing, loss, control, buffer, delayed_ack, source, shaping, connections } =
+        flags;
+    let given = [rate, rtt, window, mss, framing, loss, control, buffer, delayed_ack, source, shaping, connections];
     let names = predict::PATH.into_iter().map(|(name, _)| name.to_owned());
     let texts: BTreeMap<String, String> =
         names.zip(given).filter_map(|(name, text)| Some((name, text.clone()?))).collect();

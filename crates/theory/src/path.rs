@@ -29,6 +29,8 @@ pub struct PathInput {
     pub framing: LineFraming,
     /// Losses per packet.
     pub loss: Option<f64>,
+    /// The congestion control, which decides what losses leave.
+    pub control: CongestionControl,
     /// Set if every second segment is acknowledged.
     pub delayed_ack: bool,
     /// The retransmission timeout before any doubling; it matters under loss.
@@ -44,7 +46,7 @@ pub struct PathInput {
 }
 
 impl PathInput {
-    /// Creates a path over AAL5 with LLC/SNAP, one connection with an MSS of 1460 B, each segment acknowledged, no
+    /// Creates a path over AAL5 with LLC/SNAP, one connection with CUBIC and an MSS of 1460 B, each segment acknowledged, no
     /// loss, a timeout of 1 s (RFC 6298 section 2.4), and nothing else set.
     pub const fn new(rate: Rate, rtt: Span, window: Bytes) -> PathInput {
         PathInput {
@@ -55,6 +57,7 @@ impl PathInput {
             mss: Bytes(1460),
             framing: LineFraming::Aal5LlcSnap,
             loss: None,
+            control: CongestionControl::Cubic,
             delayed_ack: false,
             rto: Span::from_secs(1),
             buffer: None,
@@ -179,5 +182,5 @@ fn loss(input: &PathInput, round_trip: f64) -> Result<Vec<Bound>, Error> {
     let PathInput { mss, delayed_ack, rto, .. } = *input;
     let rtt = Span::from_secs_f64(round_trip);
     let lossy = Lossy { mss, rtt, loss: input.loss.unwrap_or(0.0), rto, delayed_ack, window: None };
-    loss_bounds(CongestionControl::Reno, lossy, f64::from(input.connections))
+    loss_bounds(input.control, lossy, f64::from(input.connections))
 }

@@ -3,7 +3,7 @@
 
 mod reference;
 
-use cellway_scenario::BufferSize;
+use cellway_scenario::{BufferSize, CongestionControl};
 use cellway_theory::{Error, Limit, LineFraming, PathInput, predict_path};
 use cellway_units::{Bytes, Cells, Rate, Span};
 use proptest::prelude::*;
@@ -131,9 +131,12 @@ fn windows_with_every_second_segment_acknowledged_go_as_simulated() {
 #[test]
 fn loss_holds_a_long_path() {
     let path = PathInput { window: Bytes(1 << 22), loss: Some(0.01), ..kdd() };
-    let prediction = predict_path(&path).unwrap();
-    assert_eq!((prediction.binding().limit, prediction.binding().equation), (Limit::Loss, "pftk"));
-    assert!(prediction.bounds.iter().any(|b| b.equation == "mathis"));
+    let cubic = predict_path(&path).unwrap();
+    assert_eq!((cubic.binding().limit, cubic.binding().equation), (Limit::Loss, "cubic"));
+    let reno = predict_path(&PathInput { control: CongestionControl::Reno, ..path }).unwrap();
+    assert_eq!((reno.binding().limit, reno.binding().equation), (Limit::Loss, "pftk"));
+    assert!(reno.bounds.iter().any(|b| b.equation == "mathis"));
+    assert!(reno.goodput < cubic.goodput);
 }
 
 #[test]
@@ -185,6 +188,8 @@ fn any_path() -> impl Strategy<Value = PathInput> {
             delayed_ack,
             connections,
             loss,
+            // Half of the paths with each.
+            control: if delayed_ack { CongestionControl::Reno } else { CongestionControl::Cubic },
             shaping: shaping.map(Rate::from_bps),
             ..PathInput::new(Rate::from_bps(rate), Span::from_us(rtt), Bytes(window))
         },

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use cellway_scenario::BufferSize;
+use cellway_scenario::{BufferSize, CongestionControl};
 use cellway_theory::{Amount, Bound, Line, LineFraming, PathInput, Prediction, predict_path};
 use cellway_units::Rate;
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::error::Error;
 
 /// The parameters of a path: name and accepted values. The first three are required.
-pub const PATH: [(&str, &str); 11] = [
+pub const PATH: [(&str, &str); 12] = [
     (
         "rate",
         "a rate like \"40 Mbit/s\", or a line: e1, ds1, e3, ds3, oc3c, oc12c, taxi, ethernet, fast-ethernet, fddi",
@@ -21,6 +21,7 @@ pub const PATH: [(&str, &str); 11] = [
     ("mss", "an amount like \"1460 B\""),
     ("framing", "packet, ethernet, fddi, aal5-vc-mux, aal5-llc-snap, bare-cells"),
     ("loss", "a number from 0 to 1 like \"1e-4\""),
+    ("control", "cubic, reno, tahoe"),
     ("buffer", "cells like \"256 cell\", or an amount like \"64 KiB\""),
     ("delayed-ack", "on, off"),
     ("source", "a rate like \"149.76 Mbit/s\", or a line"),
@@ -61,6 +62,8 @@ pub fn path(texts: &BTreeMap<String, String>) -> Result<Prediction, Error> {
     input.mss = all.read("mss")?.unwrap_or(input.mss);
     let share = |text: &str| text.parse::<f64>().ok().filter(|p| (0.0..=1.0).contains(p));
     input.loss = all.word("loss", share)?;
+    let control = |text: &str| CongestionControl::ALL.into_iter().find(|control| control.name() == text);
+    input.control = all.word("control", control)?.unwrap_or(input.control);
     let size = |text: &str| text.parse().map(BufferSize::Cells).or_else(|_| text.parse().map(BufferSize::Bytes)).ok();
     input.buffer = all.word("buffer", size)?;
     let switch = |text: &str| match text {
