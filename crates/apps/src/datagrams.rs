@@ -109,7 +109,7 @@ impl DatagramSource {
         sequence
     }
 
-    /// Returns the time of the packet after one at `last`.
+    /// Sets `next` to the time of the packet after one at `last`; `None` if that is not before the end.
     fn advance(&mut self, last: Time) {
         let bits = self.spec.packet.bits();
         let gap = match &mut self.gaps {

@@ -97,6 +97,9 @@ fn scenario(file: &Path, options: &Predict) -> Result<(), Failure> {
     }
     if points.iter().any(|point| !point.groups.is_empty()) {
         table(&points);
+        if points.iter().flat_map(|point| &point.groups).any(|group| group.legs.len() > 1) {
+            output::line("* the part that limits the group");
+        }
         output::line("");
     }
     if points.iter().any(|point| !point.udp.is_empty()) {

@@ -31,7 +31,7 @@ pub(crate) struct PacketRef(pub(crate) u32);
 #[derive(Clone, Debug)]
 struct Entry<B> {
     packet: Option<Packet<B>>,
-    /// Cells that left the network, by loss or in a damaged frame.
+    /// Cells that left the network, by loss or because the frame was damaged.
     gone: u16,
     /// The direction of its path, and the number of steps of it that are done.
     way: u8,
@@ -109,7 +109,7 @@ impl<B> Packets<B> {
         packet
     }
 
-    /// Returns a packet as a queue holds it that it joins `now`.
+    /// Returns the entry for the queue that the packet joins at `now`.
     #[inline]
     pub(crate) fn queued(&self, now: Time, at: PacketRef) -> Queued {
         let &Packet { conversation, octets, ecn, .. } = self.get(at);
@@ -129,7 +129,7 @@ impl<B> Packets<B> {
         &mut self.dropped
     }
 
-    /// Forgets the packets of that list.
+    /// Removes the packets of that list from the network and counts them as refused.
     #[inline]
     pub(crate) fn refuse_dropped(&mut self) {
         if !self.dropped.is_empty() {
@@ -144,7 +144,7 @@ impl<B> Packets<B> {
         }
     }
 
-    /// Forgets a packet that was refused whole.
+    /// Removes a packet of which no cell was queued and counts it as refused.
     pub(crate) fn refuse(&mut self, at: PacketRef) {
         let packet = self.remove(at);
         self.counters_mut(packet.conversation).refused += 1;
@@ -161,7 +161,7 @@ impl<B> Packets<B> {
         }
     }
 
-    /// Cells of a frame that have left the network by loss.
+    /// Returns the cells of a frame that left the network, by loss or because the frame was damaged.
     pub(crate) fn gone(&self, at: PacketRef) -> u16 {
         self.entries[at.0 as usize].gone
     }

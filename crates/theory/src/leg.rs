@@ -146,7 +146,11 @@ impl Leg {
         if k == 0 {
             bound.caveats.push(format!("{} is below one segment of {}", self.usable(), self.mss));
         } else if unused > 0 && self.nagle {
-            bound.caveats.push(format!("{} of {} are no whole segment and not used", Bytes(unused), self.usable()));
+            bound.caveats.push(format!(
+                "the last {} of {} stay unused: they are less than a segment",
+                Bytes(unused),
+                self.usable()
+            ));
         }
         if self.covers == 2 && k < 2 {
             bound.caveats.push("a single segment waits for the timer of the delayed acknowledgement".to_owned());

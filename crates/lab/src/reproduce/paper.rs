@@ -213,16 +213,18 @@ fn names_a_file(name: &str) -> bool {
 }
 
 impl Paper {
-    /// Returns the paper of that name; or the contents of a folder of the same files, if `name` looks like a path.
+    /// Returns the paper of that name; or else the contents of a folder of the same files, if `name` is one or looks like
+    /// a path.
     pub fn find(name: &str) -> Result<&'static Paper, Error> {
-        if name.contains(std::path::MAIN_SEPARATOR) || matches!(name, "." | "..") {
-            return Paper::open(std::path::Path::new(name));
+        let folder = std::path::Path::new(name);
+        match PAPERS.iter().find(|paper| paper.name == name) {
+            Some(paper) => Ok(paper),
+            None if name.contains(std::path::MAIN_SEPARATOR) || folder.is_dir() => Paper::open(folder),
+            None => {
+                let known = PAPERS.iter().map(|paper| paper.name).collect::<Vec<_>>().join(", ");
+                Err(Error::NoSuchPaper { name: name.to_owned(), known })
+            }
         }
-        let known = || PAPERS.iter().map(|p| p.name).collect::<Vec<_>>().join(", ");
-        PAPERS
-            .iter()
-            .find(|p| p.name == name)
-            .ok_or_else(|| Error::NoSuchPaper { name: name.to_owned(), known: known() })
     }
 
     /// Reads the experiments in a folder with `study.toml`, `expected.toml` and the scenario files that they name. They
@@ -230,6 +232,10 @@ impl Paper {
     pub fn open(folder: &std::path::Path) -> Result<&'static Paper, Error> {
         let wrong = |file: &str, message: String| Error::Experiments { path: folder.join(file), message };
         let read = |file: &str| std::fs::read_to_string(folder.join(file)).map_err(|e| wrong(file, e.to_string()));
+        if !folder.is_dir() {
+            let message = "there is no such folder; accepted: the path of a folder with study.toml and expected.toml";
+            return Err(Error::Experiments { path: folder.to_owned(), message: message.to_owned() });
+        }
         let study = read("study.toml")?;
         let expected = read("expected.toml")?;
         let studies: Studies = toml::from_str(&study).map_err(|e| wrong("study.toml", e.to_string()))?;
@@ -257,10 +263,10 @@ impl Paper {
             }
             for id in [&claim.study, &claim.from_study].into_iter().flatten() {
                 if !studies.study.iter().any(|study| study.id == *id) {
-                    return Err(wrong(
-                        "expected.toml",
-                        format!("claim {:?} names study {id:?}, which does not exist", claim.id),
-                    ));
+                    let known: Vec<_> = studies.study.iter().map(|study| format!("{:?}", study.id)).collect();
+                    let known = known.join(", ");
+                    let message = format!("claim {:?}: there is no study {id:?}; accepted: {known}", claim.id);
+                    return Err(wrong("expected.toml", message));
                 }
             }
         }

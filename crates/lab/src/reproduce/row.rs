@@ -102,7 +102,7 @@ pub struct ClaimRow {
     pub ci_low: Option<f64>,
     /// Upper end of the 95 % confidence interval of the measured value.
     pub ci_high: Option<f64>,
-    /// Replications that had the figure.
+    /// Replications that gave a value.
     pub seeds: usize,
     /// Replications that were run.
     pub of_seeds: usize,
@@ -126,7 +126,7 @@ pub struct ClaimRow {
     pub given: Vec<String>,
     /// Parameters that follow from other statements of the paper.
     pub inferred: Vec<String>,
-    /// Parameters tuned until this very number came out.
+    /// Parameters that were tuned to this or another number of the same paper.
     pub fitted: Vec<String>,
     /// The attempts to explain a claim that does not reproduce.
     pub tried: String,
@@ -148,9 +148,9 @@ pub fn tally<'a>(rows: impl IntoIterator<Item = &'a ClaimRow>) -> Tally {
 
 /// Returns the tally as text: "3 reproduced, 1 shape". Verdicts with no row are left out.
 pub fn tally_text(tally: &Tally) -> String {
-    let message = tally.iter().filter(|&(_, &count)| count > 0);
-    let message: Vec<String> = message.map(|(verdict, count)| format!("{count} {}", verdict.words())).collect();
-    if message.is_empty() { "no claims".to_owned() } else { message.join(", ") }
+    let counted = tally.iter().filter(|&(_, &count)| count > 0);
+    let counted: Vec<String> = counted.map(|(verdict, count)| format!("{count} {}", verdict.words())).collect();
+    if counted.is_empty() { "no claims".to_owned() } else { counted.join(", ") }
 }
 
 /// Formats a number with the digits that a reader can use.

@@ -40,7 +40,7 @@ pub struct TcpInfo {
     pub pacing_rate: Option<Rate>,
     /// Payload sent, retransmissions included. Linux 4.19.
     pub bytes_sent: Bytes,
-    /// Payload acknowledged by the peer, the SYN counted as one byte.
+    /// Payload acknowledged by the peer; at the end that opened the connection one byte more, for its SYN.
     pub bytes_acked: Bytes,
     /// Payload received in order.
     pub bytes_received: Bytes,

@@ -5,7 +5,7 @@ use super::declare::metrics;
 metrics! {
     /// Bytes delivered in order to the applications, both directions.
     GOODPUT: BitPerSecond of [Slot] in [Summary, Bins] by [Simulate, Emulate];
-    /// Bytes delivered to the responder, over the bottleneck rate.
+    /// Rate at which bytes reach the responder, over the bottleneck rate; 1 fills the line.
     THROUGHPUT: Share of [Slot] in [Summary, Bins] by [Simulate, Emulate];
     /// Bits on the bottleneck link of the packets that reached the responder's host, over its rate: whole cells with
     /// their headers, Ethernet or FDDI frames, or bare packets.
