@@ -209,6 +209,19 @@ def test_a_key_without_effect_is_a_typed_warning() -> None:
     assert str(warning).endswith(": tcp.window: has no effect: every [[traffic]] has its own")
 
 
+def test_losses_leave_a_path_what_its_congestion_control_makes_of_them() -> None:
+    def equations(control: str | None) -> set[str]:
+        predicted = cellway.predict(
+            rate="1 Gbit/s", rtt="200 ms", window="64 MiB", framing="packet", loss=1e-5, control=control
+        )
+        return {bound.equation for bound in predicted.bounds if bound.limit == "loss"}
+
+    assert equations(None) == equations("cubic") == {"cubic"}
+    assert equations("reno") == {"mathis", "pftk"}
+    with pytest.raises(cellway.Error, match=r"control: .*bbr.*accepted: cubic, reno, tahoe"):
+        equations("bbr")
+
+
 def test_a_path_is_predicted_as_a_typed_object() -> None:
     predicted = cellway.predict(rate="ds3", rtt="60 ms", window="64 KiB", buffer="256 cell")
     assert predicted.goodput == min(bound.value for bound in predicted.bounds)

@@ -381,6 +381,15 @@ mod tests {
         }
     }
 
+    /// Tests run in the folder of their crate.
+    #[test]
+    fn a_name_without_a_separator_may_be_a_folder() {
+        let refused = |name: &str| Paper::find(name).map(|_| ()).unwrap_err().to_string();
+        assert!(refused("src").contains("study.toml"), "{}", refused("src"));
+        assert!(refused("srx").contains("no paper is called \"srx\""), "{}", refused("srx"));
+        assert!(refused("./srx").contains("there is no such folder"), "{}", refused("./srx"));
+    }
+
     #[test]
     fn a_folder_that_contradicts_itself_is_refused() {
         let dir = tempfile::tempdir().unwrap();
