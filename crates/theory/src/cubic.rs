@@ -56,7 +56,7 @@ fn periodic() -> f64 {
 pub(crate) const EQUATIONS: &[Equation] = &[Equation {
     id: "cubic",
     title: "throughput of CUBIC under rare loss",
-    source: "RFC 9438, section 5.1",
+    source: "RFC 9438, section 5.1; the factor for independent losses is Cellway's own",
     formula: "8 MSS/RTT × max((C (3+β) / 4(1−β))^¼ (RTT/p)^¾, √(3/2p)), C = 0.4, β = 0.7; the first 1.136 times as large for independent losses",
     arguments: &[
         Argument::required("mss", Kind::Bytes, "payload of a segment"),
