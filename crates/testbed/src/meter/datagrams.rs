@@ -25,7 +25,7 @@ pub(super) struct Datagrams {
     delays: Delays,
 }
 
-/// One-segment delays.
+/// Delays from sending to arrival.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Delays {
     /// In seconds.
@@ -34,7 +34,7 @@ pub(super) struct Delays {
     sketch: Sketch,
 }
 
-/// The datagrams whose fate is known at the end of a run.
+/// What became of the datagrams by the end of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Fates {
     /// Sent, those in flight at the end included.
@@ -42,14 +42,6 @@ pub(super) struct Fates {
     pub(super) received: u64,
     pub(super) lost: u64,
     pub(super) reordered: u64,
-    /// Of those up to the last that arrived, of which all fates are known; of all if none is in flight.
-    judged: Judged,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Judged {
-    sent: u64,
-    lost: u64,
 }
 
 impl Datagrams {
@@ -91,10 +83,7 @@ impl Datagrams {
         let after_last = self.sent - self.expected.clamp(self.before, self.sent);
         let under_way = after_last.min(inside.max(self.sent - self.settled));
         let lost = sent.saturating_sub(self.received + under_way);
-        // Losses after the last arrival are known, but not the number of their neighbours that will arrive.
-        let known = if under_way > 0 && self.received > 0 { sent - after_last } else { sent - under_way };
-        let judged = Judged { sent: known, lost: known.saturating_sub(self.received) };
-        Fates { sent, received: self.received, lost, reordered: self.reordered, judged }
+        Fates { sent, received: self.received, lost, reordered: self.reordered }
     }
 
     pub(super) fn delays(&self) -> &Delays {
@@ -139,14 +128,14 @@ impl Fates {
             received: self.received + other.received,
             lost: self.lost + other.lost,
             reordered: self.reordered + other.reordered,
-            judged: Judged { sent: self.judged.sent + other.judged.sent, lost: self.judged.lost + other.judged.lost },
         }
     }
 
-    /// Returns the share that was lost of those sent up to the last that arrived.
+    /// Returns the share lost of those sent. Those in flight at the end count as not lost; if none has arrived, they do
+    /// not count at all.
     pub(super) fn loss_ratio(self) -> Option<f64> {
-        let Judged { sent, lost } = self.judged;
-        (sent > 0).then(|| lost as f64 / sent as f64)
+        let of = if self.received == 0 { self.lost } else { self.sent };
+        (of > 0).then(|| self.lost as f64 / of as f64)
     }
 }
 
@@ -172,22 +161,28 @@ mod tests {
     #[test]
     fn gaps_are_losses_and_the_end_is_in_flight() {
         let fates = |datagrams: Datagrams, inside| datagrams.fates(inside);
-        let known = |received, lost, judged: [u64; 2]| {
-            let judged = Judged { sent: judged[0], lost: judged[1] };
-            Fates { sent: 7, received, lost, reordered: 0, judged }
-        };
-        assert_eq!(fates(run(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9], 10), 0), known(7, 0, [7, 0]));
+        let known = |received, lost| Fates { sent: 7, received, lost, reordered: 0 };
+        assert_eq!(fates(run(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9], 10), 0), known(7, 0));
         // 1 was lost in the warm-up; 5 counts; 8 and 9 are inside.
-        assert_eq!(fates(run(&[0, 2, 3, 4, 6, 7], 10), 2), known(4, 1, [5, 1]));
+        assert_eq!(fates(run(&[0, 2, 3, 4, 6, 7], 10), 2), known(4, 1));
         // Of 7, 8 and 9 only one is inside: the others were lost.
-        assert_eq!(fates(run(&[0, 2, 3, 4, 5, 6], 10), 1), known(4, 2, [4, 0]));
+        assert_eq!(fates(run(&[0, 2, 3, 4, 5, 6], 10), 1), known(4, 2));
         // None is inside any more.
-        assert_eq!(fates(run(&[0, 2, 3, 4, 6, 7], 10), 0), known(4, 3, [7, 3]));
+        assert_eq!(fates(run(&[0, 2, 3, 4, 6, 7], 10), 0), known(4, 3));
         // Those inside are of another slot: no more are in flight than were sent after the last arrival.
-        assert_eq!(fates(run(&[0, 2, 3, 4, 6, 7], 10), 50), known(4, 1, [5, 1]));
-        // All are lost, except those that were sent too late to be judged.
-        assert_eq!(fates(run(&[], 8), 0), known(0, 5, [5, 5]));
-        assert_eq!(run(&[], 8).fates(0).loss_ratio(), Some(1.0));
+        assert_eq!(fates(run(&[0, 2, 3, 4, 6, 7], 10), 50), known(4, 1));
+        // All are lost, except those that were sent too late to be known.
+        assert_eq!(fates(run(&[], 8), 0), known(0, 5));
+    }
+
+    #[test]
+    fn the_loss_ratio_is_that_of_the_counts() {
+        let ratio = |arrived: &[u64], settled, inside| run(arrived, settled).fates(inside).loss_ratio();
+        assert_eq!(ratio(&[0, 2, 3, 4, 6, 7], 10, 2), Some(1.0 / 7.0));
+        // Also where all losses are after the last arrival, as behind a queue that fills once.
+        assert_eq!(ratio(&[0, 1, 2, 3, 4], 10, 2), Some(3.0 / 7.0));
+        assert_eq!(ratio(&[], 8, 0), Some(1.0), "two are not known, all others lost");
+        assert_eq!(ratio(&[], 0, 0), None, "none is known");
         assert_eq!(Datagrams::default().fates(0).loss_ratio(), None);
     }
 
