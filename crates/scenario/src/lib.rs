@@ -17,6 +17,7 @@
 
 mod check;
 mod effect;
+mod excess;
 mod file;
 mod model;
 mod path;

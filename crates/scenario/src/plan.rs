@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use crate::check;
 use crate::effect;
+use crate::excess;
 use crate::found::{self, Found, Problems, Source, Sources};
 use crate::model::Scenario;
 use crate::path;
@@ -219,6 +220,7 @@ impl Plan {
     pub fn warnings(&self, points: &[Point]) -> Vec<Problem> {
         let mut found = effect::warnings(&self.tree, &self.axes, points);
         found.extend(unused::warnings(&self.tree, points));
+        found.extend(excess::warnings(&self.tree, points));
         found.sort_by_key(|found| found.at);
         let told = |found: &Found| self.sources.tell(found, None).without_excerpt();
         found.iter().map(told).collect()

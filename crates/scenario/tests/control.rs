@@ -113,7 +113,9 @@ fn a_link_overrides_single_keys_of_the_buffer() {
         threshold: Some(BufferSize::Cells(Cells(512))),
         ..s.buffer
     };
-    assert_eq!(s.links.iter().map(|l| l.buffer).collect::<Vec<_>>(), [s.buffer, s.buffer, wan, s.buffer, s.buffer]);
+    // The first link carries packets.
+    let packets = Buffer { size: BufferSize::Bytes(Bytes(512 * 53)), count: Charge::Packet, ..s.buffer };
+    assert_eq!(s.links.iter().map(|l| l.buffer).collect::<Vec<_>>(), [packets, s.buffer, wan, s.buffer, s.buffer]);
     // Thresholds are resolved as sizes are, and in what fills the buffer.
     let bytes = enriched(&[("threshold = \"512 cell\"", "threshold = \"512 cell\", count = \"packet\"")]);
     let buffer = scenario(&bytes).links[2].buffer;
@@ -156,7 +158,7 @@ fn sweeps_reach_every_new_key() {
     assert_eq!(points.iter().map(|p| p.scenario.shapers[0].rate).collect::<Vec<_>>(), [mbit(1), mbit(2)]);
     let s = &points[0].scenario;
     assert_eq!((s.policers[0].cdvt, s.changes[0].rate, s.abr.target), (Span::from_ms(1), mbit(3), 0.8));
-    assert!(s.links.iter().all(|l| l.buffer.size == BufferSize::Cells(Cells(2000))));
+    assert!(s.links.iter().all(|l| l.buffer.size.bits() == Cells(2000).bits()));
     assert_eq!(s.nodes[1].gateway.as_ref().unwrap().window, Bytes(2 << 20));
     assert_eq!(s.nodes[0].host.send, Span::from_us(5));
     let Service::Abr(abr) = &s.traffic[1].service else { panic!() };

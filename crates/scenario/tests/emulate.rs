@@ -4,7 +4,7 @@
 mod common;
 
 use cellway_scenario::*;
-use cellway_units::{Bytes, Cells, Probability, Rate, Span};
+use cellway_units::{Bytes, Probability, Rate, Span};
 use common::{GOOD, edited, enriched, scenario, with};
 
 /// Two hosts behind a router, and programs in them; no traffic.
@@ -127,7 +127,7 @@ fn without_traffic_the_paths_between_hosts_count() {
     let s = scenario(COMMANDS);
     assert_eq!((s.traffic.len(), s.run.rtt), (0, Span::from_ms(40)));
     // 2 x 8 Mbit/s x 40 ms = 80 000 B.
-    assert_eq!(s.buffer.size, BufferSize::Cells(Cells(80_000 / 53)));
+    assert_eq!(s.buffer.size, BufferSize::Bytes(Bytes(80_000)));
     assert_eq!(s.bottleneck(), None);
     // With traffic only its paths do.
     let more = "
@@ -145,7 +145,7 @@ access = { rate = '2 Mbit/s', delay = '1 ms' }
 ";
     let s = scenario(&format!("{COMMANDS}{more}").replace("count = 2", ""));
     assert_eq!((s.run.rtt, s.bottleneck()), (Span::from_ms(12), Some(Rate::from_bps(2_000_000))));
-    assert_eq!(s.buffer.size, BufferSize::Cells(Cells(6000 / 53)));
+    assert_eq!(s.buffer.size, BufferSize::Bytes(Bytes(6000)));
 }
 
 #[test]

@@ -100,11 +100,28 @@ fn a_constant_source_above_the_line_loses_the_excess() {
     // Packets are lost at the port that counts them.
     let (lost, dropped) = (of("packets_lost"), figure(&record, "r1>r2", "dropped_packets"));
     assert!((lost - dropped).abs() <= 1.0, "{lost} {dropped}");
-    // The queue holds 20 packets of 8 ms, including the one on the line: an accepted one waits for 18 and the rest of
+    // The queue holds 20 packets of 8 ms, without the one on the line: an accepted one waits for 19 and the rest of
     // another.
     let least = 0.0008 + 0.001 + 0.008 + 0.02 + 0.0008 + 0.001;
-    let wait = least + 0.144..least + 0.152;
+    let wait = least + 0.152..least + 0.160;
     assert!(wait.contains(&of("delay_max")) && wait.contains(&of("delay_p50")), "{}", of("delay_p50"));
+}
+
+/// The ratio is that of the counts, also while all that arrives was sent before the queue was full for the first time.
+#[test]
+fn losses_after_the_last_arrival_count() {
+    let set = [
+        ("traffic.voice.udp.rate", "\"10 Mbit/s\""),
+        ("traffic.voice.udp.packet", "\"1000 B\""),
+        ("buffer.size", "\"4 MB\""),
+        ("run.warmup", "\"0 s\""),
+    ];
+    let record = run(&scenario(LINE, &set), 1);
+    let of = of(&record, "voice-1");
+    // In 20 s 25,000 packets are sent, 2,500 leave the line, and 4,000 wait for it.
+    assert_eq!(of("packets_sent"), 25_000.0);
+    assert!((of("packets_lost") - 18_500.0).abs() < 20.0, "{}", of("packets_lost"));
+    assert_eq!(of("loss_ratio"), of("packets_lost") / of("packets_sent"));
 }
 
 /// Each packet that was sent is received, lost or in flight; sent at twice the rate of the line, by three slots.

@@ -27,13 +27,19 @@ pub(super) struct Scale<'t> {
 
 impl Check<'_> {
     /// The buffer of all ports for which no link says otherwise.
-    pub(super) fn buffer(&mut self, keys: Option<BufferKeys>, scale: Scale) -> Option<Buffer> {
+    pub(super) fn buffer(
+        &mut self,
+        keys: Option<BufferKeys>,
+        network: Option<&Network>,
+        scale: Scale,
+    ) -> Option<Buffer> {
         let keys = keys?;
         let size = at!["buffer", "size"];
         if keys.size.is_none() && !self.is_bad(&size) {
             self.refuse(&size, "is missing", <Size as Text>::accepted());
         }
-        let buffer = self.resolve(None, keys.resolve()?, scale)?;
+        let counted = network.map_or(Charge::Cell, |network| shared_count(network, scale.traffic.unwrap_or_default()));
+        let buffer = self.resolve(None, keys.resolve()?, counted, scale)?;
         let groups: Vec<&Traffic> = scale.traffic?.iter().collect();
         self.holds_packet(None, &buffer, scale.multiplexing, &groups)?;
         // The port to a host that only one conversation uses has the memory of one, and takes packets whole.
@@ -61,9 +67,13 @@ impl Check<'_> {
             .zip(&crossing)
             .enumerate()
             .map(|(i, (link, crossing))| {
+                let all = file.buffer?;
                 let buffer = match files[i].buffer? {
-                    None => shared,
-                    Some(own) => self.link_buffer(i, link, own.or(file.buffer?).resolve()?, scale, crossing)?,
+                    None if all.count.is_some() || shared.count == count_of(link.framing) => shared,
+                    own => {
+                        let merged = own.map_or(all, |own| own.or(all)).resolve()?;
+                        self.link_buffer(i, link, merged, scale, crossing)?
+                    }
                 };
                 self.holds_transport(i, network, &buffer, scale, crossing)?;
                 Some(Link { buffer, ..link.clone() })
@@ -80,7 +90,7 @@ impl Check<'_> {
         scale: Scale,
         crossing: &[Crossing],
     ) -> Option<Buffer> {
-        let buffer = self.resolve(Some(i), merged, scale)?;
+        let buffer = self.resolve(Some(i), merged, count_of(link.framing), scale)?;
         // Segments of TCP do not cross the links between gateways.
         let crossing: Vec<&Traffic> = crossing.iter().filter(|c| c.gateways.is_none()).map(|c| c.traffic).collect();
         self.holds_packet(Some(i), &buffer, scale.multiplexing, &crossing)?;
@@ -160,8 +170,10 @@ impl Check<'_> {
         }
     }
 
-    fn resolve(&mut self, own: Option<usize>, buffer: BufferFile, scale: Scale) -> Option<Buffer> {
-        let BufferFile { per, sharing, count, discard, .. } = buffer;
+    /// Resolves the keys of a buffer whose default of `count` is `counted`.
+    fn resolve(&mut self, own: Option<usize>, buffer: BufferFile, counted: Charge, scale: Scale) -> Option<Buffer> {
+        let BufferFile { per, sharing, discard, .. } = buffer;
+        let count = buffer.count.unwrap_or(counted);
         let size = self.buffer_size(&self.buffer_path(own, "size"), buffer.size, count, scale)?;
         if octets(size) == 0 {
             let path = self.buffer_path(own, "size");
@@ -368,6 +380,18 @@ fn crossing<'t>(network: &Network, traffic: &'t [Traffic]) -> Vec<Vec<Crossing<'
 /// The most bytes of an IP packet of any of `groups`.
 fn largest_packet(groups: &[&Traffic]) -> Option<u64> {
     groups.iter().map(|t| t.largest_packet().0).max()
+}
+
+/// Returns the default unit of the buffers of all ports: cells if any port may hold some.
+fn shared_count(network: &Network, traffic: &[Traffic]) -> Charge {
+    let access = traffic.iter().filter_map(|group| group.access).map(|access| access.framing);
+    let framings = network.links.iter().map(|link| link.framing).chain(access);
+    if framings.map(count_of).all(|count| count == Charge::Packet) { Charge::Packet } else { Charge::Cell }
+}
+
+/// Returns the unit that ports with this framing hold.
+fn count_of(framing: Framing) -> Charge {
+    if framing == Framing::Atm { Charge::Cell } else { Charge::Packet }
 }
 
 fn amount(size: BufferSize) -> (u64, &'static str) {

@@ -88,8 +88,8 @@ impl Check<'_> {
     /// Returns the index of the element of the kind `what` called `name`; refuses the value at `path` if there is none.
     pub(super) fn named(&mut self, path: &[Step], what: &str, name: &str, names: &Names) -> Option<usize> {
         let place = names.place(name);
-        // If a name was refused, it may be the one that is meant here.
-        if place.is_none() && names.all.iter().all(Option::is_some) {
+        // If a name was refused, or is there twice, it may be the one that is meant here.
+        if place.is_none() && names.first.len() == names.all.len() {
             let found = Found::in_tree(self.tree, path, format!("there is no {what} {name:?}"));
             // The search for the nearest name is slow, so it is skipped for problems that are not listed.
             let meant = (self.found.len() < LISTED).then(|| nearest(name, names.known())).flatten();
