@@ -34,14 +34,14 @@ pub enum Error {
         /// The axis.
         axis: String,
     },
-    /// A file or folder already exists at the path of the result.
+    /// A result already exists at the path.
     #[error("{path} already exists; choose another folder, or use --force to replace it")]
     Exists {
         /// The folder.
         path: PathBuf,
     },
     /// A file or folder that is no result exists at the path: force does not replace it.
-    #[error("{path} is not a Cellway result (it has no {manifest} of one), so it is not replaced, not even with --force", manifest = crate::manifest::FILE_NAME)]
+    #[error("{path} exists and is no result of Cellway (it has no {manifest} of one), so it is not replaced; choose another folder", manifest = crate::manifest::FILE_NAME)]
     NotReplaceable {
         /// The folder or file.
         path: PathBuf,
@@ -65,7 +65,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// No manifest: not a result folder.
-    #[error("{path} is not a Cellway result: it has no {manifest}", manifest = crate::manifest::FILE_NAME)]
+    #[error("{} is not a Cellway result: {}", path.display(), lacks(path))]
     NoManifest {
         /// The folder.
         path: PathBuf,
@@ -120,6 +120,15 @@ pub enum Error {
         /// The error of the library.
         source: arrow_schema::ArrowError,
     },
+}
+
+/// Returns what a folder without a manifest lacks.
+fn lacks(folder: &Path) -> String {
+    if folder.is_dir() {
+        format!("it has no {}", crate::manifest::FILE_NAME)
+    } else {
+        "there is no such folder".to_owned()
+    }
 }
 
 impl Error {

@@ -36,9 +36,14 @@ fn check_free(path: &Path, force: bool) -> Result<(), Error> {
     match fs::symlink_metadata(path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(e) => Err(Error::io("cannot read", path)(e)),
-        Ok(_) if !force => Err(Error::Exists { path: path.to_owned() }),
         // A link is not followed: its target, which would be removed, is not the path that the caller gave.
-        Ok(found) if found.is_dir() && Manifest::is_one(&read_manifest(path).unwrap_or_default()) => Ok(()),
+        Ok(found) if found.is_dir() && Manifest::is_one(&read_manifest(path).unwrap_or_default()) => {
+            if force {
+                Ok(())
+            } else {
+                Err(Error::Exists { path: path.to_owned() })
+            }
+        }
         Ok(_) => Err(Error::NotReplaceable { path: path.to_owned() }),
     }
 }
@@ -262,7 +267,7 @@ fn free_sibling(target: &Path, make: impl Fn(&Path) -> io::Result<()>) -> Result
         match make(&path) {
             Ok(()) => return Ok(path),
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists && tries < 10_000 => tries += 1,
-            Err(e) => return Err(Error::io("cannot make the folder", &path)(e)),
+            Err(e) => return Err(Error::io("cannot make a folder in", parent(target))(e)),
         }
     }
 }

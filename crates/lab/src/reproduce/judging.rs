@@ -351,7 +351,10 @@ fn a_row_that_contradicts_itself_is_found() {
         ("published = 1", "it accepts anything: within, min or max is missing"),
         ("within = 0.1", "within needs a published number"),
         ("published = 1\nwithin = -0.1", "within is below 0"),
-        ("published = 1\nwithin = 0.1\nmin = 0", "within and min or max: one of them says what is accepted"),
+        (
+            "published = 1\nwithin = 0.1\nmin = 0",
+            "it has within, and min or max; accepted: within alone, or min and max",
+        ),
         ("min = 2\nmax = 1", "min is above max"),
         ("min = 2\nsource = \"simulate\"", "no study to be judged by"),
         ("min = 2\nstudy = \"s\"", "no subject or metric"),

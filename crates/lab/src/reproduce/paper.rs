@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use cellway_scenario::{Override, Plan, SweepSpec, VariantSpec};
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use super::claim::{Claim, Source};
@@ -125,6 +126,33 @@ struct Variant {
     set: BTreeMap<String, toml::Value>,
 }
 
+/// The places of the tables of a file of studies or claims, for messages.
+#[derive(Default, Deserialize)]
+struct Tables {
+    #[serde(default, alias = "study", alias = "claim")]
+    tables: Vec<toml::Spanned<IgnoredAny>>,
+    #[serde(skip)]
+    lines: Vec<usize>,
+}
+
+impl Tables {
+    /// Reads the places in a file that is well formed.
+    fn of(text: &str) -> Tables {
+        let mut found: Tables = toml::from_str(text).unwrap_or_default();
+        let line = |table: &toml::Spanned<IgnoredAny>| {
+            let before = text.get(..table.span().start).unwrap_or_default();
+            before.bytes().filter(|&byte| byte == b'\n').count() + 1
+        };
+        found.lines = found.tables.iter().map(line).collect();
+        found
+    }
+
+    /// Returns "line 12: " for the table with this index.
+    fn line(&self, index: usize) -> String {
+        self.lines.get(index).map_or_else(String::new, |line| format!("line {line}: "))
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Expected {
@@ -206,6 +234,16 @@ impl Study {
     }
 }
 
+/// Returns what is wrong with a file of a folder of studies that cannot be read.
+fn unreadable(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => "there is no such file; a study needs it".to_owned(),
+        std::io::ErrorKind::IsADirectory => "is a folder, not a file".to_owned(),
+        std::io::ErrorKind::InvalidData => "is not text in UTF-8".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
 /// Returns true if `name` can be the name of a file in any folder, and not of the folder itself or one around it.
 fn names_a_file(name: &str) -> bool {
     let accepted = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
@@ -231,7 +269,8 @@ impl Paper {
     /// stay in memory until the program ends, like the built-in ones.
     pub fn open(folder: &std::path::Path) -> Result<&'static Paper, Error> {
         let wrong = |file: &str, message: String| Error::Experiments { path: folder.join(file), message };
-        let read = |file: &str| std::fs::read_to_string(folder.join(file)).map_err(|e| wrong(file, e.to_string()));
+        let read =
+            |file: &str| std::fs::read_to_string(folder.join(file)).map_err(|error| wrong(file, unreadable(&error)));
         if !folder.is_dir() {
             let message = "there is no such folder; accepted: the path of a folder with study.toml and expected.toml";
             return Err(Error::Experiments { path: folder.to_owned(), message: message.to_owned() });
@@ -241,17 +280,23 @@ impl Paper {
         let studies: Studies = toml::from_str(&study).map_err(|e| wrong("study.toml", e.to_string()))?;
         let mut claims: Expected = toml::from_str(&expected).map_err(|e| wrong("expected.toml", e.to_string()))?;
         claims.resolve(&studies);
-        for (place, study) in studies.study.iter().enumerate() {
-            let message = |fault: &str| Err(wrong("study.toml", format!("study {:?}: {fault}", study.id)));
-            if let Some(fault) = study.faults().first() {
+        for (place, one) in studies.study.iter().enumerate() {
+            let line = Tables::of(&study).line(place);
+            let message = |fault: &str| Err(wrong("study.toml", format!("{line}study {:?}: {fault}", one.id)));
+            if let Some(fault) = one.faults().first() {
                 return message(fault);
             }
-            if studies.study[..place].iter().any(|other| other.id == study.id) {
+            if studies.study[..place].iter().any(|other| other.id == one.id) {
                 return message("another has the same id");
             }
         }
+        if claims.claim.is_empty() {
+            let message = "has no claim, so nothing would be judged; accepted: [[claim]] tables";
+            return Err(wrong("expected.toml", message.to_owned()));
+        }
         for (place, claim) in claims.claim.iter().enumerate() {
-            let message = |fault: &str| Err(wrong("expected.toml", format!("claim {:?}: {fault}", claim.id)));
+            let line = Tables::of(&expected).line(place);
+            let message = |fault: &str| Err(wrong("expected.toml", format!("{line}claim {:?}: {fault}", claim.id)));
             if let Some(fault) = claim.faults().first() {
                 return message(fault);
             }
@@ -264,9 +309,7 @@ impl Paper {
             for id in [&claim.study, &claim.from_study].into_iter().flatten() {
                 if !studies.study.iter().any(|study| study.id == *id) {
                     let known: Vec<_> = studies.study.iter().map(|study| format!("{:?}", study.id)).collect();
-                    let known = known.join(", ");
-                    let message = format!("claim {:?}: there is no study {id:?}; accepted: {known}", claim.id);
-                    return Err(wrong("expected.toml", message));
+                    return message(&format!("there is no study {id:?}; accepted: {}", known.join(", ")));
                 }
             }
         }
@@ -400,7 +443,11 @@ mod tests {
         };
         assert_eq!(opened(&study, &claim), Ok(()));
         for (study, claims, message) in [
-            (STUDY, &claim[..], "study.toml: study \"s\": it needs a number of seeds above 0, or deterministic = true"),
+            (
+                STUDY,
+                &claim[..],
+                "study.toml: line 3: study \"s\": it needs a number of seeds above 0, or deterministic = true",
+            ),
             (&format!("{STUDY}seeds = 0\n"), &claim, "it needs a number of seeds above 0, or deterministic = true"),
             (
                 &format!("{STUDY}seeds = 2\nquick_seeds = 3\n"),
@@ -410,7 +457,7 @@ mod tests {
             (
                 &study.replace("id = \"s\"", "id = \"../s\""),
                 &claim,
-                "study.toml: study \"../s\": its id names files of the results: letters, digits, \"-\", \"_\" and \".\", not first, \
+                "study.toml: line 3: study \"../s\": its id names files of the results: letters, digits, \"-\", \"_\" and \".\", not first, \
                  are accepted",
             ),
             (
@@ -418,17 +465,24 @@ mod tests {
                 &claim,
                 "its id names files of the results: letters, digits, \"-\", \"_\" and \".\", not first, are accepted",
             ),
-            (&study, CLAIM, "expected.toml: claim \"c\": it accepts anything: within, min or max is missing"),
-            (&study, &format!("{claim}{claim}"), "expected.toml: claim \"c\": another has the same id"),
+            (&study, "", "expected.toml: has no claim, so nothing would be judged; accepted: [[claim]] tables"),
+            (&study, &claim.replace("id = \"c\"", "id = \"\""), "line 1: claim \"\": its id is empty"),
+            (
+                &study,
+                &format!("{claim}within = 0.1\n"),
+                "it has within, and min or max; accepted: within alone, or min and max",
+            ),
+            (&study, CLAIM, "expected.toml: line 1: claim \"c\": it accepts anything: within, min or max is missing"),
+            (&study, &format!("{claim}{claim}"), "expected.toml: line 9: claim \"c\": another has the same id"),
             (
                 &study,
                 &format!("{claim}source = \"measure\"\n"),
-                "expected.toml: claim \"c\": source is \"measure\", but neither of its studies is measured",
+                "expected.toml: line 1: claim \"c\": source is \"measure\", but neither of its studies is measured",
             ),
             (
                 &format!("{study}driver = \"measure\"\n"),
                 &format!("{claim}source = \"emulate\"\n"),
-                "expected.toml: claim \"c\": source is \"emulate\", but its studies are not emulated, or measured",
+                "expected.toml: line 1: claim \"c\": source is \"emulate\", but its studies are not emulated, or measured",
             ),
         ] {
             let error = opened(study, claims).unwrap_err();

@@ -81,7 +81,10 @@ fn unknown(wanted: &str, papers: &[&'static Paper]) -> Error {
     };
     let nearest = known.iter().min_by_key(distance).map_or_else(String::new, |near| match distance(&near) {
         d if d <= wanted.chars().count() / 2 => format!("; did you mean {}?", near.0),
-        _ => String::new(),
+        _ => {
+            let first: Vec<&str> = known.iter().take(3).map(|(full, _)| &full[..]).collect();
+            format!("; there are {}, such as {}", known.len(), first.join(", "))
+        }
     });
     let names: Vec<&str> = papers.iter().map(|paper| paper.name).collect();
     let papers = names.join(", ");
