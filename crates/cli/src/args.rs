@@ -188,10 +188,10 @@ pub(crate) struct Simulate {
     #[command(flatten)]
     pub(crate) scenario: Scenario,
     /// Replications, instead of those of the file.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = seeds, allow_negative_numbers = true)]
     pub(crate) seeds: Option<u64>,
     /// Threads; all cores unless given. Never changes a result.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", value_parser = threads, allow_negative_numbers = true)]
     pub(crate) threads: Option<u16>,
     /// Write the tables and a manifest to this folder.
     #[arg(long, value_name = "DIR")]
@@ -306,7 +306,7 @@ pub(crate) struct Reproduce {
     #[arg(long)]
     pub(crate) force: bool,
     /// Threads; all cores unless given. Never changes a result.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", value_parser = threads, allow_negative_numbers = true)]
     pub(crate) threads: Option<u16>,
     /// Print the rows as JSON on standard output.
     #[arg(long)]
@@ -331,64 +331,64 @@ pub(crate) struct Measure {
     #[arg(long, value_name = "PORT", default_value_t = cellway_lab::measure::DEFAULT_PORT)]
     pub(crate) port: u16,
     /// Serve only at this address [default: all of this host].
-    #[arg(long, value_name = "ADDR", requires = "serve")]
+    #[arg(long, value_name = "ADDR", conflicts_with = "host")]
     pub(crate) bind: Option<std::net::IpAddr>,
     /// Serve one test, then exit.
-    #[arg(long, requires = "serve")]
+    #[arg(long, conflicts_with = "host")]
     pub(crate) once: bool,
     /// Longest test to serve [default: 300 s].
-    #[arg(long, value_name = "TIME", requires = "serve")]
+    #[arg(long, value_name = "TIME", conflicts_with = "host")]
     pub(crate) max_time: Option<Span>,
     /// Most bytes of a test to serve [default: 100 GiB].
-    #[arg(long, value_name = "BYTES", requires = "serve")]
+    #[arg(long, value_name = "BYTES", conflicts_with = "host")]
     pub(crate) max_bytes: Option<Bytes>,
     /// Receive windows [default: the kernel's].
-    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "host")]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "serve")]
     pub(crate) window: Vec<Bytes>,
     /// Bytes of one write [default: 128KiB].
-    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "host")]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "serve")]
     pub(crate) write: Vec<Bytes>,
     /// Parallel connections [default: 1].
-    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "host")]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "serve")]
     pub(crate) streams: Vec<u32>,
     /// Congestion controls [default: the kernel's].
-    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "host")]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "serve")]
     pub(crate) congestion: Vec<String>,
     /// Send buffers [default: the kernel's].
-    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "host")]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "serve")]
     pub(crate) send_buffer: Vec<Bytes>,
     /// Largest segments, options included.
-    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "host")]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "serve")]
     pub(crate) mss: Vec<Bytes>,
     /// Length of a test [default: 10s].
-    #[arg(long, value_name = "TIME", requires = "host", conflicts_with = "bytes")]
+    #[arg(long, value_name = "TIME", conflicts_with_all = ["bytes", "serve"])]
     pub(crate) time: Option<Span>,
     /// Amount of data of a test, all streams together, instead of a length.
-    #[arg(long, value_name = "BYTES", requires = "host")]
+    #[arg(long, value_name = "BYTES", conflicts_with = "serve")]
     pub(crate) bytes: Option<Bytes>,
     /// Bound on the rate of each stream, headers included.
-    #[arg(long, value_name = "RATE", requires = "host")]
+    #[arg(long, value_name = "RATE", conflicts_with = "serve")]
     pub(crate) pace: Option<Rate>,
     /// The server sends.
-    #[arg(long, requires = "host")]
+    #[arg(long, conflicts_with = "serve")]
     pub(crate) reverse: bool,
     /// Number of runs of each test.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000), requires = "host")]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000), conflicts_with = "serve")]
     pub(crate) repeat: u32,
     /// Interval of the samples of the series [default: 1s].
-    #[arg(long, value_name = "TIME", requires = "host")]
+    #[arg(long, value_name = "TIME", conflicts_with = "serve")]
     pub(crate) interval: Option<Span>,
     /// Print the result as JSON on standard output.
-    #[arg(long, requires = "host")]
+    #[arg(long, conflicts_with = "serve")]
     pub(crate) json: bool,
     /// Write the tables and a manifest to this folder.
-    #[arg(long, value_name = "DIR", requires = "host")]
+    #[arg(long, value_name = "DIR", conflicts_with = "serve")]
     pub(crate) out: Option<PathBuf>,
     /// Replace an earlier result in DIR.
-    #[arg(long, requires = "host")]
+    #[arg(long, conflicts_with = "serve")]
     pub(crate) force: bool,
     /// Show all figures of the table, however wide it gets.
-    #[arg(long, requires = "host")]
+    #[arg(long, conflicts_with = "serve")]
     pub(crate) wide: bool,
 }
 
@@ -397,7 +397,7 @@ pub(crate) struct Compare {
     #[command(flatten)]
     pub(crate) scenario: Scenario,
     /// Replications of the simulation, instead of those of the file.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = seeds, allow_negative_numbers = true)]
     pub(crate) seeds: Option<u64>,
     /// Replications of the emulation, each with its own seed.
     #[arg(long, value_name = "N", default_value_t = cellway_lab::compare::REPEATS)]
@@ -409,7 +409,7 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "FILE.csv")]
     pub(crate) published: Option<PathBuf>,
     /// Threads of the simulation; all cores unless given. Never changes a result.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", value_parser = threads, allow_negative_numbers = true)]
     pub(crate) threads: Option<u16>,
     /// Write the tables, a manifest and the figure to this folder.
     #[arg(long, value_name = "DIR")]
@@ -498,7 +498,7 @@ pub(crate) struct Emulate {
     #[command(flatten)]
     pub(crate) scenario: Scenario,
     /// Replications, instead of those of the file.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = seeds, allow_negative_numbers = true)]
     pub(crate) seeds: Option<u64>,
     /// Write the tables and a manifest to this folder.
     #[arg(long, value_name = "DIR")]
@@ -518,4 +518,14 @@ pub(crate) struct Emulate {
     /// Write each line that the programs of the scenario print to FILE, after the name of the program.
     #[arg(long, value_name = "FILE")]
     pub(crate) log: Option<PathBuf>,
+}
+
+/// Reads a number of threads.
+fn threads(text: &str) -> Result<u16, String> {
+    text.parse().ok().filter(|&n| n > 0).ok_or_else(|| "accepted: a whole number from 1 to 65535".to_owned())
+}
+
+/// Reads a number of replications.
+fn seeds(text: &str) -> Result<u64, String> {
+    text.parse().ok().filter(|&n| n > 0).ok_or_else(|| "accepted: a whole number of at least 1".to_owned())
 }

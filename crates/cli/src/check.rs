@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::args::{self, Check};
 use crate::{Failure, output};
 
-/// Returns the base of the table folders that a scenario file names.
+/// Returns the folder of a scenario file, from which its paths to folders of tables start.
 pub(crate) fn folder_of(file: &Path) -> &Path {
     file.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
@@ -65,15 +65,20 @@ fn show(file: &Path, plan: &Plan, checked: &Checked) {
     let count = output::count;
     let (nodes, links) = (count(base.nodes.len() as u64, "node"), count(base.links.len() as u64, "link"));
     let conversations = count(base.conversations(), "conversation");
-    output::line(&format!("{}: right", file.display()));
+    output::line(&format!("{}: valid", file.display()));
     output::line(&format!("  {nodes}, {links}, {conversations}"));
     output::line(&format!("  {} of simulated time a run, the first {} not counted", run.duration, run.warmup));
     output::line(&format!("  round trip {}", run.rtt));
     for (name, values) in plan.axes() {
-        let values: Vec<String> = values.iter().map(ToString::to_string).collect();
+        let values: Vec<String> = values.iter().map(|value| shown(&value.to_string())).collect();
         output::line(&format!("  {name}: {}", values.join(", ")));
     }
     let (points, runs) = (checked.points as u64, run.seeds * checked.points as u64);
     output::line(&format!("  {} x {} = {}", count(points, "point"), count(run.seeds, "seed"), count(runs, "run")));
     checked.warnings.iter().for_each(|warning| output::say(&format!("warning: {warning}")));
+}
+
+/// Returns a value of an axis for a list: in quotes if it has spaces or commas.
+fn shown(value: &str) -> String {
+    if value.contains([' ', ',']) { format!("{value:?}") } else { value.to_owned() }
 }

@@ -26,6 +26,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::Parser;
+use clap::error::{ContextKind, ErrorKind};
 
 use args::{Args, Command, WorkloadCommand};
 pub use check::as_json as checked_json;
@@ -62,7 +63,11 @@ impl Face<'_> {
 pub fn main(args: impl IntoIterator<Item = OsString>, face: &mut Face<'_>) -> u8 {
     let args = match Args::try_parse_from(args) {
         Ok(args) => args,
-        Err(refused) => {
+        Err(mut refused) => {
+            // No command takes a value that begins with dashes.
+            if refused.kind() == ErrorKind::UnknownArgument {
+                refused.remove(ContextKind::Suggested);
+            }
             // Help and version go to standard output and are no error.
             let code = if refused.use_stderr() { WRONG_INPUT } else { DONE };
             output::keep(refused.print());

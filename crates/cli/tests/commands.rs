@@ -150,7 +150,7 @@ fn check_lists_the_runs() {
     let place = Place::new(SMALL);
     let ran = place.run(&["check", "study.toml"]).done();
     assert!(
-        ran.out().starts_with("study.toml: right\n") && ran.out().contains("1 point x 2 seeds = 2 runs"),
+        ran.out().starts_with("study.toml: valid\n") && ran.out().contains("1 point x 2 seeds = 2 runs"),
         "{}",
         ran.out()
     );
@@ -278,4 +278,27 @@ fn an_interrupted_run_leaves_no_complete_result() {
     // Leftovers do not disturb the next run.
     std::fs::write(place.path().join("study.toml"), SMALL).unwrap();
     place.run(&["simulate", "study.toml", "--out", "out"]).done();
+}
+
+/// Options of one side of a measurement are refused at the other, and tips that do not help are left out.
+#[test]
+#[cfg(target_os = "linux")]
+fn options_without_a_use_are_refused() {
+    let place = Place::new(SMALL);
+    let refused = |arguments: &[&str]| {
+        let ran = place.run(arguments);
+        assert_eq!(ran.code(), 2, "{arguments:?}: {}", ran.err());
+        ran.err()
+    };
+    for arguments in [&["measure", "--serve", "--time", "1s"][..], &["measure", "localhost", "--once"]] {
+        assert!(refused(arguments).contains("cannot be used with"), "{}", refused(arguments));
+    }
+    let seeds = refused(&["simulate", "study.toml", "--seeds", "-1"]);
+    assert!(seeds.contains("accepted: a whole number of at least 1"), "{seeds}");
+    let threads = refused(&["simulate", "study.toml", "--threads", "0"]);
+    assert!(threads.contains("accepted: a whole number from 1 to 65535"), "{threads}");
+    let unknown = refused(&["reproduce", "--seeds", "3"]);
+    assert!(unknown.contains("unexpected argument '--seeds'") && !unknown.contains("tip:"), "{unknown}");
+    let none = refused(&["check", "study.toml", "--set", "change.1.rate=5Mbit/s"]);
+    assert!(none.contains("the file has no change, so none can be called \"1\""), "{none}");
 }

@@ -170,6 +170,10 @@ fn cases() -> Vec<(&'static str, String)> {
                 "[limits]\nwindow = \"1 KiB\"\nmemory = \"2 kB\"\nconnections = 100\nper-source = 101\nopening = 0\nkeepalive = \"0 s\"\n",
             ),
         ),
+        (
+            "limits of a refused number",
+            with("[limits]\nconnections = 0\nper-source = 200000\nmemory = \"1 kB\"\nwindow = \"2 GiB\"\n"),
+        ),
         ("more window than memory", with("[limits]\nwindow = \"2 GiB\"\n")),
         ("empty paths", with("[identity]\nkey = \"\"\n[control]\nsocket = \"\"\n")),
     ]

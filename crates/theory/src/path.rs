@@ -149,7 +149,7 @@ fn check(input: &PathInput) -> Result<(), Error> {
         return refuse("a segment, window or send buffer of 0 carries nothing", "at least 1 B");
     }
     if input.connections == 0 {
-        return refuse("no connection has no goodput", "at least 1 connection");
+        return refuse("the number of connections is 0", "at least 1");
     }
     if rates.iter().flatten().any(|r| r.as_bps() > most::RATE) {
         return refuse("a line or shaper has a rate that no network has", "rates of at most 1000 Gbit/s");
