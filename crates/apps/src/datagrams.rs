@@ -1,20 +1,19 @@
-//! A source of datagrams, as a state machine without I/O: the instants at which its packets leave.
+//! A source of datagrams, as a state machine without I/O: the times at which its packets leave.
 
 use cellway_spec::{Arrivals, UDP_MARK_OCTETS, UdpSource};
 use cellway_units::{Span, Time};
 
 use crate::random::{Stream, Streams};
 
-/// The source of one slot. Its instants are a pure function of seed and slot: the treatment of its packets by the
-/// network does not change them.
+/// The source of one slot. The times of its packets depend only on the seed and the slot, not on the network.
 #[derive(Clone, Debug)]
 pub struct DatagramSource {
     gaps: Gaps,
-    /// The rate and the size of a packet, of which the distances follow.
+    /// The rate and the size of a packet, which give the times between packets.
     spec: UdpSource,
     /// When the next packet leaves; `None` once the duration is over.
     next: Option<Time>,
-    /// Packets leave before this instant.
+    /// No packet leaves at this time or later.
     end: Time,
     sequence: u64,
 }
@@ -45,7 +44,7 @@ impl DatagramMark {
     }
 }
 
-/// The distances between packets.
+/// The times between packets.
 #[derive(Clone, Debug)]
 enum Gaps {
     Constant(Spacing),
@@ -53,7 +52,7 @@ enum Gaps {
     OnOff(Box<OnOff>),
 }
 
-/// Equal distances whose long-run rate is exact.
+/// Equal times between packets, whose long-run rate is exact.
 #[derive(Clone, Copy, Debug, Default)]
 struct Spacing {
     /// The remainder of the last division, in bits × ps / s.
@@ -73,8 +72,8 @@ struct OnOff {
 }
 
 impl DatagramSource {
-    /// Creates a source that starts at `start`: with a packet, or for Poisson arrivals with a distance to the first. An
-    /// on-off source starts with an on period. `slot` ("voice-3") names the random streams.
+    /// Creates a source that starts at `start`: with a packet; a Poisson source with a time
+    /// to the first packet. An on-off source starts with an on period. `slot` ("voice-3") names the random streams.
     pub fn new(spec: UdpSource, streams: &Streams, slot: &str, start: Time) -> DatagramSource {
         let stream = |what: &str| streams.stream(&format!("{slot}/{what}"));
         let gaps = match spec.arrivals {
@@ -130,7 +129,7 @@ impl Spacing {
 }
 
 impl OnOff {
-    /// Returns the time until the on periods add up to the distance between two packets.
+    /// Returns the time to the next packet: until the on periods add up to the time between two packets.
     fn next(&mut self, spec: UdpSource) -> Span {
         let mut needed = self.spacing.next(spec);
         let mut gap = Span::ZERO;
@@ -185,9 +184,9 @@ mod tests {
         assert_eq!(times(UdpSource { duration, ..spec(Arrivals::Constant) }, 1, 100).len(), 5);
     }
 
-    /// The distances of a Poisson process have the mean of their rate and a coefficient of variation of 1.
+    /// The times between the packets of a Poisson source have the mean of its rate and a coefficient of variation of 1.
     #[test]
-    fn poisson_distances_are_exponential() {
+    fn the_times_of_a_poisson_source_are_exponential() {
         let n = 200_000;
         let times = times(spec(Arrivals::Poisson), 3, n + 1);
         let gaps: Vec<f64> = times.windows(2).map(|pair| pair[1].since(pair[0]).as_secs_f64()).collect();
@@ -197,12 +196,12 @@ mod tests {
         let root = (n as f64).sqrt();
         assert!((mean / 0.02 - 1.0).abs() < 4.0 / root, "{mean}");
         assert!((variance / (0.02 * 0.02) - 1.0).abs() < 4.0 * 8f64.sqrt() / root, "{variance}");
-        // Memoryless: a share 1 - 1/e of the distances is below the mean.
+        // Memoryless: a share 1 - 1/e of the times is below the mean.
         let below = gaps.iter().filter(|&&gap| gap < 0.02).count() as f64 / n as f64;
         assert!((below - (1.0 - (-1f64).exp())).abs() < 4.0 * 0.4823 / root, "{below}");
     }
 
-    /// While on, packets are as far apart as at a constant rate, but for pauses; over all time the mean rate holds.
+    /// Packets are as far apart as at a constant rate, or farther where a pause is between them. The mean rate is exact.
     #[test]
     fn an_on_off_source_pauses_and_keeps_its_mean_rate() {
         let [on, off] = [Span::from_ms(1000), Span::from_ms(1350)];

@@ -1,6 +1,10 @@
 //! One direction of a flow from the local TCP to the peer: the bytes that are consumed, sent and acknowledged.
 //!
 //! All offsets count bytes since the start of the flow: `freed <= next <= consumed <= received`.
+//!
+//! Two bounds apply. The *window* of this gateway bounds the bytes that it holds. The *limit*, which the peer announces,
+//! is the last offset that may be sent; limit less `next` is the *credit* left. Credit that is not needed is returned,
+//! so that the peer can give it to other flows.
 
 use serde::{Deserialize, Serialize};
 
@@ -27,19 +31,19 @@ enum Fin {
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Outbound {
-    /// The bytes that the local host has sent in order.
+    /// The bytes that the local TCP has received in order from its host.
     pub(crate) received: u64,
-    /// The bytes that were read from the receive buffer of the local TCP.
+    /// The bytes of these that were read from the receive buffer of the local TCP.
     pub(crate) consumed: u64,
     /// The first byte that was never sent.
     next: u64,
     /// All bytes below are acknowledged and freed.
     pub(crate) freed: u64,
-    /// The limit of the peer, less the bytes that were returned.
+    /// The last offset that may be sent: the largest limit that the peer announced, less the bytes that were returned.
     pub(crate) limit: u64,
-    /// All bytes that were returned since the start.
+    /// Bytes of credit returned since the start.
     pub(crate) returned: u64,
-    /// The first unsent byte at the time of the last return.
+    /// `next` at the time of the last return.
     pub(crate) returned_at: u64,
     /// The acknowledged ranges beyond `freed`.
     acked: Ranges,
@@ -58,9 +62,9 @@ impl Outbound {
     pub(crate) fn held(&self) -> u64 {
         self.consumed - self.freed
     }
-    /// Consumes bytes of the local TCP and returns their number: as many as the window and the peer's limit allow, and
-    /// at most `ahead` beyond those sent; none while more than half of `ahead` is unsent. Bytes beyond the peer's limit
-    /// stay with the host: here they would use the memory of other flows until the far host reads.
+    /// Consumes bytes of the local TCP, as many as `window` and the peer's limit allow, and returns their number. At most
+    /// `ahead` bytes are then unsent, and none are consumed while more than half of that is. Bytes beyond the limit stay
+    /// with the host: here they would use the memory of other flows until the far host reads.
     pub(crate) fn consume(&mut self, window: u64, ahead: u64) -> u64 {
         let waits = self.consumed - self.next;
         let room = if waits > ahead / 2 { 0 } else { ahead - waits };
@@ -84,15 +88,13 @@ impl Outbound {
             Outbound { received: consumed, consumed, next: consumed, freed: consumed, resent, ..Outbound::default() };
     }
 
-    /// Raises the limit of the peer to `announced`, which does not count returned bytes. Both the limit and the
-    /// returned bytes only grow. The sender may send up to the limit that it received less what it returned. The
-    /// receiver expects at most the limit that it announced less the returns that it received, which is never less, in
-    /// whatever order they arrive.
+    /// Raises the limit to `announced` by the peer, less all returned bytes. Announced limits and returned bytes only grow,
+    /// so the order in which messages arrive does not matter: the receiver never expects less than the sender may send.
     pub(crate) fn raise(&mut self, announced: u64) {
         self.limit = self.limit.max(announced.saturating_sub(self.returned));
     }
-    /// If nothing waits or is in flight, keeps `keep` bytes of the credit and returns the rest to the peer, unless that
-    /// is less than `step`. Returns true if it did.
+    /// Returns the credit beyond `keep` bytes to the peer, if nothing waits or is in flight and it is at least `step`
+    /// bytes. Returns true if it did.
     pub(crate) fn give_back(&mut self, keep: u64, step: u64) -> bool {
         let rest = self.limit.saturating_sub(self.next + keep);
         let gives = rest >= step && self.freed == self.received && !self.ended;

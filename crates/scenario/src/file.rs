@@ -40,23 +40,22 @@ table! {
         /// TCP of all traffic; a group may override single keys. Keys that are left out have the values of `profile`, which is
         /// "linux-6" unless the file names another.
         tcp: Option<TcpKeys>,
-        /// The nodes of the network. Hosts that belong to one conversation need not be written: see
-        /// `traffic.from`.
+        /// The nodes of the network. Most hosts need no node: see `traffic.from`.
         #[length(min = 1)]
         node: Vec<NodeFile>,
         /// The links of the network.
         #[length(min = 1)]
         link: Vec<LinkFile>,
-        /// Groups of like conversations; required unless there is a `run.command`.
+        /// Groups of similar conversations. At least one, unless there is a `run.command`.
         #[length(min = 1)]
         traffic: Option<Vec<TrafficFile>>,
         /// Cell spacers and shapers at output ports.
         shaper: Option<Vec<ShaperFile>>,
-        /// Classes of traffic groups at gateways; what a gateway sends to its peer is shared among them.
+        /// Classes of traffic groups at gateways. A gateway divides the rate to its peer among them by their shares.
         class: Option<Vec<ClassFile>>,
         /// Policers before output ports.
         policer: Option<Vec<PolicerFile>>,
-        /// Rates that change while it runs.
+        /// Rates that change during the run.
         change: Option<Vec<ChangeFile>>,
         abr: Option<AbrSwitchKeys>,
         observe: Option<ObserveFile>,
@@ -68,9 +67,9 @@ table! {
 table! {
     /// The length and the number of runs.
     pub(crate) struct RunFile {
-        /// Simulated time of one run, the warm-up included.
+        /// The length of one run, with the warm-up.
         duration: RttSpan,
-        /// The first part of the run, left out of every summary.
+        /// The first part of the run, which no summary counts. It is shorter than the run.
         warmup: RttSpan = RttSpan::ZERO,
         /// The seed of the first replication; replication i (from 0) uses seed + i.
         #[range(max = 9_000_000_000_000_000_000u64)]
@@ -79,11 +78,11 @@ table! {
         #[range(min = 1, max = 100_000)]
         seeds: u64 = 1,
         /// The round trip that "rtt" and "bdp" stand for. Default: the propagation round trip of the
-        /// longest path of a traffic group, access links included (also of groups with count 0); without
-        /// traffic that of the longest path between two hosts.
+        /// longest path of a group, with access links. Groups with count 0 are included; without traffic it is the longest
+        /// path between two hosts.
         #[range(above = "0 s")]
         rtt: Option<Span>,
-        /// Programs that an emulation starts in hosts; a simulation leaves them out.
+        /// Programs that an emulation starts in hosts. A simulation skips them with a message.
         #[length(min = 1)]
         command: Option<Vec<CommandFile>>,
         emulate: Option<EmulateKeys>,
@@ -91,24 +90,23 @@ table! {
 }
 
 table! {
-    /// The records besides the summary.
+    /// What a run records besides its summary.
     pub(crate) struct ObserveFile {
-        /// Bin of the recorded series. Default: 100 rtt, or the whole run if that is shorter.
+        /// The bin of the series. Default: 100 rtt, at most the run.
         interval: RttSpan = RttSpan::rtts(100),
-        /// Window over which fairness between the slots of a group is computed. Default: 100 rtt,
-        /// or what is counted of the run if that is shorter.
+        /// The window over which the fairness between the slots of a group is computed. Default: 100 rtt, at most the run
+        /// without its warm-up.
         fairness_window: RttSpan = RttSpan::rtts(100),
         /// Conversations whose send window is recorded at each change: slots like "ftp-1", or all
         /// slots of a group by its name.
         trace: Option<Vec<String>>,
-        /// Output ports whose queue length is recorded at each change: "s1>b" for that of s1 towards its neighbour b, or
-        /// with the name of a link in place of b.
+        /// Output ports whose queue length is recorded at each change. "s1>b" is the port of node s1 to its neighbour b. If
+        /// several links join the two, "s1>b/spare" is the port of the link spare.
         queue: Option<Vec<String>>,
-        /// Record binned series.
+        /// Whether series of bins are recorded.
         series: bool = true,
-        /// The most rows that one run writes for its bins, all subjects together, and for each quantity that is recorded at
-        /// its changes. Beyond it bins are longer, and of the changes the first, last, lowest and highest of equal intervals
-        /// are kept; a warning says so.
+        /// The maximum number of rows of one run for its bins, and for each quantity that is recorded at its changes. Above
+        /// it the bins are longer, and of the changes those that a figure needs are kept, with a warning.
         #[range(min = 100, max = 100_000_000)]
         max_rows: u64 = 100_000,
     }

@@ -142,8 +142,12 @@ impl Search<'_> {
         if matched {
             return Ok(());
         }
+        let element = self.root.display(steps);
+        if names.is_empty() {
+            return Err(none(format!("the file has no {element}, so none can be called {segment:?}")));
+        }
         Err(NoTarget {
-            message: format!("there is no {} called {segment:?}", self.root.display(steps)),
+            message: format!("there is no {element} called {segment:?}"),
             suggestion: nearest(segment, names.iter().map(String::as_str)).map(str::to_owned),
             accepted: Some(format!("{} or *", one_of(&names))),
         })

@@ -16,11 +16,14 @@ pub fn schema() -> String {
 }
 
 const INTRODUCTION: &str = "\
-Every key of a scenario, by table. [Scenario files](../guide/scenarios.md) has the tasks, the rules between keys and examples.
+Every key of a scenario, by table. [Scenario files](../guide/scenarios.md) has the tasks and examples.
 
-- Quantities are strings with units: `\"22.5 ms\"`, `\"30 Mbit/s\"`, `\"64 KiB\"`. `\"rtt\"` is the round trip of
-  `run.rtt`, `\"bdp\"` that round trip times the rate of the link.
+- Quantities are strings with [units](../guide/scenarios.md#quantities): `\"22.5 ms\"`, `\"30 Mbit/s\"`, `\"64 KiB\"`. `\"rtt\"`
+  is the round trip of `run.rtt`; `\"bdp\"` is that round trip multiplied by the rate of the slowest link.
 - `[name]` is one table; `[[name]]` starts each of several.
+- Names of nodes, links, groups and other elements are 1 to 64 letters, digits, `-` and `_`.
+- A default of `-` means that the key has none, or the one that its description states. Those of `[tcp]` are of the
+  [profile](../models/tcp.md#profiles).
 - Where several tables have the same keys, the first section lists them.
 
 `cellway check FILE` reports all problems of a file, with their locations; `cellway schema` prints these keys as a JSON

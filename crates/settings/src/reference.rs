@@ -99,9 +99,27 @@ fn rows(out: &mut String, shape: Shape) {
             None if required.contains(&key) => "required".to_owned(),
             None => "-".to_owned(),
         };
-        let accepted = describe(inner);
-        let accepted = accepted.strip_prefix("a string with ").unwrap_or(&accepted);
-        let cells = [&meaning, accepted].map(|cell| cell.replace('|', "\\|"));
+        let accepted = accepted(inner);
+        let cells = [&meaning, &accepted].map(|cell| cell.replace('|', "\\|"));
         let _ = writeln!(out, "| `{key}` | {} | {} | {default} |", cells[0], cells[1]);
     }
 }
+
+/// Returns the accepted values for a reader who knows the units, and who sees the meaning of each choice beside them.
+fn accepted(shape: Shape) -> String {
+    if shape.meanings().next().is_some() {
+        return "one of these".to_owned();
+    }
+    let all = describe(shape);
+    let all = all.strip_prefix("a string with ").unwrap_or(&all);
+    match (all.find(UNITS), all.find(EXAMPLE)) {
+        (Some(units), Some(example)) if units < example => {
+            format!("{}a quantity{}", &all[..units], &all[example + 1..])
+        }
+        _ => all.to_owned(),
+    }
+}
+
+/// The beginning of a list of units, and of the example after it.
+const UNITS: &str = "a number and one of ";
+const EXAMPLE: &str = ", like ";

@@ -76,8 +76,11 @@ fn visit(
             }
             for key in shape.required().into_iter().filter(|key| table.get(key).is_none()) {
                 path.push(Step::from(key));
-                let inner = shape.key(key);
-                found.push(Found { accepted: inner.map(describe), ..Found::in_tree(root, path, "is missing") });
+                let accepted = shape.key(key).map(|inner| match inner.is_named_array() {
+                    true => format!("one or more tables, each headed [[{}]]", root.display(path)),
+                    false => describe(inner),
+                });
+                found.push(Found { accepted, ..Found::in_tree(root, path, "is missing") });
                 path.pop();
             }
         }

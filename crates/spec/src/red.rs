@@ -13,22 +13,22 @@ section! {
     /// probability that grows with the average queue.
     #[derive(Copy, Eq)]
     pub struct Red, RedKeys {
-        /// The average queue below which nothing is dropped, in packets or bytes.
+        /// The average queue below which no packet is dropped, in packets or bytes.
         pub min: QueueLength = QueueLength::Packets(5),
-        /// The average queue at which the probability of a drop reaches `max-p`; above `min`, and in the same unit.
+        /// The average queue at which the probability of a drop is `max-p`. Above `min`, and in the same unit.
         pub max: QueueLength = QueueLength::Packets(15),
-        /// The probability of a drop where the average reaches `max`.
+        /// The probability of a drop at an average queue of `max`.
         #[range(above = "0 %")]
         pub max_p: Probability = Probability::from_ppm(20_000),
         /// The weight of the current queue in the average.
         #[range(above = "0 %")]
         pub weight: Probability = Probability::from_ppm(2_000),
-        /// Lets the probability grow from `max-p` at `max` to 1 at twice `max`. If false, all packets are dropped above `max`.
+        /// Whether the probability grows from `max-p` at `max` to 1 at twice `max`. If false, it is 1 above `max`.
         pub gentle: bool = true,
-        /// Marks packets that are ECN-capable instead of dropping them.
+        /// Whether packets of flows with ECN are marked instead of dropped.
         pub ecn: bool = false,
-        /// The packet whose transmission time measures idle time: for each that the line could have sent, the average
-        /// falls as with an empty queue.
+        /// The packet size by which the average falls while the line is idle: as if packets of this size arrived at an empty
+        /// queue, back to back.
         #[range(min = "1 B", max = "65535 B")]
         pub mean_packet: Bytes = Bytes(500),
     }

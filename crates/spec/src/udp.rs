@@ -13,12 +13,12 @@ choice! {
     /// The times at which the packets of a source leave.
     #[derive(Default)]
     pub enum SourceKind {
-        /// At equal distances.
+        /// At a constant rate.
         #[default]
         Constant = "constant",
-        /// As a Poisson process.
+        /// As a Poisson process: the times between packets are random (exponential).
         Poisson = "poisson",
-        /// At equal distances in periods of exponential length, with pauses of exponential length between them.
+        /// At a constant rate while it is on. The periods on and off have random (exponential) lengths.
         OnOff = "on-off",
     }
 }
@@ -26,12 +26,12 @@ choice! {
 /// The times at which the packets of a source leave, with the lengths of periods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrivals {
-    /// At equal distances.
+    /// At a constant rate.
     Constant,
-    /// As a Poisson process: the distances are exponential and independent.
+    /// As a Poisson process: the times between packets are exponential and independent.
     Poisson,
-    /// At equal distances while the source is on. Periods on and off alternate; their lengths are exponential and
-    /// independent. The distance to the next packet is counted in time on.
+    /// At a constant rate while the source is on. Periods on and off alternate; their lengths are exponential and
+    /// independent. Between two packets lies a fixed time on.
     OnOff {
         /// The mean length of a period on. Never zero.
         on: Span,

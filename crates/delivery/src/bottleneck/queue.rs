@@ -1,4 +1,4 @@
-//! The response to a standing queue, which depends on the flows that fill it.
+//! The response to a standing queue: whether it is this sender's own, or other flows fill it.
 
 use cellway_units::{Span, Time};
 use serde::{Deserialize, Serialize};
@@ -11,32 +11,32 @@ use crate::{Delivery, Sample, rate_of, times};
 
 /// A round trip longer than the shortest by this factor, in thousandths, has a queue.
 const QUEUE: u64 = 1_125;
-/// The least time and the least packets in a window: on a short path a thread that waits for its turn is no queue.
+/// The minimum time and packets of a window. On a short path a thread that waits for a processor looks like a queue.
 const WINDOW: Span = Span::from_ms(25);
 const WINDOW_PACKETS: u64 = 8;
-/// Senders that yield empty a queue within a few round trips. ProbeRTT decides whether it is of other flows if it has
-/// stood for this time, for this number of round trips, and through this number of drains.
+/// A queue that this sender and others like it fill is empty after a few round trips of drains. One that stands for this
+/// time, this number of round trips and this number of drains may be of other flows; ProbeRTT then decides.
 const STANDING: Span = Span::from_secs(2);
 const STANDING_ROUNDS: u64 = 8;
 const DRAINS: u32 = 2;
-/// It is of other flows if ProbeRTT finds it this deep, in thousandths of the shortest round trip, or this often in a
-/// row.
+/// The queue is of other flows if the round trip in ProbeRTT is this large, in thousandths of the shortest, or if this
+/// number of ProbeRTTs in a row find a queue.
 const DEEP: u64 = 1_400;
 const FAILED: u32 = 2;
-/// After the others have left it empty for a moment, drains without effect are enough for this time.
+/// For this time after a moment without a queue, drains without effect are enough to decide the same again.
 const TRUCE: Span = Span::from_secs(30);
-/// The other flows are taken to have ended when no queue was seen in Cruise for this time.
+/// The other flows are assumed to have ended if Cruise has seen no queue for this time.
 const CALM: Span = Span::from_secs(10);
-/// A queue that falls by this part of it within a window: another gateway may be in ProbeRTT. The least time between two
-/// ProbeRTTs for that reason.
+/// If the queue falls by one part in `FALL` within a window, another gateway may be in ProbeRTT, and this sender joins it,
+/// at most once in `JOIN`.
 const FALL: u64 = 8;
 const JOIN: Span = Span::from_secs(5);
 
-/// Packets at a steady rate for a round trip without a queue: rounds of packets would grow with the queue.
+/// A measurement over the packets of one round trip of the empty path. Its length does not grow with the queue.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Window {
     start: Time,
-    /// The data delivered when it began: bits, and packets.
+    /// The bits delivered when it began; `packets` likewise.
     delivered: u64,
     packets: u64,
     rtt: Option<Span>,
@@ -52,12 +52,13 @@ pub(super) struct Queue {
     window: Option<Window>,
     /// The shortest round trip of the last window.
     last: Option<Span>,
-    /// Since when each window had a queue, and the rate at which the last of them was delivered (bit/s; 0: limited).
+    /// When the queue was first seen, if each window since has had one, and the delivery rate of the last of these windows
+    /// (bit/s; 0 if the source or a stall limited it).
     stands_since: Option<Time>,
     delivered: u64,
-    /// The rate at which the last window was delivered that neither the source nor a stall limited (bit/s).
+    /// The delivery rate of the last window that neither the source nor a stall limited (bit/s).
     measured: Option<u64>,
-    /// Drains since a round trip near to the shortest was seen, and the bandwidth filter before the first of them.
+    /// Drains since the last round trip without a queue, and the bandwidth filter before the first of them.
     drains: u32,
     before: Option<[u64; 2]>,
     /// The shortest round trip before others filled the queue.
@@ -65,18 +66,17 @@ pub(super) struct Queue {
     /// The end of the last ProbeRTT, and the number in a row that found a queue.
     probed: Time,
     failed: u32,
-    /// Other flows fill the queue and leave none of it to senders that yield: the time at which a queue was last seen
-    /// in Cruise.
+    /// The time at which Cruise last saw a queue, if other flows fill it.
     contested: Option<Time>,
     truce: Option<Time>,
 }
 
 impl Queue {
-    /// Others fill the queue, whatever we send.
+    /// Returns true if other flows fill the queue, whatever this sender does.
     pub(super) fn is_contested(&self) -> bool {
         self.contested.is_some()
     }
-    /// Returns the shortest round trip of the path, whatever other flows have added to the queue since.
+    /// Returns the shortest round trip of the path, from before other flows filled the queue.
     pub(super) fn base(&self) -> Option<Span> {
         self.base
     }
@@ -88,12 +88,11 @@ impl Queue {
     pub(super) fn note_rtt(&mut self, rtt: Span) {
         self.base = Some(shorter(self.base, rtt));
     }
-    /// Starts a phase that drains the queue or sends at a steady rate: packets sent from now on show the standing
-    /// queue.
+    /// Starts a phase in which this sender adds nothing to the queue: packets sent from now on show the standing queue.
     pub(super) fn watch(&mut self, now: Time) {
         (self.since, self.window, self.delivered) = (now, None, 0);
     }
-    /// Records a round trip near to the shortest: the queue was ours and has drained.
+    /// Records a round trip without a queue: it was this sender's own, and has drained.
     pub(super) fn drained(&mut self) {
         (self.drains, self.before, self.stands_since) = (0, None, None);
     }
@@ -120,7 +119,7 @@ impl Bottleneck {
     fn has_queue(&self, rtt: Option<Span>) -> bool {
         longer(rtt, self.min_rtt, QUEUE)
     }
-    /// Returns true if a round of Startup shows a queue that its first round did not.
+    /// Returns true if a round of Startup shows a queue that was not there in its first round.
     pub(super) fn startup_queues(&self, round: &Round) -> bool {
         longer(round.rtt, self.startup.first().max(self.min_rtt), QUEUE)
     }
@@ -130,7 +129,7 @@ impl Bottleneck {
         let round_trip = if self.queue.is_contested() { self.min_rtt.max(self.queue.last) } else { self.min_rtt };
         self.holds_at(self.bandwidth(), round_trip, gain)
     }
-    /// Takes an acknowledgement into the window. True if that ends it and it shows a queue that we should drain.
+    /// Adds an acknowledgement to the window. Returns true if the window ends with it and shows a queue to drain.
     pub(super) fn sample_queue(&mut self, now: Time, sample: &Sample, rtt: Option<Span>) -> bool {
         if sample.sent < self.queue.since {
             return false;
@@ -173,9 +172,9 @@ impl Bottleneck {
         }
         false
     }
-    /// Responds to a queue that has stood at a steady rate. The delivery rate meanwhile is the capacity of the link, or
-    /// our share of it, for it was never idle. If the queue outlasts the drains it is of other flows, or there is none:
-    /// the path is longer.
+    /// Drains a queue that has stood while this sender sent at a steady rate. The link was never idle, so the delivery rate
+    /// is its capacity, or this sender's share of it. If the queue outlasts the drains, other flows fill it, or there is
+    /// none and the path has become longer.
     pub(super) fn drain_queue(&mut self, now: Time) {
         let shortest = self.min_rtt.unwrap_or_default();
         let queue = &mut self.queue;
@@ -194,8 +193,8 @@ impl Bottleneck {
         }
         self.enter(now, if outlasts && long { Phase::ProbeRtt } else { Phase::Drain });
     }
-    /// Responds to the end of ProbeRTT, which has measured the shortest round trip anew. If a queue remained at any
-    /// rate of ours, yielding has gained nothing.
+    /// Decides at the end of ProbeRTT, which has measured the shortest round trip again: if a queue remained although this
+    /// sender sent little, other flows fill it.
     pub(super) fn measured_length(&mut self, now: Time) {
         let stands = longer(self.min_rtt, self.queue.base, QUEUE);
         let deep = longer(self.min_rtt, self.queue.base, DEEP);
@@ -210,13 +209,13 @@ impl Bottleneck {
         }
         self.queue.drained();
     }
-    /// Restores the bandwidth from `before` the drains, or at first twice the present one: the next rounds show if it
+    /// Restores the bandwidth from `before` the drains, but at most twice the present one; the next rounds show whether it
     /// is higher.
     fn undo(&mut self, before: [u64; 2]) {
         let most = self.max_rate().saturating_mul(2);
         self.rates = before.map(|rate| rate.min(most));
     }
-    /// Returns true if the last window shows a longer queue than a probe causes.
+    /// Returns true if the last window shows a longer queue than a probe for bandwidth causes.
     pub(super) fn has_deep_queue(&self) -> bool {
         longer(self.queue.last, self.min_rtt, DEEP)
     }

@@ -14,7 +14,7 @@ table! {
     pub(crate) struct ServiceFile {
         /// The service category.
         class: ServiceClass = ServiceClass::Ubr,
-        /// Peak cell rate. ubr: to which the source paces each channel, default: the rate of its line. Required for the rest.
+        /// Peak cell rate, to which the source paces each channel. Required but for ubr, whose default is the rate of the line.
         #[range(above = "0 bit/s")]
         pcr: Option<CellRate>,
         /// vbr-nrt: sustainable cell rate; required, at most `pcr`.
@@ -23,7 +23,7 @@ table! {
         /// vbr-nrt: the longest burst at the peak rate; required.
         #[range(min = "1 cell")]
         mbs: Option<Cells>,
-        /// vbr-nrt: whether the source shapes to these.
+        /// vbr-nrt: whether the source paces its cells to the contract; false tests a policer.
         shape: bool = true,
         /// abr: minimum cell rate.
         mcr: CellRate = CellRate(ABR.mcr),
@@ -36,24 +36,24 @@ table! {
         /// abr: rate decrease factor.
         #[range(above = "0/1")]
         rdf: Fraction = ABR.rdf,
-        /// abr: a forward RM cell after at most this many cells less one.
+        /// abr: of so many cells of a source, at least one is a forward RM cell.
         #[range(min = 2, max = 256)]
         nrm: u32 = ABR.nrm,
         /// abr: the longest time between forward RM cells of an active source.
         #[range(above = "0 s")]
         trm: Span = ABR.trm,
-        /// abr: forward RM cells without a backward one before the source slows down.
+        /// abr: forward RM cells without an answer, after which the source slows down.
         #[range(min = 1, max = 16_777_215)]
         crm: u32 = ABR.crm,
-        /// abr: transient buffer exposure, in place of `crm`, which is then tbe / nrm, rounded up.
+        /// abr: in place of `crm`: the cells in flight (transient buffer exposure). `crm` is then tbe / nrm, rounded up.
         tbe: Option<Cells>,
-        /// abr: the time without sending after which the rate falls back to `icr`.
+        /// abr: the idle time after which the rate falls to `icr`.
         #[range(above = "0 s")]
         adtf: Span = ABR.adtf,
         /// abr: cutoff decrease factor; "0/1" for none.
         cdf: Fraction = ABR.cdf,
-        /// abr: two nodes of the path, in its order: control runs only between them. Default: from end to end of each stretch
-        /// of ATM links.
+        /// abr: the two nodes of the path that bound the control loop, in its order. Default: the ends of each part of the
+        /// path with ATM links.
         #[length(min = 2, max = 2)]
         between: Option<Vec<String>>,
     }
@@ -79,14 +79,14 @@ table! {
     pub(crate) struct ClassFile {
         /// Letters, digits, - and _; unique among classes.
         name: String,
-        /// Its groups; none can be in two classes. Default: those that are in no other class.
+        /// Its groups, each in at most one class. Default: the groups that are in no other class.
         #[length(min = 1)]
         traffic: Option<Vec<String>>,
-        /// Its weight beside the other classes.
+        /// Its weight.
         #[range(min = 1, max = 65_535)]
         share: u32 = 1,
-        /// The most that a gateway sends of it to its peer, whatever the others leave, in cells of 53 octets; at most the `rate` of
-        /// every gateway. Default: no limit.
+        /// The maximum rate of the class, also if others are idle, in cells of 53 octets: at most the `rate` of each gateway.
+        /// Default: no limit.
         #[range(above = "0 bit/s")]
         ceiling: Option<CellRate>,
     }
@@ -97,11 +97,11 @@ table! {
     pub(crate) struct ShaperFile {
         /// Letters, digits, - and _; unique among shapers.
         name: String,
-        /// Whose output is shaped: a router, switch or gateway.
+        /// The router, switch or gateway that has the port.
         at: String,
-        /// The name of the ATM link that it sends on.
+        /// The ATM link of the port, by name.
         link: String,
-        /// The groups whose channels are shaped. Default: all that pass.
+        /// The groups that are shaped. Default: all that pass the port.
         #[length(min = 1)]
         traffic: Option<Vec<String>>,
         /// Peak cell rate, at most that of the line.
@@ -122,11 +122,11 @@ table! {
     pub(crate) struct PolicerFile {
         /// Letters, digits, - and _; unique among policers.
         name: String,
-        /// Before whose output: a router, switch or gateway.
+        /// The router, switch or gateway that has the port.
         at: String,
-        /// The name of the ATM link of that output.
+        /// The ATM link of the port, by name.
         link: String,
-        /// The groups whose channels are policed. Default: all that pass.
+        /// The groups that are policed. Default: all that pass the port.
         #[length(min = 1)]
         traffic: Option<Vec<String>>,
         /// Peak cell rate.
@@ -148,15 +148,15 @@ table! {
 table! {
     /// A rate that changes while it runs: of a shaper, of a link, or of the service of a group.
     pub(crate) struct ChangeFile {
-        /// By which paths mean it; unique among changes. Default: none, and its number, from 1.
+        /// The name in paths, unique among changes. Without it paths use the number, from 1: change.1.rate.
         name: Option<String>,
-        /// The time of the change, since the start of the run.
+        /// When, from the start of the run.
         at: RttSpan,
         /// The shaper whose peak rate changes.
         shaper: Option<String>,
         /// The link whose rate changes.
         link: Option<String>,
-        /// link: the direction whose rate changes; forward is from the first node of its `between` to the second.
+        /// link: the direction whose rate changes.
         direction: LinkDirection = LinkDirection::Both,
         /// The group whose peak cell rate changes.
         traffic: Option<String>,

@@ -7,23 +7,23 @@ use crate::quantity::RttSpan;
 table! {
     /// A program that an emulation starts in a host; a simulation leaves it out.
     pub(crate) struct CommandFile {
-        /// Unique among commands, and no group or slot. Default: by host and place in the file, "HOST-command-1".
+        /// The name in results: unique among commands, groups and slots. Default: "HOST-command-1", counted from 1 in the file.
         name: Option<String>,
-        /// The host that runs it: a node that is a host, or the own host of a slot, like "bulk-1" or "bulk-1-sink".
+        /// The host that runs it: a node of that kind, or the host of a slot, "bulk-1" (originator) or "bulk-1-sink" (responder).
         host: String,
-        /// The program and its arguments, word by word; no shell reads them. $CELLWAY_HOST_NAME in a word stands for the
-        /// address of host NAME, with _ for each - of its name.
+        /// The program and its arguments, one string each, without a shell. $CELLWAY_HOST_NAME in a string is the address of
+        /// host NAME, with _ for each - in the name.
         #[length(min = 1)]
         run: Vec<String>,
-        /// The time at which it is started, from the start of the run.
+        /// When it starts, from the start of the run.
         start: RttSpan = RttSpan::ZERO,
-        /// The time at which it is ended. Default: not before the end of the run.
+        /// When the emulator ends it. Default: at the end of the run.
         stop: Option<RttSpan>,
-        /// The exit status that is no failure. To be ended by the emulator is none.
+        /// The expected exit status. A program that the emulator ends has not failed.
         #[range(max = 255)]
         expect: u32 = 0,
-        /// The sign that the program is ready, for one that starts with the run: the run begins once it is. A port ("5201") on which
-        /// something listens in its host (TCP) or is bound (UDP), or a regular expression that matches a line of its output.
+        /// The run starts when this program is ready: when a process uses this port of the host, as "5201" (TCP, or UDP), or
+        /// when the program prints a line that matches this regular expression, as "listening on". Not with `start`.
         #[length(min = 1)]
         ready: Option<String>,
         /// The numbers to record from its standard output.
@@ -40,14 +40,14 @@ table! {
         /// The unit of the recorded value, "1" for a ratio or a count.
         #[length(min = 1)]
         unit: String,
-        /// Its path in the JSON that the command prints: keys, and numbers of elements from 0, joined by points, like
+        /// The path in the JSON that the program prints: keys, and indices from 0, joined by dots, like
         /// "end.sum_received.bits_per_second".
         #[length(min = 1)]
         json: Option<String>,
-        /// A regular expression with one group that is the number; the last match counts.
+        /// A regular expression with one group, the number. The last match counts; other groups are (?:...).
         #[length(min = 1)]
         pattern: Option<String>,
-        /// The factor by which the number is multiplied to be in `unit`.
+        /// The factor that converts the number to `unit`.
         #[range(min = -1e12, max = 1e12)]
         times: f64 = 1.0,
     }

@@ -16,34 +16,33 @@ table! {
     pub(crate) struct TrafficFile {
         /// Letters, digits, - and _; unique among groups.
         name: String,
-        /// The application of the conversations, over TCP. A group has this or `udp`.
+        /// The application, over TCP. A group has this or `udp`.
         app: Option<AppKind>,
         /// A source of UDP datagrams, in place of conversations over TCP.
         udp: Option<UdpFile>,
-        /// The number that run side by side; may be 0.
+        /// The number of slots, which run side by side. It may be 0.
         #[range(max = 65_535)]
         count: u32 = 1,
-        /// The place of the originators: a router, switch or gateway, to which a host of its own is attached for each
-        /// conversation, or a host.
+        /// The originator: a host, which all slots share, or a router, switch or gateway, at which each slot gets a host of its
+        /// own.
         from: String,
-        /// The place of the responders, as for `from`.
+        /// The responder, likewise.
         to: String,
-        /// The start of slot 1.
+        /// When slot 1 starts, from the start of the run.
         start: RttSpan = RttSpan::ZERO,
-        /// The time by which each further slot starts later.
+        /// The time between the starts of two slots.
         stagger: RttSpan = RttSpan::ZERO,
-        /// Each slot starts later by a time drawn evenly from 0 to this.
+        /// A random delay of each start, uniform from 0 to this.
         jitter: RttSpan = RttSpan::ZERO,
-        /// app: whether a slot begins the next conversation when one ends.
+        /// app: whether a slot starts another conversation when one ends.
         repeat: bool = true,
-        /// The link between an own host and its router, switch or gateway; needed unless `from` and `to` are hosts.
+        /// The link of each host that a slot gets. Required unless `from` and `to` are hosts.
         access: Option<AccessFile>,
-        /// The limits and costs of own hosts. Default: no limit.
+        /// The speed of these hosts. Default: no limit.
         host: Option<HostKeys>,
-        /// app: whether gateways on the path split the connections; if not they are routers to this group, as they always
-        /// are to UDP.
+        /// app: whether gateways on the path split the connections. If false, they forward them as routers do.
         gateway: bool = true,
-        /// The service that the group's channels ask of the network.
+        /// The ATM service of the channels of the group. Its rates count cells of 53 octets.
         service: Option<ServiceFile>,
         /// Keys of [tcp] that differ for this group.
         tcp: Option<TcpKeys>,
@@ -57,11 +56,10 @@ table! {
     pub(crate) struct UdpFile {
         /// The times at which packets leave.
         source: SourceKind = SourceKind::Constant,
-        /// The size of an IP packet, of which 28 bytes are the headers of IPv4 and UDP, and 16 a sequence number and the send
-        /// time.
+        /// The size of an IP packet. 28 bytes are headers of IPv4 and UDP; 16 are a sequence number and the send time.
         #[range(min = "44 B", max = "65535 B")]
         packet: Bytes,
-        /// Bits of IP packets per second: the mean; of an on-off source the rate while it is on.
+        /// Bits of IP packets per second: the mean, or of an on-off source the rate while it is on.
         #[range(above = "0 bit/s")]
         rate: Rate,
         /// on-off: the mean length of a period on; required.
@@ -97,12 +95,12 @@ table! {
 table! {
     /// Options of the application; each says which applications have it.
     pub(crate) struct WorkloadFile {
-        /// ftp, nntp, smtp, telnet: how values are drawn from the tables.
+        /// ftp, nntp, smtp, telnet: the sampling of values from the tables.
         draw: Draw = Draw::Tcplib,
         /// ftp, nntp, smtp, telnet: a folder of full tables, relative to this file. Default: the
         /// built-in models of the tcplib tables.
         tables: Option<String>,
-        /// ftp: an extra point mass on the item size.
+        /// ftp: a size that items have with a probability of its own.
         spike: Option<SpikeFile>,
         /// ftp: which connections carry the items.
         data_connection: DataConnection = DataConnection::Shared,
@@ -111,16 +109,16 @@ table! {
         handshake: u32 = 1,
         /// telnet: whether the far end echoes what it receives.
         echo: bool = true,
-        /// bulk: how much to transfer; default: without end. ftp-get: the size of the file; required.
+        /// bulk, ftp-get: the bytes to transfer; required for ftp-get. Default: without end.
         #[range(min = "1 B", max = "1048576 GiB")]
         size: Option<Bytes>,
-        /// bulk, ttcp: bytes of each write. Default: for ttcp 8192 B; for bulk more than TCP can take at once.
+        /// bulk, ttcp: the bytes of each write. Default: ttcp 8192 B, bulk more than TCP accepts at once.
         #[range(min = "1 B", max = "1048576 GiB")]
         write: Option<Bytes>,
-        /// ttcp: how many writes.
+        /// ttcp: the number of writes.
         #[range(min = 1, max = 4_294_967_295u64)]
         buffers: u64 = 2048,
-        /// bulk, ttcp: time that the application needs for each write.
+        /// bulk, ttcp: the time that the application takes for each write.
         write_cost: Span = Span::ZERO,
         /// ftp-get: the largest rate of the disks at both ends. Default: no limit.
         #[range(above = "0 bit/s")]
@@ -141,7 +139,7 @@ table! {
         /// animation: frames a second; required.
         #[range(above = 0, max = 1_000_000)]
         rate: Option<f64>,
-        /// animation: how long frames are sent. Default: without end.
+        /// animation: the time for which frames are sent. Default: without end.
         #[range(above = "0 s")]
         duration: Option<Span>,
     }

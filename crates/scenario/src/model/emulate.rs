@@ -10,34 +10,34 @@ section! {
     /// Limits of an emulation.
     #[derive(Copy, Eq)]
     pub struct Emulate, EmulateKeys {
-        /// The largest 99th percentile of lateness on the wall clock; beyond it the run is marked invalid.
+        /// The largest 99th percentile of lateness. Above it a run is invalid.
         #[range(above = "0 s")]
         pub lateness_limit: Span = Span::from_ms(1),
-        /// Most conversations of real packets at once.
+        /// The maximum number of conversations of real packets.
         #[range(min = 1, max = 65_504)]
         pub conversations: u32 = 1024,
-        /// A conversation without packets for so long is closed.
+        /// A conversation without packets is closed after this time.
         #[range(above = "0 s")]
         pub idle: Span = Span::from_secs(60),
-        /// Plays the applications of the traffic groups over the TCP of the hosts, besides the commands.
+        /// Whether the traffic groups run over the TCP of the hosts, in addition to the commands.
         pub play: bool = true,
-        /// Gateways split connections. If false, they forward packets as routers do.
+        /// Whether gateways split connections. If false, they forward packets as routers do.
         pub gateways: bool = true,
-        /// Packets cross the devices of hosts in coalesced units, as with a network card that segments and joins
-        /// (TSO, USO, GRO). If false, every packet is read and written on its own.
+        /// Whether hosts use segmentation offload, as with a network card (TSO, USO, GRO). If false, each packet is read and
+        /// written alone, at a higher cost.
         pub offload: bool = true,
-        /// The keys that only a real gateway has: the same for all gateways of the file.
+        /// Options of all real gateways.
         pub gateway: EmulatedGateway,
     }
 }
 
 section! {
-    /// The keys that only a real gateway has: the same for all gateways of the file.
+    /// Options of all real gateways.
     #[derive(Copy, Eq)]
     pub struct EmulatedGateway, EmulatedGatewayKeys {
-        /// The transport between gateways: QUIC, TLS over TCP, or QUIC with TLS as the fallback.
+        /// The transport between gateways.
         pub transport: TransportChoice = TransportChoice::Auto,
-        /// The time at which a connection is answered: after its server has answered, or at once.
+        /// When a gateway answers a connection.
         pub connect: Connect = Connect::Late,
     }
 }

@@ -20,15 +20,15 @@ pub struct Node {
 }
 
 section! {
-    /// The limits and costs of a host besides its line.
+    /// The speed of a host, apart from its link.
     #[derive(Copy, Eq)]
     pub struct HostSpec, HostKeys {
         /// The largest rate between memory and network card, in bits of IP packets. Default: no limit.
         #[range(above = "0 bit/s")]
         pub rate: Option<Rate>,
-        /// Time spent on each packet that is sent.
+        /// The time for each packet sent.
         pub send: Span = Span::ZERO,
-        /// Time spent on each packet that is received.
+        /// The time for each packet received.
         pub receive: Span = Span::ZERO,
     }
 }
