@@ -10,8 +10,9 @@ use super::file::File;
 static SCHEMA: LazyLock<FileSchema> = LazyLock::new(|| FileSchema::of::<File>(&[]));
 
 const INTRODUCTION: &str = "\
-A configuration is one file in [TOML](https://toml.io). Quantities are strings with units (`\"30 Mbit/s\"`, `\"60 s\"`,
-`\"1 GiB\"`); relative paths start at the folder of the file. `cellway-gateway check --config FILE` reports all faults of
+A configuration is one file in [TOML](https://toml.io). Quantities are strings with units: rates in
+bit/s, kbit/s, Mbit/s or Gbit/s, times in ms, s, min or h, sizes in B, kB, MB, GB, KiB, MiB or GiB. Relative paths start
+at the folder of the file. `cellway-gateway check --config FILE` reports all faults of
 a file at once, with line and column; `kill -HUP`, or `systemctl reload cellway-gateway`, makes a running
 gateway read it again, and a file with problems changes nothing. Editors that know JSON schemas find the one of this
 format in `schema/gateway.schema.json`; `cellway-gateway schema` prints it.
