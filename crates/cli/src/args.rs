@@ -527,5 +527,5 @@ fn threads(text: &str) -> Result<u16, String> {
 
 /// Reads a number of replications.
 fn seeds(text: &str) -> Result<u64, String> {
-    text.parse().ok().filter(|&n| n > 0).ok_or_else(|| "accepted: a whole number of at least 1".to_owned())
+    text.parse().ok().filter(|&n| n > 0).ok_or_else(|| "accepted: a whole number from 1 to 100000".to_owned())
 }

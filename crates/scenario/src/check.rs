@@ -130,7 +130,7 @@ impl Check<'_> {
         self.channels(multiplexing.channel, traffic.as_deref());
         let slowest = network.as_ref().and_then(|network| slowest(network, traffic.as_deref()?));
         let scale = Scale { traffic: traffic.as_deref(), slowest, rtt, multiplexing };
-        let buffer = self.buffer(file.buffer, network.as_ref(), scale);
+        let buffer = self.buffer(file.buffer, network.as_ref(), file.link.as_deref().unwrap_or_default(), scale);
         if let (Some(network), Some(traffic)) = (&network, &traffic) {
             self.gateways_hold(traffic, network);
         }

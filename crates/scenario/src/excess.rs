@@ -4,7 +4,7 @@ use cellway_spec::{BufferPer, QueueLength, Red};
 use cellway_units::{Bytes, Rate};
 
 use crate::found::Found;
-use crate::model::{Attachment, Buffer, Framing, Protocol, Queue, Scenario, Traffic};
+use crate::model::{Attachment, Buffer, Framing, LinkIndex, Protocol, Queue, Scenario, Traffic};
 use crate::plan::Point;
 use crate::tree::{Node, Step, at};
 
@@ -28,7 +28,9 @@ pub(crate) fn warnings(tree: &Node, points: &[Point]) -> Vec<Found> {
 fn excesses(tree: &Node, scenario: &Scenario) -> Vec<Excess> {
     let mut found: Vec<Excess> = Vec::new();
     for (i, link) in scenario.links.iter().enumerate().filter(|(_, link)| link.framing != Framing::Atm) {
-        let Some((key, message)) = above_buffer(scenario, &link.buffer) else { continue };
+        let crossing: Vec<&Traffic> =
+            scenario.traffic.iter().filter(|group| group.route.contains(&LinkIndex(i))).collect();
+        let Some((key, message)) = above_buffer(&crossing, &link.buffer) else { continue };
         let places = [at!["link", i, "buffer", "red", key].to_vec(), at!["buffer", "red", key].to_vec()];
         let queue = [at!["link", i, "buffer", "queue"].to_vec(), at!["buffer", "queue"].to_vec()];
         let Some(path) = places.into_iter().chain(queue).find(|path| tree.find(path).is_some()) else { continue };
@@ -45,16 +47,16 @@ fn excesses(tree: &Node, scenario: &Scenario) -> Vec<Excess> {
     found
 }
 
-/// Returns the threshold of RED, by its key, that the buffer cannot hold, and the warning.
-fn above_buffer(scenario: &Scenario, buffer: &Buffer) -> Option<(&'static str, String)> {
+/// Returns the threshold of RED, by its key, that the buffer of a port cannot hold, and the warning. Full packets of the
+/// groups that cross the port fill it.
+fn above_buffer(crossing: &[&Traffic], buffer: &Buffer) -> Option<(&'static str, String)> {
     let Queue::Red(Red { min, max, .. }) = buffer.queue else { return None };
     let times = match buffer.per {
         BufferPer::Port => 1,
-        // No port has more conversations.
-        BufferPer::Conversation => scenario.traffic.iter().map(|group| u64::from(group.count)).sum::<u64>().max(1),
+        BufferPer::Conversation => crossing.iter().map(|group| u64::from(group.count)).sum::<u64>().max(1),
     };
     let held = (buffer.size.bits().0 / 8).saturating_mul(times);
-    let packet = scenario.traffic.iter().map(|group| group.largest_packet().0).max()?;
+    let packet = crossing.iter().map(|group| group.largest_packet().0).max()?;
     let needed = |threshold| match threshold {
         QueueLength::Packets(packets) => packets.saturating_mul(packet),
         QueueLength::Bytes(Bytes(bytes)) => bytes,
@@ -78,7 +80,7 @@ fn above_link(scenario: &Scenario, group: &Traffic) -> Option<String> {
     let Protocol::Udp(source) = group.protocol else { return None };
     let (slots, carried) = match group.from {
         Attachment::Router(_) => (1, group.access?.rate),
-        Attachment::Host(_) => (u64::from(group.count), scenario.links[group.route.first()?.0].rate),
+        Attachment::Host(host) => (u64::from(group.count), scenario.link_rate_at_start(*group.route.first()?, host)),
     };
     let sent = source.mean_rate() * slots as f64;
     (group.count > 0 && sent > carried.as_bps() as f64).then(|| {

@@ -70,6 +70,26 @@ fn a_file_with_both_counts_what_each_link_carries() {
     assert_eq!(with_atm("size = \"64 KiB\"\ncount = \"packet\""), [packets; 2]);
 }
 
+/// A link that inherits the buffer is no stricter than the buffer itself, and ATM links with their own buffers do not
+/// count for the others.
+#[test]
+fn links_of_the_other_kind_do_not_change_what_is_accepted() {
+    let atm = |buffer: &str| {
+        format!(
+            "\n[[link]]\nbetween = [\"b\", \"c\"]\nrate = \"4 Mbit/s\"\ndelay = \"0 s\"\nframing = \"atm\"\n{buffer}\n[[traffic]]"
+        )
+    };
+    let with = |size: &str, own: &str| {
+        let text = text(size, "", BULK).replace("\n[[traffic]]", &atm(own)).replace("to = \"b\"", "to = \"c\"");
+        let text = text.replace("name = \"b\", kind", "name = \"c\", kind = \"router\" }, { name = \"b\", kind");
+        let text = text.replace("app = \"bulk\"", "app = \"bulk\"\ncount = 8");
+        parsed(&text).map(|scenario| scenario.links[0].buffer.size)
+    };
+    let own = "buffer = { size = \"64 KiB\" }";
+    assert_eq!(with("size = \"1500 B\"\nper = \"port\"", own), Ok(BufferSize::Bytes(Bytes(1500))));
+    assert!(with("size = \"1500 B\"\nper = \"port\"", "").unwrap_err().contains("at least 32 cell"));
+}
+
 fn warnings(text: &str) -> Vec<String> {
     let plan = Plan::parse(text, "t.toml").unwrap_or_else(|error| panic!("{error}"));
     let warnings = plan.warnings(&plan.points().unwrap());
@@ -118,4 +138,16 @@ fn datagrams_above_the_link_of_their_host_cause_a_warning() {
         [""; 0],
         "75 Mbit/s in the mean"
     );
+}
+
+/// A change at the start sets the rate of the link.
+#[test]
+fn the_rate_from_the_start_on_bounds_datagrams() {
+    let with = |rate: &str| {
+        let changed = format!("[[change]]\nat = \"0 s\"\nlink = \"a-b\"\nrate = \"{rate}\"\n");
+        let group = "udp = { packet = \"200 B\", rate = \"5 Mbit/s\" }";
+        let text = text("size = \"64 KiB\"\nper = \"port\"", "", group);
+        warnings(&(text.replace("name = \"a\", kind = \"router\"", "name = \"a\", kind = \"host\"") + &changed)).len()
+    };
+    assert_eq!([with("5 Mbit/s"), with("4999 kbit/s")], [0, 1]);
 }

@@ -12,7 +12,7 @@ metrics! {
     PACKETS_LOST: Packet of [Slot, Group] in [Summary] by [Simulate, Emulate];
     /// UDP only: packets that arrived after a later one; no row if there were none.
     PACKETS_REORDERED: Packet of [Slot, Group] in [Summary] by [Simulate, Emulate];
-    /// UDP only: packets lost divided by packets sent; 1 if none arrived. No row if no fate is known.
+    /// UDP only: packets lost divided by packets sent; no row if none arrived or was lost.
     LOSS_RATIO: Share of [Slot, Group] in [Summary] by [Simulate, Emulate];
     /// UDP only: median of the one-way delay, to 0.4 %.
     DELAY_P50 as "Delay, median": Second of [Slot, Group] in [Summary] by [Simulate, Emulate];

@@ -6,7 +6,7 @@ use cellway_units::{Bytes, CELL_OCTETS, Cells, Rate, Span};
 
 use crate::check::network::Network;
 use crate::check::{Check, MAX_BUFFER};
-use crate::file::{BufferFile, BufferKeys, File};
+use crate::file::{BufferFile, BufferKeys, File, LinkFile};
 use crate::model::{
     Buffer, BufferPer, BufferSize, Charge, Command, Discard, Emulate, Framing, Link, MultiplexingSpec, NodeIndex,
     NodeKind, Queue, QueueDiscipline, Sharing, Traffic,
@@ -31,6 +31,7 @@ impl Check<'_> {
         &mut self,
         keys: Option<BufferKeys>,
         network: Option<&Network>,
+        links: &[LinkFile],
         scale: Scale,
     ) -> Option<Buffer> {
         let keys = keys?;
@@ -38,7 +39,8 @@ impl Check<'_> {
         if keys.size.is_none() && !self.is_bad(&size) {
             self.refuse(&size, "is missing", <Size as Text>::accepted());
         }
-        let counted = network.map_or(Charge::Cell, |network| shared_count(network, scale.traffic.unwrap_or_default()));
+        let counted =
+            network.map_or(Charge::Cell, |network| shared_count(network, links, scale.traffic.unwrap_or_default()));
         let buffer = self.resolve(None, keys.resolve()?, counted, scale)?;
         let groups: Vec<&Traffic> = scale.traffic?.iter().collect();
         self.holds_packet(None, &buffer, scale.multiplexing, &groups)?;
@@ -70,10 +72,9 @@ impl Check<'_> {
                 let all = file.buffer?;
                 let buffer = match files[i].buffer? {
                     None if all.count.is_some() || shared.count == count_of(link.framing) => shared,
-                    own => {
-                        let merged = own.map_or(all, |own| own.or(all)).resolve()?;
-                        self.link_buffer(i, link, merged, scale, crossing)?
-                    }
+                    // Checked as the buffer of all ports.
+                    None => self.resolve(Some(i), all.resolve()?, count_of(link.framing), scale)?,
+                    Some(own) => self.link_buffer(i, link, own.or(all).resolve()?, scale, crossing)?,
                 };
                 self.holds_transport(i, network, &buffer, scale, crossing)?;
                 Some(Link { buffer, ..link.clone() })
@@ -94,7 +95,8 @@ impl Check<'_> {
         // Segments of TCP do not cross the links between gateways.
         let crossing: Vec<&Traffic> = crossing.iter().filter(|c| c.gateways.is_none()).map(|c| c.traffic).collect();
         self.holds_packet(Some(i), &buffer, scale.multiplexing, &crossing)?;
-        if link.framing != Framing::Atm {
+        let is_in_doubt = buffer.count == Charge::Cell || buffer.discard == Discard::Cell;
+        if link.framing != Framing::Atm && is_in_doubt {
             self.holds_whole(Some(i), &buffer, &crossing, "at a port for packets")?;
         }
         Some(buffer)
@@ -382,10 +384,12 @@ fn largest_packet(groups: &[&Traffic]) -> Option<u64> {
     groups.iter().map(|t| t.largest_packet().0).max()
 }
 
-/// Returns the default unit of the buffers of all ports: cells if any port may hold some.
-fn shared_count(network: &Network, traffic: &[Traffic]) -> Charge {
+/// Returns the default unit of the buffers of all ports: cells if a port that has no buffer of its own may hold some.
+fn shared_count(network: &Network, files: &[LinkFile], traffic: &[Traffic]) -> Charge {
     let access = traffic.iter().filter_map(|group| group.access).map(|access| access.framing);
-    let framings = network.links.iter().map(|link| link.framing).chain(access);
+    let inherits = |file: &LinkFile| matches!(file.buffer, Some(None));
+    let links = network.links.iter().zip(files).filter(|(_, file)| inherits(file)).map(|(link, _)| link.framing);
+    let framings = links.chain(access);
     if framings.map(count_of).all(|count| count == Charge::Packet) { Charge::Packet } else { Charge::Cell }
 }
 

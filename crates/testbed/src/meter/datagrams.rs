@@ -131,11 +131,10 @@ impl Fates {
         }
     }
 
-    /// Returns the share lost of those sent. Those in flight at the end count as not lost; if none has arrived, they do
-    /// not count at all.
+    /// Returns the share lost of those sent. Those in flight at the end count as not lost. `None` if none has arrived or
+    /// been lost.
     pub(super) fn loss_ratio(self) -> Option<f64> {
-        let of = if self.received == 0 { self.lost } else { self.sent };
-        (of > 0).then(|| self.lost as f64 / of as f64)
+        (self.received + self.lost > 0).then(|| self.lost as f64 / self.sent as f64)
     }
 }
 
@@ -181,7 +180,8 @@ mod tests {
         assert_eq!(ratio(&[0, 2, 3, 4, 6, 7], 10, 2), Some(1.0 / 7.0));
         // Also where all losses are after the last arrival, as behind a queue that fills once.
         assert_eq!(ratio(&[0, 1, 2, 3, 4], 10, 2), Some(3.0 / 7.0));
-        assert_eq!(ratio(&[], 8, 0), Some(1.0), "two are not known, all others lost");
+        assert_eq!(ratio(&[], 8, 0), Some(5.0 / 7.0), "two are in flight, all others lost");
+        assert_eq!(ratio(&[], 10, 0), Some(1.0));
         assert_eq!(ratio(&[], 0, 0), None, "none is known");
         assert_eq!(Datagrams::default().fates(0).loss_ratio(), None);
     }
