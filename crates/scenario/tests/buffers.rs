@@ -44,10 +44,7 @@ fn a_packet_link_holds_the_bytes_of_the_file() {
     assert_eq!(scenario.links[0].buffer.size, BufferSize::Bytes(Bytes(1500)));
     assert_eq!(scenario.buffer.size, BufferSize::Bytes(Bytes(1500)), "also at the ports to hosts");
     let refused = parsed(&text("size = \"1499 B\"\nper = \"port\"", "", BULK)).unwrap_err();
-    assert!(
-        refused.contains("1499 B cannot hold one full packet of 1500 B: 1500 B; accepted: at least 1500 B"),
-        "{refused}"
-    );
+    assert!(refused.contains("1499 B cannot hold one full packet of 1500 B; accepted: at least 1500 B"), "{refused}");
     let own = "buffer = { size = \"1500 B\" }";
     let scenario = parsed(&text("size = \"64 KiB\"\nper = \"port\"", own, BULK)).unwrap();
     assert_eq!(scenario.links[0].buffer.size, BufferSize::Bytes(Bytes(1500)));
@@ -88,6 +85,11 @@ fn links_of_the_other_kind_do_not_change_what_is_accepted() {
     let own = "buffer = { size = \"64 KiB\" }";
     assert_eq!(with("size = \"1500 B\"\nper = \"port\"", own), Ok(BufferSize::Bytes(Bytes(1500))));
     assert!(with("size = \"1500 B\"\nper = \"port\"", "").unwrap_err().contains("at least 32 cell"));
+    // 8 conversations have 8 times the size, whether a link states it or inherits it.
+    for own in ["", "buffer = { size = \"1000 B\" }"] {
+        let stated = text("size = \"64 KiB\"", own, "count = 8\napp = \"bulk\"").replace("64 KiB", "1500 B");
+        assert_eq!(parsed(&stated).err(), None, "{own}");
+    }
 }
 
 fn warnings(text: &str) -> Vec<String> {
@@ -150,4 +152,23 @@ fn the_rate_from_the_start_on_bounds_datagrams() {
         warnings(&(text.replace("name = \"a\", kind = \"router\"", "name = \"a\", kind = \"host\"") + &changed)).len()
     };
     assert_eq!([with("5 Mbit/s"), with("4999 kbit/s")], [0, 1]);
+}
+
+/// A size that an error names as enough for several conversations is enough.
+#[test]
+fn the_accepted_size_for_several_conversations_is_accepted() {
+    let group = "count = 8\napp = \"bulk\"";
+    let hosts = |text: String| {
+        let nodes = "node = [{ name = \"a\", kind = \"host\" }, { name = \"m\", kind = \"router\" }, { name = \"b\", kind = \"host\" }]";
+        let more = "[[link]]\nbetween = [\"m\", \"b\"]\nrate = \"4 Mbit/s\"\ndelay = \"0 s\"\n\n[[traffic]]";
+        let nodes_of_text = "node = [{ name = \"a\", kind = \"router\" }, { name = \"b\", kind = \"router\" }]";
+        text.replace(nodes_of_text, nodes).replace("[\"a\", \"b\"]", "[\"a\", \"m\"]").replace("[[traffic]]", more)
+    };
+    let with = |size: &str| {
+        let text = hosts(text(&format!("size = \"{size}\""), "", group));
+        parsed(&text.replace("access = { rate = \"100 Mbit/s\", delay = \"1 ms\" }\n", ""))
+    };
+    let refused = with("187 B").unwrap_err();
+    assert!(refused.contains("1496 B (187 B for each of 8 conversations)"), "{refused}");
+    assert!(refused.contains("at least 188 B") && with("188 B").is_ok(), "{refused}");
 }

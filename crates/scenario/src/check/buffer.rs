@@ -39,17 +39,20 @@ impl Check<'_> {
         if keys.size.is_none() && !self.is_bad(&size) {
             self.refuse(&size, "is missing", <Size as Text>::accepted());
         }
-        let counted =
-            network.map_or(Charge::Cell, |network| shared_count(network, links, scale.traffic.unwrap_or_default()));
-        let buffer = self.resolve(None, keys.resolve()?, counted, scale)?;
+        let unit =
+            network.map_or(Charge::Cell, |network| shared_unit(network, links, scale.traffic.unwrap_or_default()));
+        let buffer = self.resolve(None, keys.resolve()?, unit, scale)?;
         let groups: Vec<&Traffic> = scale.traffic?.iter().collect();
-        self.holds_packet(None, &buffer, scale.multiplexing, &groups)?;
-        // The port to a host that only one conversation uses has the memory of one, and takes packets whole.
+        // The port to a host that only one conversation uses has the memory of one.
         let to_packets = |t: &&Traffic| t.access.is_some_and(|access| access.framing != Framing::Atm);
-        let hosts: Vec<&Traffic> = groups.into_iter().filter(to_packets).collect();
-        if buffer.per == BufferPer::Conversation && !hosts.is_empty() {
-            self.holds_whole(None, &buffer, &hosts, "at the port to a host with one conversation")?;
+        let hosts: Vec<&Traffic> = groups.iter().copied().filter(to_packets).collect();
+        if buffer.per == BufferPer::Conversation {
+            let place = " at the port to a host with one conversation";
+            let port = Port { unit: Charge::Packet, conversations: 1, place };
+            self.holds_packet(None, &buffer, port, scale.multiplexing, &hosts)?;
         }
+        let port = Port { unit, conversations: conversations(&groups), place: "" };
+        self.holds_packet(None, &buffer, port, scale.multiplexing, &groups)?;
         Some(buffer)
     }
 
@@ -71,9 +74,9 @@ impl Check<'_> {
             .map(|(i, (link, crossing))| {
                 let all = file.buffer?;
                 let buffer = match files[i].buffer? {
-                    None if all.count.is_some() || shared.count == count_of(link.framing) => shared,
+                    None if all.count.is_some() || shared.count == unit_of(link.framing) => shared,
                     // Checked as the buffer of all ports.
-                    None => self.resolve(Some(i), all.resolve()?, count_of(link.framing), scale)?,
+                    None => self.resolve(Some(i), all.resolve()?, unit_of(link.framing), scale)?,
                     Some(own) => self.link_buffer(i, link, own.or(all).resolve()?, scale, crossing)?,
                 };
                 self.holds_transport(i, network, &buffer, scale, crossing)?;
@@ -91,14 +94,12 @@ impl Check<'_> {
         scale: Scale,
         crossing: &[Crossing],
     ) -> Option<Buffer> {
-        let buffer = self.resolve(Some(i), merged, count_of(link.framing), scale)?;
+        let unit = unit_of(link.framing);
+        let buffer = self.resolve(Some(i), merged, unit, scale)?;
         // Segments of TCP do not cross the links between gateways.
         let crossing: Vec<&Traffic> = crossing.iter().filter(|c| c.gateways.is_none()).map(|c| c.traffic).collect();
-        self.holds_packet(Some(i), &buffer, scale.multiplexing, &crossing)?;
-        let is_in_doubt = buffer.count == Charge::Cell || buffer.discard == Discard::Cell;
-        if link.framing != Framing::Atm && is_in_doubt {
-            self.holds_whole(Some(i), &buffer, &crossing, "at a port for packets")?;
-        }
+        let port = Port { unit, conversations: conversations(&crossing), place: "" };
+        self.holds_packet(Some(i), &buffer, port, scale.multiplexing, &crossing)?;
         Some(buffer)
     }
 
@@ -126,11 +127,9 @@ impl Check<'_> {
         let Some(packet) = specs.map(|spec| spec.packet_octets()).max() else { return Some(()) };
         let path = self.buffer_path(Some(i), "size");
         let what = format!("packet of {packet} B between gateways");
-        self.holds(&path, buffer, scale.multiplexing, conversations + pairs.len() as u64, (packet, &what))?;
-        match network.links[i].framing {
-            Framing::Atm => Some(()),
-            _ => self.holds_all_of(&path, buffer, (packet, &what), "at a port for packets"),
-        }
+        let unit = unit_of(network.links[i].framing);
+        let port = Port { unit, conversations: conversations + pairs.len() as u64, place: "" };
+        self.holds(&path, buffer, port, scale.multiplexing, (packet, &what))
     }
 
     /// Refuses a buffer that cannot hold one full packet of the programs that an emulation starts. Their packets have
@@ -154,10 +153,9 @@ impl Check<'_> {
             let packet = sent.min(link.mtu.0);
             let what = format!("packet of the MTU ({packet} B)");
             let path = self.buffer_path(Some(i), "size");
-            self.holds(&path, &link.buffer, multiplexing, emulate.conversations.into(), (packet, &what))?;
-            if link.framing != Framing::Atm {
-                self.holds_all_of(&path, &link.buffer, (packet, &what), "at a port for packets")?;
-            }
+            let unit = unit_of(link.framing);
+            let port = Port { unit, conversations: emulate.conversations.into(), place: "" };
+            self.holds(&path, &link.buffer, port, multiplexing, (packet, &what))?;
         }
         Some(())
     }
@@ -172,10 +170,10 @@ impl Check<'_> {
         }
     }
 
-    /// Resolves the keys of a buffer whose default of `count` is `counted`.
-    fn resolve(&mut self, own: Option<usize>, buffer: BufferFile, counted: Charge, scale: Scale) -> Option<Buffer> {
+    /// Resolves the keys of a buffer of ports that hold `unit`, the default of `count`.
+    fn resolve(&mut self, own: Option<usize>, buffer: BufferFile, unit: Charge, scale: Scale) -> Option<Buffer> {
         let BufferFile { per, sharing, discard, .. } = buffer;
-        let count = buffer.count.unwrap_or(counted);
+        let count = buffer.count.unwrap_or(unit);
         let size = self.buffer_size(&self.buffer_path(own, "size"), buffer.size, count, scale)?;
         if octets(size) == 0 {
             let path = self.buffer_path(own, "size");
@@ -291,72 +289,65 @@ impl Check<'_> {
         })
     }
 
-    /// A buffer that no full packet fits into would stop every transfer. Told only where it is
-    /// certain: what a conversation can fill at most is too little.
+    /// Refuses a buffer that cannot hold one full packet of any of `groups`, if there are any: it would stop every transfer.
     fn holds_packet(
         &mut self,
         own: Option<usize>,
         buffer: &Buffer,
+        port: Port,
         multiplexing: MultiplexingSpec,
         groups: &[&Traffic],
     ) -> Option<()> {
-        let conversations = groups.iter().map(|t| u64::from(t.count)).sum();
         let Some(packet) = largest_packet(groups) else { return Some(()) };
-        let what = format!("full packet of {packet} B");
-        self.holds(&self.buffer_path(own, "size"), buffer, multiplexing, conversations, (packet, &what))
+        let what = format!("full packet of {packet} B{}", port.place);
+        self.holds(&self.buffer_path(own, "size"), buffer, port, multiplexing, (packet, &what))
     }
 
-    /// Checks that a packet of so many bytes fits a port that `conversations` use; messages give it its name.
+    /// Refuses a buffer that cannot hold one packet of so many bytes; messages give it its name.
     fn holds(
         &mut self,
         path: &[Step],
         buffer: &Buffer,
+        port: Port,
         multiplexing: MultiplexingSpec,
-        conversations: u64,
         (packet, what): (u64, &str),
     ) -> Option<()> {
         let (size, unit) = amount(buffer.size);
-        let most = match (buffer.per, buffer.sharing) {
-            (BufferPer::Conversation, Sharing::Pool | Sharing::Channel) => size.saturating_mul(conversations.max(1)),
-            _ => size,
+        let shares = match (buffer.per, buffer.sharing) {
+            (BufferPer::Conversation, Sharing::Pool | Sharing::Channel) => port.conversations.max(1),
+            _ => 1,
         };
-        let needed = match buffer.count {
-            Charge::Packet => packet,
-            Charge::Cell => multiplexing.encapsulation.cells(Bytes(packet)).0,
+        let needed = match (buffer.size, port.unit) {
+            (BufferSize::Bytes(_), _) => packet,
+            (BufferSize::Cells(_), Charge::Cell) => multiplexing.encapsulation.cells(Bytes(packet)).0,
+            (BufferSize::Cells(_), Charge::Packet) => packet.div_ceil(CELL_OCTETS),
         };
-        if buffer.discard != Discard::Cell && most < needed {
-            let each = if most == size {
-                String::new()
-            } else {
-                format!(" ({size} for each of {conversations} conversations)")
-            };
-            let message = format!("{most} {unit}{each} cannot hold one {what}: {needed} {unit}");
-            self.refuse(path, message, format!("at least {needed} {unit}"));
-            return None;
+        let drops_single_cells = port.unit == Charge::Cell && buffer.discard == Discard::Cell;
+        let held = size.saturating_mul(shares);
+        if drops_single_cells || held >= needed {
+            return Some(());
         }
-        Some(())
+        let each =
+            if shares == 1 { String::new() } else { format!(" ({size} {unit} for each of {shares} conversations)") };
+        let takes = if unit == "cell" { format!(", which takes {needed} cell") } else { String::new() };
+        self.refuse(
+            path,
+            format!("{held} {unit}{each} cannot hold one {what}{takes}"),
+            format!("at least {} {unit}", needed.div_ceil(shares)),
+        );
+        None
     }
+}
 
-    /// A buffer that keeps packets whole must hold one; `place` names the buffer.
-    fn holds_whole(&mut self, own: Option<usize>, buffer: &Buffer, groups: &[&Traffic], place: &str) -> Option<()> {
-        let Some(packet) = largest_packet(groups) else { return Some(()) };
-        let what = format!("full packet of {packet} B");
-        self.holds_all_of(&self.buffer_path(own, "size"), buffer, (packet, &what), place)
-    }
-
-    fn holds_all_of(&mut self, path: &[Step], buffer: &Buffer, (packet, what): (u64, &str), place: &str) -> Option<()> {
-        let (size, unit) = amount(buffer.size);
-        let (held, needed) = match buffer.size {
-            BufferSize::Cells(_) => (octets(buffer.size), packet.div_ceil(CELL_OCTETS)),
-            BufferSize::Bytes(_) => (size, packet),
-        };
-        if held < packet {
-            let message = format!("{size} {unit} is {held} B {place}: no {what} fits");
-            self.refuse(path, message, format!("at least {needed} {unit}"));
-            return None;
-        }
-        Some(())
-    }
+/// A port whose buffer is checked.
+#[derive(Clone, Copy)]
+struct Port {
+    /// The unit that it holds: cells, or packets.
+    unit: Charge,
+    /// The conversations that use it.
+    conversations: u64,
+    /// The words for the port in messages; empty for any port with this buffer.
+    place: &'static str,
 }
 
 /// A group of traffic on a link.
@@ -384,17 +375,22 @@ fn largest_packet(groups: &[&Traffic]) -> Option<u64> {
     groups.iter().map(|t| t.largest_packet().0).max()
 }
 
-/// Returns the default unit of the buffers of all ports: cells if a port that has no buffer of its own may hold some.
-fn shared_count(network: &Network, files: &[LinkFile], traffic: &[Traffic]) -> Charge {
+/// Returns the sum of the conversations of `groups`.
+fn conversations(groups: &[&Traffic]) -> u64 {
+    groups.iter().map(|group| u64::from(group.count)).sum()
+}
+
+/// Returns the unit of the ports without buffers of their own: cells if any of them holds some.
+fn shared_unit(network: &Network, files: &[LinkFile], traffic: &[Traffic]) -> Charge {
     let access = traffic.iter().filter_map(|group| group.access).map(|access| access.framing);
     let inherits = |file: &LinkFile| matches!(file.buffer, Some(None));
     let links = network.links.iter().zip(files).filter(|(_, file)| inherits(file)).map(|(link, _)| link.framing);
     let framings = links.chain(access);
-    if framings.map(count_of).all(|count| count == Charge::Packet) { Charge::Packet } else { Charge::Cell }
+    if framings.map(unit_of).all(|unit| unit == Charge::Packet) { Charge::Packet } else { Charge::Cell }
 }
 
 /// Returns the unit that ports with this framing hold.
-fn count_of(framing: Framing) -> Charge {
+fn unit_of(framing: Framing) -> Charge {
     if framing == Framing::Atm { Charge::Cell } else { Charge::Packet }
 }
 
