@@ -3,6 +3,7 @@
 //! They are no errors, because a sweep may need such a key at other points. A key causes a warning only if it has no
 //! effect at any point of the plan.
 
+use crate::everywhere::{Finding, everywhere};
 use crate::found::Found;
 use crate::model::{
     Buffer, CongestionControl, Framing, LossRecovery, NodeKind, Queue, Scenario, Service, TcpSpec, TcpTraffic,
@@ -17,20 +18,19 @@ struct Inert {
     reason: &'static str,
 }
 
+impl Finding for Inert {
+    fn path(&self) -> &[Step] {
+        &self.path
+    }
+}
+
 const NO_CELLS: &str = "no link carries cells; framing = \"atm\" at the links that do";
 const NO_CELLS_HERE: &str = "the link carries packets, which are queued and dropped whole";
 
 /// Returns warnings about the keys of `tree` and about the axes; `points` are all points of the plan.
 pub(crate) fn warnings(tree: &Node, axes: &[Axis], points: &[Point]) -> Vec<Found> {
     let mut inert = shadowed(tree);
-    let mut of_points = points.iter().map(|point| inert_keys(&point.scenario));
-    if let Some(first) = of_points.next() {
-        let everywhere = of_points.fold(first, |mut inert, more| {
-            inert.retain(|one| more.iter().any(|other| other.path == one.path));
-            inert
-        });
-        inert.extend(everywhere);
-    }
+    inert.extend(everywhere(points, inert_keys));
     let mut found = Vec::new();
     for Inert { path, reason } in &inert {
         let is_axis = axes.iter().any(|axis| targets(axis).any(|target| target.starts_with(path)));

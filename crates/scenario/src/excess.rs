@@ -3,6 +3,7 @@
 use cellway_spec::{BufferPer, QueueLength, Red};
 use cellway_units::{Bytes, Rate};
 
+use crate::everywhere::{Finding, everywhere};
 use crate::found::Found;
 use crate::model::{Attachment, Buffer, Framing, LinkIndex, Protocol, Queue, Scenario, Traffic};
 use crate::plan::Point;
@@ -14,23 +15,26 @@ struct Excess {
     message: String,
 }
 
+impl Finding for Excess {
+    fn path(&self) -> &[Step] {
+        &self.path
+    }
+}
+
 /// Returns warnings about RED thresholds above the buffer and about datagrams above the rate of their host's link.
 /// A value causes a warning only if it is too large at all points of the plan; the message is that of the first.
 pub(crate) fn warnings(tree: &Node, points: &[Point]) -> Vec<Found> {
-    let mut of_points = points.iter().map(|point| excesses(tree, &point.scenario));
-    let mut everywhere = of_points.next().unwrap_or_default();
-    for more in of_points {
-        everywhere.retain(|one| more.iter().any(|other| other.path == one.path));
-    }
-    everywhere.iter().map(|Excess { path, message }| Found::in_tree(tree, path, message)).collect()
+    let found = everywhere(points, |scenario| excesses(tree, scenario));
+    found.iter().map(|Excess { path, message }| Found::in_tree(tree, path, message)).collect()
 }
 
 fn excesses(tree: &Node, scenario: &Scenario) -> Vec<Excess> {
     let mut found: Vec<Excess> = Vec::new();
     for (i, link) in scenario.links.iter().enumerate().filter(|(_, link)| link.framing != Framing::Atm) {
+        let Queue::Red(red) = link.buffer.queue else { continue };
         let crossing: Vec<&Traffic> =
             scenario.traffic.iter().filter(|group| group.route.contains(&LinkIndex(i))).collect();
-        let Some((key, message)) = above_buffer(&crossing, &link.buffer) else { continue };
+        let Some((key, message)) = above_buffer(&crossing, &link.buffer, red) else { continue };
         let places = [at!["link", i, "buffer", "red", key].to_vec(), at!["buffer", "red", key].to_vec()];
         let queue = [at!["link", i, "buffer", "queue"].to_vec(), at!["buffer", "queue"].to_vec()];
         let Some(path) = places.into_iter().chain(queue).find(|path| tree.find(path).is_some()) else { continue };
@@ -49,8 +53,8 @@ fn excesses(tree: &Node, scenario: &Scenario) -> Vec<Excess> {
 
 /// Returns the threshold of RED, by its key, that the buffer of a port cannot hold, and the warning. Full packets of the
 /// groups that cross the port fill it.
-fn above_buffer(crossing: &[&Traffic], buffer: &Buffer) -> Option<(&'static str, String)> {
-    let Queue::Red(Red { min, max, .. }) = buffer.queue else { return None };
+fn above_buffer(crossing: &[&Traffic], buffer: &Buffer, red: Red) -> Option<(&'static str, String)> {
+    let Red { min, max, .. } = red;
     let times = match buffer.per {
         BufferPer::Port => 1,
         BufferPer::Conversation => crossing.iter().map(|group| u64::from(group.count)).sum::<u64>().max(1),

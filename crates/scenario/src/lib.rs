@@ -17,6 +17,7 @@
 
 mod check;
 mod effect;
+mod everywhere;
 mod excess;
 mod file;
 mod model;
