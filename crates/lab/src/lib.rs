@@ -32,4 +32,4 @@ pub use fit::{FitReport, fit_file};
 pub use load::{Checked, check, plan_from_file, plan_from_text};
 pub use overview::{Cell, Overview, PointFigures, confidence_interval};
 pub use simulate::{Simulated, capture, check_capture, check_free, move_into, simulate};
-pub use study::{Progress, Settings, VERSION};
+pub use study::{MAX_SEEDS, Progress, Settings, VERSION};

@@ -19,7 +19,7 @@ use crate::load::TableFolders;
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The most replications of a point, which is also the limit of the key `run.seeds`.
-pub(crate) const MAX_SEEDS: u64 = 100_000;
+pub const MAX_SEEDS: u64 = 100_000;
 
 /// The longest interval between calls of the caller's `stop`.
 const PATIENCE: Duration = Duration::from_millis(50);

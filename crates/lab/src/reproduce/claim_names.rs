@@ -7,8 +7,9 @@ use cellway_record::metric::{self, Definition, Recorded, Subject};
 use cellway_scenario::{NodeKind, Point, Scenario};
 
 use super::claim::Claim;
-use super::paper::{Paper, Study};
+use super::paper::Paper;
 use super::select::Selected;
+use super::studies::Study;
 use super::values::{At, lies_at};
 use crate::error::Error;
 use crate::metrics::did_you_mean;

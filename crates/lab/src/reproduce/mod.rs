@@ -16,6 +16,7 @@ mod select;
 #[cfg(test)]
 mod shipped;
 mod spacer;
+mod studies;
 mod theory;
 mod values;
 mod write;

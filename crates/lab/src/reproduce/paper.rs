@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use cellway_scenario::{Override, Plan, SweepSpec, VariantSpec};
+use serde::Deserialize;
 use serde::de::IgnoredAny;
-use serde::{Deserialize, Serialize};
 
-use super::claim::{Claim, Source};
-use super::theory::Theory;
+use super::claim::Claim;
+use super::studies::{Studies, Study};
 use crate::error::Error;
 
 /// A paper whose experiments are built into the program: a folder of `papers`.
@@ -30,129 +30,6 @@ pub fn papers() -> &'static [Paper] {
 /// The file of a study that draws its figures, in Python. A study without it gets general figures.
 pub const RECIPE: &str = "figures.py";
 
-/// `study.toml`.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Studies {
-    pub(crate) title: String,
-    pub(crate) citation: String,
-    /// One line for lists of studies; the title if it is absent.
-    description: Option<String>,
-    /// The finding of the paper, in one sentence.
-    #[serde(default)]
-    pub(crate) finding: String,
-    /// The experiment of the paper, in one paragraph.
-    #[serde(default)]
-    pub(crate) experiment: String,
-    /// Notes for the reader of the verdicts.
-    #[serde(default)]
-    pub(crate) remarks: Vec<String>,
-    /// Empty for a paper whose claims are all judged by equations.
-    #[serde(default)]
-    pub(crate) study: Vec<Study>,
-}
-
-/// The kind of the runs of a study.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Driver {
-    /// On a simulated clock.
-    #[default]
-    Simulate,
-    /// In real time, with real hosts.
-    Emulate,
-    /// In real time, with real hosts and real gateways.
-    Measure,
-}
-
-impl Driver {
-    /// Returns the `source` of its rows in tables.
-    pub(crate) fn source(self) -> Source {
-        match self {
-            Driver::Simulate => Source::Simulate,
-            Driver::Emulate => Source::Emulate,
-            Driver::Measure => Source::Measure,
-        }
-    }
-}
-
-/// One set of runs.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Study {
-    pub(crate) id: String,
-    pub(crate) title: String,
-    pub(crate) scenario: String,
-    #[serde(default)]
-    pub(crate) driver: Driver,
-    /// True if no random draw enters the runs, so that there is one replication and its value has no interval.
-    #[serde(default)]
-    pub(crate) deterministic: bool,
-    /// Replications; absent if deterministic.
-    seeds: Option<u64>,
-    /// The replications of a quick run, if they are fewer.
-    quick_seeds: Option<u64>,
-    #[serde(default)]
-    set: BTreeMap<String, toml::Value>,
-    #[serde(default)]
-    axes: Vec<Axis>,
-    /// The axes of a quick run, if they differ.
-    quick_axes: Option<Vec<Axis>>,
-    #[serde(default)]
-    variant: Vec<Variant>,
-    /// The theory that each point is held against.
-    pub(crate) theory: Option<Theory>,
-    /// True if its tables contain rows over time.
-    #[serde(default = "yes")]
-    pub(crate) series: bool,
-}
-
-fn yes() -> bool {
-    true
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Axis {
-    key: String,
-    values: Vec<toml::Value>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Variant {
-    name: String,
-    #[serde(default)]
-    set: BTreeMap<String, toml::Value>,
-}
-
-/// The places of the tables of a file of studies or claims, for messages.
-#[derive(Default, Deserialize)]
-struct Tables {
-    #[serde(default, alias = "study", alias = "claim")]
-    tables: Vec<toml::Spanned<IgnoredAny>>,
-    #[serde(skip)]
-    lines: Vec<usize>,
-}
-
-impl Tables {
-    /// Reads the places in a file that is well formed.
-    fn of(text: &str) -> Tables {
-        let mut found: Tables = toml::from_str(text).unwrap_or_default();
-        let line = |table: &toml::Spanned<IgnoredAny>| {
-            let before = text.get(..table.span().start).unwrap_or_default();
-            before.bytes().filter(|&byte| byte == b'\n').count() + 1
-        };
-        found.lines = found.tables.iter().map(line).collect();
-        found
-    }
-
-    /// Returns "line 12: " for the table with this index.
-    fn line(&self, index: usize) -> String {
-        self.lines.get(index).map_or_else(String::new, |line| format!("line {line}: "))
-    }
-}
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Expected {
@@ -167,71 +44,20 @@ impl Expected {
     }
 }
 
-impl Studies {
-    /// Returns the source of the values of a study; for one that does not exist, simulations.
-    fn source(&self, id: &str) -> Source {
-        self.study.iter().find(|study| study.id == id).map_or(Source::Simulate, |study| study.driver.source())
-    }
-
-    /// Returns a contradiction between a claim and its studies.
-    pub(super) fn fault_of(&self, claim: &Claim) -> Option<&'static str> {
-        let most = claim.figures().into_iter().map(|(id, _)| self.source(id)).max();
-        match claim.source() {
-            Source::Emulate if most != Some(Source::Emulate) => {
-                Some("source is \"emulate\", but its studies are not emulated, or measured")
-            }
-            Source::Measure if most != Some(Source::Measure) => {
-                Some("source is \"measure\", but neither of its studies is measured")
-            }
-            Source::Simulate if most > Some(Source::Simulate) => {
-                Some("source is \"simulate\", but a study of it is emulated or measured")
-            }
-            _ => None,
-        }
-    }
+/// The places of the tables of a file of studies or claims.
+#[derive(Default, Deserialize)]
+struct Places {
+    #[serde(default, alias = "study", alias = "claim")]
+    tables: Vec<toml::Spanned<IgnoredAny>>,
 }
 
-impl Study {
-    /// Returns true if its network is emulated: hosts and gateways are then real, and so is time.
-    pub(crate) fn is_emulated(&self) -> bool {
-        self.driver != Driver::Simulate
-    }
-
-    /// Replications.
-    pub(crate) fn seeds(&self, quick: bool) -> u64 {
-        let asked = if quick { self.quick_seeds.or(self.seeds) } else { self.seeds };
-        if self.deterministic { 1 } else { asked.unwrap_or(0) }
-    }
-
-    /// Returns contradictions in the numbers of its runs.
-    pub(super) fn faults(&self) -> Vec<&'static str> {
-        let mut faults = Vec::new();
-        if !names_a_file(&self.id) {
-            faults.push(
-                "its id names files of the results: letters, digits, \"-\", \"_\" and \".\", not first, are accepted",
-            );
-        }
-        if !self.scenario.split('/').all(names_a_file) {
-            faults.push("its scenario is the path of a file in the folder of the study, such as \"path.toml\"");
-        }
-        let counts = [self.seeds, self.quick_seeds];
-        if self.deterministic && counts.iter().any(Option::is_some) {
-            faults.push("it is deterministic, so it has no number of seeds");
-        }
-        if !self.deterministic && (self.seeds.is_none() || counts.contains(&Some(0))) {
-            faults.push("it needs a number of seeds above 0, or deterministic = true");
-        }
-        if !self.deterministic && self.seeds.is_some() && self.seeds < self.quick_seeds {
-            faults.push("a quick look has more seeds than the whole study");
-        }
-        if self.is_emulated() && self.deterministic {
-            faults.push("it is emulated, so it is not deterministic: it needs a number of seeds, which are repeats");
-        }
-        if self.is_emulated() && self.theory.is_some() {
-            faults.push("theory is held against simulated studies only");
-        }
-        faults
-    }
+/// Returns "line 12: " for the table with this index of a file of studies or claims, which is well formed.
+fn line_of(text: &str, index: usize) -> String {
+    let Places { tables } = toml::from_str(text).unwrap_or_default();
+    let before = tables.get(index).and_then(|table| text.get(..table.span().start));
+    before.map_or_else(String::new, |before| {
+        format!("line {}: ", before.bytes().filter(|&byte| byte == b'\n').count() + 1)
+    })
 }
 
 /// Returns what is wrong with a file of a folder of studies that cannot be read.
@@ -242,12 +68,6 @@ fn unreadable(error: &std::io::Error) -> String {
         std::io::ErrorKind::InvalidData => "is not text in UTF-8".to_owned(),
         _ => error.to_string(),
     }
-}
-
-/// Returns true if `name` can be the name of a file in any folder, and not of the folder itself or one around it.
-fn names_a_file(name: &str) -> bool {
-    let accepted = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
-    !name.is_empty() && !name.starts_with('.') && name.chars().all(accepted)
 }
 
 impl Paper {
@@ -272,7 +92,8 @@ impl Paper {
         let read =
             |file: &str| std::fs::read_to_string(folder.join(file)).map_err(|error| wrong(file, unreadable(&error)));
         if !folder.is_dir() {
-            let message = "there is no such folder; accepted: the path of a folder with study.toml and expected.toml";
+            let message =
+                "there is no folder of this name; accepted: the path of a folder with study.toml and expected.toml";
             return Err(Error::Experiments { path: folder.to_owned(), message: message.to_owned() });
         }
         let study = read("study.toml")?;
@@ -280,13 +101,13 @@ impl Paper {
         let studies: Studies = toml::from_str(&study).map_err(|e| wrong("study.toml", e.to_string()))?;
         let mut claims: Expected = toml::from_str(&expected).map_err(|e| wrong("expected.toml", e.to_string()))?;
         claims.resolve(&studies);
-        for (place, one) in studies.study.iter().enumerate() {
-            let line = Tables::of(&study).line(place);
-            let message = |fault: &str| Err(wrong("study.toml", format!("{line}study {:?}: {fault}", one.id)));
-            if let Some(fault) = one.faults().first() {
+        for (place, Study { id, .. }) in studies.study.iter().enumerate() {
+            let message =
+                |fault: &str| Err(wrong("study.toml", format!("{}study {id:?}: {fault}", line_of(&study, place))));
+            if let Some(fault) = studies.study[place].faults().first() {
                 return message(fault);
             }
-            if studies.study[..place].iter().any(|other| other.id == one.id) {
+            if studies.study[..place].iter().any(|other| other.id == *id) {
                 return message("another has the same id");
             }
         }
@@ -295,8 +116,10 @@ impl Paper {
             return Err(wrong("expected.toml", message.to_owned()));
         }
         for (place, claim) in claims.claim.iter().enumerate() {
-            let line = Tables::of(&expected).line(place);
-            let message = |fault: &str| Err(wrong("expected.toml", format!("{line}claim {:?}: {fault}", claim.id)));
+            let message = |fault: &str| {
+                let line = line_of(&expected, place);
+                Err(wrong("expected.toml", format!("{line}claim {:?}: {fault}", claim.id)))
+            };
             if let Some(fault) = claim.faults().first() {
                 return message(fault);
             }
@@ -410,6 +233,7 @@ impl Paper {
 mod tests {
     use std::path::Path;
 
+    use super::super::claim::Source;
     use super::*;
 
     const STUDY: &str =
@@ -430,7 +254,7 @@ mod tests {
         let refused = |name: &str| Paper::find(name).map(|_| ()).unwrap_err().to_string();
         assert!(refused("src").contains("study.toml"), "{}", refused("src"));
         assert!(refused("srx").contains("no paper is called \"srx\""), "{}", refused("srx"));
-        assert!(refused("./srx").contains("there is no such folder"), "{}", refused("./srx"));
+        assert!(refused("./srx").contains("there is no folder of this name"), "{}", refused("./srx"));
     }
 
     #[test]

@@ -9,10 +9,11 @@ use cellway_tables::{Provenance, ResultFolder, ResultsBuilder};
 
 use super::claim::Claim;
 use super::live::{Live, obstacle};
-use super::paper::{Paper, Studies, Study};
+use super::paper::Paper;
 use super::predicted::Prediction;
 use super::row::{ClaimRow, Tally, Verdict, tally};
 use super::select::{Selected, select};
+use super::studies::{Studies, Study};
 use super::values::{Figure, StudyValues};
 use super::write::{Entry, write_index, write_paper};
 use crate::error::Error;

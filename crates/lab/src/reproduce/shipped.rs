@@ -7,8 +7,9 @@ use cellway_scenario::{App, Point};
 
 use super::claim::{Claim, Source};
 use super::judging::row;
-use super::paper::{Paper, Study, papers};
+use super::paper::{Paper, papers};
 use super::row::{ClaimRow, Verdict};
+use super::studies::Study;
 use super::values::{Figure, StudyValues};
 use crate::study::axis_value;
 

@@ -3,9 +3,10 @@
 use cellway_tables::{Provenance, ResultFolder};
 use serde::Serialize;
 
-use super::paper::{Driver, Paper, RECIPE};
+use super::paper::{Paper, RECIPE};
 use super::row::{ClaimRow, Tally, tally};
 use super::run::{PaperResult, Reproduced};
+use super::studies::Driver;
 use crate::error::Error;
 use crate::simulate::Stopwatch;
 use crate::study::VERSION;
