@@ -64,7 +64,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>, face: &mut Face<'_>) -> u8
     let args = match Args::try_parse_from(args) {
         Ok(args) => args,
         Err(mut refused) => {
-            // No command takes a value that begins with dashes.
+            // The tip to pass an unknown option as a value is no help: hosts, files and papers do not begin with dashes.
             if refused.kind() == ErrorKind::UnknownArgument {
                 refused.remove(ContextKind::Suggested);
             }
