@@ -76,17 +76,15 @@ fn visit(
             }
             for key in shape.required().into_iter().filter(|key| table.get(key).is_none()) {
                 path.push(Step::from(key));
-                let accepted = shape.key(key).map(|inner| match inner.is_named_array() {
-                    true => format!("one or more tables, each headed [[{}]]", root.display(path)),
-                    false => describe(inner),
-                });
+                let accepted = shape.key(key).map(|inner| describe_at(inner, &root.display(path)));
                 found.push(Found { accepted, ..Found::in_tree(root, path, "is missing") });
                 path.pop();
             }
         }
         (Value::Array(items), Some("array")) => {
             if let Some(problem) = wrong_length(items.len(), shape) {
-                found.push(Found { accepted: Some(describe(shape)), ..Found::in_tree(root, path, problem) });
+                let accepted = Some(describe_at(shape, &root.display(path)));
+                found.push(Found { accepted, ..Found::in_tree(root, path, problem) });
                 refused.push(path.clone());
             }
             let Some(inner) = shape.items() else { return };
@@ -105,13 +103,14 @@ fn visit(
         (Value::Table(_), _) if shape.is_named_array() => {
             let key = root.display(path);
             let message = "is one table: its header is in single brackets, and there can be several";
-            let meant = Some(format!("[[{key}]]"));
-            found.push(Found::new(node.at, key, message).suggest(meant).accepted(describe(shape)));
+            let (meant, accepted) = (Some(format!("[[{key}]]")), describe_at(shape, &key));
+            found.push(Found::new(node.at, key, message).suggest(meant).accepted(accepted));
             refused.push(path.clone());
         }
         _ => {
-            if let Some(problem) = wrong_value(node, shape) {
-                found.push(Found { at: node.at, key: root.display(path), ..problem });
+            let key = root.display(path);
+            if let Some(problem) = wrong_value(node, shape, &key) {
+                found.push(Found { at: node.at, key, ..problem });
                 refused.push(path.clone());
             }
         }
@@ -129,9 +128,9 @@ fn wrong_length(length: usize, shape: Shape) -> Option<String> {
 
 /// Returns the problem of a value that is no table or array, or that should be one and is not; its
 /// place is not filled in.
-fn wrong_value(node: &Node, shape: Shape) -> Option<Found> {
+fn wrong_value(node: &Node, shape: Shape, key: &str) -> Option<Found> {
     let nowhere = node.at;
-    let wrong = |message: String| Some(Found::new(nowhere, "", message).accepted(describe(shape)));
+    let wrong = |message: String| Some(Found::new(nowhere, "", message).accepted(describe_at(shape, key)));
     let given = node.to_toml();
     if node.value == Value::Bad {
         return None;
@@ -221,7 +220,12 @@ fn name(value: &Value) -> &'static str {
     }
 }
 
-/// Returns the values that `shape` accepts, in words.
+/// Returns the values that `shape` accepts at `key`, in words.
+fn describe_at(shape: Shape, key: &str) -> String {
+    if shape.is_named_array() { format!("one or more tables, each headed [[{key}]]") } else { describe(shape) }
+}
+
+/// Returns the values that `shape`, which is no array of tables, accepts, in words.
 pub fn describe(shape: Shape) -> String {
     if let Some(accepted) = shape.text(ACCEPTS) {
         return accepted.to_owned();
@@ -244,7 +248,6 @@ pub fn describe(shape: Shape) -> String {
         (Some("integer"), _) => format!("a whole number{range}"),
         (Some("number"), _) => format!("a number{range}"),
         (Some("boolean"), _) => "true or false".to_owned(),
-        (Some("array"), _) if shape.is_named_array() => "one or more tables, each headed [[..]]".to_owned(),
         (Some("array"), _) => match shape.items().and_then(|items| items.text(ACCEPTS)) {
             Some(accepted) => format!("an array, each {accepted}"),
             None => match shape.limit("maxItems") {

@@ -127,7 +127,7 @@ fn lacks(folder: &Path) -> String {
     if folder.is_dir() {
         format!("it has no {}", crate::manifest::FILE_NAME)
     } else {
-        "there is no such folder".to_owned()
+        "there is no folder of this name".to_owned()
     }
 }
 

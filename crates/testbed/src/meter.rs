@@ -2,21 +2,23 @@
 
 mod changes;
 mod datagrams;
+mod slot;
 mod summary;
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use cellway_apps::Side;
-use cellway_net::{ChannelId, Fabric, Framing, LossCounters, NodeId, PortCounters, PortId};
+use cellway_net::{Fabric, Framing, LossCounters, NodeId, PortCounters, PortId};
 use cellway_record::metric::{QueueUnit, datagram, port as ports, slot as slots};
-use cellway_record::stats::{Moments, Sample, TimeWeighted, jain};
+use cellway_record::stats::{Moments, jain};
 use cellway_record::{Quantity, Rows, Source};
-use cellway_scenario::{App, Traffic};
-use cellway_units::{Bytes, Cells, Rate, Span, Time};
+use cellway_scenario::Traffic;
+use cellway_units::{Bytes, Cells, Span, Time};
 
 pub(crate) use changes::Changes;
-use datagrams::Datagrams;
+pub use slot::TcpTotals;
+pub(crate) use slot::{SlotMeter, SlotTotals};
 
 /// An output port that is reported.
 #[derive(Debug)]
@@ -51,32 +53,6 @@ impl QueueWatch {
     }
 }
 
-/// The TCP counters of a slot, over all its connections and both ends.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TcpTotals {
-    /// Segments sent again.
-    pub retransmissions: u64,
-    /// Retransmission timeouts.
-    pub timeouts: u64,
-    /// Losses found by duplicate acknowledgements.
-    pub fast_retransmits: u64,
-    /// Congestion windows that fell to one segment.
-    pub collapses: u64,
-}
-
-impl TcpTotals {
-    /// Returns the difference to earlier totals.
-    #[must_use]
-    pub fn since(self, before: TcpTotals) -> TcpTotals {
-        TcpTotals {
-            retransmissions: self.retransmissions - before.retransmissions,
-            timeouts: self.timeouts - before.timeouts,
-            fast_retransmits: self.fast_retransmits - before.fast_retransmits,
-            collapses: self.collapses - before.collapses,
-        }
-    }
-}
-
 /// An output port that the tables name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MeteredPort {
@@ -86,50 +62,6 @@ pub struct MeteredPort {
     pub port: PortId,
     /// The unit of its queue.
     pub unit: QueueUnit,
-}
-
-/// Counts of a slot that only grow.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct SlotTotals {
-    /// In-order bytes handed to the responder and to the originator.
-    pub(crate) delivered: [u64; 2],
-    /// Bits on the bottleneck link of the packets that the responder received, with their framing.
-    pub(crate) line_bits: u64,
-    pub(crate) conversations: u64,
-    pub(crate) failures: u64,
-    pub(crate) items: u64,
-    pub(crate) tcp: TcpTotals,
-}
-
-/// A conversation slot that is reported.
-#[derive(Debug)]
-pub(crate) struct SlotMeter {
-    subject: Arc<str>,
-    bottleneck: Rate,
-    /// The framing of the bottleneck link.
-    framing: Framing,
-    interactive: bool,
-    /// The figures of its datagrams, if it sends any; it then has none of TCP and of items.
-    datagrams: Option<Box<Datagrams>>,
-    /// The send window at each change, if the scenario traces it.
-    trace: Option<Box<Changes>>,
-    pub(crate) now: SlotTotals,
-    at_warmup: SlotTotals,
-    at_bin: SlotTotals,
-    at_fairness: u64,
-    window: TimeWeighted,
-    window_in_bin: TimeWeighted,
-    full: TimeWeighted,
-    delays: Sample,
-    delays_in_bin: Moments,
-    item_times: Sample,
-    item_rates: Moments,
-    /// The time that each item took, recorded at the instant of its arrival, if series are recorded.
-    items: Option<Box<Changes>>,
-    /// The first output port of the slot's cells and their channel, if ABR or a shaper paces them.
-    pub(crate) paced: Option<(PortId, ChannelId)>,
-    acr: Moments,
-    acr_min: f64,
 }
 
 /// A traffic group that is reported.
@@ -200,41 +132,6 @@ pub(crate) struct Pace {
     pub(crate) series: bool,
     /// True if any link carries cells.
     pub(crate) has_cells: bool,
-}
-
-impl SlotMeter {
-    pub(crate) fn new(name: &str, traffic: &Traffic, records: [Option<Changes>; 2]) -> SlotMeter {
-        let [trace, items] = records.map(|record| record.map(Box::new));
-        let nothing = TimeWeighted::new(Time::ZERO, 0);
-        SlotMeter {
-            subject: name.into(),
-            bottleneck: traffic.bottleneck,
-            framing: traffic.bottleneck_framing,
-            interactive: matches!(traffic.app(), Some(App::Telnet { .. })),
-            datagrams: traffic.tcp().is_none().then(Box::default),
-            trace,
-            now: SlotTotals::default(),
-            at_warmup: SlotTotals::default(),
-            at_bin: SlotTotals::default(),
-            at_fairness: 0,
-            window: nothing,
-            window_in_bin: nothing,
-            full: nothing,
-            delays: Sample::new(),
-            delays_in_bin: Moments::default(),
-            item_times: Sample::new(),
-            item_rates: Moments::default(),
-            items,
-            paced: None,
-            acr: Moments::default(),
-            acr_min: f64::INFINITY,
-        }
-    }
-
-    /// Bytes over a span as a share of the bottleneck rate.
-    fn throughput(&self, bytes: u64, span: Span) -> f64 {
-        bytes as f64 * 8.0 / (self.bottleneck.as_bps() as f64 * span.as_secs_f64())
-    }
 }
 
 impl Meter {

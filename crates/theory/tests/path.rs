@@ -149,7 +149,7 @@ fn no_model_for_nonsense() {
     assert!(refused(PathInput { loss: Some(f64::NAN), ..kdd() }).contains("0 < loss < 1"));
     assert!(refused(PathInput { rate: Rate::from_bps(0), ..kdd() }).contains("rates above 0"));
     assert!(refused(PathInput { mss: Bytes(0), ..kdd() }).contains("at least 1 B"));
-    assert!(refused(PathInput { connections: 0, ..kdd() }).contains("at least 1"));
+    assert!(refused(PathInput { connections: 0, ..kdd() }).contains("connections is 0: at least 1"));
     let cells = PathInput { framing: LineFraming::Ethernet, buffer: Some(BufferSize::Cells(Cells(1))), ..kdd() };
     assert!(refused(cells).contains("a buffer in bytes"));
     for (path, accepted) in [

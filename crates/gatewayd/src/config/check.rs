@@ -272,31 +272,31 @@ impl<'a> Check<'a> {
     fn limits(&mut self, file: LimitsFile) -> Limits {
         let default = Limits::default();
         // A value that was refused is no bound for others.
-        let [has_memory, has_connections, has_opening] =
-            [is_right(&file.memory), is_right(&file.connections), is_right(&file.opening)];
-        let memory = file.memory.as_ref().and_then(Leaf::get).map_or(default.memory, |memory| memory.0);
-        let large =
-            file.window.as_ref().filter(|leaf| has_memory && leaf.get().is_some_and(|window| window.0 > memory));
-        let accepted = format!("at most \"{memory}\", or more memory");
-        self.found
-            .extend(large.map(|leaf| leaf.wrong("is more than the memory of all connections").accepted(accepted)));
-        let connections = self.or(file.connections, default.connections);
+        let bound = |leaf: &Option<Leaf<u32>>, default| leaf.as_ref().map_or(Some(default), |leaf| leaf.get().copied());
+        let memory = file.memory.as_ref().map_or(Some(default.memory), |leaf| leaf.get().map(|memory| memory.0));
+        if let (Some(memory), Some(leaf)) = (memory, &file.window)
+            && leaf.get().is_some_and(|window| window.0 > memory)
+        {
+            let problem = leaf.wrong("is more than the memory of all connections");
+            self.found.push(problem.accepted(format!("at most \"{memory}\", or more memory")));
+        }
         for leaf in [&file.per_source, &file.opening].into_iter().flatten() {
-            if let Some(most) = leaf.get().filter(|n| has_connections && **n > connections) {
+            if let (Some(connections), Some(most)) = (bound(&file.connections, default.connections), leaf.get())
+                && *most > connections
+            {
                 let message = format!("{most} is more than all connections, {connections}");
                 self.found.push(leaf.wrong(message).accepted(format!("a whole number from 1 to {connections}")));
             }
         }
-        let opening = self.or(file.opening, default.opening.min(connections));
-        let over = file
-            .unproven
-            .as_ref()
-            .and_then(|leaf| Some((leaf, *leaf.get()?)))
-            .filter(|(_, most)| has_opening && *most > opening);
-        if let Some((leaf, most)) = over {
+        let connections = self.or(file.connections, default.connections);
+        let default_opening = default.opening.min(connections);
+        if let (Some(opening), Some(leaf)) = (bound(&file.opening, default_opening), &file.unproven)
+            && let Some(most) = leaf.get().filter(|most| **most > opening)
+        {
             let message = format!("{most} is more than `opening`, {opening}: clients would be refused before that");
             self.found.push(leaf.wrong(message).accepted(format!("a whole number from 1 to {opening}")));
         }
+        let opening = self.or(file.opening, default_opening);
         Limits {
             window: self.value(file.window).map(|window| window.0),
             memory: self.or(file.memory, Memory(default.memory)).0,
@@ -314,9 +314,4 @@ impl<'a> Check<'a> {
         let drain = self.value(file.drain).map(|drain| drain.0);
         Control { socket: self.path(file.socket), metrics, drain }
     }
-}
-
-/// Returns true if the key is left out or has been accepted.
-fn is_right<T: Kind>(leaf: &Option<Leaf<T>>) -> bool {
-    leaf.as_ref().is_none_or(|leaf| leaf.get().is_some())
 }

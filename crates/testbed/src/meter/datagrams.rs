@@ -34,7 +34,7 @@ pub(super) struct Delays {
     sketch: Sketch,
 }
 
-/// What became of the datagrams by the end of a run.
+/// The datagrams of a run by their fates at its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Fates {
     /// Sent, those in flight at the end included.

@@ -1,0 +1,116 @@
+//! The totals and the samples of a conversation slot.
+
+use std::sync::Arc;
+
+use cellway_net::{ChannelId, Framing, PortId};
+use cellway_record::stats::{Moments, Sample, TimeWeighted};
+use cellway_scenario::{App, Traffic};
+use cellway_units::{Rate, Span, Time};
+
+use super::Changes;
+use super::datagrams::Datagrams;
+
+/// The TCP counters of a slot, over all its connections and both ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TcpTotals {
+    /// Segments sent again.
+    pub retransmissions: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Losses found by duplicate acknowledgements.
+    pub fast_retransmits: u64,
+    /// Congestion windows that fell to one segment.
+    pub collapses: u64,
+}
+
+impl TcpTotals {
+    /// Returns the difference to earlier totals.
+    #[must_use]
+    pub fn since(self, before: TcpTotals) -> TcpTotals {
+        TcpTotals {
+            retransmissions: self.retransmissions - before.retransmissions,
+            timeouts: self.timeouts - before.timeouts,
+            fast_retransmits: self.fast_retransmits - before.fast_retransmits,
+            collapses: self.collapses - before.collapses,
+        }
+    }
+}
+
+/// Counts of a slot that only grow.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SlotTotals {
+    /// In-order bytes handed to the responder and to the originator.
+    pub(crate) delivered: [u64; 2],
+    /// Bits on the bottleneck link of the packets that the responder received, with their framing.
+    pub(crate) line_bits: u64,
+    pub(crate) conversations: u64,
+    pub(crate) failures: u64,
+    pub(crate) items: u64,
+    pub(crate) tcp: TcpTotals,
+}
+
+/// A conversation slot that is reported.
+#[derive(Debug)]
+pub(crate) struct SlotMeter {
+    pub(super) subject: Arc<str>,
+    pub(super) bottleneck: Rate,
+    /// The framing of the bottleneck link.
+    pub(super) framing: Framing,
+    pub(super) interactive: bool,
+    /// The figures of its datagrams, if it sends any; it then has none of TCP and of items.
+    pub(super) datagrams: Option<Box<Datagrams>>,
+    /// The send window at each change, if the scenario traces it.
+    pub(super) trace: Option<Box<Changes>>,
+    pub(crate) now: SlotTotals,
+    pub(super) at_warmup: SlotTotals,
+    pub(super) at_bin: SlotTotals,
+    pub(super) at_fairness: u64,
+    pub(super) window: TimeWeighted,
+    pub(super) window_in_bin: TimeWeighted,
+    pub(super) full: TimeWeighted,
+    pub(super) delays: Sample,
+    pub(super) delays_in_bin: Moments,
+    pub(super) item_times: Sample,
+    pub(super) item_rates: Moments,
+    /// The time that each item took, recorded at the instant of its arrival, if series are recorded.
+    pub(super) items: Option<Box<Changes>>,
+    /// The first output port of the slot's cells and their channel, if ABR or a shaper paces them.
+    pub(crate) paced: Option<(PortId, ChannelId)>,
+    pub(super) acr: Moments,
+    pub(super) acr_min: f64,
+}
+
+impl SlotMeter {
+    pub(crate) fn new(name: &str, traffic: &Traffic, records: [Option<Changes>; 2]) -> SlotMeter {
+        let [trace, items] = records.map(|record| record.map(Box::new));
+        let nothing = TimeWeighted::new(Time::ZERO, 0);
+        SlotMeter {
+            subject: name.into(),
+            bottleneck: traffic.bottleneck,
+            framing: traffic.bottleneck_framing,
+            interactive: matches!(traffic.app(), Some(App::Telnet { .. })),
+            datagrams: traffic.tcp().is_none().then(Box::default),
+            trace,
+            now: SlotTotals::default(),
+            at_warmup: SlotTotals::default(),
+            at_bin: SlotTotals::default(),
+            at_fairness: 0,
+            window: nothing,
+            window_in_bin: nothing,
+            full: nothing,
+            delays: Sample::new(),
+            delays_in_bin: Moments::default(),
+            item_times: Sample::new(),
+            item_rates: Moments::default(),
+            items,
+            paced: None,
+            acr: Moments::default(),
+            acr_min: f64::INFINITY,
+        }
+    }
+
+    /// Bytes over a span as a share of the bottleneck rate.
+    pub(super) fn throughput(&self, bytes: u64, span: Span) -> f64 {
+        bytes as f64 * 8.0 / (self.bottleneck.as_bps() as f64 * span.as_secs_f64())
+    }
+}
