@@ -90,7 +90,7 @@ table! {
 }
 
 table! {
-    /// What a run records besides its summary.
+    /// The records of a run besides its summary.
     pub(crate) struct ObserveFile {
         /// The bin of the series. Default: 100 rtt, at most the run.
         interval: RttSpan = RttSpan::rtts(100),
@@ -103,7 +103,7 @@ table! {
         /// Output ports whose queue length is recorded at each change. "s1>b" is the port of node s1 to its neighbour b. If
         /// several links join the two, "s1>b/spare" is the port of the link spare.
         queue: Option<Vec<String>>,
-        /// Whether series of bins are recorded.
+        /// True: series of bins are recorded.
         series: bool = true,
         /// The maximum number of rows of one run for its bins, and for each quantity that is recorded at its changes. Above
         /// it the bins are longer, and of the changes those that a figure needs are kept, with a warning.

@@ -23,9 +23,9 @@ section! {
         /// The weight of the current queue in the average.
         #[range(above = "0 %")]
         pub weight: Probability = Probability::from_ppm(2_000),
-        /// Whether the probability grows from `max-p` at `max` to 1 at twice `max`. If false, it is 1 above `max`.
+        /// True: the probability grows from `max-p` at `max` to 1 at twice `max`. False: it is 1 above `max`.
         pub gentle: bool = true,
-        /// Whether packets of flows with ECN are marked instead of dropped.
+        /// True: packets of flows with ECN are marked instead of dropped.
         pub ecn: bool = false,
         /// The packet size by which the average falls while the line is idle: as if packets of this size arrived at an empty
         /// queue, back to back.

@@ -13,7 +13,7 @@ table! {
     pub(crate) struct NodeFile {
         /// Letters, digits, - and _; unique among nodes.
         name: String,
-        /// What it does.
+        /// The function of the node.
         kind: NodeKind,
         /// host: its speed. Default: no limit.
         host: Option<HostKeys>,
@@ -103,13 +103,14 @@ section! {
         /// (without traffic, of any two hosts): one size for all ports. A cell is 53 bytes; bytes become whole cells, rounded
         /// down, where `count` is "cell".
         pub(crate) size: Size,
-        /// What has a buffer of this size.
+        /// The unit that has a buffer of this size.
         pub(crate) per: BufferPer = BufferPer::Conversation,
         /// The sharing of the buffer.
         pub(crate) sharing: Sharing = Sharing::Pool,
-        /// The unit that is counted against it. Default: "cell" at an ATM link, else "packet".
+        /// The unit that is counted against it. Default: "cell" at an ATM link, else "packet". Ports to the hosts of slots count
+        /// cells if any port without a buffer of its own may hold some.
         pub(crate) count: Option<Charge>,
-        /// What a full buffer of an ATM link drops.
+        /// The unit that a full buffer of an ATM link drops.
         pub(crate) discard: Discard = Discard::Frame,
         /// The occupancy from which "epd" refuses new frames, at most `size`. Required with "epd", else refused.
         pub(crate) threshold: Option<Size>,

@@ -19,11 +19,11 @@ section! {
         /// A conversation without packets is closed after this time.
         #[range(above = "0 s")]
         pub idle: Span = Span::from_secs(60),
-        /// Whether the traffic groups run over the TCP of the hosts, in addition to the commands.
+        /// True: the traffic groups run over the TCP of the hosts, in addition to the commands.
         pub play: bool = true,
-        /// Whether gateways split connections. If false, they forward packets as routers do.
+        /// True: gateways split connections. False: they forward packets as routers do.
         pub gateways: bool = true,
-        /// Whether hosts use segmentation offload, as with a network card (TSO, USO, GRO). If false, each packet is read and
+        /// True: hosts use segmentation offload, as with a network card (TSO, USO, GRO). False: each packet is read and
         /// written alone, at a higher cost.
         pub offload: bool = true,
         /// Options of all real gateways.
