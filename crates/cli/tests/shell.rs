@@ -62,13 +62,13 @@ fn a_mistake_is_reported_by_its_option() {
         (&["--loss", "200%"], "--loss: "),
         (&["--mtu", "9B"], "--mtu: \"9B\" is out of range; accepted: from \"68 B\" to \"65535 B\""),
         (&["--queue", "10Q"], "--queue: \"Q\" in \"10Q\""),
-        (
-            &["--queue", "10B"],
-            "--queue: 10 B cannot hold one packet of the MTU (1500 B): 1500 B; accepted: at least 1500 B",
-        ),
+        (&["--queue", "10B"], "--queue: 10 B cannot hold one packet of the MTU (1500 B); accepted: at least 1500 B"),
         (&["--queue", "9179 B", "--framing", "atm"], "--queue: 9179 B cannot hold"),
         // A queue in cells makes the framing ATM: 9180 octets, 8 of LLC/SNAP and 8 of the AAL5 trailer, in cells of 48.
-        (&["--queue", "191 cell"], "--queue: 191 cell cannot hold one packet of the MTU (9180 B): 192 cell"),
+        (
+            &["--queue", "191 cell"],
+            "--queue: 191 cell cannot hold one packet of the MTU (9180 B), which takes 192 cell",
+        ),
         (&["--queue", "1499 B"], "--queue: 1499 B cannot hold one packet of the MTU (1500 B)"),
         (&["--queue", "0 B"], "--queue: "),
         (&["--mtu", "70 kB", "--framing", "fddi"], "--mtu: \"70 kB\" is out of range"),

@@ -310,7 +310,9 @@ fn packets_of_a_host_are_captured() {
         let Some(etherparse::TransportSlice::Tcp(tcp)) = sliced.transport else { panic!("{packet:x?}") };
         let Some(etherparse::NetSlice::Ipv4(ip)) = sliced.net else { panic!("{packet:x?}") };
         let found = tcp.calc_checksum_ipv4(ip.header().source(), ip.header().destination()).unwrap();
-        assert_eq!(tcp.checksum(), found);
+        // A checksum that is completed for the host has all ones for 0, as the kernel's has: both verify.
+        let read = if tcp.checksum() == 0xffff { 0 } else { tcp.checksum() };
+        assert_eq!(read, found);
         payload += tcp.payload().len();
     }
     assert!(payload > 100_000, "{payload} octets");
