@@ -25,8 +25,8 @@ pub(crate) fn run(options: &Emulate, face: &mut Face<'_>) -> Result<(), Failure>
             let path = PathBuf::from(format!("{node}.pcap"));
             let aside = || std::env::temp_dir().join(format!("cellway-{}-{node}.pcap", std::process::id()));
             let path = options.out.as_ref().map_or(path, |_| aside());
-            if options.out.is_none() && !options.force {
-                cellway_lab::check_free(&path)?;
+            if options.out.is_none() {
+                cellway_lab::check_free(&path, options.force)?;
             }
             Some((node.as_str(), path))
         }

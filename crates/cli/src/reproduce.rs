@@ -31,8 +31,8 @@ const LONGEST_UNIT: usize = 8;
 
 pub(crate) fn run(options: &Reproduce, face: &mut Face<'_>) -> Result<(), Failure> {
     let papers = Paper::find_all(&options.papers)?;
-    if let (Some(page), false) = (&options.markdown, options.force) {
-        check_free(page)?;
+    if let Some(page) = &options.markdown {
+        check_free(page, options.force)?;
     }
     let only: Vec<String> = options.only.iter().flat_map(|ids| ids.split(',')).map(|id| id.trim().to_owned()).collect();
     let live = match (options.emulate, options.no_emulate) {

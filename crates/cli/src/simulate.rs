@@ -19,8 +19,8 @@ pub(crate) fn run(options: &Simulate, face: &mut Face<'_>) -> Result<(), Failure
     if let Some(node) = &options.pcap {
         cellway_lab::check_capture(&plan, node)?;
     }
-    if let (Some(node), None, false) = (&options.pcap, &options.out, options.force) {
-        cellway_lab::check_free(Path::new(&format!("{node}.pcap")))?;
+    if let (Some(node), None) = (&options.pcap, &options.out) {
+        cellway_lab::check_free(Path::new(&format!("{node}.pcap")), options.force)?;
     }
     let bar = Bar::new();
     let mut settings = Settings {

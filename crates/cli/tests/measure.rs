@@ -89,4 +89,8 @@ fn wrong_options_are_refused_with_what_is_accepted() {
         assert!(told.contains(words), "{args:?}: {told}");
     }
     assert!(place.run(&["measure"]).refused().contains("HOST"));
+    for limit in [["--max-time", "0s"], ["--max-bytes", "0 B"]] {
+        let told = place.run(&[&["measure", "--serve"], &limit[..]].concat()).refused();
+        assert!(told.contains(limit[0]) && told.contains("accepted: more than 0"), "{told}");
+    }
 }

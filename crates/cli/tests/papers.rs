@@ -74,6 +74,10 @@ fn results_and_page_are_written_to_the_given_paths() {
     let refused = place.run(&["reproduce", "kdd", "--only", "eq1-200ms", "--markdown", "page.md"]).refused();
     assert!(refused.contains("page.md") && refused.contains("--force"), "{refused}");
     assert_eq!(std::fs::read_to_string(place.path().join("page.md")).unwrap(), page);
+    for page in ["nowhere/page.md", "out"] {
+        let refused = place.run(&["reproduce", "kdd", "--only", "eq1-200ms", "--markdown", page, "--force"]).refused();
+        assert!(refused.starts_with(&format!("cellway: {page} cannot be written: ")), "{refused}");
+    }
 }
 
 #[test]

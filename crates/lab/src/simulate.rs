@@ -70,9 +70,19 @@ pub fn check_capture(plan: &Plan, node: &str) -> Result<(), Error> {
     Err(cellway_sim::Error::from(missing).into())
 }
 
-/// Checks that no file exists at `path`, for a capture without `force`.
-pub fn check_free(path: &Path) -> Result<(), Error> {
-    if path.exists() { Err(exists(path)) } else { Ok(()) }
+/// Checks that a file can be made at `path` before a long run: its folder exists, and no file of its name unless `force`.
+///
+/// # Errors
+/// What is in the way.
+pub fn check_free(path: &Path, force: bool) -> Result<(), Error> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let fault = match folder {
+        Some(folder) if !folder.is_dir() => format!("there is no folder {}", folder.display()),
+        _ if path.is_dir() => "it is a folder; accepted: the name of a file".to_owned(),
+        _ if path.exists() && !force => return Err(exists(path)),
+        _ => return Ok(()),
+    };
+    Err(Error::Option(format!("{} cannot be written: {fault}", path.display())))
 }
 
 fn exists(path: &Path) -> Error {

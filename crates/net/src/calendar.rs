@@ -1,12 +1,12 @@
-//! The pending events of the fabric: at most one departure and one arrival per port, and a release if an idle line
-//! waits for a held queue.
+//! The events that are still to happen in the fabric. A port has at most one departure and one arrival among them, and a
+//! release if its line is idle while all its cells are held back.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use cellway_units::Time;
 
-/// The next event of a port. The order is that of the classes within an instant.
+/// The next event of a port. Events of one instant happen in the order of these variants.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Event {
     Departure(u32),
@@ -15,8 +15,8 @@ pub(crate) enum Event {
     Release(u32),
 }
 
-/// Instant and location of an event: the class is in the high half of `place`, the port in the low half. Two words are
-/// stored and loaded separately, which a 128-bit key would not be.
+/// The position of an event in the order of all: the time, then `place`, which has the variant in its high half and the
+/// port in its low half. Two words are stored and loaded separately; one of 128 bits would not be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Key {
     at: u64,
@@ -62,8 +62,8 @@ impl PartialOrd for Key {
     }
 }
 
-/// Events in their total order: time, class, port. An event is never moved or cancelled, so a plain heap suffices; a
-/// port that no longer waits for an event ignores it.
+/// The events, the next one first. A plain heap is enough, because no event is moved or cancelled: a port ignores an
+/// event for which it no longer waits.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Calendar {
     heap: BinaryHeap<Reverse<Key>>,

@@ -176,6 +176,9 @@ pub(crate) fn parse<T: Text>(text: &str) -> Result<T, Refusal> {
             suggestion = quoted_meant::<T>(text);
             format!("{text:?} has an exponent, which quantities do not have")
         }
+        Error::Parse(ParseError::Comma { .. }) => {
+            format!("{text:?} has a comma in its number; decimals follow a point")
+        }
         Error::Parse(ParseError::Negative { .. }) => format!("{text:?} is negative"),
         Error::Parse(ParseError::Certain { .. }) => format!("{text:?} is not below 100 %"),
         Error::Parse(other) => other.to_string(),

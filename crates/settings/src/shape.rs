@@ -77,7 +77,8 @@ fn visit(
             for key in shape.required().into_iter().filter(|key| table.get(key).is_none()) {
                 path.push(Step::from(key));
                 let accepted = shape.key(key).map(|inner| describe_at(inner, &root.display(path)));
-                found.push(Found { accepted, ..Found::in_tree(root, path, "is missing") });
+                let message = shape.description(key).map_or("is missing".to_owned(), missing);
+                found.push(Found { accepted, ..Found::in_tree(root, path, message) });
                 path.pop();
             }
         }
@@ -114,6 +115,19 @@ fn visit(
                 refused.push(path.clone());
             }
         }
+    }
+}
+
+/// Returns the message about a missing key, with the first sentence of its `description`.
+fn missing(description: &str) -> String {
+    let sentence = description.split_once(". ").map_or(description, |(first, _)| first).trim_end_matches('.');
+    let mut rest = sentence.chars();
+    match rest.next() {
+        // A word in capitals keeps them.
+        Some(first) if rest.as_str().starts_with(|c: char| c.is_lowercase() || c == ' ') => {
+            format!("is missing: {}{}", first.to_lowercase(), rest.as_str())
+        }
+        _ => format!("is missing: {sentence}"),
     }
 }
 
@@ -256,10 +270,19 @@ pub fn describe(shape: Shape) -> String {
             },
         },
         (Some("object"), _) => match shape.keys() {
-            Some(keys) => format!("a table with {}", keys.join(", ")),
+            Some(keys) => format!("a table with {}", table_of(shape, &keys)),
             None => "a table of paths and values".to_owned(),
         },
         _ => "another value".to_owned(),
+    }
+}
+
+/// Returns the keys that a table needs or, if it needs none, those that it can have.
+fn table_of(shape: Shape, keys: &[&str]) -> String {
+    let required = shape.required();
+    match required.is_empty() {
+        false if required.len() < keys.len() => format!("{}, and more keys if needed", required.join(", ")),
+        _ => format!("any of {}", keys.join(", ")),
     }
 }
 

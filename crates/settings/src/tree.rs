@@ -137,14 +137,15 @@ impl Node {
     /// Parses a TOML text into a tree.
     ///
     /// # Errors
-    /// The text is not TOML: all places at which it is not.
+    /// The text is not TOML: the first place at which it is not. What is reported after it is mostly its consequence.
     pub fn parse(text: &str, source: usize) -> Result<Node, Vec<Found>> {
-        let document = Document::parse(text).map_err(|first| {
+        let document = Document::parse(text).map_err(|error| {
             let (_, all) = DeTable::parse_recoverable(text);
-            match &all[..] {
-                [] => vec![syntax(text, source, first.span(), first.message())],
-                all => all.iter().map(|one| syntax(text, source, one.span(), one.message())).collect(),
-            }
+            let (span, message) = match all.first() {
+                Some(first) => (first.span(), first.message()),
+                None => (error.span(), error.message()),
+            };
+            vec![syntax(text, source, span, message)]
         })?;
         Ok(Node { at: At { source, start: 0, end: 0 }, value: table(document.as_table(), source, false) })
     }

@@ -5,8 +5,8 @@ use cellway_units::{Span, Time};
 /// The purpose of a deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TimerKind {
-    /// More data may be lost, or a loss probe is due. RFC 8985 §6.2, §7.2. It precedes the retransmission timer, which
-    /// it replaces.
+    /// The reordering timer of RACK, or the tail loss probe. RFC 8985 §6.2, §7.2. The retransmission timer is not due
+    /// before it.
     LossDetection,
     /// Something sent is not acknowledged. RFC 6298.
     Retransmit,

@@ -14,6 +14,14 @@ pub enum ParseError {
         /// An accepted text.
         example: &'static str,
     },
+    /// A comma in the number.
+    #[error("{text:?} has a comma in its number; decimals follow a point, like {example}")]
+    Comma {
+        /// The text.
+        text: String,
+        /// An accepted text.
+        example: &'static str,
+    },
     /// A number without a unit.
     #[error("{text:?} has no unit; add one of {units}, like {example}")]
     NoUnit {
@@ -124,6 +132,9 @@ pub(crate) fn quantity(text: &str, scales: &[Scale], example: &'static str) -> R
     }
     if exponent(unit).is_some() {
         return Err(ParseError::Exponent { text: own(), example });
+    }
+    if unit.starts_with(',') {
+        return Err(ParseError::Comma { text: own(), example });
     }
     let scale = scales.iter().find(|s| s.name == unit).ok_or_else(|| ParseError::WrongUnit {
         text: own(),

@@ -11,7 +11,7 @@ pub(crate) const PAYLOAD: usize = CELL_PAYLOAD_OCTETS as usize;
 /// Octets of a cell. ITU-T I.361.
 pub(crate) const CELL: usize = CELL_OCTETS as usize;
 
-/// A virtual channel, as in the header of a cell at the user-network interface.
+/// A virtual channel: the two identifiers that the header of a cell has at the user-network interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Channel {
     /// Virtual path identifier.
@@ -42,9 +42,9 @@ impl fmt::Display for Channel {
 pub struct PayloadType(u8);
 
 impl PayloadType {
-    /// User data, not the last cell of an AAL5 frame, no congestion experienced.
+    /// A cell of user data that does not end an AAL5 frame and has met no congestion.
     pub const USER: PayloadType = PayloadType(0);
-    /// User data, the last cell of an AAL5 frame, no congestion experienced.
+    /// A cell of user data that ends an AAL5 frame and has met no congestion.
     pub const USER_LAST: PayloadType = PayloadType(1);
 
     /// Returns the payload type of the low three bits of `bits`.

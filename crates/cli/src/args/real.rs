@@ -1,6 +1,10 @@
 //! The options of the commands with real hosts: measure, shell and emulate.
 
+#[cfg(target_os = "linux")]
+use std::fmt::Display;
 use std::path::PathBuf;
+#[cfg(target_os = "linux")]
+use std::str::FromStr;
 
 #[cfg(target_os = "linux")]
 use cellway_lab::measure::{Bytes, Rate, Span};
@@ -29,10 +33,10 @@ pub(crate) struct Measure {
     #[arg(long, conflicts_with = "host")]
     pub(crate) once: bool,
     /// Longest test to serve [default: 300 s].
-    #[arg(long, value_name = "TIME", conflicts_with = "host")]
+    #[arg(long, value_name = "TIME", value_parser = more_than_zero::<Span>, conflicts_with = "host")]
     pub(crate) max_time: Option<Span>,
     /// Most bytes of a test to serve [default: 100 GiB].
-    #[arg(long, value_name = "BYTES", conflicts_with = "host")]
+    #[arg(long, value_name = "BYTES", value_parser = more_than_zero::<Bytes>, conflicts_with = "host")]
     pub(crate) max_bytes: Option<Bytes>,
     /// Receive windows [default: the kernel's].
     #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "serve")]
@@ -176,4 +180,11 @@ pub(crate) struct Emulate {
 #[cfg(target_os = "linux")]
 fn repeats(text: &str) -> Result<u32, String> {
     count(text, 10_000)
+}
+
+/// Reads a limit, which must not be 0.
+#[cfg(target_os = "linux")]
+fn more_than_zero<T: FromStr<Err: Display> + Default + PartialEq>(text: &str) -> Result<T, String> {
+    let value: T = text.parse().map_err(|error: T::Err| error.to_string())?;
+    if value == T::default() { Err("accepted: more than 0".to_owned()) } else { Ok(value) }
 }

@@ -247,6 +247,16 @@ impl Claim {
         let infinite = |number: Option<f64>| number.is_some_and(|n| !n.is_finite());
         let compared = matches!(self.measure, Measure::Difference | Measure::Growth | Measure::Ratio);
         let crossing = self.measure == Measure::Crossing;
+        let measured = [&self.subject, &self.metric].into_iter().any(|name| !name.is_empty())
+            || !self.at.is_empty()
+            || [&self.from_study, &self.from_subject, &self.from_metric, &self.axis, &self.domain]
+                .into_iter()
+                .any(Option::is_some)
+            || self.from.is_some()
+            || self.threshold.is_some()
+            || self.measure != Measure::Level
+            || self.scale != one();
+        let in_lists = |c: char| c == ',' || c.is_whitespace() || c.is_control();
         let checks = [
             (infinite(self.published), "published is not a finite number; accepted: a number such as 310"),
             (infinite(self.min), "min is not a finite number; accepted: a number such as 305, or no min"),
@@ -257,11 +267,24 @@ impl Claim {
                 "its measure compares two points, and from is missing; accepted: from = {}",
             ),
             (crossing && (self.axis.is_none() || self.threshold.is_none()), "a crossing needs an axis and a threshold"),
-            (self.id.trim().is_empty(), "its id is empty"),
+            (self.id.is_empty(), "its id is empty"),
+            (self.id.contains(in_lists), "its id has a comma, a space or a line break; accepted: an id such as fig-3"),
+            (
+                self.study.is_none() && measured,
+                "it has a figure of a study, and study is missing; accepted: study = \"...\", or no subject, metric, \
+                 measure, at, from, axis, threshold, where and scale",
+            ),
             (bounds && relative, "it has within, and min or max; accepted: within alone, or min and max"),
             (!bounds && !relative, "it accepts anything: within, min or max is missing"),
             (relative && self.published.is_none(), "within needs a published number"),
-            (self.within.is_some_and(|w| !(w >= 0.0 && w.is_finite())), "within is below 0"),
+            (
+                self.within.is_some_and(|w| !(w >= 0.0 && w.is_finite())),
+                "within is not a number of at least 0; accepted: a share of the published number such as 0.05",
+            ),
+            (
+                relative && self.published == Some(0.0),
+                "within is a share of the published number, which is 0; accepted: min and max",
+            ),
             (self.min.zip(self.max).is_some_and(|(min, max)| min > max), "min is above max"),
             (self.study.is_none() && self.predict.is_none(), "it has neither a study nor an equation"),
             (!matches!(self.source, None | Some(Source::Predict)) && self.study.is_none(), "no study to be judged by"),

@@ -52,7 +52,7 @@ impl Claim {
         self.figures().iter().any(|(study, _)| *study == id)
     }
 
-    /// Returns a name that the claim takes from `study` and that its `points` do not have, with those that they have.
+    /// Returns an error for a name in the claim that `study` does not have: a subject, metric, axis or axis value.
     pub(super) fn unknown_name(&self, study: &Study, points: &[Point]) -> Option<String> {
         let figures = self.figures().into_iter().filter(|(id, _)| *id == study.id);
         let places = self.places().into_iter().filter(|(id, _)| *id == study.id);
@@ -111,7 +111,7 @@ fn unknown_axis(axis: &str, study: &Study, points: &[Point]) -> Option<String> {
     (!axes.contains(axis)).then(refusal)
 }
 
-/// Returns why `at` selects no point of a study, or several if it has to be `one`.
+/// Returns an error if `at` selects no point of the study, or several where the claim needs exactly `one`.
 fn unknown_place(at: &At, study: &Study, points: &[Point], one: bool) -> Option<String> {
     if let Some(unknown) = at.keys().find_map(|axis| unknown_axis(axis, study, points)) {
         return Some(unknown);
@@ -158,7 +158,7 @@ fn listed(names: &BTreeSet<String>) -> String {
     }
 }
 
-/// Returns the kinds of subjects that a run of `scenario` has under a name; none if no row has it.
+/// Returns what the results of `scenario` call `subject`: a port, a slot, a group...; empty if nothing has the name.
 fn kinds_of(subject: &str, scenario: &Scenario) -> Vec<Subject> {
     let node = |name: &str| scenario.nodes.iter().find(|node| node.name == name);
     let is_gateway = |name: &str| node(name).is_some_and(|node| node.kind == NodeKind::Gateway);
@@ -193,7 +193,7 @@ fn kinds_of(subject: &str, scenario: &Scenario) -> Vec<Subject> {
     checks.into_iter().filter_map(|(kind, is)| is.then_some(kind)).collect()
 }
 
-/// Returns the subjects to suggest: those of [`kinds_of`], with the first and last slot of each group.
+/// Returns the names to suggest. Of the slots of a group these are the first and the last.
 fn subjects(points: &[Point]) -> BTreeSet<String> {
     let of_point = |point: &Point| {
         let scenario = &point.scenario;

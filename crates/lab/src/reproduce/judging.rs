@@ -350,7 +350,9 @@ fn a_row_that_contradicts_itself_is_found() {
     for (lines, fault) in [
         ("published = 1", "it accepts anything: within, min or max is missing"),
         ("within = 0.1", "within needs a published number"),
-        ("published = 1\nwithin = -0.1", "within is below 0"),
+        ("published = 1\nwithin = -0.1", "within is not a number of at least 0"),
+        ("published = 1\nwithin = nan", "within is not a number of at least 0"),
+        ("published = 0\nwithin = 0.1", "which is 0; accepted: min and max"),
         (
             "published = 1\nwithin = 0.1\nmin = 0",
             "it has within, and min or max; accepted: within alone, or min and max",

@@ -47,7 +47,7 @@ impl PacketPort {
         counters.overlimit + counters.early
     }
 
-    /// Adds what the discipline has counted.
+    /// Returns `counters` with the counts of the discipline.
     pub(super) fn counted(&self, counters: PortCounters) -> PortCounters {
         let queue = self.qdisc.counters();
         PortCounters {
