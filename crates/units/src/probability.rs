@@ -99,6 +99,7 @@ mod tests {
             ),
             ("-1%", "\"-1%\" is negative; it must be 0 or more, like \"0.1%\""),
             ("0.001", "\"0.001\" has no unit; add one of %, like \"0.1%\""),
+            ("0,1 %", "\"0,1 %\" has a comma in its number; decimals follow a point, like \"0.1%\""),
             ("1e-3", "\"1e-3\" has an exponent; write the number out, like \"0.1%\""),
             ("0.00000000000001%", "\"0.00000000000001%\" is not a whole number of 10^-13 %"),
             ("some", "\"some\" does not start with a number; write it like \"0.1%\""),

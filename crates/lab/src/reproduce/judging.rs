@@ -350,9 +350,15 @@ fn a_row_that_contradicts_itself_is_found() {
     for (lines, fault) in [
         ("published = 1", "it accepts anything: within, min or max is missing"),
         ("within = 0.1", "within needs a published number"),
-        ("published = 1\nwithin = -0.1", "within is not a number of at least 0"),
-        ("published = 1\nwithin = nan", "within is not a number of at least 0"),
-        ("published = 0\nwithin = 0.1", "which is 0; accepted: min and max"),
+        (
+            "published = 1\nwithin = -0.1",
+            "within is not a number of at least 0; accepted: a share of the published number such as 0.05",
+        ),
+        (
+            "published = 1\nwithin = nan",
+            "within is not a number of at least 0; accepted: a share of the published number such as 0.05",
+        ),
+        ("published = 0\nwithin = 0.1", "within is a share of the published number, which is 0; accepted: min and max"),
         (
             "published = 1\nwithin = 0.1\nmin = 0",
             "it has within, and min or max; accepted: within alone, or min and max",
@@ -365,15 +371,43 @@ fn a_row_that_contradicts_itself_is_found() {
             "outside-domain, but no equation judges it",
         ),
         ("min = 2\nfitted = [\"\"]", "a parameter is empty"),
+        (
+            "min = 2\nmetric = \"goodput\"",
+            "it has a figure of a study, and study is missing; accepted: study = \"...\", or no subject, metric, measure, \
+             at, from, axis, threshold, where and scale",
+        ),
         ("published = inf\nmin = 1", "published is not a finite number; accepted: a number such as 310"),
         ("published = nan\nmin = 1", "published is not a finite number; accepted: a number such as 310"),
         ("min = -inf", "min is not a finite number; accepted: a number such as 305, or no min"),
         ("max = nan", "max is not a finite number; accepted: a number such as 315, or no max"),
-        ("min = 2\nthreshold = inf", "threshold is not a finite number; accepted: a number such as 0.9"),
-        ("min = 2\nmeasure = \"ratio\"", "its measure compares two points, and from is missing; accepted: from = {}"),
-        ("min = 2\nmeasure = \"crossing\"\naxis = \"n\"", "a crossing needs an axis and a threshold"),
+        (
+            "min = 2\nstudy = \"s\"\nsubject = \"x\"\nmetric = \"m\"\nthreshold = inf",
+            "threshold is not a finite number; accepted: a number such as 0.9",
+        ),
+        (
+            "min = 2\nstudy = \"s\"\nsubject = \"x\"\nmetric = \"m\"\nmeasure = \"ratio\"",
+            "its measure compares two points, and from is missing; accepted: from = {}",
+        ),
+        (
+            "min = 2\nstudy = \"s\"\nsubject = \"x\"\nmetric = \"m\"\nmeasure = \"crossing\"\naxis = \"n\"",
+            "a crossing needs an axis and a threshold",
+        ),
     ] {
         assert_eq!(by_equation(lines).faults(), [fault], "{lines}");
+    }
+}
+
+/// `--only` separates ids by commas.
+#[test]
+fn an_id_is_one_word() {
+    for id in ["a,b", "a b", "a\nb"] {
+        let mut row = by_equation("published = 1\nwithin = 0.1");
+        row.id = id.to_owned();
+        assert_eq!(
+            row.faults(),
+            ["its id has a comma, a space or a line break; accepted: an id such as fig-3"],
+            "{id:?}"
+        );
     }
 }
 
