@@ -1,12 +1,12 @@
-//! Leases: they bound the time in which the far gateway may connect to a server in the name of a client that takes
-//! another path after that.
+//! A lease bounds the time in which the far gateway may connect to a server in the name of a client. After it has ended,
+//! the client may connect by another path.
 //!
 //! A client whose SYN goes to the server directly must not meet a connection that the far gateway opens from the same
-//! address and port. So the near gateway grants a lease with the `Open` and keeps the SYN until that has ended
-//! (C. Gray and D. Cheriton, "Leases", SOSP 1989). The two clocks are not compared: the lease counts from the
+//! address and port. So the near gateway grants a lease with the `Open` and keeps the SYN at least until the lease has
+//! ended (C. Gray and D. Cheriton, "Leases", SOSP 1989). The two clocks are not compared: the lease counts from the
 //! arrival of a packet of the far gateway at the near one, and the far gateway counts from the time when it sent that
 //! packet, which was earlier. So the lease ends at the far gateway first, however long either direction takes; only
-//! the drift of the clocks between the packet and the `Open` counts.
+//! the drift of the clocks between the packet and the end of the lease counts.
 
 use std::collections::VecDeque;
 

@@ -74,7 +74,7 @@ impl Rules {
              # A firewall on this machine must let pass: connections forwarded to the device `{device}`, input of TCP\n\
              # with the mark {mark:#x}, output of TCP, and ICMP errors. Address translation must leave `{device}` out.\n\
              # The device itself is the daemon's, and so is the route to it (table {hold}): without the daemon\n\
-             # connections pass this machine as if there were no rules.\n\
+             # nothing is intercepted, and connections to peers with down = \"refuse\" are reset.\n\
              nft -f - <<'END'\n{nft}END\n{routing}",
             if tool::has_ipv6() { " net.ipv6.conf.all.forwarding=1" } else { "" },
             device = intercept.device,
@@ -85,8 +85,8 @@ impl Rules {
         )
     }
 
-    /// Sets the rules, in the network namespace of the calling thread. Existing ones stay, and so do the networks that
-    /// a running daemon intercepts.
+    /// Sets the rules, in the network namespace of the calling thread. The table is
+    /// replaced, except for the networks that a running daemon intercepts; routing rules that exist stay.
     pub(crate) fn apply(&self) -> Result<(), Error> {
         let Some(intercept) = &self.intercept else { return Ok(()) };
         tool::nft(&table::whole(intercept, self.guarded()))?;

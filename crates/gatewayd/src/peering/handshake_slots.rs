@@ -2,7 +2,8 @@
 //!
 //! A connection takes a slot until its certificate is verified. Slots are shared among source networks, so that one
 //! network cannot lock the others out, and addresses of peers have slots of their own. Without a free slot a newcomer
-//! replaces a connection of the network that holds most, the oldest one without a ClientHello first.
+//! replaces a connection: of its own source if that is at its limit, else of the network that holds most. The oldest one
+//! without a ClientHello goes first. A newcomer that can replace none is refused.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;

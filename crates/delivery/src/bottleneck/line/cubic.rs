@@ -1,5 +1,6 @@
-//! CUBIC (RFC 9438) for a flow from outside the gateways, with HyStart's delay rule (RFC 9406, section 4.2) and losses
-//! detected by SACK. Windows are in segments.
+//! CUBIC (RFC 9438) for a flow from outside the gateways. Losses are detected by SACK. Slow start ends when the delay has
+//! grown, as in HyStart: with the constants of RFC 9406, section 4.2, but compared with the least round trip of the
+//! connection, and without CSS. Windows are in segments.
 
 use cellway_units::{Span, Time};
 
