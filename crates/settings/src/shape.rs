@@ -280,9 +280,10 @@ pub fn describe(shape: Shape) -> String {
 /// Returns the keys that a table needs or, if it needs none, those that it can have.
 fn table_of(shape: Shape, keys: &[&str]) -> String {
     let required = shape.required();
-    match required.is_empty() {
-        false if required.len() < keys.len() => format!("{}, and more keys if needed", required.join(", ")),
-        _ => format!("any of {}", keys.join(", ")),
+    if required.is_empty() || required.len() == keys.len() {
+        keys.join(", ")
+    } else {
+        format!("{}, and more keys if needed", required.join(", "))
     }
 }
 

@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 
-use toml::de::DeTable;
 use toml_edit::{Document, Item, TableLike};
 
 use crate::found::Found;
@@ -139,14 +138,7 @@ impl Node {
     /// # Errors
     /// The text is not TOML: the first place at which it is not. What is reported after it is mostly its consequence.
     pub fn parse(text: &str, source: usize) -> Result<Node, Vec<Found>> {
-        let document = Document::parse(text).map_err(|error| {
-            let (_, all) = DeTable::parse_recoverable(text);
-            let (span, message) = match all.first() {
-                Some(first) => (first.span(), first.message()),
-                None => (error.span(), error.message()),
-            };
-            vec![syntax(text, source, span, message)]
-        })?;
+        let document = Document::parse(text).map_err(|first| vec![syntax(text, source, first.span(), first.message())])?;
         Ok(Node { at: At { source, start: 0, end: 0 }, value: table(document.as_table(), source, false) })
     }
 
