@@ -138,7 +138,8 @@ impl Node {
     /// # Errors
     /// The text is not TOML: the first place at which it is not. What is reported after it is mostly its consequence.
     pub fn parse(text: &str, source: usize) -> Result<Node, Vec<Found>> {
-        let document = Document::parse(text).map_err(|first| vec![syntax(text, source, first.span(), first.message())])?;
+        let document =
+            Document::parse(text).map_err(|first| vec![syntax(text, source, first.span(), first.message())])?;
         Ok(Node { at: At { source, start: 0, end: 0 }, value: table(document.as_table(), source, false) })
     }
 
