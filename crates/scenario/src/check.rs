@@ -10,6 +10,7 @@ mod framing;
 mod machine;
 mod names;
 mod network;
+mod pacing;
 mod run;
 mod service;
 mod tcp;
@@ -142,6 +143,9 @@ impl Check<'_> {
         let classes = self.classes(listed(&file.class), &network, &traffic);
         let shapers = self.shapers(listed(&file.shaper), &network, &traffic);
         let policers = self.policers(listed(&file.policer), &network, &traffic);
+        if let Some(shapers) = &shapers {
+            self.paced_once(&network, &traffic, shapers, multiplexing.channel);
+        }
         let run = run?;
         let commands = self.commands(file.run.as_ref(), &network, &traffic, &run);
         if let (Some(links), Some(commands), Some(emulate)) = (&links, &commands, &emulate) {

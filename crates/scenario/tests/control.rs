@@ -68,7 +68,7 @@ fn control_stands_at_its_ports() {
         name: "spacer".to_owned(),
         at: S1,
         link: WAN,
-        traffic: vec![1],
+        traffic: vec![0],
         rate: Rate::from_bps(15_264_000),
         sustained: None,
     };

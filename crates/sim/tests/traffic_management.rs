@@ -3,6 +3,7 @@
 
 mod common;
 
+use cellway_scenario::{Override, Plan};
 use common::{figure, run, scenario, series};
 
 /// One transfer from an ATM host through two switches.
@@ -221,15 +222,25 @@ fn abr_share() -> f64 {
     31.0 / 32.0 * 32.0 / (32.0 + 63.0 / 960.0)
 }
 
+/// Returns the messages with which a file is refused. What is accepted can be built.
 fn refusal(text: &str, set: &[(&str, &str)]) -> Option<String> {
-    cellway_sim::node_names(&scenario(text, set)).err().map(|error| error.to_string())
+    let set: Vec<Override> = set.iter().map(|(key, value)| Override::new(*key, *value)).collect();
+    match Plan::parse_with(text, "t.toml", &set, None) {
+        Ok(plan) => {
+            cellway_sim::node_names(plan.base()).unwrap();
+            None
+        }
+        Err(error) => {
+            Some(error.problems.iter().map(|problem| problem.message.as_str()).collect::<Vec<_>>().join("; "))
+        }
+    }
 }
 
 /// A shaper at a queue that the service, or a gateway, paces already would silently replace that pacer.
 #[test]
 fn a_shaper_at_a_queue_that_is_paced_already_is_refused() {
     let text = format!("{LINE}[[shaper]]\nname = \"x\"\nat = \"s1\"\nlink = \"s1-s2\"\nrate = \"10 Mbit/s\"\n");
-    let told = "shaper \"x\": the service of traffic \"t\" paces the cells of the same queue already";
+    let told = "the service of traffic \"t\" paces the same cells at this port already";
     let abr = "{ class = \"abr\", pcr = \"20 Mbit/s\", between = [\"s1\", \"s2\"] }";
     assert_eq!(refusal(&text, &[("traffic.t.service", abr)]).as_deref(), Some(told));
     // From end to end the loop begins at the host, at which the constant rate is also paced.
@@ -293,8 +304,7 @@ fn groups_of_one_channel_and_two_services_are_refused() {
         )
     };
     let text = |pcr: &str| format!("{LINE}{}{}", group("u", "20 Mbit/s"), group("v", pcr));
-    let told =
-        "traffic \"u\" and traffic \"v\" share a channel but not their service: give both the same, or each a channel";
+    let told = "\"v\" shares a channel with traffic \"u\", but not its service";
     let policy = |policy| [("multiplexing.channel", policy)];
     assert_eq!(refusal(&text("10 Mbit/s"), &policy("\"per-type\"")).as_deref(), Some(told));
     assert_eq!(refusal(&text("20 Mbit/s"), &policy("\"per-type\"")), None);

@@ -147,7 +147,7 @@ service = { class = "abr", pcr = "30 Mbit/s", mcr = "1 Mbit/s", between = ["s1",
 name = "spacer"
 at = "s1"
 link = "wan"
-traffic = ["cells"]
+traffic = ["split"]
 rate = "36000 cell/s"
 
 [[policer]]

@@ -13,6 +13,17 @@ pub(crate) fn cases() -> Vec<(&'static str, String)> {
     let shaper = |to: &str| enriched(&[("rate = \"36000 cell/s\"", to)]);
     let change = |to: &str| enriched(&[("shaper = \"spacer\"\nrate = \"5 Mbit/s\"", to)]);
     let app = |text: &str| edited(&[("app = \"ftp\"", text)]);
+    // The small file with another group from r1 to r2, on the same channel; services of both.
+    let shared = |[first, second]: [&str; 2]| {
+        let access = "access = { rate = \"10 Mbit/s\", delay = \"0 s\" }\n";
+        let packet = access.replace("}", ", framing = \"packet\" }");
+        let second =
+            format!("[[traffic]]\nname = \"nntp\"\napp = \"nntp\"\nfrom = \"r1\"\nto = \"r2\"\n{packet}{second}");
+        edited(&[
+            ("[tcp]", "[multiplexing]\nchannel = \"per-destination\"\n\n[tcp]"),
+            (access, &format!("{packet}{first}\n{second}")),
+        ])
+    };
     vec![
         (
             "classes that overlap, and names and ceilings that cannot be",
@@ -216,16 +227,16 @@ pub(crate) fn cases() -> Vec<(&'static str, String)> {
             enriched(&[("at = \"s1\"\nlink = \"wan\"", "at = \"s1\"\nlink = \"s2-g2\"")]),
         ),
         ("a shaper at unknown places", enriched(&[("at = \"s1\"\nlink = \"wan\"", "at = \"s11\"\nlink = \"won\"")])),
-        ("a shaper of unknown traffic", enriched(&[("traffic = [\"cells\"]", "traffic = [\"cell\"]")])),
+        ("a shaper of unknown traffic", enriched(&[("traffic = [\"split\"]", "traffic = [\"spilt\"]")])),
         (
             "a shaper of traffic that does not pass",
-            enriched(&[("link = \"wan\"\ntraffic = [\"cells\"]", "link = \"g1-s1\"\ntraffic = [\"cells\"]")]),
+            enriched(&[("link = \"wan\"\ntraffic = [\"split\"]", "link = \"g1-s1\"\ntraffic = [\"cells\"]")]),
         ),
         (
             "a shaper without traffic",
             enriched(&[
                 ("from = \"atm\"", "from = \"s1\""),
-                ("at = \"s1\"\nlink = \"wan\"\ntraffic = [\"cells\"]", "at = \"s1\"\nlink = \"atm-s1\""),
+                ("at = \"s1\"\nlink = \"wan\"\ntraffic = [\"split\"]", "at = \"s1\"\nlink = \"atm-s1\""),
             ]),
         ),
         (
@@ -241,6 +252,28 @@ pub(crate) fn cases() -> Vec<(&'static str, String)> {
                 "[[policer]]",
                 "[[shaper]]\nname = \"spacer\"\nat = \"s2\"\nlink = \"wan\"\nrate = \"1 Mbit/s\"\n\n[[policer]]",
             )]),
+        ),
+        (
+            "shapers where a service and a gateway pace",
+            enriched(&[
+                ("traffic = [\"split\"]\n", "traffic = [\"cells\"]\n"),
+                (
+                    "[[policer]]",
+                    "[[shaper]]\nname = \"second\"\nat = \"g2\"\nlink = \"s2-g2\"\nrate = \"1 Mbit/s\"\n\n[[policer]]",
+                ),
+            ]),
+        ),
+        (
+            "a shaper where the service of another group paces the shared channel",
+            shared(["", "service = { class = \"ubr\", pcr = \"1 Mbit/s\" }\n"])
+                + "\n[[shaper]]\nname = \"spacer\"\nat = \"r1\"\nlink = \"r1-s1\"\ntraffic = [\"ftp\"]\nrate = \"1 Mbit/s\"\n",
+        ),
+        (
+            "two services on a shared channel",
+            shared([
+                "service = { class = \"ubr\", pcr = \"1 Mbit/s\" }\n",
+                "service = { class = \"ubr\", pcr = \"1.1 Mbit/s\" }\n",
+            ]),
         ),
         (
             "a policer of packets",

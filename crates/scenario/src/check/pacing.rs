@@ -1,0 +1,221 @@
+//! One pacer at most for the cells of a channel at a port: the service of its groups, a gateway, or a shaper.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use cellway_spec::Multiplexing;
+
+use crate::check::Check;
+use crate::check::network::Network;
+use crate::model::{Access, AppKind, Attachment, Framing, Link, LinkIndex, NodeIndex, Service, Shaper, Traffic};
+use crate::route;
+use crate::tree::at;
+
+/// An output port: a node, and the link that it sends on.
+type Port = (NodeIndex, LinkIndex);
+
+/// A link of the path in one direction.
+#[derive(Clone, Copy, Debug)]
+struct Hop {
+    /// `None` for the link of a host that only one conversation uses.
+    port: Option<Port>,
+    /// The node at its end, if the file names it.
+    to: Option<NodeIndex>,
+    framing: Framing,
+}
+
+/// The traffic that shares channels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Users {
+    /// All conversations.
+    All,
+    /// Those of one application; `None` for datagrams.
+    App(Option<AppKind>),
+    /// The conversations of one group, each or all.
+    Group(usize),
+    /// The packets between a gateway and its peer.
+    Gateways([NodeIndex; 2]),
+}
+
+/// A channel, or several that differ only in their conversation.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Channel {
+    /// Its ports in order, with `None` for those of hosts that only one conversation uses.
+    ports: Vec<Option<Port>>,
+    /// A number of its class.
+    class: u8,
+    users: Users,
+}
+
+/// The pacer of a channel at a port.
+#[derive(Clone, Copy, Debug)]
+enum Pacer {
+    /// The service of a group.
+    Service(usize),
+    /// A gateway: the rate to its peer.
+    Gateway(NodeIndex),
+}
+
+/// The channels of a group, and their pacers.
+struct Paced {
+    channel: Channel,
+    /// The port at which it is paced, and by which pacer.
+    by: Option<(Port, Pacer)>,
+}
+
+impl Check<'_> {
+    /// Refuses groups that share a channel but not their service, and shapers where cells are paced already: one pacer
+    /// would silently replace the other.
+    pub(super) fn paced_once(
+        &mut self,
+        network: &Network,
+        traffic: &[Traffic],
+        shapers: &[Shaper],
+        multiplexing: Multiplexing,
+    ) {
+        let channels: Vec<Vec<Paced>> =
+            (0..traffic.len()).map(|group| channels(&network.links, traffic, group, multiplexing)).collect();
+        let mut pacers: BTreeMap<(Port, &Channel), Pacer> = BTreeMap::new();
+        for paced in channels.iter().flatten() {
+            let Some((port, pacer)) = paced.by else { continue };
+            let first = *pacers.entry((port, &paced.channel)).or_insert(pacer);
+            if let (Pacer::Service(first), Pacer::Service(second)) = (first, pacer)
+                && traffic[first].service != traffic[second].service
+            {
+                self.two_services(traffic, first, second);
+            }
+        }
+        for (i, shaper) in shapers.iter().enumerate() {
+            let port = (shaper.at, shaper.link);
+            let shaped = shaper.traffic.iter().flat_map(|&group| &channels[group]).map(|paced| &paced.channel);
+            let shaped = shaped.filter(|channel| channel.ports.contains(&Some(port)));
+            if let Some(pacer) = shaped.filter_map(|channel| pacers.get(&(port, channel))).next() {
+                self.shaped_twice(i, *pacer, network, traffic);
+            }
+        }
+    }
+
+    fn two_services(&mut self, traffic: &[Traffic], first: usize, second: usize) {
+        let message = format!(
+            "{:?} shares a channel with traffic {:?}, but not its service",
+            traffic[second].name, traffic[first].name
+        );
+        let accepted = "the same service in both, or multiplexing.channel = \"per-conversation\"";
+        self.refuse(&at!["traffic", second, "service"], message, accepted);
+    }
+
+    fn shaped_twice(&mut self, i: usize, pacer: Pacer, network: &Network, traffic: &[Traffic]) {
+        let (by, accepted) = match pacer {
+            Pacer::Service(group) => (
+                format!("the service of traffic {:?}", traffic[group].name),
+                "a port farther on, the traffic of others, or a service that does not pace",
+            ),
+            Pacer::Gateway(node) => (
+                format!("gateway {:?}", network.nodes[node.0].name),
+                "a port farther on, or a lower gateway.rate in place of the shaper",
+            ),
+        };
+        self.refuse(&at!["shaper", i], format!("{by} paces the same cells at this port already"), accepted);
+    }
+}
+
+/// Returns the channels of a group in both directions, those between its gateways included.
+fn channels(links: &[Link], traffic: &[Traffic], group: usize, multiplexing: Multiplexing) -> Vec<Paced> {
+    let own = &traffic[group];
+    let between = route::between_gateways(links, own);
+    let length = own.route.len();
+    let nodes = route::visited(links, own.from.node(), &own.route);
+    let whole = own.gateways().is_none();
+    let parts: Vec<Range<usize>> = if whole { vec![0..length] } else { vec![0..between.start, between.end..length] };
+    let mut all = Vec::new();
+    for part in parts {
+        for hops in directions(links, own, &nodes, &part) {
+            all.extend(hops.chunk_by(same_framing).filter(|run| run[0].framing == Framing::Atm).map(|run| {
+                let channel = Channel {
+                    ports: run.iter().map(|hop| hop.port).collect(),
+                    class: class(&own.service),
+                    users: users(run, own, group, multiplexing),
+                };
+                Paced { channel, by: paced_at(run, &own.service).map(|port| (port, Pacer::Service(group))) }
+            }));
+        }
+    }
+    if let Some(gateways) = own.gateways() {
+        for (hops, node) in directions(links, own, &nodes, &between).into_iter().zip(gateways) {
+            all.extend(hops.chunk_by(same_framing).filter(|run| run[0].framing == Framing::Atm).map(|run| {
+                let ports = run.iter().map(|hop| hop.port).collect();
+                let channel = Channel { ports, class: 0, users: Users::Gateways(gateways) };
+                Paced { channel, by: run[0].port.map(|port| (port, Pacer::Gateway(node))) }
+            }));
+        }
+    }
+    all
+}
+
+fn same_framing(a: &Hop, b: &Hop) -> bool {
+    (a.framing == Framing::Atm) == (b.framing == Framing::Atm)
+}
+
+/// Returns the hops of a part of a group's route in both directions, with the links of hosts of its own.
+fn directions(links: &[Link], traffic: &Traffic, nodes: &[NodeIndex], part: &Range<usize>) -> [Vec<Hop>; 2] {
+    let access = |end: Attachment, is_there: bool| -> Option<Access> {
+        traffic.access.filter(|_| is_there && matches!(end, Attachment::Router(_)))
+    };
+    let first = access(traffic.from, part.start == 0);
+    let last = access(traffic.to, part.end == traffic.route.len());
+    let hop = |place: usize, from: NodeIndex, to: NodeIndex| {
+        let link = traffic.route[place];
+        Hop { port: Some((from, link)), to: Some(to), framing: links[link.0].framing }
+    };
+    let own = |access: Access, to: Option<NodeIndex>| Hop { port: None, to, framing: access.framing };
+    let (near, far) = (nodes[part.start], nodes[part.end]);
+    let there = first.map(|access| own(access, Some(near))).into_iter();
+    let there = there.chain(part.clone().map(|place| hop(place, nodes[place], nodes[place + 1])));
+    let back = last.map(|access| own(access, Some(far))).into_iter();
+    let back = back.chain(part.clone().rev().map(|place| hop(place, nodes[place + 1], nodes[place])));
+    [
+        there.chain(last.map(|access| own(access, None))).collect(),
+        back.chain(first.map(|access| own(access, None))).collect(),
+    ]
+}
+
+/// Returns the port at which a service paces the cells of a run of ATM links; `None` also for the link of a host that
+/// only one conversation uses.
+fn paced_at(run: &[Hop], service: &Service) -> Option<Port> {
+    match service {
+        Service::Ubr { pcr: None } | Service::Vbr { shape: false, .. } => None,
+        Service::Ubr { pcr: Some(_) } | Service::Cbr { .. } | Service::Vbr { shape: true, .. } => run[0].port,
+        Service::Abr(spec) => {
+            let Some([a, b]) = spec.between else { return run[0].port };
+            // The loop of the other direction begins at the other end.
+            [[a, b], [b, a]].into_iter().find_map(|[from, to]| {
+                let first = run.iter().position(|hop| hop.port.is_some_and(|(node, _)| node == from))?;
+                let last = run.iter().position(|hop| hop.to == Some(to))?;
+                (first <= last).then(|| run[first].port)?
+            })
+        }
+    }
+}
+
+/// Returns the traffic that shares the channel of a run of ATM links.
+fn users(run: &[Hop], traffic: &Traffic, group: usize, multiplexing: Multiplexing) -> Users {
+    // The link of a host that only one conversation uses is part of no other channel.
+    if run.iter().any(|hop| hop.port.is_none()) {
+        return Users::Group(group);
+    }
+    match multiplexing {
+        Multiplexing::PerConversation => Users::Group(group),
+        Multiplexing::PerType => Users::App(traffic.app().map(|app| app.kind())),
+        Multiplexing::PerDestination => Users::All,
+    }
+}
+
+/// Returns a number for each class of channels.
+const fn class(service: &Service) -> u8 {
+    match service {
+        Service::Cbr { .. } => 0,
+        Service::Vbr { .. } => 1,
+        Service::Abr(_) => 2,
+        Service::Ubr { .. } => 3,
+    }
+}
