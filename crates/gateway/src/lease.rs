@@ -26,7 +26,7 @@ pub struct Lease {
 }
 
 impl Lease {
-    /// A lease that is granted when its `Open` leaves; until then it takes the space of the longest.
+    /// The place of a lease that is granted only when its `Open` leaves. It has the length of the longest lease.
     pub(crate) const PENDING: Lease = Lease { after: varint::MAX, within: Span::from_ps(u64::MAX) };
 
     /// The largest length (octets).
@@ -40,7 +40,7 @@ impl Lease {
 
 /// The resolution of [`Departures`]: a lease ends earlier by up to this time.
 const SPACING: Span = Span::from_ms(50);
-/// Most entries of [`Departures`]: those of 13 s in which packets leave all the time.
+/// Most entries of [`Departures`]: 13 s of packets without a pause.
 const ENTRIES: usize = 256;
 
 /// Records when packets left, so that leases can be counted from there.

@@ -187,7 +187,11 @@ impl Check<'_> {
             return None;
         }
         if !self.is_given(&at!["run", "command"]) {
-            self.refuse(&at!["traffic"], "is missing", "one or more tables, or a run.command for an emulation");
+            self.refuse(
+                &at!["traffic"],
+                "is missing",
+                "one or more tables, each headed [[traffic]], or a [[run.command]] for an emulation",
+            );
             return None;
         }
         Some(Vec::new())

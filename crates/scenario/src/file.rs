@@ -26,10 +26,10 @@ table! {
     /// A network, the traffic on it, and what to observe. Quantities are strings with units;
     /// whole numbers are for counts only.
     pub(crate) struct File as "Cellway scenario" {
-        /// The version of this format: 1.
+        /// The number 1, which is the version of this format.
         #[range(min = 1, max = 1)]
         version: u64,
-        /// A short name, used for result folders and titles: any text without / and control characters.
+        /// A short name for result folders and titles, without / and control characters.
         #[length(min = 1)]
         name: String,
         /// The purpose of the scenario.

@@ -58,7 +58,7 @@ fn visit(
                         let misplaced = path.len() > 1 && shape.root().key(&entry.key).is_some();
                         let message = match misplaced {
                             true => {
-                                "there is no such key here; at the top level it must stand before the first [table]"
+                                "there is no such key here; as a key of the whole file it stands above all [headers]"
                             }
                             false => "there is no such key",
                         };
@@ -258,15 +258,19 @@ pub fn describe(shape: Shape) -> String {
     };
     match (shape.kind(), quantity(shape)) {
         (Some("string"), Some(quantity)) => format!("a string with {quantity}"),
-        (Some("string"), None) => "a string in quotes".to_owned(),
+        (Some("string"), None) => match shape.limit("minLength") {
+            Some(_) => "a string in quotes, not empty".to_owned(),
+            None => "a string in quotes".to_owned(),
+        },
         (Some("integer"), _) => format!("a whole number{range}"),
         (Some("number"), _) => format!("a number{range}"),
         (Some("boolean"), _) => "true or false".to_owned(),
         (Some("array"), _) => match shape.items().and_then(|items| items.text(ACCEPTS)) {
             Some(accepted) => format!("an array, each {accepted}"),
-            None => match shape.limit("maxItems") {
-                Some(n) => format!("an array of {n} strings"),
-                None => "an array of strings".to_owned(),
+            None => match (shape.limit("minItems"), shape.limit("maxItems")) {
+                (_, Some(n)) => format!("an array of {n} strings"),
+                (Some(_), None) => "an array of one or more strings".to_owned(),
+                (None, None) => "an array of strings".to_owned(),
             },
         },
         (Some("object"), _) => match shape.keys() {

@@ -338,7 +338,8 @@ impl Node {
 fn syntax(text: &str, source: usize, span: Option<std::ops::Range<usize>>, message: &str) -> Found {
     let span = span.unwrap_or(0..0);
     let at = At { source, start: span.start, end: span.end };
-    let message = message.trim().replace('\n', ", ");
+    // The parser also names a kind of string that is one of several.
+    let message = message.trim().replace('\n', ", ").replace(", expected literal string", "");
     let key = text.get(span).unwrap_or_default();
     twice(text, key, at.start, &message).map_or_else(
         || Found::new(at, "", format!("this is not TOML: {message}")),

@@ -6,12 +6,12 @@
 //!                                                                   │ release
 //!   prerouting ── SYN from the TUN device, tproxy, mark ─ table ──> Listeners
 //!   prerouting ── of a transparent socket, mark ───────── table ──> that socket
-//!   output ────── "host unreachable" to a peer's network ─────────> Hold, and back as the one above
+//!   output ────── "host unreachable" to a peer's network ─────────> Hold, which releases it like a SYN
 //!   forward ───── SYN to a guarded network ─────────────────────────> reset
 //! ```
 //!
-//! Everything is in a table of nftables of its own, rules of routing with priorities of their own, and two routing
-//! tables. Nothing else is read or changed.
+//! The daemon has a table of nftables, rules of routing with its own priorities, and two routing tables. It reads and
+//! changes nothing else.
 
 mod routing;
 mod table;
@@ -119,8 +119,9 @@ impl Rules {
         *self = new;
     }
 
-    /// Passes the intercepted networks to the kernel. A daemon does so when it starts and when it ends, to remove those
-    /// of an earlier one. Missing rules are an error only if networks are to be intercepted.
+    /// Passes the intercepted networks to the kernel, in place of those that it has. A daemon also does so when it
+    /// starts, because an earlier daemon may have left some, and when it ends. Missing rules are an error only if
+    /// networks are to be intercepted.
     pub(crate) fn set_networks(&self) -> Result<(), Error> {
         let Some(intercept) = &self.intercept else { return Ok(()) };
         let taken = self.networks.iter().filter(|networks| networks.up).flat_map(|networks| &networks.prefixes);
@@ -163,7 +164,7 @@ pub(super) fn lead_to_device(intercept: &Intercept) -> Result<(), Error> {
     routing::lead_to_device(intercept)
 }
 
-/// Checks that the kernel accepts the rules of `intercept`; nothing is changed.
+/// Checks that the kernel would accept the rules of `intercept`, without changing any.
 pub(super) fn would(intercept: &Intercept) -> Result<(), Error> {
     tool::nft_would(&table::whole(intercept, [].into_iter()))
 }

@@ -17,9 +17,11 @@ pub(super) const SLOTS: usize = 128;
 pub(super) const PER_NETWORK: usize = 32;
 /// Slots of each address of a peer, in addition to [`SLOTS`]: several gateways may share one address.
 pub(super) const PER_PEER_ADDRESS: usize = 16;
-/// With this many slots in use, a QUIC client must prove that its address is its own (Retry, RFC 9000, section 8.1.2).
+/// When this many slots are in use, a QUIC client must prove that its address is its own (Retry, RFC 9000, section
+/// 8.1.2).
 pub(super) const UNPROVEN: usize = 32;
-/// The same bound for the slots of one address of a peer: forged datagrams cannot take the rest.
+/// When this many slots of one address of a peer are in use, a client from there must also prove it. So datagrams with a
+/// forged source address cannot take the other slots.
 const UNPROVEN_OF_PEER: usize = 4;
 /// The timeout of the ClientHello. A client sends it together with the acknowledgement that completes the handshake of
 /// TCP. If it is lost, the next one follows after a second or a few round trips (RFC 6298, section 2).
@@ -117,8 +119,8 @@ pub(super) fn admit(held: &[Held], new: Source, now: Instant) -> Admission {
     without_hello.or_else(old).map_or(Admission::Full, |one| Admission::Replace(one.number))
 }
 
-/// Returns true if a QUIC client from `new` must first prove its address: before it takes one of the last slots, and
-/// before it takes the slot of another.
+/// Returns true if a QUIC client from `new` must first prove its address: if few slots are left, or if it would take the
+/// slot of another client.
 pub(super) fn must_prove(held: &[Held], new: Source, now: Instant) -> bool {
     // Closing connections count as well: forged datagrams leave such behind.
     let open = || held.iter();

@@ -14,8 +14,8 @@ pub enum RmDirection {
 /// The fields of an RM cell that the control loop uses. ATM Forum TM 4.0 section 5.10.3.
 ///
 /// Rates are whole bit/s of cells of 53 octets. The standard's 16-bit floating-point format, which
-/// rounds to one part in 512, is not modelled; nor are BN (every backward cell is one that was turned
-/// around), QL, SN and RA.
+/// rounds to one part in 512, is not modelled. Nor are the fields BN, QL, SN and RA; every backward cell is a forward
+/// cell that the destination turned around.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RmCell {
     /// Its direction.

@@ -61,7 +61,7 @@ table! {
         /// The names of the two nodes.
         #[length(min = 2, max = 2)]
         between: Vec<String>,
-        /// The rate of each direction that cells or packets get, or the name of a line.
+        /// The rate in each direction, for cells or packets, or the name of a line.
         #[range(above = "0 bit/s")]
         rate: LineRate,
         /// The propagation delay of each direction.
@@ -95,7 +95,7 @@ table! {
 }
 
 section! {
-    /// The output buffers of routers, switches and gateways. Hosts queue without limit, because TCP limits itself by its
+    /// The output buffers of routers, switches and gateways; `size` is needed. Hosts queue without limit, because TCP limits itself by its
     /// window. A link may have keys of its own; the others are those of [buffer].
     #[derive(Copy, Eq)]
     pub(crate) struct BufferFile, BufferKeys {

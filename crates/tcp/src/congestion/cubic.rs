@@ -1,6 +1,6 @@
 //! CUBIC: the window as a cubic of the time since the last loss. RFC 9438.
 //!
-//! All in integers: windows in bytes with the remainders of divisions kept, times in microseconds.
+//! All numbers are integers: windows in bytes, times in microseconds. Remainders of divisions are kept for the next one.
 
 use cellway_units::{Span, Time};
 
@@ -12,14 +12,14 @@ use crate::Position;
 const BETA: (u64, u64) = (7, 10);
 /// The same at a mark, with ABE. RFC 8511 §3.
 const BETA_ECN: (u64, u64) = (17, 20);
-/// Growth of the window that represents Reno's until it has the size before the loss: alpha of RFC 9438 §4.3 is 3 (1 -
-/// beta) / (1 + beta), 9/17; from there 1.
+/// The growth of the estimated window of Reno, in segments per round trip, until that window has the size before the
+/// loss: alpha of RFC 9438 §4.3 is 3 (1 - beta) / (1 + beta) = 9/17. After that alpha is 1.
 const ALPHA: (u128, u128) = (9, 17);
 /// C of RFC 9438 §4.1 is 2/5 segments / s^3, here for cubes of microseconds.
 const C: (i128, i128) = (2, 5_000_000_000_000_000_000);
 /// The most segments that an acknowledgement counts for in slow start. RFC 9406 §4.3, L without pacing.
 const MOST_SEGMENTS: u64 = 8;
-/// 2 h 47 min: past it the cubic lies above any window (us).
+/// The longest time for which the cubic is computed, 2 h 47 min (us): after it the cubic is above any window.
 const LONGEST: i128 = 10_000_000_000;
 
 /// A stage of congestion avoidance.
