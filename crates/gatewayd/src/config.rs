@@ -9,16 +9,19 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use cellway_gateway::Classes;
-use cellway_settings::choice;
 use cellway_settings::found::{self, Found, Sources};
-use cellway_settings::leaf::{Kind, Refusal};
+use cellway_settings::in_file::InFile;
+use cellway_settings::kinds::FilePath;
+use cellway_settings::quantity::{Format, Text};
 use cellway_settings::shape;
 use cellway_settings::tree::Node;
+use cellway_settings::{choice, section};
 use cellway_units::{Bytes, Rate, Span};
 use ipnet::IpNet;
 
 pub use cellway_settings::problem::{Error as ConfigErrors, Problem};
 pub use cellway_spec::{Connect, TransportChoice};
+pub use kinds::{Device, DeviceNames};
 pub(crate) use schema::{reference, schema};
 
 /// The configuration of a gateway.
@@ -70,7 +73,7 @@ impl Config {
         let mut tree = Node::parse(text, 0).map_err(problems)?;
         let found = shape::check(&mut tree, schema::root());
         let mut check = check::Check::new(found, &tree, folder);
-        let config = match serde_json::from_value(tree.to_leaves()) {
+        let config = match file::File::read(tree.to_json()) {
             Ok(file) => check.config(file),
             Err(error) => {
                 check.found.push(Found::new(0..0, "", error.to_string()));
@@ -86,11 +89,9 @@ impl Config {
 
 /// Checks the name of a gateway as in a file.
 pub(crate) fn check_name(name: &str) -> Result<(), String> {
-    let problems = |refusal: Refusal| {
-        let meant = refusal.suggestion.map(|meant| format!("; did you mean {meant}?")).unwrap_or_default();
-        format!("{}{meant}; accepted: {}", refusal.message, <kinds::Name as Kind>::accepted())
-    };
-    kinds::Name::new(name).map(drop).map_err(problems)
+    let Some(refusal) = Format::of::<kinds::Name>().refusal(name) else { return Ok(()) };
+    let meant = refusal.suggestion.map(|meant| format!("; did you mean {meant}?")).unwrap_or_default();
+    Err(format!("{}{meant}; accepted: {}", refusal.message, <kinds::Name as Text>::accepted()))
 }
 
 /// The files of an identity, in PEM.
@@ -156,11 +157,9 @@ pub enum LineRate {
 
 choice! {
     /// The reaction to a configured rate above the bandwidth of the path.
-    #[derive(Default)]
     pub enum RateGuard {
         /// The gateway reports it and sends less until the queue has drained, then at the rate that fits. It tries the
         /// configured rate again after 10 s, then at growing intervals.
-        #[default]
         On = "on",
         /// The gateway reports it.
         Off = "off",
@@ -169,53 +168,49 @@ choice! {
 
 choice! {
     /// The treatment of new connections for a peer that cannot be reached.
-    #[derive(Default)]
     pub enum PeerDown {
         /// They bypass the gateways.
-        #[default]
         Direct = "direct",
         /// They are refused, also when this gateway has died.
         Refuse = "refuse",
     }
 }
 
-/// Interception of connections that pass through this machine.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Intercept {
-    /// Devices on which clients' packets arrive; any if empty.
-    pub interfaces: Vec<String>,
-    /// The port that intercepted connections are delivered to.
-    pub port: u16,
-    /// The packet mark of packets that are delivered locally; the next one up marks SYNs for the TUN device.
-    pub mark: u32,
-    /// The routing table for packets with the first mark; the next one up is for the second.
-    pub table: u32,
-    /// The name of the TUN device on which SYNs wait.
-    pub device: String,
-    /// The source address of connections to servers.
-    pub source: Source,
+section! {
+    /// Interception of the TCP connections that pass through this machine as a router. Left out, only forwards and SOCKS
+    /// are served. The values have to be changed only if they are already in use on this machine.
+    pub struct Intercept, InterceptKeys {
+        /// Devices on which clients' packets arrive; any if empty.
+        pub interfaces: Vec<DeviceNames> = Vec::new(),
+        /// The local TCP port that intercepted connections are delivered to.
+        #[range(min = 1)]
+        pub port: u16 = 4434,
+        /// The packet mark of packets that are delivered locally; the next one up is also used.
+        #[range(min = 1, max = 4_294_967_294u32)]
+        pub mark: u32 = CW,
+        /// The routing table for packets with this mark; the next one up is also used.
+        #[range(min = 1, max = 4_294_967_294u32)]
+        pub table: u32 = CW,
+        /// The name of the TUN device on which SYNs wait for the far side's answer.
+        pub device: Device = Device("cellway0".to_owned()),
+        /// The source address of connections to servers here in the name of peers' clients.
+        pub source: Source = Source::Client,
+    }
 }
+
+/// "cw" in ASCII: a number that nothing else on a machine is likely to use.
+const CW: u32 = 0x6377;
 
 impl Default for Intercept {
     fn default() -> Intercept {
-        // Mark and tables are "cw" in ASCII: a number that nothing else on a machine is likely to use.
-        Intercept {
-            interfaces: Vec::new(),
-            port: 4434,
-            mark: 0x6377,
-            table: 0x6377,
-            device: "cellway0".to_owned(),
-            source: Source::Client,
-        }
+        InterceptKeys::NONE.resolve().expect("every key has a default")
     }
 }
 
 choice! {
     /// The source address of connections of a gateway to servers.
-    #[derive(Default)]
     pub enum Source {
         /// The client's, and its port if that is free.
-        #[default]
         Client = "client",
         /// This gateway's own.
         Gateway = "gateway",
@@ -242,46 +237,59 @@ pub struct Socks {
     pub peer: Option<String>,
 }
 
-/// Limits on connections and memory.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Limits {
-    /// Most bytes of one connection and direction; none means four bandwidth-delay products, at most 64 MiB.
-    pub window: Option<Bytes>,
-    /// Memory for the bytes of all connections.
-    pub memory: Bytes,
-    /// Most connections.
-    pub connections: u32,
-    /// Most connections of one client address.
-    pub per_source: u32,
-    /// Most connections that wait for their answer.
-    pub opening: u32,
-    /// Most of these whose clients have not proved their addresses.
-    pub unproven: u32,
-    /// The time without packets of a host after which a keep-alive probe is sent.
-    pub keepalive: Span,
+section! {
+    /// Limits on connections and memory.
+    #[derive(Copy)]
+    pub struct Limits, LimitsKeys {
+        /// Most bytes of one connection and direction; not more than `memory`. Default: four bandwidth-delay products, at
+        /// most "64 MiB".
+        #[range(min = "16 KiB")]
+        pub window: Option<Bytes>,
+        /// Memory for the bytes of all connections.
+        #[range(min = "1 MiB")]
+        pub memory: Bytes = Bytes(1 << 30),
+        /// Most connections.
+        #[range(min = 1, max = 4_294_967_294u32)]
+        pub connections: u32 = 16_000,
+        /// Most connections of one client address; not more than `connections`.
+        #[range(min = 1, max = 4_294_967_294u32)]
+        pub per_source: u32 = 2_000,
+        /// Most connections that wait for their answer, or for their client to acknowledge it; not more than `connections`.
+        #[range(min = 1, max = 4_294_967_294u32)]
+        pub opening: u32 = 2_048,
+        /// Most of these whose clients have not proved their addresses, not more than `opening`; further clients are
+        /// answered before their servers, as with `connect = "early"`, until clients acknowledge again.
+        #[range(min = 1, max = 4_294_967_294u32)]
+        pub unproven: u32 = 256,
+        /// The time without packets of a host after which a keep-alive probe is sent to it.
+        #[range(min = "1 s", max = "9 h")]
+        pub keepalive: Span = Span::from_secs(75),
+    }
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits {
-            window: None,
-            memory: Bytes(1 << 30),
-            connections: 16_000,
-            per_source: 2_000,
-            opening: 2_048,
-            unproven: 256,
-            keepalive: Span::from_secs(75),
-        }
+        LimitsKeys::NONE.resolve().expect("every key has a default")
     }
 }
 
-/// The status socket and the metrics of a gateway, and its end.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Control {
-    /// The socket of `status`.
-    pub socket: Option<PathBuf>,
-    /// The address of `/metrics`.
-    pub metrics: Option<SocketAddr>,
-    /// The time for which connections may end by themselves after a signal to stop; none: they are reset.
-    pub drain: Option<Span>,
+section! {
+    /// The status socket and the metrics of this gateway, and its end. What is left out is not served.
+    pub struct Control, ControlKeys {
+        /// The UNIX socket of `cellway-gateway status`, like "/run/cellway-gateway/control.sock"; readable for its owner
+        /// and group.
+        pub socket: Option<FilePath>,
+        /// The address of `/metrics` for Prometheus; without authentication.
+        pub metrics: Option<SocketAddr>,
+        /// The time after SIGTERM for which connections may end by themselves, before the rest are reset. New ones are not
+        /// accepted meanwhile. Default: they are reset at once.
+        #[range(min = "1 s", max = "1 h")]
+        pub drain: Option<Span>,
+    }
+}
+
+impl Default for Control {
+    fn default() -> Control {
+        ControlKeys::NONE.resolve().expect("every key has a default")
+    }
 }

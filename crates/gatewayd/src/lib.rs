@@ -27,8 +27,8 @@ mod status;
 pub use cellway_gateway::{Class, Classes};
 pub use cli::main;
 pub use config::{
-    Config, ConfigErrors, Connect, Control, Forward, Identity, Intercept, Limits, LineRate, Listen, Peer, PeerDown,
-    Problem, RateGuard, Socks, Source, TransportChoice,
+    Config, ConfigErrors, Connect, Control, Device, DeviceNames, Forward, Identity, Intercept, Limits, LineRate,
+    Listen, Peer, PeerDown, Problem, RateGuard, Socks, Source, TransportChoice,
 };
 pub use daemon::{Daemon, Handle};
 pub use embedded::{apply_rules, make_identities};

@@ -8,7 +8,8 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use cellway_gatewayd::{
-    Class, Config, Connect, Forward, Identity, Intercept, Limits, LineRate, PeerDown, Socks, Source, TransportChoice,
+    Class, Config, Connect, Device, DeviceNames, Forward, Identity, Intercept, Limits, LineRate, PeerDown, Socks,
+    Source, TransportChoice,
 };
 use cellway_units::{Bytes, Rate, Span};
 use proptest::prelude::*;
@@ -244,11 +245,11 @@ fn every_value_of_a_file_arrives() {
     assert_eq!((config.peers[1].name.as_str(), config.peers[1].address.as_ref()), ("lima", None));
     assert_eq!(config.local, ["192.0.2.0/24".parse().unwrap()]);
     let intercept = Intercept {
-        interfaces: vec!["eth1".to_owned(), "ppp*".to_owned()],
+        interfaces: ["eth1", "ppp*"].map(|name| DeviceNames(name.to_owned())).to_vec(),
         port: 5000,
         mark: 16,
         table: 300,
-        device: "hold".to_owned(),
+        device: Device("hold".to_owned()),
         source: Source::Gateway,
     };
     assert_eq!(config.intercept, Some(intercept));
@@ -309,16 +310,16 @@ fn every_key_has_help_and_its_default_and_examples_are_accepted() {
     let tables = schema["$defs"].as_object().unwrap().iter().map(|(name, def)| (name.clone(), &def["properties"]));
     let mut checked = 0;
     for (table, properties) in std::iter::once(root).chain(tables) {
-        for (key, shape) in properties.as_object().unwrap() {
+        for (key, shape) in properties.as_object().into_iter().flatten() {
             let referred = shape["$ref"].is_string() || shape["items"]["$ref"].is_string();
             assert!(referred || shape["description"].is_string(), "{table}.{key} has no help");
             let at = match table.as_str() {
                 "PeerFile" => "[[peer]]\nname = \"b\"\naddress = \"b:1\"\n",
                 "IdentityFile" => "[identity]\n",
                 "ListenFile" => "[listen]\n",
-                "InterceptFile" => "[intercept]\n",
-                "LimitsFile" => "[limits]\n",
-                "ControlFile" => "[control]\n",
+                "InterceptKeys" => "[intercept]\n",
+                "LimitsKeys" => "[limits]\n",
+                "ControlKeys" => "[control]\n",
                 _ => continue,
             };
             let first = shape["default"].clone();

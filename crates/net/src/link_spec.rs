@@ -43,7 +43,7 @@ pub struct PortSpec {
 impl LinkSpec {
     /// Creates a link with default ports, whose cell lines serve their channels in round robin.
     pub fn new(rate: Rate, delay: Span, framing: Framing) -> LinkSpec {
-        LinkSpec { rate, delay, framing, discipline: Discipline::default(), ports: Default::default() }
+        LinkSpec { rate, delay, framing, discipline: Discipline::RoundRobin, ports: Default::default() }
     }
 
     /// Sets the queue disciplines of both ports.

@@ -65,7 +65,7 @@ enum Passage {
 }
 
 /// The cell queues of one output line and their server.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct CellServer {
     discipline: Discipline,
     slots: Vec<Slot>,
@@ -82,7 +82,16 @@ pub(crate) struct CellServer {
 
 impl CellServer {
     pub(crate) fn new(discipline: Discipline) -> CellServer {
-        CellServer { discipline, ..CellServer::default() }
+        CellServer {
+            discipline,
+            slots: Vec::new(),
+            gates: Vec::new(),
+            tokens: Tokens::default(),
+            held: Held::default(),
+            in_service: None,
+            waiting: 0,
+            waiting_at_sources: 0,
+        }
     }
 
     /// Adds an empty queue for `channel`; returns its slot.

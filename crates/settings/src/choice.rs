@@ -24,15 +24,14 @@ pub trait Choice: Copy + PartialEq + 'static {
 macro_rules! choice {
     (
         $(#[doc = $about:literal])+
-        $(#[derive($derived:ident)])?
         pub enum $choice:ident {
-            $($(#[doc = $doc:literal])+ $(#[default $($never:lifetime)?])? $value:ident = $name:literal,)+
+            $($(#[doc = $doc:literal])+ $value:ident = $name:literal,)+
         }
     ) => {
         $(#[doc = $about])+
-        #[derive(Clone, Copy, Debug, $($derived,)? PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum $choice {
-            $($(#[doc = $doc])+ $(#[default $($never)?])? $value,)+
+            $($(#[doc = $doc])+ $value,)+
         }
 
         impl $choice {
@@ -75,18 +74,6 @@ macro_rules! choice {
             }
 
             $crate::in_file!(printed: $choice);
-
-            impl $crate::leaf::Kind for $choice {
-                fn read(value: &$crate::serde_json::Value) -> Result<$choice, $crate::leaf::Refusal> {
-                    $crate::choice::read(value)
-                }
-                fn accepted() -> String {
-                    $crate::found::one_of($choice::ALL.map($choice::name))
-                }
-                fn schema() -> $crate::serde_json::Value {
-                    $crate::choice::leaf_schema::<$choice>()
-                }
-            }
         }
 
         $crate::settings!($choice);
@@ -101,22 +88,6 @@ mod in_files {
 
     use super::Choice;
     use crate::found::one_of;
-    use crate::kinds;
-    use crate::leaf::Refusal;
-    use crate::problem::nearest;
-
-    /// Reads a value by its name, with a suggestion for one that is misspelt.
-    ///
-    /// # Errors
-    /// It is no string, or no value has the name.
-    pub fn read<T: Choice>(value: &Value) -> Result<T, Refusal> {
-        let name = kinds::text(value)?;
-        T::ALL.iter().find(|(_, known, _)| *known == name).map(|(value, ..)| *value).ok_or_else(|| {
-            let suggestion =
-                nearest(name, T::ALL.iter().map(|(_, known, _)| *known)).map(|known| format!("\"{known}\""));
-            Refusal { suggestion, ..Refusal::new(format!("{name:?} is not known here")) }
-        })
-    }
 
     /// Reads a value by its name.
     ///
@@ -138,13 +109,6 @@ mod in_files {
         Schema::try_from(json!({ "description": text(about), "oneOf": values })).unwrap_or_default()
     }
 
-    /// Returns the schema of the values for a key with help of its own.
-    pub fn leaf_schema<T: Choice>() -> Value {
-        let one = |(_, name, help): &(T, &str, &[&str])| json!({ "const": name, "description": text(help) });
-        let values: Vec<Value> = T::ALL.iter().map(one).collect();
-        json!({ "type": "string", "oneOf": values })
-    }
-
     /// Returns the lines of a doc comment as one text.
     pub fn text(lines: &[&str]) -> String {
         let lines: Vec<&str> = lines.iter().map(|line| line.trim()).collect();
@@ -152,4 +116,4 @@ mod in_files {
     }
 }
 #[cfg(feature = "file")]
-pub use in_files::{deserialize, leaf_schema, read, schema, text};
+pub use in_files::{deserialize, schema, text};

@@ -35,7 +35,11 @@ pub trait Printed: InFile {
 
 impl<T: Text> InFile for T {
     fn read(value: Value) -> Result<T, Error> {
-        parse(&String::deserialize(value)?).map_err(|refusal| Error::custom(refusal.message))
+        let text = match value {
+            Value::Number(number) if T::NUMBERS => number.to_string(),
+            other => String::deserialize(other)?,
+        };
+        parse(&text).map_err(|refusal| Error::custom(refusal.message))
     }
     fn schema(_: &mut SchemaGenerator) -> Schema {
         Schema::try_from(schema_of::<T>()).unwrap_or_default()
@@ -69,6 +73,12 @@ impl<T: InFile> InFile for Vec<T> {
     }
 }
 
+impl<T: Printed> Printed for Vec<T> {
+    fn print(&self) -> String {
+        format!("[{}]", self.iter().map(Printed::print).collect::<Vec<_>>().join(", "))
+    }
+}
+
 /// Implements [`InFile`](crate::in_file::InFile) for types that serde reads and schemars describes, and for those that are
 /// `printed` also [`Printed`](crate::in_file::Printed).
 #[macro_export]
@@ -93,7 +103,7 @@ macro_rules! in_file {
     };
 }
 
-in_file!(printed: bool, f64, u32, u64, String);
+in_file!(printed: bool, f64, u16, u32, u64, String);
 in_file!(Map<String, Value>);
 
 /// Returns a number, boolean or string as JSON, which is TOML as well.

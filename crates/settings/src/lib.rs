@@ -1,9 +1,8 @@
 //! Files of settings in TOML: every value with its unit and its location, and all problems of a file at once.
 //!
 //! A file is read into a [`tree::Node`], checked against the schema of its types ([`schema::FileSchema`],
-//! [`shape::check`]), and then deserialized. A [`leaf::Leaf`] is a value that is read by its [`leaf::Kind`] and keeps its
-//! location; [`section!`] declares a section whose keys may be given in several layers, [`table!`] a table of a file,
-//! [`choice!`] the values of a key.
+//! [`shape::check`]), and then read. [`section!`] declares a section whose keys may be given in several layers, [`table!`] a
+//! table of a file, [`choice!`] the values of a key, and [`quantity::Text`] a quantity or another text of a certain form.
 //!
 //! Without the feature `file` only the declarations are here, so that crates of state machines can use them without a
 //! parser.
@@ -16,8 +15,6 @@ pub mod found;
 pub mod in_file;
 #[cfg(feature = "file")]
 pub mod kinds;
-#[cfg(feature = "file")]
-pub mod leaf;
 #[cfg(feature = "file")]
 pub mod problem;
 #[cfg(feature = "file")]

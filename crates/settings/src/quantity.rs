@@ -1,12 +1,32 @@
-//! Quantities in a file: a number with a unit, in quotes.
+//! Texts of a certain form in a file: quantities, which are a number with a unit in quotes, and others.
 
 use std::cmp::Ordering;
 
 use cellway_units::{Bytes, CellRate, Cells, ParseError, Probability, Rate, Span, meant};
 use serde_json::{Value, json};
 
-use crate::leaf::{Kind, Refusal};
 use crate::problem::nearest;
+
+/// The reason for which a text is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The reason, with the text.
+    pub message: String,
+    /// The likeliest text that was meant.
+    pub suggestion: Option<String>,
+}
+
+impl Refusal {
+    /// A reason without a suggestion.
+    pub fn new(message: impl Into<String>) -> Refusal {
+        Refusal { message: message.into(), suggestion: None }
+    }
+    /// Adds a suggestion.
+    #[must_use]
+    pub fn suggest(self, suggestion: impl Into<String>) -> Refusal {
+        Refusal { suggestion: Some(suggestion.into()), ..self }
+    }
+}
 
 /// A function that compares two values; `None` if they have no order.
 pub type Compare<T> = fn(&T, &T) -> Option<Ordering>;
@@ -15,8 +35,10 @@ pub type Compare<T> = fn(&T, &T) -> Option<Ordering>;
 pub trait Text: Sized {
     /// Its name in the schema (`format`).
     const FORMAT: &'static str;
-    /// The units that are accepted.
+    /// The units that are accepted. A text that is no quantity has none.
     const UNITS: &'static [&'static str];
+    /// True if a file may also give a whole number, which is read as the text of its digits.
+    const NUMBERS: bool = false;
     /// Examples, the first for error messages.
     const EXAMPLES: &'static [&'static str];
     /// Words that are accepted besides quantities.
@@ -51,6 +73,14 @@ pub enum Error {
     TooLarge,
     /// It is not a fraction.
     NoFraction,
+    /// It has another fault.
+    Other(Refusal),
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Error {
+        Error::Other(refusal)
+    }
 }
 
 impl From<ParseError> for Error {
@@ -65,6 +95,8 @@ pub struct Format {
     pub(crate) name: &'static str,
     pub(crate) refuse: fn(&str) -> Option<Refusal>,
     pub(crate) accepted: fn() -> String,
+    pub(crate) is_quantity: bool,
+    pub(crate) numbers: bool,
     /// The words that are accepted besides quantities.
     pub(crate) words: &'static [&'static str],
     /// Compares two texts; `None` if they have no order.
@@ -78,9 +110,15 @@ impl Format {
             name: T::FORMAT,
             refuse: |text| parse::<T>(text).err(),
             accepted: T::accepted,
+            is_quantity: !T::UNITS.is_empty(),
+            numbers: T::NUMBERS,
             words: T::WORDS,
             compare: |text, other| T::COMPARE(&T::read(text).ok()?, &T::read(other).ok()?),
         }
+    }
+    /// Returns the reason for which `text` has not this form, if it has not.
+    pub fn refusal(&self, text: &str) -> Option<Refusal> {
+        (self.refuse)(text)
     }
 }
 
@@ -182,6 +220,7 @@ pub(crate) fn parse<T: Text>(text: &str) -> Result<T, Refusal> {
         Error::Parse(ParseError::Negative { .. }) => format!("{text:?} is negative"),
         Error::Parse(ParseError::Certain { .. }) => format!("{text:?} is not below 100 %"),
         Error::Parse(other) => other.to_string(),
+        Error::Other(refusal) => return Err(refusal),
         Error::NoFraction => format!("{text:?} is not a fraction from 0 to 1"),
         Error::TooLarge => format!("{text:?} is too large, or has too many digits"),
     };
@@ -193,29 +232,14 @@ fn quoted_meant<T: Text>(text: &str) -> Option<String> {
     meant(text, T::UNITS).map(|meant| format!("\"{meant}\""))
 }
 
-/// Returns whether `word` may be a misspelling of `text`. The digits must be the same: ds1 and ds3 are different lines.
+/// Returns true if `word` may be a misspelling of `text`. The digits must be the same: ds1 and ds3 are different lines.
 fn is_near(text: &str, word: &str) -> bool {
     let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
     digits(text) == digits(word)
 }
 
-/// Returns the schema of a quantity.
+/// Returns the schema of a text.
 pub(crate) fn schema_of<T: Text>() -> Value {
-    json!({ "type": "string", "format": T::FORMAT, "pattern": T::pattern(), "examples": T::EXAMPLES })
-}
-
-impl<T: Text> Kind for T {
-    fn read(value: &Value) -> Result<T, Refusal> {
-        match value {
-            Value::String(text) => parse(text),
-            Value::Number(number) => Err(Refusal::new(format!("{number} has no unit"))),
-            other => Err(Refusal::new(format!("{other} is not a string in quotes"))),
-        }
-    }
-    fn accepted() -> String {
-        <T as Text>::accepted()
-    }
-    fn schema() -> Value {
-        schema_of::<T>()
-    }
+    let types = if T::NUMBERS { json!(["integer", "string"]) } else { json!("string") };
+    json!({ "type": types, "format": T::FORMAT, "pattern": T::pattern(), "examples": T::EXAMPLES })
 }

@@ -8,9 +8,6 @@ use serde_json::{Map, Value};
 use crate::quantity::Format;
 use crate::range::Bound;
 
-/// The keyword of our own with the values that a key accepts, in words.
-pub const ACCEPTS: &str = "x-accepts";
-
 /// The keyword of our own with the least value of a quantity.
 pub const MIN: &str = "x-minimum";
 /// The keyword of our own with the greatest value of a quantity.
@@ -36,6 +33,7 @@ impl FileSchema {
         // Sorted whatever features other crates switch on in serde_json.
         json.sort_all_objects();
         check_bounds(&json, formats);
+        fit_examples(&mut json, formats);
         FileSchema { json, formats }
     }
     /// Returns it as JSON text that ends with a line break.
@@ -96,6 +94,38 @@ fn check_bounds(value: &Value, formats: &[Format]) {
     }
 }
 
+/// Removes the examples of quantities that their keys do not accept. One whose examples are all removed gets a bound.
+fn fit_examples(value: &mut Value, formats: &[Format]) {
+    match value {
+        Value::Object(object) => {
+            if let Some(format) = formats.iter().find(|format| object.get("format").is_some_and(|f| f == format.name)) {
+                let bound = |keyword| object.get(keyword).and_then(Value::as_str);
+                let is_within = |text: &str| {
+                    [MIN, ABOVE, MAX].into_iter().filter_map(|keyword| Some((keyword, bound(keyword)?))).all(
+                        |(keyword, bound)| match (format.compare)(text, bound) {
+                            Some(Ordering::Less) => keyword == MAX,
+                            Some(Ordering::Equal) => keyword != ABOVE,
+                            Some(Ordering::Greater) => keyword != MAX,
+                            // A word without an order.
+                            None => true,
+                        },
+                    )
+                };
+                let examples = object.get("examples").and_then(Value::as_array).into_iter().flatten();
+                let fitting = examples.filter_map(Value::as_str).filter(|text| is_within(text));
+                let mut fitting: Vec<Value> = fitting.map(Value::from).collect();
+                if fitting.is_empty() {
+                    fitting.extend(bound(MIN).or(bound(MAX)).map(Value::from));
+                }
+                object.insert("examples".to_owned(), Value::from(fitting));
+            }
+            object.values_mut().for_each(|value| fit_examples(value, formats));
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| fit_examples(item, formats)),
+        _ => {}
+    }
+}
+
 /// The schema of one place in the file, references followed.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
@@ -139,7 +169,7 @@ impl Shape {
         std::ptr::eq(self.object, other.object)
     }
 
-    /// Returns the string of a keyword, such as `description` or [`ACCEPTS`].
+    /// Returns the string of a keyword, such as `description`.
     pub fn text(self, keyword: &str) -> Option<&'static str> {
         self.object.get(keyword).and_then(Value::as_str)
     }
@@ -181,12 +211,15 @@ impl Shape {
         self.kind() == Some("object")
     }
 
-    /// Returns its JSON type.
+    /// Returns its JSON type; "string" for a text that may be a number as well.
     pub fn kind(self) -> Option<&'static str> {
-        self.object.get("type").and_then(Value::as_str)
+        match self.object.get("type")? {
+            Value::Array(types) => types.iter().filter_map(Value::as_str).find(|kind| *kind == "string"),
+            kind => kind.as_str(),
+        }
     }
 
-    /// Returns the format of a text that is a quantity.
+    /// Returns the form of a text.
     pub fn format(self) -> Option<Format> {
         let name = self.object.get("format").and_then(Value::as_str)?;
         self.schema.formats.iter().copied().find(|format| format.name == name)

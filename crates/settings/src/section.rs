@@ -28,6 +28,17 @@ impl<T: Setting<Value = T> + Clone> Setting for Option<T> {
     }
 }
 
+impl<T: Clone> Setting for Vec<T> {
+    type Value = Vec<T>;
+
+    fn resolve(given: Option<Vec<T>>) -> Option<Vec<T>> {
+        given
+    }
+    fn given(self) -> Option<Vec<T>> {
+        Some(self)
+    }
+}
+
 /// Implements [`Setting`](crate::section::Setting) for types that are their own values. Files read them as quantities, or
 /// as [`in_file!`](crate::in_file!) says.
 #[macro_export]
@@ -46,7 +57,7 @@ macro_rules! settings {
     };
 }
 
-settings!(bool, f64, u32, u64, Bytes, Cells, Probability, Rate, Span);
+settings!(bool, f64, u16, u32, u64, Bytes, Cells, Probability, Rate, Span);
 
 /// Returns the name of the key of a field.
 pub fn key(field: &str) -> String {

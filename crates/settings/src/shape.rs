@@ -4,8 +4,8 @@
 use crate::found::{Found, LISTED, one_of};
 use crate::problem::nearest;
 use crate::range::in_words;
-use crate::schema::{ACCEPTS, Shape};
-use crate::tree::{Node, Step, Value};
+use crate::schema::Shape;
+use crate::tree::{At, Node, Step, Value};
 
 /// Checks all of `tree`, marks the refused values, and returns the problems.
 pub fn check(tree: &mut Node, root: Shape) -> Vec<Found> {
@@ -149,10 +149,6 @@ fn wrong_value(node: &Node, shape: Shape, key: &str) -> Option<Found> {
     if node.value == Value::Bad {
         return None;
     }
-    // A `Leaf`, which checks strings, integers and booleans itself.
-    if shape.text(ACCEPTS).is_some() && matches!(node.value, Value::Text(_) | Value::Integer(_) | Value::Bool(_)) {
-        return None;
-    }
     if let Some(words) = shape.words() {
         return match node.text() {
             Some(text) if words.contains(&text) => None,
@@ -166,9 +162,8 @@ fn wrong_value(node: &Node, shape: Shape, key: &str) -> Option<Found> {
     }
     match (&node.value, shape.kind()) {
         (Value::Text(text), Some("string")) => {
-            if let Some(refusal) = shape.format().and_then(|format| (format.refuse)(text)) {
-                let accepted = quantity(shape).unwrap_or_else(|| describe(shape));
-                return Some(Found::new(nowhere, "", refusal.message).suggest(refusal.suggestion).accepted(accepted));
+            if let Some(found) = wrong_form(text, shape, nowhere) {
+                return Some(found);
             }
             if let Some(accepted) = out_of_bounds(text, shape) {
                 let found = Found::new(nowhere, "", format!("{given} is out of range")).accepted(accepted);
@@ -177,7 +172,10 @@ fn wrong_value(node: &Node, shape: Shape, key: &str) -> Option<Found> {
             let too_short = shape.limit("minLength").is_some_and(|least| (text.chars().count() as f64) < least);
             if too_short { wrong("is empty".to_owned()) } else { None }
         }
-        (Value::Integer(_) | Value::Float(_), Some("string")) if shape.format().is_some() => {
+        (Value::Integer(i), Some("string")) if shape.format().is_some_and(|format| format.numbers) => {
+            wrong_form(&i.to_string(), shape, nowhere)
+        }
+        (Value::Integer(_) | Value::Float(_), Some("string")) if shape.format().is_some_and(|f| f.is_quantity) => {
             wrong(format!("{given} has no unit"))
         }
         (Value::Integer(i), Some("integer")) => outside(*i as f64, shape).then_some(()).and_then(|()| {
@@ -194,6 +192,13 @@ fn wrong_value(node: &Node, shape: Shape, key: &str) -> Option<Found> {
         (_, None) => None,
         _ => wrong(format!("{}{given} does not fit here", name(&node.value))),
     }
+}
+
+/// Returns the problem of a text that has not the form of `shape`.
+fn wrong_form(text: &str, shape: Shape, at: At) -> Option<Found> {
+    let refusal = shape.format().and_then(|format| (format.refuse)(text))?;
+    let accepted = form(shape).unwrap_or_else(|| describe(shape));
+    Some(Found::new(at, "", refusal.message).suggest(refusal.suggestion).accepted(accepted))
 }
 
 /// Outside the limits of `shape`; not-a-number is.
@@ -217,9 +222,14 @@ fn out_of_bounds(text: &str, shape: Shape) -> Option<String> {
     Some(accepted.collect::<Vec<_>>().join(", "))
 }
 
-/// Returns the accepted form of a quantity, with its range.
-fn quantity(shape: Shape) -> Option<String> {
+/// Returns the accepted form of a text, with its range.
+fn form(shape: Shape) -> Option<String> {
     let (accepted, bounds) = ((shape.format()?.accepted)(), shape.bounds());
+    // The example of the form may be outside the range of the key.
+    let accepted = match (accepted.split_once("like \""), shape.example(&bounds).filter(|_| !bounds.is_empty())) {
+        (Some((form, _)), Some(example)) => format!("{form}like \"{example}\""),
+        _ => accepted,
+    };
     Some(if bounds.is_empty() { accepted } else { format!("{accepted}; {}", in_words(&bounds, quoted)) })
 }
 
@@ -241,9 +251,6 @@ fn describe_at(shape: Shape, key: &str) -> String {
 
 /// Returns the values that `shape`, which is no array of tables, accepts, in words.
 pub fn describe(shape: Shape) -> String {
-    if let Some(accepted) = shape.text(ACCEPTS) {
-        return accepted.to_owned();
-    }
     if let Some(words) = shape.words() {
         return one_of(words);
     }
@@ -256,8 +263,11 @@ pub fn describe(shape: Shape) -> String {
         [None, None, Some(most)] => format!(" of at most {most}"),
         [None, None, None] => String::new(),
     };
-    match (shape.kind(), quantity(shape)) {
-        (Some("string"), Some(quantity)) => format!("a string with {quantity}"),
+    match (shape.kind(), form(shape)) {
+        (Some("string"), Some(form)) if shape.format().is_some_and(|f| f.is_quantity) => {
+            format!("a string with {form}")
+        }
+        (Some("string"), Some(form)) => form,
         (Some("string"), None) => match shape.limit("minLength") {
             Some(_) => "a string in quotes, not empty".to_owned(),
             None => "a string in quotes".to_owned(),
@@ -265,7 +275,7 @@ pub fn describe(shape: Shape) -> String {
         (Some("integer"), _) => format!("a whole number{range}"),
         (Some("number"), _) => format!("a number{range}"),
         (Some("boolean"), _) => "true or false".to_owned(),
-        (Some("array"), _) => match shape.items().and_then(|items| items.text(ACCEPTS)) {
+        (Some("array"), _) => match shape.items().and_then(form) {
             Some(accepted) => format!("an array, each {accepted}"),
             None => match (shape.limit("minItems"), shape.limit("maxItems")) {
                 (_, Some(n)) => format!("an array of {n} strings"),

@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use toml_edit::{Document, Item, TableLike};
 
 use crate::found::Found;
-use crate::leaf::encode;
 
 /// A part of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -284,32 +283,6 @@ impl Node {
             Value::Bool(b) => Json::from(*b),
             // Elements of arrays keep their places: an empty table stands for a refused one.
             Value::Date | Value::Bad => Json::Object(serde_json::Map::new()),
-        }
-    }
-
-    /// Returns it for deserializing into structs with a [`Leaf`](crate::leaf::Leaf) for each value, without refused values.
-    pub fn to_leaves(&self) -> serde_json::Value {
-        self.leaves(self, &mut Vec::new())
-    }
-    /// Does so for this value at `path` of `root`.
-    fn leaves(&self, root: &Node, path: &mut Vec<Step>) -> serde_json::Value {
-        use serde_json::Value as Json;
-        let mut below = |step: Step, node: &Node| {
-            path.push(step);
-            let json = node.leaves(root, path);
-            path.pop();
-            json
-        };
-        match &self.value {
-            Value::Table(table) => {
-                let entries = table.entries.iter().filter(|entry| entry.node.value != Value::Bad);
-                Json::Object(entries.map(|e| (e.key.clone(), below(Step::Key(e.key.clone()), &e.node))).collect())
-            }
-            Value::Array(items) => {
-                let items = items.iter().enumerate().filter(|(_, item)| item.value != Value::Bad);
-                Json::Array(items.map(|(i, item)| below(Step::Index(i), item)).collect())
-            }
-            _ => encode(&root.display(path), self.at, self.to_json()),
         }
     }
 

@@ -155,7 +155,7 @@ fn its_problems_are_told_with_their_locations() {
     }
     // The range is also named for a value of another form.
     let (message, _) = problem("memory = \"2 pages\"");
-    assert!(message.ends_with(", like \"8 KiB\"; from \"1 B\" to \"64 MiB\""), "{message}");
+    assert!(message.ends_with(", like \"2 MiB\"; from \"1 B\" to \"64 MiB\""), "{message}");
 }
 
 #[test]
@@ -176,16 +176,14 @@ fn editors_and_readers_are_told() {
     assert_eq!((&keys["sheets"]["default"], &keys["filled"]["default"]), (&250.into(), &"3600 s".into()));
     assert_eq!((&schema["title"], &schema["properties"]["tray"]["minItems"]), (&"Office".into(), &1.into()));
     let page = SCHEMA.reference(&Page { title: "Printers", command: "-", introduction: "", order: &[] });
-    let sizes = "a quantity like \"8 KiB\"";
-    let times = "a quantity like \"22.5 ms\"";
     for row in [
         "| `pages-per-minute` | The pages that it prints in a minute. | a whole number from 1 to 600 | `40` |"
             .to_owned(),
-        format!("| `memory` | The memory for a page. | {sizes}; from \"1 B\" to \"64 MiB\" | `\"2 MiB\"` |"),
-        format!("| `sleep` | The time after which it sleeps. Default: never. | {times}; more than \"0 s\" | - |"),
+        "| `memory` | The memory for a page. | a quantity like \"2 MiB\"; from \"1 B\" to \"64 MiB\" | `\"2 MiB\"` |".to_owned(),
+        "| `sleep` | The time after which it sleeps. Default: never. | a quantity like \"22.5 ms\"; more than \"0 s\" | - |".to_owned(),
         "| `coverage` | The part of a page that is printed. | a number above 0, at most 1 | `0.8` |".to_owned(),
-        "| `paper` | Its content. | a string in quotes | required |".to_owned(),
-        format!("| `filled` | The time after which it is filled up. | {times}; at most \"24 h\" | `\"3600 s\"` |"),
+        "| `paper` | Its content. | a string in quotes, not empty | required |".to_owned(),
+        "| `filled` | The time after which it is filled up. | a quantity like \"3600 s\"; at most \"24 h\" | `\"3600 s\"` |".to_owned(),
         "| `colour` | Its colour. Default: that of the printer. | a string in quotes | - |".to_owned(),
     ] {
         assert!(page.contains(&row), "{row}\n{page}");

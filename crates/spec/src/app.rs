@@ -29,10 +29,8 @@ choice! {
 
 choice! {
     /// The rule by which a value is drawn from a table.
-    #[derive(Default)]
     pub enum Draw {
         /// As tcplib does (USC-CS-91-495): from 1000 equally likely probabilities; integers are truncated.
-        #[default]
         Tcplib = "tcplib",
         /// By continuous inversion of the interpolated distribution; integers are rounded, which keeps their mean.
         Continuous = "continuous",
@@ -41,10 +39,8 @@ choice! {
 
 choice! {
     /// Which connections carry the items of a file transfer conversation.
-    #[derive(Default)]
     pub enum DataConnection {
         /// Control and all items use one connection.
-        #[default]
         Shared = "shared",
         /// Each item has its own connection, opened by the responder (RFC 959, active mode).
         PerItem = "per-item",

@@ -17,10 +17,8 @@ choice! {
 
 choice! {
     /// The order in which an ATM line serves the cells of its channels.
-    #[derive(Default)]
     pub enum Discipline {
         /// Each channel has a queue; those that hold a cell are served in turn, cell by cell.
-        #[default]
         RoundRobin = "round-robin",
         /// All channels are one queue, first in first out.
         Fifo = "fifo",

@@ -4,10 +4,8 @@ use cellway_settings::choice;
 
 choice! {
     /// The transport of packets between gateways.
-    #[derive(Default)]
     pub enum TransportChoice {
         /// QUIC, and TLS over TCP if UDP does not pass.
-        #[default]
         Auto = "auto",
         /// QUIC only.
         Quic = "quic",
@@ -18,10 +16,8 @@ choice! {
 
 choice! {
     /// The time at which a client's connection is answered.
-    #[derive(Default)]
     pub enum Connect {
         /// After the server has answered: the client gets the answer that it would get without gateways.
-        #[default]
         Late = "late",
         /// At once: one round trip less, but a refused port is a reset after the connection.
         Early = "early",

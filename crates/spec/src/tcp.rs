@@ -12,10 +12,8 @@ pub use settings::{AckDelay, TcpKeys, TcpProfile, TcpSpec};
 
 choice! {
     /// The name of a pair of loss recovery and congestion control.
-    #[derive(Default)]
     pub enum Variant {
         /// Fast retransmit, then slow start from one segment. Jacobson 1988.
-        #[default]
         Tahoe = "tahoe",
         /// Fast recovery. RFC 5681.
         Reno = "reno",
@@ -88,10 +86,8 @@ choice! {
 
 choice! {
     /// The data that Tahoe resends when duplicate acknowledgements mean a loss.
-    #[derive(Default)]
     pub enum FastRetransmit {
         /// Everything from the first unacknowledged byte on, as the window grows again, as in ns-2.
-        #[default]
         GoBackN = "go-back-n",
         /// The first unacknowledged segment, as 4.3BSD-Tahoe does (`tcp_input` restores `snd_nxt` after it).
         OneSegment = "one-segment",

@@ -11,10 +11,8 @@ pub const UDP_MARK_OCTETS: u64 = 16;
 
 choice! {
     /// The times at which the packets of a source leave.
-    #[derive(Default)]
     pub enum SourceKind {
         /// At a constant rate.
-        #[default]
         Constant = "constant",
         /// As a Poisson process: the times between packets are random (exponential).
         Poisson = "poisson",

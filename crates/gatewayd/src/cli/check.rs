@@ -92,7 +92,7 @@ fn summary(config: &Config, findings: &Examined) -> String {
         Some(intercept) => {
             let devices = match intercept.interfaces.is_empty() {
                 true => "any device".to_owned(),
-                false => intercept.interfaces.join(", "),
+                false => intercept.interfaces.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
             };
             let source = match intercept.source {
                 Source::Client => "with the clients' addresses",

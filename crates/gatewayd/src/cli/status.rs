@@ -49,6 +49,7 @@ pub(super) fn socket_of(running: &Running) -> Result<PathBuf, Failure> {
     read(file)?
         .control
         .socket
+        .map(|path| path.0)
         .ok_or_else(|| Failure::input(format!("{}: names no socket; accepted: control.socket = PATH", file.display())))
 }
 

@@ -1,25 +1,23 @@
-//! Conversion of the file to the configuration: defaults, and the rules between keys.
+//! Conversion of the file to the configuration, and the rules between keys.
 
 mod classes;
 mod coverage;
 mod networks;
 mod ports;
 
-use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use cellway_gateway::Classes;
-use ipnet::IpNet;
 
-use super::file::{
-    AUTHORITY, ControlFile, File, ForwardFile, IdentityFile, InterceptFile, LimitsFile, OUTAGE, PeerFile, SocksFile,
+use super::file::{File, ForwardFile, IdentityFile, PeerFile, SocksFile};
+use super::kinds::{Framing, Name};
+use super::{
+    Config, Control, ControlKeys, Forward, Identity, Intercept, InterceptKeys, Limits, LimitsKeys, LineRate, Listen,
+    Peer, RateGuard, Socks,
 };
-use super::kinds::{Devices, Framing, HostPort, Memory, Name, Wait};
-use super::{Config, Control, Forward, Identity, Intercept, Limits, LineRate, Listen, Peer, RateGuard, Socks};
 use cellway_settings::found::{Found, one_of};
-use cellway_settings::leaf::{Kind, Leaf};
 use cellway_settings::problem::nearest;
-use cellway_settings::tree::{Node, at};
+use cellway_settings::tree::{Node, Step, at};
 
 /// The check of one file.
 pub(super) struct Check<'a> {
@@ -37,47 +35,40 @@ impl<'a> Check<'a> {
 
     /// Returns the configuration; the problems for which it is missing are in `found`.
     pub(super) fn config(&mut self, file: File) -> Option<Config> {
+        if file.peer.as_ref().is_some_and(Vec::is_empty) && self.found.is_empty() {
+            self.refuse(&at!["peer"], "there is no peer", None);
+        }
         let peers = file.peer.unwrap_or_default();
-        if peers.is_empty() && self.found.is_empty() {
-            self.at("peer", "there is no peer");
-        }
         self.names(file.name.as_ref(), &peers);
-        self.unreachable(&peers, file.listen.is_some());
-        networks::check(file.local.as_deref().unwrap_or_default(), &peers, &mut self.found);
-        ports::check(
-            file.listen.as_ref(),
-            file.intercept.as_ref(),
-            file.forward.as_deref().unwrap_or_default(),
-            file.socks.as_ref(),
-            file.control.as_ref(),
-            &mut self.found,
-        );
-        let any_prefix = peers.iter().any(|peer| peer.prefixes.as_ref().is_some_and(|p| !p.is_empty()));
-        if file.intercept.is_some() && !any_prefix && file.local.as_ref().is_none_or(Vec::is_empty) {
-            self.at("intercept", "has nothing to do: no peer has prefixes, and there are no local networks");
+        self.unreachable(&peers);
+        let intercept = file.intercept.flatten();
+        self.networks(file.local.as_deref().unwrap_or_default(), &peers);
+        let forwards = file.forward.flatten().unwrap_or_default();
+        let (listen, socks) = (file.listen.flatten(), file.socks.flatten());
+        let control = file.control.flatten().unwrap_or(ControlKeys::NONE);
+        self.ports(listen.as_ref(), intercept.as_ref(), &forwards, socks.as_ref(), &control);
+        let any_prefix = peers.iter().any(|peer| peer.prefixes.as_ref().is_none_or(|p| !p.is_empty()));
+        if intercept.is_some() && !any_prefix && file.local.as_ref().is_some_and(Vec::is_empty) {
+            let message = "has nothing to do: no peer has prefixes, and there are no local networks";
+            self.refuse(&at!["intercept"], message, None);
         }
-        let names: Vec<String> = peers.iter().filter_map(|peer| Some(peer.name.as_ref()?.get()?.0.clone())).collect();
-        let forwards = file.forward.unwrap_or_default();
-        let forwards: Vec<_> = forwards.into_iter().map(|forward| self.forward(forward, &names)).collect();
-        let socks = file.socks.map(|socks| self.socks(socks, &names));
-        let intercept = file.intercept.map(|intercept| self.intercept(intercept));
-        let limits = self.limits(file.limits.unwrap_or_default());
-        let control = self.control(file.control.unwrap_or_default());
-        let local = self.all(file.local);
-        let listen = file.listen.map(|listen| self.value(listen.address));
-        let classes = file.class.unwrap_or_default();
+        let names: Vec<String> = peers.iter().filter_map(|peer| Some(peer.name.as_ref()?.0.clone())).collect();
+        let forwards: Vec<_> = forwards.iter().enumerate().map(|(i, file)| self.forward(i, file, &names)).collect();
+        let socks = socks.map(|socks| self.socks(&socks, &names));
+        let intercept = intercept.map(|intercept| self.intercept(intercept));
+        let limits = self.limits(file.limits.flatten().unwrap_or(LimitsKeys::NONE));
+        let classes = file.class.flatten().unwrap_or_default();
         let classes = self.classes(&classes, &names);
-        let peers: Vec<_> = peers.into_iter().map(|peer| self.peer(peer, &classes)).collect();
-        let name = self.value(file.name);
-        let identity = self.identity(file.identity.unwrap_or_default(), name.as_ref());
+        let peers: Vec<_> = peers.into_iter().enumerate().map(|(i, peer)| self.peer(i, peer, &classes)).collect();
+        let identity = self.identity(file.identity?.unwrap_or_default(), file.name.as_ref());
         Some(Config {
-            name: name?.0,
+            name: file.name?.0,
             identity: identity?,
             listen: match listen {
-                Some(address) => Some(Listen { address: address? }),
+                Some(listen) => Some(Listen { address: listen.address? }),
                 None => None,
             },
-            local,
+            local: file.local?,
             peers: peers.into_iter().collect::<Option<_>>()?,
             intercept: match intercept {
                 Some(intercept) => Some(intercept?),
@@ -88,230 +79,178 @@ impl<'a> Check<'a> {
                 Some(socks) => Some(socks?),
                 None => None,
             },
-            limits,
-            control,
+            limits: limits?,
+            control: self.control(control)?,
         })
     }
 
-    /// Returns the value of a key that is required, or `None` if it was refused.
-    fn value<T: Kind>(&mut self, leaf: Option<Leaf<T>>) -> Option<T> {
-        leaf?.take(&mut self.found)
+    /// Reports a problem of the value at `path`.
+    fn refuse(&mut self, path: &[Step], message: impl Into<String>, accepted: Option<&str>) {
+        let accepted = accepted.map(str::to_owned);
+        self.found.push(Found { accepted, ..Found::in_tree(self.tree, path, message) });
     }
 
-    /// Returns the value of a key, or its default.
-    fn or<T: Kind>(&mut self, leaf: Option<Leaf<T>>, default: T) -> T {
-        self.value(leaf).unwrap_or(default)
+    fn is_given(&self, path: &[Step]) -> bool {
+        self.tree.find(path).is_some()
     }
 
-    fn all<T: Kind>(&mut self, leaves: Option<Vec<Leaf<T>>>) -> Vec<T> {
-        leaves.unwrap_or_default().into_iter().filter_map(|leaf| leaf.take(&mut self.found)).collect()
-    }
-
-    /// Reports a problem of a whole table.
-    fn at(&mut self, key: &str, message: &str) {
-        self.found.push(Found::in_tree(self.tree, &at![key], message));
-    }
-
-    /// Returns a path, resolved from the folder of the file.
-    fn path(&mut self, leaf: Option<Leaf<PathBuf>>) -> Option<PathBuf> {
-        let path = self.value(leaf)?;
-        Some(self.folder.join(path))
-    }
-
-    fn names(&mut self, own: Option<&Leaf<Name>>, peers: &[PeerFile]) {
-        let own = own.and_then(Leaf::get);
+    fn names(&mut self, own: Option<&Name>, peers: &[PeerFile]) {
         let mut seen: Vec<&Name> = Vec::new();
-        for leaf in peers.iter().filter_map(|peer| peer.name.as_ref()) {
-            let Some(name) = leaf.get() else { continue };
+        for (i, name) in peers.iter().enumerate().filter_map(|(i, peer)| Some((i, peer.name.as_ref()?))) {
+            let path = at!["peer", i, "name"];
             if Some(name) == own {
                 let message = format!("\"{}\" is the name of this gateway itself", name.0);
-                self.found.push(leaf.wrong(message).accepted("the name in the other gateway's certificate"));
+                self.refuse(&path, message, Some("the name in the other gateway's certificate"));
             } else if seen.contains(&name) {
-                self.found.push(leaf.wrong(format!("there are two peers \"{}\"", name.0)));
+                self.refuse(&path, format!("there are two peers \"{}\"", name.0), Some("a name of its own"));
             }
             seen.push(name);
         }
     }
 
-    fn unreachable(&mut self, peers: &[PeerFile], listens: bool) {
-        for leaf in peers.iter().filter(|p| !listens && p.address.is_none()).filter_map(|p| p.name.as_ref()) {
-            let message = "can never be reached: it has no address, and this gateway does not listen";
-            self.found.push(leaf.wrong(message).accepted("an address here, or a [listen] table"));
+    fn unreachable(&mut self, peers: &[PeerFile]) {
+        if self.is_given(&at!["listen"]) {
+            return;
+        }
+        for i in (0..peers.len()).filter(|&i| peers[i].name.is_some()) {
+            if !self.is_given(&at!["peer", i, "address"]) {
+                let message = "can never be reached: it has no address, and this gateway does not listen";
+                self.refuse(&at!["peer", i, "name"], message, Some("an address here, or a [listen] table"));
+            }
         }
     }
 
     fn identity(&mut self, file: IdentityFile, name: Option<&Name>) -> Option<Identity> {
-        let authority = self.path(file.authority);
-        let certificate = self.path(file.certificate);
-        let key = self.path(file.key);
         let beside = |ending: &str| Some(self.folder.join(format!("{}.{ending}", name?.0)));
+        let in_folder = |path: &Path| self.folder.join(path);
         Some(Identity {
-            authority: authority.unwrap_or_else(|| self.folder.join(AUTHORITY)),
-            certificate: certificate.or_else(|| beside("pem"))?,
-            key: key.or_else(|| beside("key"))?,
+            authority: in_folder(&file.authority?),
+            certificate: file.certificate?.as_deref().map(in_folder).or_else(|| beside("pem"))?,
+            key: file.key?.as_deref().map(in_folder).or_else(|| beside("key"))?,
         })
     }
 
-    fn peer(&mut self, file: PeerFile, classes: &[classes::Checked<'_>]) -> Option<Peer> {
-        let rate = self.rate(&file);
-        let name = self.value(file.name);
-        let address = self.value(file.address);
-        let prefixes: Vec<IpNet> = self.all(file.prefixes);
-        self.value(file.rate);
-        self.value(file.most);
-        self.value(file.framing);
+    fn peer(&mut self, i: usize, file: PeerFile, classes: &[classes::Checked<'_>]) -> Option<Peer> {
+        let rate = self.rate(i, &file);
         let mut peer = Peer {
-            address: address.map(|HostPort(address)| address),
-            prefixes,
-            rate,
-            rate_guard: self.value(file.rate_guard).unwrap_or_default(),
-            transport: self.value(file.transport).unwrap_or_default(),
-            connect: self.value(file.connect).unwrap_or_default(),
-            down: self.value(file.down).unwrap_or_default(),
-            outage: self.or(file.outage, Wait(OUTAGE)).0,
-            name: name?.0,
+            name: file.name?.0,
+            address: file.address?.map(|address| address.0),
+            prefixes: file.prefixes?,
+            rate: rate?,
+            rate_guard: file.rate_guard?,
+            transport: file.transport?,
+            connect: file.connect?,
+            down: file.down?,
+            outage: file.outage?,
             classes: Classes::default(),
         };
         peer.classes = self.classes_of(&peer, classes);
         Some(peer)
     }
 
-    /// Returns the rate of a peer; problems of its values alone are reported elsewhere.
-    fn rate(&mut self, file: &PeerFile) -> LineRate {
-        let rate = file.rate.as_ref().and_then(Leaf::get).and_then(|rate| rate.0);
-        let refused = file.rate.as_ref().is_some_and(|leaf| leaf.read.is_err());
-        let most = file.most.as_ref().and_then(Leaf::get).copied();
-        let zero = |leaf: &dyn Fn(&str) -> Found| leaf("is zero").accepted("a rate above zero");
-        if let (Some(rate), Some(leaf)) = (rate, &file.rate)
-            && rate.as_bps() == 0
-        {
-            self.found.push(zero(&|message| leaf.wrong(message)));
-        }
-        if let (Some(most), Some(leaf)) = (most, &file.most)
-            && most.as_bps() == 0
-        {
-            self.found.push(zero(&|message| leaf.wrong(message)));
-        }
-        match (rate, &file.most) {
-            (Some(_), Some(leaf)) => {
-                let message = "has no effect with a configured rate";
-                self.found.push(leaf.wrong(message).accepted("only with rate = \"auto\""));
+    /// Returns the rate of peer `i`.
+    fn rate(&mut self, i: usize, file: &PeerFile) -> Option<LineRate> {
+        let path = |key: &str| at!["peer", i, key];
+        let is_atm = file.framing == Some(Framing::Atm);
+        if let Some(rate) = file.rate?.0 {
+            if self.is_given(&path("most")) {
+                self.refuse(&path("most"), "has no effect with a configured rate", Some("only with rate = \"auto\""));
             }
-            (None, _) if !refused => {
-                let atm = file.framing.as_ref().filter(|leaf| leaf.get() == Some(&Framing::Atm));
-                let message = "has no effect with rate = \"auto\", which measures packets";
-                self.found.extend(atm.map(|leaf| leaf.wrong(message).accepted("\"packet\", or a rate")));
-                let message = "has no effect with rate = \"auto\"";
-                let guard = file.rate_guard.as_ref().filter(|leaf| leaf.get() == Some(&RateGuard::Off));
-                self.found.extend(guard.map(|leaf| leaf.wrong(message).accepted("\"on\", or a rate")));
-            }
-            _ => {}
+            return Some(LineRate::Fixed { rate, atm: is_atm });
         }
-        let atm = file.framing.as_ref().and_then(Leaf::get) == Some(&Framing::Atm);
-        rate.map_or(LineRate::Auto { most }, |rate| LineRate::Fixed { rate, atm })
+        if is_atm {
+            let message = "has no effect with rate = \"auto\", which measures packets";
+            self.refuse(&path("framing"), message, Some("\"packet\", or a rate"));
+        }
+        if file.rate_guard == Some(RateGuard::Off) {
+            self.refuse(&path("rate-guard"), "has no effect with rate = \"auto\"", Some("\"on\", or a rate"));
+        }
+        Some(LineRate::Auto { most: file.most? })
     }
 
-    fn intercept(&mut self, file: InterceptFile) -> Option<Intercept> {
-        let default = Intercept::default();
-        let (device, table) = (file.device.as_ref().and_then(Leaf::get), file.table.as_ref());
-        for leaf in file.interfaces.iter().flatten().filter(|leaf| leaf.get().is_some()) {
-            if leaf.get().map(|d| &d.0) == Some(device.map_or(&default.device, |d| &d.0)) {
-                self.found.push(leaf.wrong("is the TUN device on which SYNs wait").accepted("devices with clients"));
-            }
+    fn intercept(&mut self, keys: InterceptKeys) -> Option<Intercept> {
+        let (names, table) = (keys.interfaces.clone().unwrap_or_default(), keys.table);
+        let intercept = keys.resolve()?;
+        let device = &intercept.device;
+        for i in (0..names.len()).filter(|&i| *names[i] == **device && !self.tree.is_bad(&at!["intercept", "device"])) {
+            let message = "is the TUN device on which SYNs wait";
+            self.refuse(&at!["intercept", "interfaces", i], message, Some("devices with clients"));
         }
         // 253 to 255 are the kernel's (default, main, local); the next one up is also used.
-        if let Some((leaf, number)) = table.and_then(|leaf| Some((leaf, *leaf.get()?)))
-            && (252..=255).contains(&number)
-        {
+        if let Some(number) = table.filter(|number| (252..=255).contains(number)) {
             let message = format!("{number} and {} are tables of the kernel", number + 1);
-            self.found.push(leaf.wrong(message).accepted("below 252 or above 255"));
+            self.refuse(&at!["intercept", "table"], message, Some("below 252 or above 255"));
         }
-        let interfaces: Vec<Devices> = self.all(file.interfaces);
-        let device = self.value(file.device);
-        Some(Intercept {
-            interfaces: interfaces.into_iter().map(|device| device.0).collect(),
-            port: self.or(file.port, default.port),
-            mark: self.or(file.mark, default.mark),
-            table: self.or(file.table, default.table),
-            device: device.map_or(default.device, |device| device.0),
-            source: self.value(file.source).unwrap_or_default(),
-        })
+        Some(intercept)
     }
 
-    /// Returns the peer of a forward or of SOCKS: the named one, or the only one.
-    fn which(&mut self, leaf: Option<Leaf<Name>>, names: &[String]) -> Option<String> {
-        let Some(leaf) = leaf else {
-            return if let [only] = names { Some(only.clone()) } else { None };
+    /// Returns the peer of a forward or of SOCKS, at `path`: the named one, or the only one. `Some(None)` if there are
+    /// several and none is named.
+    fn which(&mut self, path: &[Step], name: Option<&Name>, names: &[String]) -> Option<Option<String>> {
+        let Some(Name(name)) = name else {
+            return Some(if let [only] = names { Some(only.clone()) } else { None });
         };
-        let given = leaf.get().filter(|name| !names.contains(&name.0)).map(|name| name.0.clone());
-        if let Some(name) = given {
-            let meant = nearest(&name, names.iter().map(String::as_str)).map(|name| format!("\"{name}\""));
-            let message = format!("there is no peer \"{name}\"");
-            self.found.push(leaf.wrong(message).suggest(meant).accepted(one_of(names.iter().map(String::as_str))));
+        if names.contains(name) {
+            return Some(Some(name.clone()));
         }
-        self.value(Some(leaf)).map(|name| name.0)
+        let names = || names.iter().map(String::as_str);
+        let meant = nearest(name, names()).map(|name| format!("\"{name}\""));
+        let found = Found::in_tree(self.tree, path, format!("there is no peer \"{name}\""));
+        self.found.push(found.suggest(meant).accepted(one_of(names())));
+        None
     }
 
-    fn forward(&mut self, file: ForwardFile, names: &[String]) -> Option<Forward> {
-        if let (None, Some(leaf)) = (&file.peer, &file.listen)
-            && names.len() > 1
-        {
-            let accepted = one_of(names.iter().map(String::as_str));
-            let found = Found::new(leaf.at, leaf.key.replace("listen", "peer"), "is missing");
-            self.found.push(found.accepted(accepted));
+    fn forward(&mut self, i: usize, file: &ForwardFile, names: &[String]) -> Option<Forward> {
+        let path = at!["forward", i, "peer"];
+        let peer = self.which(&path, file.peer.as_ref()?.as_ref(), names)?;
+        if peer.is_none() && names.len() > 1 {
+            self.refuse(&path, "is missing", Some(&one_of(names.iter().map(String::as_str))));
         }
-        let (peer, listen, to) = (self.which(file.peer, names), self.value(file.listen), self.value(file.to));
-        Some(Forward { listen: listen?, peer: peer?, to: to?.0 })
+        Some(Forward { listen: file.listen?, peer: peer?, to: file.to.as_ref()?.0.clone() })
     }
 
-    fn socks(&mut self, file: SocksFile, names: &[String]) -> Option<Socks> {
-        let (peer, listen) = (self.which(file.peer, names), self.value(file.listen));
-        Some(Socks { listen: listen?, peer })
+    fn socks(&mut self, file: &SocksFile, names: &[String]) -> Option<Socks> {
+        let peer = self.which(&at!["socks", "peer"], file.peer.as_ref()?.as_ref(), names)?;
+        Some(Socks { listen: file.listen?, peer })
     }
 
-    fn limits(&mut self, file: LimitsFile) -> Limits {
-        let default = Limits::default();
+    /// Returns the limits. The defaults of some depend on those of others.
+    fn limits(&mut self, keys: LimitsKeys) -> Option<Limits> {
+        let all = keys.resolve()?;
+        let opening = keys.opening.unwrap_or(all.opening.min(all.connections));
+        let limits = Limits {
+            per_source: keys.per_source.unwrap_or(all.per_source.min(all.connections)),
+            opening,
+            unproven: keys.unproven.unwrap_or(all.unproven.min(opening.div_ceil(2))),
+            ..all
+        };
         // A value that was refused is no bound for others.
-        let bound = |leaf: &Option<Leaf<u32>>, default| leaf.as_ref().map_or(Some(default), |leaf| leaf.get().copied());
-        let memory = file.memory.as_ref().map_or(Some(default.memory), |leaf| leaf.get().map(|memory| memory.0));
-        if let (Some(memory), Some(leaf)) = (memory, &file.window)
-            && leaf.get().is_some_and(|window| window.0 > memory)
-        {
-            let problem = leaf.wrong("is more than the memory of all connections");
-            self.found.push(problem.accepted(format!("at most \"{memory}\", or more memory")));
+        let tree = self.tree;
+        let is_bound = |key: &str| !tree.is_bad(&at!["limits", key]);
+        let memory = limits.memory;
+        if limits.window.is_some_and(|window| window > memory) && is_bound("memory") {
+            let accepted = format!("at most \"{memory}\", or more memory");
+            self.refuse(&at!["limits", "window"], "is more than the memory of all connections", Some(&accepted));
         }
-        for leaf in [&file.per_source, &file.opening].into_iter().flatten() {
-            if let (Some(connections), Some(most)) = (bound(&file.connections, default.connections), leaf.get())
-                && *most > connections
-            {
+        let Limits { connections, .. } = limits;
+        for (key, most) in [("per-source", limits.per_source), ("opening", opening)] {
+            if most > connections && is_bound("connections") {
                 let message = format!("{most} is more than all connections, {connections}");
-                self.found.push(leaf.wrong(message).accepted(format!("a whole number from 1 to {connections}")));
+                let accepted = format!("a whole number from 1 to {connections}");
+                self.refuse(&at!["limits", key], message, Some(&accepted));
             }
         }
-        let connections = self.or(file.connections, default.connections);
-        let default_opening = default.opening.min(connections);
-        if let (Some(opening), Some(leaf)) = (bound(&file.opening, default_opening), &file.unproven)
-            && let Some(most) = leaf.get().filter(|most| **most > opening)
-        {
+        let most = limits.unproven;
+        if most > opening && ["connections", "opening"].into_iter().all(is_bound) {
             let message = format!("{most} is more than `opening`, {opening}: clients would be refused before that");
-            self.found.push(leaf.wrong(message).accepted(format!("a whole number from 1 to {opening}")));
+            self.refuse(&at!["limits", "unproven"], message, Some(&format!("a whole number from 1 to {opening}")));
         }
-        let opening = self.or(file.opening, default_opening);
-        Limits {
-            window: self.value(file.window).map(|window| window.0),
-            memory: self.or(file.memory, Memory(default.memory)).0,
-            connections,
-            per_source: self.or(file.per_source, default.per_source.min(connections)),
-            opening,
-            unproven: self.or(file.unproven, default.unproven.min(opening.div_ceil(2))),
-            // TCP_KEEPIDLE accepts at most 32767 s.
-            keepalive: self.or(file.keepalive, Wait(default.keepalive)).0,
-        }
+        Some(limits)
     }
 
-    fn control(&mut self, file: ControlFile) -> Control {
-        let metrics: Option<SocketAddr> = self.value(file.metrics);
-        let drain = self.value(file.drain).map(|drain| drain.0);
-        Control { socket: self.path(file.socket), metrics, drain }
+    fn control(&mut self, keys: ControlKeys) -> Option<Control> {
+        let mut control = keys.resolve()?;
+        control.socket.iter_mut().for_each(|path| path.0 = self.folder.join(&path.0));
+        Some(control)
     }
 }

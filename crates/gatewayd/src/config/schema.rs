@@ -1,13 +1,36 @@
 //! The JSON schema of configuration files, and the reference that is printed from it.
 
+use std::net::SocketAddr;
 use std::sync::LazyLock;
 
+use cellway_settings::kinds::FilePath;
+use cellway_settings::quantity::Format;
 use cellway_settings::reference::Page;
 use cellway_settings::schema::{FileSchema, Shape};
+use cellway_units::{Bytes, Rate, Span};
+use ipnet::IpNet;
 
 use super::file::File;
+use super::kinds::{ClassName, Device, DeviceNames, HostPort, Name, Ports, RateOrAuto};
 
-static SCHEMA: LazyLock<FileSchema> = LazyLock::new(|| FileSchema::of::<File>(&[]));
+static SCHEMA: LazyLock<FileSchema> = LazyLock::new(|| FileSchema::of::<File>(FORMATS));
+
+/// The forms of texts in a configuration.
+const FORMATS: &[Format] = &[
+    Format::of::<Bytes>(),
+    Format::of::<Rate>(),
+    Format::of::<Span>(),
+    Format::of::<RateOrAuto>(),
+    Format::of::<IpNet>(),
+    Format::of::<SocketAddr>(),
+    Format::of::<FilePath>(),
+    Format::of::<Name>(),
+    Format::of::<ClassName>(),
+    Format::of::<HostPort>(),
+    Format::of::<Ports>(),
+    Format::of::<Device>(),
+    Format::of::<DeviceNames>(),
+];
 
 const INTRODUCTION: &str = "\
 A configuration is one file in [TOML](https://toml.io). Quantities are strings with units: rates in

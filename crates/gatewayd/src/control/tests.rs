@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex};
 use super::format::Format;
 use super::*;
 use crate::status::{ClassStatus, ConnectionStatus, Counters, PeerStatus};
+use cellway_settings::kinds::FilePath;
 
 /// A gateway that always answers with the same snapshot, or not at all.
 #[derive(Clone, Default)]
@@ -126,7 +127,7 @@ fn picture() -> Snapshot {
 fn watched(folder: &Path) -> (Control, MockGateway) {
     let pretended = MockGateway { snapshot: picture(), ..MockGateway::default() };
     let config = config::Control {
-        socket: Some(folder.join("control.sock")),
+        socket: Some(FilePath(folder.join("control.sock"))),
         metrics: Some("127.0.0.1:0".parse().unwrap()),
         drain: None,
     };

@@ -6,7 +6,7 @@ use std::path::Path;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::{rules, tool};
-use crate::config::Intercept;
+use crate::config::{DeviceNames, Intercept};
 
 /// Returns the obstacles to interception, each with a remedy; `v4` and `v6` are set if there are networks of these
 /// versions. Changes nothing.
@@ -52,12 +52,12 @@ pub(crate) fn hindrances() -> Vec<String> {
 }
 
 /// Returns the devices that `interfaces` names and that do not exist. One may be added later.
-pub(crate) fn absent(interfaces: &[String]) -> Vec<String> {
+pub(crate) fn absent(interfaces: &[DeviceNames]) -> Vec<String> {
     // Of the network namespace of this thread; /sys shows another one.
     let devices = std::fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
     let is_there = |name: &str| devices.lines().any(|line| line.trim_start().starts_with(&format!("{name}:")));
     let named = interfaces.iter().filter(|name| !name.ends_with('*'));
-    named.filter(|name| !is_there(name)).cloned().collect()
+    named.filter(|name| !is_there(name)).map(DeviceNames::to_string).collect()
 }
 
 fn setting(key: &str) -> Option<String> {

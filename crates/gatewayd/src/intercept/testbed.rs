@@ -14,7 +14,8 @@ use socket2::Socket;
 
 use super::{Hold, Listeners, Rules, Syn, connect, prepare, reason};
 use crate::config::{
-    Config, Connect, Control, Identity, Intercept, Limits, LineRate, Peer, PeerDown, RateGuard, Source, TransportChoice,
+    Config, Connect, Control, Device, DeviceNames, Identity, Intercept, Limits, LineRate, Peer, PeerDown, RateGuard,
+    Source, TransportChoice,
 };
 use crate::peer_id::PeerId;
 
@@ -171,11 +172,11 @@ pub(super) fn config(prefixes: &[&str], down: PeerDown, interfaces: &[&str]) -> 
             outage: Span::from_secs(60),
         }],
         intercept: Some(Intercept {
-            interfaces: interfaces.iter().map(|&name| name.into()).collect(),
+            interfaces: interfaces.iter().map(|&name| DeviceNames(name.into())).collect(),
             port: 5_000,
             mark: 0x6a0,
             table: 160,
-            device: "hold0".into(),
+            device: Device("hold0".into()),
             source: Source::Client,
         }),
         forwards: Vec::new(),

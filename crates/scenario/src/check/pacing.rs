@@ -123,10 +123,9 @@ impl Check<'_> {
 fn channels(links: &[Link], traffic: &[Traffic], group: usize, multiplexing: Multiplexing) -> Vec<Paced> {
     let own = &traffic[group];
     let between = route::between_gateways(links, own);
-    let length = own.route.len();
     let nodes = route::visited(links, own.from.node(), &own.route);
-    let whole = own.gateways().is_none();
-    let parts: Vec<Range<usize>> = if whole { vec![0..length] } else { vec![0..between.start, between.end..length] };
+    // Without gateways the second part is the whole route. A part without links has only those of hosts of its own.
+    let parts = [0..between.start, between.end..own.route.len()].into_iter().filter(|part| !part.is_empty());
     let mut all = Vec::new();
     for part in parts {
         for hops in directions(links, own, &nodes, &part) {

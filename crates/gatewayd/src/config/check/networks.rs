@@ -1,10 +1,10 @@
 //! Networks of different gateways must not overlap.
 
+use cellway_settings::tree::{Step, at};
 use ipnet::IpNet;
 
+use super::Check;
 use crate::config::file::PeerFile;
-use cellway_settings::found::Found;
-use cellway_settings::leaf::Leaf;
 
 /// Returns true if one contains the other (two prefixes cannot overlap otherwise).
 fn overlap(a: &IpNet, b: &IpNet) -> bool {
@@ -24,44 +24,49 @@ const UNUSABLE: [(&str, &str); 9] = [
     ("255.255.255.255/32", "the broadcast address, to which there are no TCP connections"),
 ];
 
-/// Reports every network within one of [`UNUSABLE`]. Loopback addresses in `local` are those of this machine, for
-/// forwards and SOCKS of peers.
-fn report_unusable(leaves: &[Leaf<IpNet>], local: bool, found: &mut Vec<Found>) {
-    for leaf in leaves {
-        let Some(net) = leaf.get() else { continue };
-        let within = |(of, _): &&(&str, &str)| of.parse().is_ok_and(|of: IpNet| of.contains(net));
-        let Some((of, what)) = UNUSABLE.iter().find(within) else { continue };
-        if !(local && what.contains("loopback")) {
-            let message = if *of == net.to_string() {
-                format!("{net} holds {what}")
-            } else {
-                format!("{net} is in {of}, which holds {what}")
-            };
-            found.push(leaf.wrong(message).accepted("networks of hosts, like \"192.0.2.0/24\""));
+impl Check<'_> {
+    /// Reports every network that has no hosts, and every one that overlaps an earlier one: `local` first, then those of
+    /// the peers.
+    pub(super) fn networks(&mut self, local: &[IpNet], peers: &[PeerFile]) {
+        let mut all: Vec<(Vec<Step>, IpNet, String)> = Vec::new();
+        all.extend(
+            local.iter().enumerate().map(|(k, net)| (at!["local", k].to_vec(), *net, "this gateway".to_owned())),
+        );
+        for (i, peer) in peers.iter().enumerate() {
+            let whose =
+                peer.name.as_ref().map_or_else(|| "another peer".to_owned(), |name| format!("peer \"{}\"", name.0));
+            let nets = peer.prefixes.iter().flatten().enumerate();
+            all.extend(nets.map(|(k, net)| (at!["peer", i, "prefixes", k].to_vec(), *net, whose.clone())));
         }
-    }
-}
-
-/// Reports every network that overlaps an earlier one: `local` first, then those of the peers.
-pub(super) fn check(local: &[Leaf<IpNet>], peers: &[PeerFile], found: &mut Vec<Found>) {
-    report_unusable(local, true, found);
-    peers.iter().flat_map(|peer| &peer.prefixes).for_each(|prefixes| report_unusable(prefixes, false, found));
-    let mut seen: Vec<(IpNet, String)> = Vec::new();
-    let of_peers = peers.iter().flat_map(|peer| {
-        let name = peer.name.as_ref().and_then(Leaf::get);
-        let whose = name.map_or_else(|| "another peer".to_owned(), |name| format!("peer \"{}\"", name.0));
-        peer.prefixes.iter().flatten().map(move |leaf| (leaf, whose.clone()))
-    });
-    for (leaf, whose) in local.iter().map(|leaf| (leaf, "this gateway".to_owned())).chain(of_peers) {
-        let Some(net) = leaf.get() else { continue };
-        if let Some((other, owner)) = seen.iter().find(|(other, _)| overlap(other, net)) {
+        for (place, (path, net, _)) in all.iter().enumerate() {
+            self.usable(path, *net, place < local.len());
+        }
+        for (place, (path, net, _)) in all.iter().enumerate() {
+            let Some((_, other, owner)) = all[..place].iter().find(|(_, other, _)| overlap(other, net)) else {
+                continue;
+            };
             let message = if other == net {
                 format!("{net} belongs to {owner} already")
             } else {
                 format!("{net} overlaps {other}, which belongs to {owner}")
             };
-            found.push(leaf.wrong(message).accepted("networks that no other gateway has, none within another"));
+            self.refuse(path, message, Some("networks that no other gateway has, none within another"));
         }
-        seen.push((*net, whose));
+    }
+
+    /// Reports a network within one of [`UNUSABLE`]. Loopback addresses in `local` are those of this machine, for
+    /// forwards and SOCKS of peers.
+    fn usable(&mut self, path: &[Step], net: IpNet, is_local: bool) {
+        let within = |(of, _): &&(&str, &str)| of.parse().is_ok_and(|of: IpNet| of.contains(&net));
+        let Some((of, what)) = UNUSABLE.iter().find(within) else { return };
+        if is_local && what.contains("loopback") {
+            return;
+        }
+        let message = if *of == net.to_string() {
+            format!("{net} holds {what}")
+        } else {
+            format!("{net} is in {of}, which holds {what}")
+        };
+        self.refuse(path, message, Some("networks of hosts, like \"192.0.2.0/24\""));
     }
 }

@@ -2,10 +2,11 @@
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
-use crate::config::Intercept;
-use crate::config::file::{ControlFile, ForwardFile, InterceptFile, ListenFile, SocksFile};
-use cellway_settings::found::Found;
-use cellway_settings::leaf::Leaf;
+use cellway_settings::tree::{Step, at};
+
+use super::Check;
+use crate::config::file::{ForwardFile, ListenFile, SocksFile};
+use crate::config::{ControlKeys, Intercept, InterceptKeys};
 
 /// Returns true if two listeners cannot coexist; `[::]` includes IPv4.
 fn clash(a: SocketAddr, b: SocketAddr) -> bool {
@@ -14,30 +15,32 @@ fn clash(a: SocketAddr, b: SocketAddr) -> bool {
     a.port() == b.port() && (a.ip() == b.ip() || wide(a.ip(), b.ip()) || wide(b.ip(), a.ip()))
 }
 
-/// Reports every address that is in use.
-pub(super) fn check(
-    listen: Option<&ListenFile>,
-    intercept: Option<&InterceptFile>,
-    forwards: &[ForwardFile],
-    socks: Option<&SocksFile>,
-    control: Option<&ControlFile>,
-    found: &mut Vec<Found>,
-) {
-    let mut seen: Vec<(SocketAddr, String)> = Vec::new();
-    if let Some(file) = intercept {
-        let port = file.port.as_ref().and_then(Leaf::get).copied().unwrap_or(Intercept::default().port);
-        seen.push((SocketAddr::from((Ipv6Addr::UNSPECIFIED, port)), "intercept.port".to_owned()));
-    }
-    let leaves = [listen.and_then(|file| file.address.as_ref())].into_iter();
-    let leaves = leaves.chain(forwards.iter().map(|file| file.listen.as_ref()));
-    let leaves = leaves.chain([socks.and_then(|file| file.listen.as_ref())]);
-    let leaves = leaves.chain([control.and_then(|file| file.metrics.as_ref())]);
-    for leaf in leaves.flatten() {
-        let Some(address) = leaf.get() else { continue };
-        if let Some((other, key)) = seen.iter().find(|(other, _)| clash(*other, *address)) {
-            let message = format!("{address} is taken: {key} listens on {other}");
-            found.push(leaf.wrong(message).accepted("another port"));
+impl Check<'_> {
+    /// Reports every address that is in use.
+    pub(super) fn ports(
+        &mut self,
+        listen: Option<&ListenFile>,
+        intercept: Option<&InterceptKeys>,
+        forwards: &[ForwardFile],
+        socks: Option<&SocksFile>,
+        control: &ControlKeys,
+    ) {
+        let mut seen: Vec<(SocketAddr, String)> = Vec::new();
+        if let Some(keys) = intercept {
+            let port = keys.port.unwrap_or(Intercept::default().port);
+            seen.push((SocketAddr::from((Ipv6Addr::UNSPECIFIED, port)), "intercept.port".to_owned()));
         }
-        seen.push((*address, leaf.key.clone()));
+        let mut all: Vec<(Vec<Step>, Option<SocketAddr>)> = Vec::new();
+        all.extend(listen.map(|file| (at!["listen", "address"].to_vec(), file.address)));
+        all.extend(forwards.iter().enumerate().map(|(i, file)| (at!["forward", i, "listen"].to_vec(), file.listen)));
+        all.extend(socks.map(|file| (at!["socks", "listen"].to_vec(), file.listen)));
+        all.push((at!["control", "metrics"].to_vec(), control.metrics));
+        for (path, address) in all.into_iter().filter_map(|(path, address)| Some((path, address?))) {
+            if let Some((other, key)) = seen.iter().find(|(other, _)| clash(*other, address)) {
+                let message = format!("{address} is taken: {key} listens on {other}");
+                self.refuse(&path, message, Some("another port"));
+            }
+            seen.push((address, self.tree.display(&path)));
+        }
     }
 }

@@ -181,10 +181,11 @@ fn fill(table: &str, name: &str, networks: impl Iterator<Item = IpNet>) -> Strin
 mod tests {
     use super::super::tests::intercept;
     use super::*;
+    use crate::config::Device;
 
     #[test]
     fn each_device_has_its_table() {
-        let named = |device: &str| name(&Intercept { device: device.into(), ..intercept() });
+        let named = |device: &str| name(&Intercept { device: Device(device.into()), ..intercept() });
         assert_eq!(named("hold0"), "inet cellway_gateway_hold0");
         assert_eq!(named("a.b"), "inet cellway_gateway_a.2eb");
         assert_ne!(named("a+"), named("a."));

@@ -3,7 +3,7 @@
 use super::super::testbed::{Three, config, possible};
 use super::super::{Rules, absent, hindrances, obstacles};
 use super::SERVER;
-use crate::config::{Intercept, PeerDown};
+use crate::config::{DeviceNames, Intercept, PeerDown};
 use crate::peer_id::PeerId;
 
 /// Marks the peer as up.
@@ -96,7 +96,7 @@ fn obstacles_are_named() {
     three.gateway.set("net/ipv4/ip_forward", "0").unwrap();
     three.gateway.set("net/ipv6/conf/all/forwarding", "0").unwrap();
     let mut wrong = intercept;
-    wrong.interfaces = vec!["lan7".into(), "lan*".into()];
+    wrong.interfaces = ["lan7", "lan*"].map(|name| DeviceNames(name.into())).to_vec();
     let said = ask(&wrong, true);
     assert_eq!(said.len(), 3, "{said:?}");
     assert!(said[0].contains("net.ipv4.ip_forward=1") && said[1].contains("net.ipv6.conf.all.forwarding=1"));
