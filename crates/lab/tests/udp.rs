@@ -102,6 +102,7 @@ fn a_point_without_theory_is_reported() {
     assert!(why(&poisson).contains("faster"));
     let red = [("buffer.queue", "\"red\""), ("traffic.voice.udp.source", "\"poisson\"")];
     assert!(why(&red).contains("random early detection"));
+    assert!(why(&[("buffer.queue", "\"codel\""), red[1]]).contains("controlled delay"));
     assert!(why(&[("link.line.lost.forward", "[1, 2, 3]")]).contains("by their numbers"));
     // Packets that never wait find an average of 0.
     assert!(predicted(&scenario(&red[..1])).loss_ratio == Answer::Value(0.0));

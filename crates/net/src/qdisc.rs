@@ -4,13 +4,15 @@
 //! one, so packets can be dropped at either moment. Time and the state of the line are arguments; random numbers come from
 //! a stream that the discipline was given.
 
+mod codel;
 mod fifo;
 mod red;
 
+pub(crate) use codel::CodelQueue;
 pub(crate) use fifo::Fifo;
 pub(crate) use red::RedQueue;
 
-use cellway_spec::Red;
+use cellway_spec::{Codel, Red};
 use cellway_units::{Bytes, Ecn, Span, Time};
 
 use crate::buffer::{Buffer, BufferSpec};
@@ -64,6 +66,7 @@ pub(crate) trait Discipline {
 pub(crate) enum Qdisc {
     Fifo(Fifo),
     Red(Box<RedQueue>),
+    Codel(Box<CodelQueue>),
 }
 
 /// The choice of a queue discipline.
@@ -81,6 +84,13 @@ pub enum QdiscSpec {
         /// Its random stream.
         stream: Stream,
     },
+    /// Controlled delay.
+    Codel {
+        /// Its parameters.
+        codel: Codel,
+        /// The largest packet; while no more octets wait, none is dropped.
+        largest: Bytes,
+    },
 }
 
 impl Qdisc {
@@ -88,6 +98,7 @@ impl Qdisc {
         match spec {
             QdiscSpec::Fifo => Qdisc::Fifo(Fifo::new(limit)),
             QdiscSpec::Red { red, largest, stream } => Qdisc::Red(Box::new(RedQueue::new(limit, red, largest, stream))),
+            QdiscSpec::Codel { codel, largest } => Qdisc::Codel(Box::new(CodelQueue::new(limit, codel, largest))),
         }
     }
 
@@ -98,6 +109,7 @@ impl Qdisc {
         match self {
             Qdisc::Fifo(fifo) => fifo.is_empty() && fifo.fits(packet),
             Qdisc::Red(_) => false,
+            Qdisc::Codel(codel) => codel.passes(packet),
         }
     }
 
@@ -107,6 +119,7 @@ impl Qdisc {
         match self {
             Qdisc::Fifo(fifo) => fifo.len(),
             Qdisc::Red(red) => red.len(),
+            Qdisc::Codel(codel) => codel.len(),
         }
     }
 
@@ -114,6 +127,7 @@ impl Qdisc {
         match self {
             Qdisc::Fifo(fifo) => fifo.counters(),
             Qdisc::Red(red) => red.counters(),
+            Qdisc::Codel(codel) => codel.counters(),
         }
     }
 
@@ -122,6 +136,7 @@ impl Qdisc {
         match self {
             Qdisc::Fifo(fifo) => fifo.buffer(),
             Qdisc::Red(red) => red.buffer(),
+            Qdisc::Codel(codel) => codel.buffer(),
         }
     }
 
@@ -129,6 +144,7 @@ impl Qdisc {
         match self {
             Qdisc::Fifo(fifo) => fifo.buffer_mut(),
             Qdisc::Red(red) => red.buffer_mut(),
+            Qdisc::Codel(codel) => codel.buffer_mut(),
         }
     }
 }

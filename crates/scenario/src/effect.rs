@@ -76,12 +76,13 @@ fn shadowed(tree: &Node) -> Vec<Inert> {
         .collect()
 }
 
-fn is_red(buffer: &Buffer) -> bool {
-    matches!(buffer.queue, Queue::Red(_))
-}
-
-fn marks(buffer: &Buffer) -> bool {
-    matches!(buffer.queue, Queue::Red(red) if red.ecn)
+/// Returns the discipline of a queue that marks packets.
+fn marking(buffer: &Buffer) -> Option<&'static str> {
+    match buffer.queue {
+        Queue::Red(red) => red.ecn.then_some("red"),
+        Queue::Codel(codel) => codel.ecn.then_some("codel"),
+        Queue::Fifo => None,
+    }
 }
 
 fn inert_keys(scenario: &Scenario) -> Vec<Inert> {
@@ -96,11 +97,14 @@ fn inert_keys(scenario: &Scenario) -> Vec<Inert> {
         }
     }
     let buffers = || [&scenario.buffer].into_iter().chain(scenario.links.iter().map(|link| &link.buffer));
-    if !buffers().any(is_red) {
+    if !buffers().any(|buffer| matches!(buffer.queue, Queue::Red(_))) {
         add(&at!["buffer", "red"], "no queue is \"red\"");
     }
+    if !buffers().any(|buffer| matches!(buffer.queue, Queue::Codel(_))) {
+        add(&at!["buffer", "codel"], "no queue is \"codel\"");
+    }
     for (i, _) in scenario.links.iter().enumerate().filter(|(_, link)| link.framing == Framing::Atm) {
-        for key in ["queue", "red"] {
+        for key in ["queue", "red", "codel"] {
             add(&at!["link", i, "buffer", key], "the link carries cells, and the discipline is one of packet queues");
         }
     }
@@ -136,15 +140,17 @@ fn inert_keys(scenario: &Scenario) -> Vec<Inert> {
     // Programs have the TCP of their kernel.
     if !with_ecn.contains(&true) && scenario.commands.is_empty() {
         let reason = "no group has tcp.ecn = true, and only packets of flows with ECN are marked";
-        if marks(&scenario.buffer) {
-            add(&at!["buffer", "red", "ecn"], reason);
+        if let Some(discipline) = marking(&scenario.buffer) {
+            add(&at!["buffer", discipline, "ecn"], reason);
         }
-        for (i, _) in scenario.links.iter().enumerate().filter(|(_, link)| marks(&link.buffer)) {
-            add(&at!["link", i, "buffer", "red", "ecn"], reason);
+        for (i, link) in scenario.links.iter().enumerate() {
+            if let Some(discipline) = marking(&link.buffer) {
+                add(&at!["link", i, "buffer", discipline, "ecn"], reason);
+            }
         }
     }
-    if !buffers().any(marks) {
-        let reason = "no queue marks packets; one with queue = \"red\" and red.ecn = true does";
+    if buffers().all(|buffer| marking(buffer).is_none()) {
+        let reason = "no queue marks packets: one with queue = \"red\" or \"codel\" and its ecn = true does";
         for (i, _) in with_ecn.iter().enumerate().filter(|(_, ecn)| **ecn) {
             add(&at!["traffic", i, "tcp", "ecn"], reason);
         }

@@ -48,7 +48,18 @@ fn cases() -> Vec<(&'static str, String)> {
         ),
         ("a negative number of packets", edited(&[(BDP, RED), ("MIN", "-5 packet")])),
         ("a part of a packet", edited(&[(BDP, RED), ("MIN", "0.5 packet")])),
-        ("another queue discipline", edited(&[(BDP, "size = \"1 bdp\"\nqueue = \"codel\"\n")])),
+        (
+            "a target of CoDel above its interval",
+            edited(&[(BDP, "size = \"1 bdp\"\nqueue = \"codel\"\ncodel = { target = \"200 ms\" }\n")]),
+        ),
+        (
+            "parameters of another discipline at a link",
+            edited(&[(
+                "delay = \"22.5 ms\"",
+                "delay = \"22.5 ms\"\nbuffer = { queue = \"red\", codel = { ecn = true } }",
+            )]),
+        ),
+        ("another queue discipline", edited(&[(BDP, "size = \"1 bdp\"\nqueue = \"sfq\"\n")])),
         ("the window of a profile without scaling", edited(&[(OWN_TCP, "window-scaling = false")])),
         (
             "the timers of a profile against a tick",

@@ -41,6 +41,8 @@ choice! {
         Fifo = "fifo",
         /// Random early detection: packets are dropped or marked as the average queue grows.
         Red = "red",
+        /// Controlled delay (RFC 8289): packets are dropped or marked once they wait too long.
+        Codel = "codel",
     }
 }
 

@@ -23,7 +23,8 @@ impl<B: Clone> Builder<'_, B> {
                 let mut stream = self.streams.stream(&format!("link/{link}{from}>{to}/red"));
                 QdiscSpec::Red { red, largest: mtu, stream: Stream::new(move || stream.bits()) }
             }
-            Queue::Red(_) | Queue::Fifo => QdiscSpec::Fifo,
+            Queue::Codel(codel) if !is_host => QdiscSpec::Codel { codel, largest: mtu },
+            Queue::Red(_) | Queue::Codel(_) | Queue::Fifo => QdiscSpec::Fifo,
         })
     }
 }

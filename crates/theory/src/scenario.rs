@@ -256,8 +256,12 @@ fn caveats(scenario: &Scenario, index: usize, tcp: &TcpTraffic, hops: &[Hop]) ->
     if let Some(policer) = policed {
         note(true, format!("policer {} drops or tags what does not conform; losses are not predicted", policer.name));
     }
-    let has_red = hops.iter().any(|hop| hop.has_red);
-    note(has_red, "drops and marks of random early detection are not counted".to_owned());
+    let early = hops.iter().filter_map(|hop| hop.early);
+    for discipline in
+        early.fold(Vec::new(), |all, one| if all.contains(&one) { all } else { [all, vec![one]].concat() })
+    {
+        note(true, format!("drops and marks of {} are not counted", discipline.name()));
+    }
     let numbered = traffic.route.iter().any(|link| scenario.links[link.0].loses_by_number());
     note(numbered, "packets that links lose by their numbers (lost) are not counted".to_owned());
     note(matches!(traffic.service, Service::Abr(_)), "ABR can be told any rate down to MCR; PCR is used".to_owned());

@@ -274,17 +274,19 @@ to = 'b'
 }
 
 #[test]
-fn random_early_detection_is_a_caveat_of_the_group_that_passes_it() {
+fn a_discipline_that_drops_early_is_a_caveat_of_the_group_that_passes_it() {
     let packets = LINE.replace("switch", "router");
-    let caveats = |queue: &str, line: &str| {
+    let caveats = |queue: &str, name: &str, line: &str| {
         let text = format!(
             "{HEAD}queue = '{queue}'\n{line}\n[[traffic]]\nname = 'copy'\napp = 'bulk'\nfrom = 'r1'\nto = 'r2'\n\
              access = {{ rate = '100 Mbit/s', delay = '1 ms' }}\n"
         );
-        groups(&text)[0].caveats.iter().filter(|caveat| caveat.contains("random early detection")).count()
+        groups(&text)[0].caveats.iter().filter(|caveat| caveat.contains(name)).count()
     };
-    assert_eq!(caveats("red", &packets), 1);
-    assert_eq!(caveats("fifo", &packets), 0);
+    for (queue, name) in [("red", "random early detection"), ("codel", "controlled delay")] {
+        assert_eq!(caveats(queue, name, &packets), 1, "{queue}");
+        assert_eq!(caveats("fifo", name, &packets), 0, "{queue}");
+    }
 }
 
 /// Over packets and cells, with acknowledgements of every second segment; and the formulas with the resulting values.

@@ -39,6 +39,7 @@ impl PacketPort {
         match &mut self.qdisc {
             Qdisc::Fifo(fifo) => dequeue(fifo, now, packets, level),
             Qdisc::Red(red) => dequeue(&mut **red, now, packets, level),
+            Qdisc::Codel(codel) => dequeue(&mut **codel, now, packets, level),
         }
     }
 
@@ -69,6 +70,7 @@ impl Port {
         match &mut port.qdisc {
             Qdisc::Fifo(fifo) => enqueue(fifo, &self.line, queued, packets, &mut self.level),
             Qdisc::Red(red) => enqueue(&mut **red, &self.line, queued, packets, &mut self.level),
+            Qdisc::Codel(codel) => enqueue(&mut **codel, &self.line, queued, packets, &mut self.level),
         }
     }
 }

@@ -25,9 +25,9 @@ metrics! {
     PACKETS: Packet of [Port] in [Summary] by [Simulate, Emulate];
     /// Packets that the queue dropped; packet lines only.
     DROPPED_PACKETS: Packet of [Port] in [Summary] by [Simulate, Emulate];
-    /// Of `dropped_packets`, those that random early detection dropped before the buffer was full.
+    /// Of `dropped_packets`, those that the queue discipline dropped before the buffer was full.
     EARLY_DROPS as "Packets dropped early": Packet of [Port] in [Summary] by [Simulate, Emulate];
-    /// Packets that random early detection marked with "congestion experienced" (ECN).
+    /// Packets that the queue discipline marked with "congestion experienced" (ECN).
     MARKED as "Packets marked": Packet of [Port] in [Summary] by [Simulate, Emulate];
     /// `dropped_packets` and `lost`, over `packets` and `dropped_packets`; packet lines only, no row if there were none.
     LOSS_RATIO: Share of [Port] in [Summary] by [Simulate, Emulate];

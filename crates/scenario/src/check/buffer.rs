@@ -208,34 +208,34 @@ impl Check<'_> {
 
     /// The discipline of packet queues, with its parameters.
     fn queue(&mut self, own: Option<usize>, buffer: BufferFile) -> Option<Queue> {
-        if buffer.queue == QueueDiscipline::Fifo {
-            let path = match own {
-                Some(i) => at!["link", i, "buffer", "red"].to_vec(),
-                None => at!["buffer", "red"].to_vec(),
-            };
-            // One that is given in [buffer] may be for a link.
-            if own.is_some() && self.tree.find(&path).is_some() && !self.is_swept(&self.buffer_path(own, "queue")) {
-                self.refuse(&path, "only queue = \"red\" has these parameters", "queue = \"red\", or no red");
+        for other in [QueueDiscipline::Red, QueueDiscipline::Codel].into_iter().filter(|other| *other != buffer.queue) {
+            let name = other.name();
+            // Parameters that are given in [buffer] may be for a link.
+            let Some(path) = own.map(|i| at!["link", i, "buffer", name]) else { continue };
+            if self.tree.find(&path).is_some() && !self.is_swept(&self.buffer_path(own, "queue")) {
+                let accepted = format!("queue = \"{name}\", or no {name}");
+                self.refuse(&path, format!("only queue = \"{name}\" has these parameters"), accepted);
                 return None;
             }
-            return Some(Queue::Fifo);
         }
-        let red = buffer.red;
+        let (queue, problem) = match buffer.queue {
+            QueueDiscipline::Fifo => return Some(Queue::Fifo),
+            QueueDiscipline::Red => (Queue::Red(buffer.red), buffer.red.problem()),
+            QueueDiscipline::Codel => (Queue::Codel(buffer.codel), buffer.codel.problem()),
+        };
+        let Some(Problem { keys, message, accepted }) = problem else { return Some(queue) };
         let path = |check: &Check<'_>, key: &str| {
-            let mut path = check.buffer_path(own, "red");
+            let mut path = check.buffer_path(own, buffer.queue.name());
             let own_key = [&path[..], &at![key]].concat();
             path = if check.tree.find(&own_key).is_some() { own_key } else { path };
             if check.tree.find(&path).is_some() { path } else { check.buffer_path(own, "queue") }
         };
-        if let Some(Problem { keys, message, accepted }) = red.problem() {
-            // A key that has been refused has another value here.
-            if !keys.iter().any(|key| self.is_bad(&path(self, key))) {
-                let path = path(self, &keys[0]);
-                self.refuse(&path, message, accepted);
-            }
-            return None;
+        // A key that has been refused has another value here.
+        if !keys.iter().any(|key| self.is_bad(&path(self, key))) {
+            let path = path(self, &keys[0]);
+            self.refuse(&path, message, accepted);
         }
-        Some(Queue::Red(red))
+        None
     }
 
     /// `Some(None)` if there is none.

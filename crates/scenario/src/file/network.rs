@@ -4,7 +4,7 @@ use cellway_settings::{section, settings, table};
 use cellway_units::{Bytes, CellRate, Probability, Rate, Span};
 
 use crate::model::{
-    BufferPer, Carrier, Charge, Discard, Framing, HostKeys, NodeKind, QueueDiscipline, Red, Sharing, TcpKeys,
+    BufferPer, Carrier, Charge, Codel, Discard, Framing, HostKeys, NodeKind, QueueDiscipline, Red, Sharing, TcpKeys,
 };
 use crate::quantity::{LineRate, Size};
 
@@ -120,6 +120,8 @@ section! {
         pub(crate) queue: QueueDiscipline = QueueDiscipline::Fifo,
         /// The parameters of "red".
         pub(crate) red: Red,
+        /// The parameters of "codel".
+        pub(crate) codel: Codel,
     }
 }
 settings!(Size);

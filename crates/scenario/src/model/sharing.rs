@@ -1,7 +1,7 @@
 //! Sharing of lines and buffers.
 
 use cellway_settings::section;
-use cellway_spec::{BufferPer, Charge, Discard, Discipline, Encapsulation, Multiplexing, Red, Sharing};
+use cellway_spec::{BufferPer, Charge, Codel, Discard, Discipline, Encapsulation, Multiplexing, Red, Sharing};
 use cellway_units::{Bits, Bytes, Cells};
 
 section! {
@@ -48,6 +48,8 @@ pub enum Queue {
     Fifo,
     /// Random early detection before that.
     Red(Red),
+    /// Controlled delay before that.
+    Codel(Codel),
 }
 
 /// A buffer size in what fills the buffer.

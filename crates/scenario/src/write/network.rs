@@ -4,7 +4,9 @@ use std::fmt::Write;
 
 use cellway_settings::in_file::Printed;
 
-use crate::model::{Buffer, BufferSize, GatewaySpec, HostKeys, HostSpec, Queue, QueueDiscipline, RedKeys, Scenario};
+use crate::model::{
+    Buffer, BufferSize, CodelKeys, GatewaySpec, HostKeys, HostSpec, Queue, QueueDiscipline, RedKeys, Scenario,
+};
 use crate::tree::quoted;
 use crate::write::word;
 
@@ -74,6 +76,10 @@ fn buffer(buffer: &Buffer, inherits: bool) -> Vec<String> {
         Queue::Red(red) => {
             keys.push(format!("queue = {}", word(QueueDiscipline::Red)));
             keys.push(format!("red = {}", RedKeys::from(red).print()));
+        }
+        Queue::Codel(codel) => {
+            keys.push(format!("queue = {}", word(QueueDiscipline::Codel)));
+            keys.push(format!("codel = {}", CodelKeys::from(codel).print()));
         }
     }
     keys.extend(buffer.clp_threshold.map(|threshold| format!("clp-threshold = \"{}\"", size(threshold))));

@@ -9,6 +9,32 @@ use crate::leg::Stage;
 use crate::loss::any_lost;
 use crate::prediction::Limit;
 
+/// A queue discipline that drops packets before the buffer is full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum EarlyDrops {
+    /// Random early detection.
+    Red,
+    /// Controlled delay.
+    Codel,
+}
+
+impl EarlyDrops {
+    /// Returns its name in sentences.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            EarlyDrops::Red => "random early detection",
+            EarlyDrops::Codel => "controlled delay (CoDel)",
+        }
+    }
+    /// Returns the reason why there is no answer for packets that wait at such a queue.
+    pub(super) const fn obstacle(self) -> &'static str {
+        match self {
+            EarlyDrops::Red => "random early detection drops packets by chance, before a buffer is full",
+            EarlyDrops::Codel => "controlled delay (CoDel) drops packets that wait too long, before a buffer is full",
+        }
+    }
+}
+
 /// A link in one direction.
 #[derive(Clone, Debug)]
 pub(super) struct Hop {
@@ -24,8 +50,8 @@ pub(super) struct Hop {
     back: Rate,
     /// The buffer before it, and its unit; hosts queue without limit.
     buffer: Option<(Bytes, Charge)>,
-    /// True if random early detection drops packets before the buffer is full.
-    pub(super) has_red: bool,
+    /// The discipline of its queue that drops packets before the buffer is full.
+    pub(super) early: Option<EarlyDrops>,
     /// The spacing of cells before it: the source's contract, or a shaper.
     spacing: Vec<(String, Rate)>,
     /// True if all connections of the group share it, and its channels.
@@ -42,9 +68,11 @@ pub(super) fn hops(scenario: &Scenario, index: usize, back: bool) -> Vec<Hop> {
         let times = if buffer.per == BufferPer::Conversation { u64::from(traffic.count.max(1)) } else { 1 };
         (Bytes(buffer.size.bits().0 / 8 * times), buffer.count)
     };
-    let has_red = |buffer: &model::Buffer, framing| match buffer.queue {
-        model::Queue::Red(_) => framing != model::Framing::Atm,
-        model::Queue::Fifo => false,
+    let early = |buffer: &model::Buffer, framing| match buffer.queue {
+        _ if framing == model::Framing::Atm => None,
+        model::Queue::Red(_) => Some(EarlyDrops::Red),
+        model::Queue::Codel(_) => Some(EarlyDrops::Codel),
+        model::Queue::Fifo => None,
     };
     let access = |to: Option<NodeIndex>| {
         let access = traffic.access.expect("an implicit host has an access link");
@@ -57,7 +85,7 @@ pub(super) fn hops(scenario: &Scenario, index: usize, back: bool) -> Vec<Hop> {
             rate: access.rate,
             back: access.rate,
             buffer: to.is_none().then(|| size(&scenario.buffer)),
-            has_red: to.is_none() && has_red(&scenario.buffer, access.framing),
+            early: early(&scenario.buffer, access.framing).filter(|_| to.is_none()),
             spacing: Vec::new(),
             shared: false,
             channel_shared,
@@ -89,7 +117,7 @@ pub(super) fn hops(scenario: &Scenario, index: usize, back: bool) -> Vec<Hop> {
             rate: scenario.link_rate_at_start(place, at),
             back: scenario.link_rate_at_start(place, nodes[i + 1]),
             buffer: (!is_host).then(|| size(&link.buffer)),
-            has_red: !is_host && has_red(&link.buffer, link.framing),
+            early: early(&link.buffer, link.framing).filter(|_| !is_host),
             spacing: shapers
                 .map(|(k, s)| (s.name.clone(), s.sustained.map_or(peak(k), |(scr, _)| scr.min(peak(k)))))
                 .collect(),

@@ -5,7 +5,7 @@
 use cellway_scenario::{Arrivals, Attachment, HostSpec, Scenario, Service, Traffic, UdpSource};
 use cellway_units::{Bytes, Rate};
 
-use super::hops::{self, Packet};
+use super::hops::{self, EarlyDrops, Packet};
 use crate::datagrams::{md1_wait, overload_loss};
 use crate::leg::Stage;
 
@@ -69,8 +69,8 @@ fn group(scenario: &Scenario, index: usize, source: &UdpSource) -> UdpPrediction
     let share = |line: &Stage| (packets * line.seconds * if line.shared { slots } else { 1.0 }).min(1.0);
     let busiest = lines.iter().map(|line| (line.at.clone(), share(line)));
     let busiest = busiest.reduce(|a, b| if b.1 > a.1 { b } else { a }).unwrap_or_default();
-    let has_red = hops.iter().any(|hop| hop.has_red);
-    let alone = Alone { traffic, source, lines: &lines, path_delay, has_cells: packet.unit() == "cell", has_red };
+    let early = hops.iter().find_map(|hop| hop.early);
+    let alone = Alone { traffic, source, lines: &lines, path_delay, has_cells: packet.unit() == "cell", early };
     let (delay_mean, loss_ratio) = match obstacle(scenario, index) {
         Some(why) => (Answer::None(why.clone()), Answer::None(why)),
         None => (alone.delay(), alone.loss(packet.loss(&hops))),
@@ -121,9 +121,6 @@ fn obstacle(scenario: &Scenario, index: usize) -> Option<String> {
     None
 }
 
-/// The reason why there is no answer where a queue has random early detection and packets may wait.
-const RED: &str = "random early detection drops packets by chance, before a buffer is full";
-
 /// A group without anything else on its path.
 struct Alone<'a> {
     traffic: &'a Traffic,
@@ -132,7 +129,8 @@ struct Alone<'a> {
     lines: &'a [Stage],
     path_delay: f64,
     has_cells: bool,
-    has_red: bool,
+    /// The discipline of a queue that drops packets before a buffer is full.
+    early: Option<EarlyDrops>,
 }
 
 impl Alone<'_> {
@@ -150,6 +148,7 @@ impl Alone<'_> {
         let none = |why: &str| Answer::None(why.to_owned());
         let Some(slowest) = self.slowest() else { return none("there is no line") };
         let one = self.traffic.count <= 1;
+        let early = self.early.map(EarlyDrops::obstacle).unwrap_or_default();
         match self.source.arrivals {
             // Each packet has left every line before the next one comes.
             Arrivals::Constant | Arrivals::OnOff { .. } if one && slowest.seconds <= self.interval() => {
@@ -157,7 +156,7 @@ impl Alone<'_> {
             }
             Arrivals::Constant | Arrivals::OnOff { .. } if one => none("the source sends faster than the slowest line"),
             Arrivals::Constant | Arrivals::OnOff { .. } => none("several sources meet in phases that chance decides"),
-            Arrivals::Poisson if self.has_red => none(RED),
+            Arrivals::Poisson if self.early.is_some() => none(early),
             Arrivals::Poisson if self.has_cells => none("links carry cells: M/D/1 is about packets"),
             Arrivals::Poisson if !one && !self.lines.iter().all(|line| line.shared) => {
                 none("the access links space the packets of each source before they meet")
@@ -182,12 +181,13 @@ impl Alone<'_> {
         let none = |why: &str| Answer::None(why.to_owned());
         let Some(slowest) = self.slowest() else { return none("there is no line") };
         let one = self.traffic.count <= 1;
+        let early = self.early.map(EarlyDrops::obstacle).unwrap_or_default();
         match self.source.arrivals {
             Arrivals::Poisson => none("the queue of a Poisson source has no bound, the buffer has"),
             _ if !one => none("several sources meet in phases that chance decides"),
             _ if slowest.seconds <= self.interval() => Answer::Value(on_links),
             Arrivals::OnOff { .. } => none("the buffer takes part of each burst"),
-            Arrivals::Constant if self.has_red => none(RED),
+            Arrivals::Constant if self.early.is_some() => none(early),
             Arrivals::Constant if on_links > 0.0 => none("links lose packets before or after the slowest line"),
             Arrivals::Constant if self.has_cells => none("the buffer may drop single cells of frames"),
             Arrivals::Constant if slowest.buffer.is_none() => none("the host queues without limit before its line"),

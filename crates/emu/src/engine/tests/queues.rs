@@ -1,4 +1,4 @@
-//! Packet lines with RED, changes of their rates, and captures.
+//! Packet lines with RED and CoDel, changes of their rates, and captures.
 
 use super::*;
 
@@ -73,6 +73,36 @@ fn a_queue_marks_capable_packets_and_drops_others() {
                 let hop_limit = if octets[0] >> 4 == 4 { 8 } else { 7 };
                 let same = |i: usize| i == hop_limit || (octets[0] >> 4 == 4 && (i == 10 || i == 11));
                 assert!((0..sent.len()).all(|i| same(i) || again[i] == sent[i]));
+            }
+        }
+    }
+}
+
+/// Of six packets of 1 ms in one burst the first goes to the line. The second has waited too long and begins the interval of
+/// 1 us, with 4 behind it. The third is marked, and the fourth, with 2 behind it; or the third is dropped and the fourth
+/// sent in its place. With at most 1500 B behind it none has waited too long.
+#[test]
+fn controlled_delay_marks_capable_packets_and_drops_others() {
+    let (before, rest) = RED.split_once("queue = \"red\"").unwrap();
+    let (_, traffic) = rest.split_once("[[traffic]]").unwrap();
+    let codel = "queue = \"codel\"\ncodel = { target = \"1 us\", interval = \"1 us\", ecn = true }\n\n[[traffic]]";
+    let text = format!("{before}{codel}{traffic}");
+    for (field, is_capable) in [(0b00u8, false), (0b01, true), (0b10, true)] {
+        let mut engine = engine_of(&text, &[], Limits::default());
+        let v4 = with(udp(CLIENT, SERVER, (7, 8), 1000), |packet| packet[1] = 0b1011_1000 | field);
+        let mut v6 = udp_v6(CLIENT, SERVER, 1000);
+        v6[1] |= field << 4;
+        for sent in [v4, v6] {
+            let start = engine.now + Span::from_ms(1000);
+            for _ in 0..6 {
+                engine.send(start, CLIENT, &sent);
+            }
+            let out = engine.out(start + Span::from_ms(900));
+            let fields: Vec<u8> = out.iter().map(|due| ecn(&due.octets).bits()).collect();
+            if is_capable {
+                assert_eq!(fields, [field, field, 0b11, 0b11, field, field], "{field:02b}");
+            } else {
+                assert_eq!(fields, [field; 5], "{field:02b}");
             }
         }
     }

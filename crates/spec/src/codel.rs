@@ -1,0 +1,54 @@
+//! Controlled delay (CoDel) at the packet queues of routers and gateways.
+
+use cellway_settings::section;
+use cellway_units::Span;
+
+use crate::Problem;
+
+section! {
+    /// Controlled delay: a queue with `queue = "codel"` drops or marks packets once all packets of an interval have waited
+    /// longer than a target.
+    #[derive(Copy, Eq)]
+    pub struct Codel, CodelKeys {
+        /// The time that packets may wait for good.
+        #[range(above = "0 s", max = "1 h")]
+        pub target: Span = Span::from_ms(5),
+        /// The time for which packets may wait longer: a round trip of the slowest flows. Not below `target`.
+        #[range(above = "0 s", max = "1 h")]
+        pub interval: Span = Span::from_ms(100),
+        /// True: packets of flows with ECN are marked instead of dropped.
+        pub ecn: bool = false,
+    }
+}
+
+impl Codel {
+    /// Returns the first rule that the parameters break, if any.
+    pub fn problem(&self) -> Option<Problem> {
+        if let Err(problem) = self.in_range() {
+            return Some(problem.into());
+        }
+        let Codel { target, interval, .. } = *self;
+        let message = format!("target is {target}, which is above interval, {interval}");
+        (target > interval)
+            .then(|| Problem::new(&["target", "interval"], message, "a target of at most interval, like 5 % of it"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_is_at_most_the_interval() {
+        let codel = CodelKeys::NONE.resolve().expect("every key has a default");
+        assert_eq!((codel.target, codel.interval, codel.ecn), (Span::from_ms(5), Span::from_ms(100), false));
+        assert_eq!(codel.problem(), None);
+        assert_eq!(Codel { target: codel.interval, ..codel }.problem(), None);
+        let found = Codel { interval: Span::from_ms(4), ..codel }.problem().expect("the target is longer");
+        assert_eq!(
+            (found.keys, &*found.message),
+            (vec!["target".to_owned(), "interval".to_owned()], "target is 5 ms, which is above interval, 4 ms")
+        );
+        assert_eq!(Codel { target: Span::ZERO, ..codel }.problem().expect("out of range").keys, ["target"]);
+    }
+}
