@@ -259,8 +259,7 @@ impl CellServer {
         }
     }
 
-    /// Tokens that were held until an instant before this one have come free, each at its own: before any
-    /// that is given now.
+    /// Queues the tokens whose hold has ended before `instant`, in the order of these ends, ahead of any that is given now.
     #[inline]
     fn release(&mut self, instant: Time) {
         if !self.held.is_empty() {

@@ -82,6 +82,7 @@ impl Text for FilePath {
     fn read(text: &str) -> Result<FilePath, Error> {
         match text {
             "" => Err(Refusal::new("is empty").into()),
+            text if text.contains('\0') => Err(Refusal::new(format!("{text:?} has a NUL character")).into()),
             text => Ok(FilePath(PathBuf::from(text))),
         }
     }

@@ -58,12 +58,12 @@ fn visit(
                         let misplaced = path.len() > 1 && shape.root().key(&entry.key).is_some();
                         let message = match misplaced {
                             true => {
-                                "there is no such key here; as a key of the whole file it stands above all [headers]"
+                                "there is no such key here; it is one of the whole file, which stands above all [headers]"
                             }
                             false => "there is no such key",
                         };
                         let mut one = Found::new(entry.key_at, root.display(path), message);
-                        // No suggestion is computed for problems that are not listed.
+                        // A search for each of many problems would take long, and a file lists only the first ones.
                         if found.len() < LISTED {
                             let meant = nearest(&entry.key, keys.iter().copied()).map(str::to_owned);
                             one = one.suggest(meant).accepted(keys.join(", "));
@@ -103,7 +103,7 @@ fn visit(
         }
         (Value::Table(_), _) if shape.is_named_array() => {
             let key = root.display(path);
-            let message = "is one table: its header is in single brackets, and there can be several";
+            let message = "is one table, and there can be several";
             let (meant, accepted) = (Some(format!("[[{key}]]")), describe_at(shape, &key));
             found.push(Found::new(node.at, key, message).suggest(meant).accepted(accepted));
             refused.push(path.clone());
@@ -141,7 +141,7 @@ fn wrong_length(length: usize, shape: Shape) -> Option<String> {
 }
 
 /// Returns the problem of a value that is no table or array, or that should be one and is not; its
-/// place is not filled in.
+/// key is not filled in.
 fn wrong_value(node: &Node, shape: Shape, key: &str) -> Option<Found> {
     let nowhere = node.at;
     let wrong = |message: String| Some(Found::new(nowhere, "", message).accepted(describe_at(shape, key)));

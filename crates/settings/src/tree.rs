@@ -259,6 +259,10 @@ impl Node {
                 Step::Key(key) if text.is_empty() => text.push_str(key),
                 Step::Key(key) => text.push_str(&format!(".{key}")),
                 Step::Index(i) => match child.and_then(Node::element_name) {
+                    // A name that is refused may hold anything.
+                    Some(name) if name.contains(char::is_control) => {
+                        text.push_str(&format!(".{}", name.escape_debug()))
+                    }
                     Some(name) => text.push_str(&format!(".{name}")),
                     None => text.push_str(&format!("[{}]", i + 1)),
                 },

@@ -311,6 +311,74 @@ fn groups_of_one_channel_and_two_services_are_refused() {
     assert_eq!(refusal(&text("10 Mbit/s"), &policy("\"per-conversation\"")), None);
 }
 
+/// Loops with other ends on one channel would take each other's RM cells; a loop that a group of the other direction names
+/// from its end is the same one.
+#[test]
+fn loops_of_one_channel_have_the_same_ends() {
+    let group = |name: &str, ends: [&str; 2], between: [&str; 2]| {
+        format!(
+            "[[traffic]]\nname = \"{name}\"\napp = \"bulk\"\nfrom = \"{}\"\nto = \"{}\"\n\
+             service = {{ class = \"abr\", pcr = \"20 Mbit/s\", between = {between:?} }}\n",
+            ends[0], ends[1]
+        )
+    };
+    let told = "\"v\" shares a channel with traffic \"u\", but not its service";
+    for (second, between, expected) in [
+        (["h", "k"], ["s1", "s2"], None),
+        (["k", "h"], ["s2", "s1"], None),
+        (["h", "k"], ["h", "k"], Some(told)),
+        (["h", "k"], ["h", "s2"], Some(told)),
+    ] {
+        let text = format!("{LINE}{}{}", group("u", ["h", "k"], ["s1", "s2"]), group("v", second, between));
+        let all = refusal(&text, &[("multiplexing.channel", "\"per-destination\"")]);
+        assert_eq!(all.as_deref(), expected, "{second:?} {between:?}");
+    }
+}
+
+/// A group without conversations opens no channels, so that a sweep can choose between groups by their count. Gateways
+/// pace on the way to their peers also for hosts that ATM links attach to them.
+#[test]
+fn who_paces_depends_on_the_conversations_that_there_are() {
+    let text = r#"version = 1
+name = "gateways"
+run = { duration = "1 s" }
+buffer = { size = "64 KiB", per = "port" }
+node = [
+  { name = "a", kind = "KIND", PEERb },
+  { name = "s", kind = "switch" },
+  { name = "b", kind = "KIND", PEERa },
+]
+link = [
+  { between = ["a", "s"], rate = "oc3c", delay = "1 ms" },
+  { between = ["s", "b"], rate = "oc3c", delay = "1 ms" },
+]
+traffic = [
+  { name = "t", app = "bulk", from = "a", to = "b", access = { rate = "oc3c", delay = "0 s", framing = "FRAMING" }, service = { class = "cbr", pcr = "2 Mbit/s" } },
+  { name = "u", app = "bulk", from = "a", to = "b", access = { rate = "oc3c", delay = "0 s", framing = "FRAMING" }, service = { class = "cbr", pcr = "3 Mbit/s" } },
+]
+"#;
+    let with = |kind: &str, framing: &str| {
+        let peer = |name: &str| match kind {
+            "router" => "host = {}".to_owned(),
+            _ => format!("peer = \"{name}\", gateway = {{ rate = \"10 Mbit/s\" }}"),
+        };
+        let text = text.replace("PEERa", &peer("a")).replace("PEERb", &peer("b"));
+        text.replace("KIND", kind).replace("FRAMING", framing).replace(", host = {}", "")
+    };
+    let shaper = "[[shaper]]\nname = \"x\"\nat = \"a\"\nlink = \"a-s\"\nrate = \"5 Mbit/s\"\n";
+    for framing in ["packet", "atm"] {
+        let text = with("gateway", framing) + shaper;
+        let told = "gateway \"a\" paces the same cells at this port already";
+        assert_eq!(refusal(&text, &[]).as_deref(), Some(told), "{framing}");
+        assert_eq!(refusal(&text, &[("traffic.*.count", "0")]).as_deref(), Some(told), "{framing}");
+    }
+    let routed = with("router", "packet");
+    let shared = ("multiplexing.channel", "\"per-destination\"");
+    let told = "\"u\" shares a channel with traffic \"t\", but not its service";
+    assert_eq!(refusal(&routed, &[shared]).as_deref(), Some(told));
+    assert_eq!(refusal(&routed, &[shared, ("traffic.u.count", "0")]), None);
+}
+
 /// A busy queue changes twice for each cell. A record that would be too long keeps fewer changes, but reaches the end
 /// of the run.
 #[test]

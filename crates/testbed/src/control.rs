@@ -233,7 +233,7 @@ impl<B: Clone> Testbed<B> {
         let all = &self.scenario.traffic;
         let set = self.control.queues.entry(queue).or_default();
         if let Some(PacedBy::Service(other)) = set.paced
-            && all[other].service != all[group].service
+            && !all[other].service.is_same(&all[group].service)
         {
             return Err(Error::TwoServices { traffic: [other, group].map(|g| all[g].name.clone()) });
         }

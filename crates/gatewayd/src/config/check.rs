@@ -33,7 +33,7 @@ impl<'a> Check<'a> {
         Check { found, tree, folder }
     }
 
-    /// Returns the configuration; the problems for which it is missing are in `found`.
+    /// Returns the configuration; `None` if a value is missing. The problems are in `found`, also with a configuration.
     pub(super) fn config(&mut self, file: File) -> Option<Config> {
         if file.peer.as_ref().is_some_and(Vec::is_empty) && self.found.is_empty() {
             self.refuse(&at!["peer"], "there is no peer", None);
@@ -172,13 +172,18 @@ impl<'a> Check<'a> {
         let (names, table) = (keys.interfaces.clone().unwrap_or_default(), keys.table);
         let intercept = keys.resolve()?;
         let device = &intercept.device;
-        for i in (0..names.len()).filter(|&i| *names[i] == **device && !self.tree.is_bad(&at!["intercept", "device"])) {
+        let is_own = |names: &str| match names.strip_suffix('*') {
+            Some(beginning) => device.starts_with(beginning),
+            None => *names == **device,
+        };
+        let known = !self.tree.is_bad(&at!["intercept", "device"]);
+        for i in (0..names.len()).filter(|&i| known && is_own(&names[i])) {
             let message = "is the TUN device on which SYNs wait";
             self.refuse(&at!["intercept", "interfaces", i], message, Some("devices with clients"));
         }
-        // 253 to 255 are the kernel's (default, main, local); the next one up is also used.
+        // 253 to 255 are the kernel's (default, main, local), and the gateway also uses the next one.
         if let Some(number) = table.filter(|number| (252..=255).contains(number)) {
-            let message = format!("{number} and {} are tables of the kernel", number + 1);
+            let message = format!("uses the tables {number} and {}; 253 to 255 are those of the kernel", number + 1);
             self.refuse(&at!["intercept", "table"], message, Some("below 252 or above 255"));
         }
         Some(intercept)

@@ -97,7 +97,8 @@ impl Text for Ports {
     const NUMBERS: bool = true;
     const EXAMPLES: &'static [&'static str] = &["80", "8000-8099"];
     fn read(text: &str) -> Result<Ports, Error> {
-        let port = |text: &str| text.trim().parse::<u16>().ok().filter(|&port| port > 0);
+        let is_number = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+        let port = |text: &str| text.trim().parse::<u16>().ok().filter(|&port| port > 0 && is_number(text.trim()));
         let (first, last) = text.split_once('-').unwrap_or((text, text));
         match (port(first), port(last)) {
             (Some(first), Some(last)) if first <= last => Ok(Ports(first..=last)),
@@ -130,7 +131,8 @@ impl Text for HostPort {
             return Err(wrong("has no port, and needs brackets").into());
         }
         let (host, port) = text.rsplit_once(':').ok_or_else(|| wrong("has no port"))?;
-        if !port.parse::<u16>().is_ok_and(|port| port > 0) {
+        let is_number = port.bytes().all(|b| b.is_ascii_digit());
+        if !(is_number && port.parse::<u16>().is_ok_and(|port| port > 0)) {
             return Err(wrong("does not end with a port from 1 to 65535").into());
         }
         let name = |host: &str| {

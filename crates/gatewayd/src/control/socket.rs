@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -90,6 +90,9 @@ fn is_in_use(path: &Path) -> io::Result<bool> {
 impl StatusSocket {
     /// Opens it, for owner and group; one that a dead daemon has left is replaced.
     pub(super) fn open(path: &Path) -> io::Result<StatusSocket> {
+        if std::fs::symlink_metadata(path).is_ok_and(|file| !file.file_type().is_socket()) {
+            return Err(io::Error::new(io::ErrorKind::AlreadyExists, "a file that is no socket is there"));
+        }
         if is_in_use(path)? {
             return Err(io::Error::new(io::ErrorKind::AddrInUse, "another gateway listens there"));
         }

@@ -134,6 +134,17 @@ fn watched(folder: &Path) -> (Control, MockGateway) {
     (Control::start(&config, next(folder.join("none.toml")), pretended.clone()).unwrap(), pretended)
 }
 
+#[test]
+fn a_file_that_is_no_socket_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("paris.key");
+    std::fs::write(&path, "a key").unwrap();
+    let config = config::Control { socket: Some(FilePath(path.clone())), ..config::Control::default() };
+    let refused = Control::start(&config, next(folder.path().join("none.toml")), MockGateway::default());
+    assert!(refused.is_err_and(|error| error.to_string().contains("no socket")));
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "a key");
+}
+
 fn http(control: &Control, request: &[u8]) -> String {
     let mut stream = TcpStream::connect(control.metrics().unwrap()).unwrap();
     // The answer may arrive, and the connection end, before all is written.

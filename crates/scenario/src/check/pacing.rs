@@ -31,7 +31,7 @@ enum Users {
     All,
     /// Those of one application; `None` for datagrams.
     App(Option<AppKind>),
-    /// The conversations of one group, each or all.
+    /// The conversations of one group: each has a channel of its own.
     Group(usize),
     /// The packets between a gateway and its peer.
     Gateways([NodeIndex; 2]),
@@ -64,8 +64,8 @@ struct Paced {
 }
 
 impl Check<'_> {
-    /// Refuses groups that share a channel but not their service, and shapers where cells are paced already: one pacer
-    /// would silently replace the other.
+    /// Refuses groups that share a channel and pace it by different services, and shapers where cells are paced already:
+    /// one pacer would silently replace the other.
     pub(super) fn paced_once(
         &mut self,
         network: &Network,
@@ -76,12 +76,13 @@ impl Check<'_> {
         let channels: Vec<Vec<Paced>> =
             (0..traffic.len()).map(|group| channels(&network.links, traffic, group, multiplexing)).collect();
         let mut pacers: BTreeMap<(Port, &Channel), Pacer> = BTreeMap::new();
+        let mut services: BTreeMap<&Channel, usize> = BTreeMap::new();
         for paced in channels.iter().flatten() {
             let Some((port, pacer)) = paced.by else { continue };
-            let first = *pacers.entry((port, &paced.channel)).or_insert(pacer);
-            if let (Pacer::Service(first), Pacer::Service(second)) = (first, pacer)
-                && traffic[first].service != traffic[second].service
-            {
+            pacers.entry((port, &paced.channel)).or_insert(pacer);
+            let Pacer::Service(second) = pacer else { continue };
+            let first = *services.entry(&paced.channel).or_insert(second);
+            if !traffic[first].service.is_same(&traffic[second].service) {
                 self.two_services(traffic, first, second);
             }
         }
@@ -124,11 +125,13 @@ fn channels(links: &[Link], traffic: &[Traffic], group: usize, multiplexing: Mul
     let own = &traffic[group];
     let between = route::between_gateways(links, own);
     let nodes = route::visited(links, own.from.node(), &own.route);
-    // Without gateways the second part is the whole route. A part without links has only those of hosts of its own.
+    // Without gateways the second part is the whole route. An empty part has at most access links, which no other group
+    // shares.
     let parts = [0..between.start, between.end..own.route.len()].into_iter().filter(|part| !part.is_empty());
     let mut all = Vec::new();
-    for part in parts {
-        for hops in directions(links, own, &nodes, &part) {
+    // A group without conversations opens no channels; gateways open theirs at the start.
+    for part in parts.filter(|_| own.count > 0) {
+        for hops in directions(links, own, &nodes, &part, own.access) {
             all.extend(hops.chunk_by(same_framing).filter(|run| run[0].framing == Framing::Atm).map(|run| {
                 let channel = Channel {
                     ports: run.iter().map(|hop| hop.port).collect(),
@@ -140,7 +143,7 @@ fn channels(links: &[Link], traffic: &[Traffic], group: usize, multiplexing: Mul
         }
     }
     if let Some(gateways) = own.gateways() {
-        for (hops, node) in directions(links, own, &nodes, &between).into_iter().zip(gateways) {
+        for (hops, node) in directions(links, own, &nodes, &between, None).into_iter().zip(gateways) {
             all.extend(hops.chunk_by(same_framing).filter(|run| run[0].framing == Framing::Atm).map(|run| {
                 let ports = run.iter().map(|hop| hop.port).collect();
                 let channel = Channel { ports, class: 0, users: Users::Gateways(gateways) };
@@ -155,10 +158,17 @@ fn same_framing(a: &Hop, b: &Hop) -> bool {
     (a.framing == Framing::Atm) == (b.framing == Framing::Atm)
 }
 
-/// Returns the hops of a part of a group's route in both directions, with the links of hosts of its own.
-fn directions(links: &[Link], traffic: &Traffic, nodes: &[NodeIndex], part: &Range<usize>) -> [Vec<Hop>; 2] {
+/// Returns the hops of a part of a group's route in both directions, with the `access` links of hosts of its own at the
+/// ends of the route.
+fn directions(
+    links: &[Link],
+    traffic: &Traffic,
+    nodes: &[NodeIndex],
+    part: &Range<usize>,
+    access: Option<Access>,
+) -> [Vec<Hop>; 2] {
     let access = |end: Attachment, is_there: bool| -> Option<Access> {
-        traffic.access.filter(|_| is_there && matches!(end, Attachment::Router(_)))
+        access.filter(|_| is_there && matches!(end, Attachment::Router(_)))
     };
     let first = access(traffic.from, part.start == 0);
     let last = access(traffic.to, part.end == traffic.route.len());

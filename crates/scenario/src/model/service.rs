@@ -44,6 +44,18 @@ impl Service {
             Service::Abr(abr) => Some(abr.parameters.pcr),
         }
     }
+
+    /// Returns true if two services can be those of one channel. The ends of an ABR loop have the order of their group's
+    /// path, which may lead the other way.
+    pub fn is_same(&self, other: &Service) -> bool {
+        match (self, other) {
+            (Service::Abr(one), Service::Abr(two)) => {
+                let turned = two.between.map(|[a, b]| [b, a]);
+                one.parameters == two.parameters && (one.between == two.between || one.between == turned)
+            }
+            (one, two) => one == two,
+        }
+    }
 }
 
 /// ABR control. TM 4.0 section 5.10.3.

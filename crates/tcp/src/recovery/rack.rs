@@ -1,7 +1,7 @@
 //! RACK-TLP: loss detection by the time since a segment was sent, and probes for lost tails. RFC 8985. PRR (RFC 9937)
 //! spreads the reduction of the window.
 //!
-//! D-SACK is not used: the reordering window stays at a quarter of the least round trip.
+//! D-SACK is not used: the reordering window never grows beyond a quarter of the least round trip.
 
 use cellway_units::{Span, Time};
 
@@ -48,14 +48,14 @@ enum Timer {
 /// The state of RACK-TLP.
 #[derive(Clone, Debug)]
 pub(crate) struct Rack {
-    /// Only its threshold, and whether limited transmit is on.
+    /// Used only for its threshold and the setting of limited transmit.
     duplicates: DuplicateAcks,
     mss: u64,
     /// RACK.xmit_ts and RACK.end_seq: of the segment sent last among those delivered.
     newest: Option<(Time, Position)>,
     /// RACK.rtt: the round trip of that segment.
     rtt: Span,
-    /// RACK.fack: behind the highest position delivered.
+    /// RACK.fack: the position behind the highest byte delivered.
     highest: Position,
     reordering_seen: bool,
     episode: Option<Episode>,
@@ -244,7 +244,9 @@ impl Rack {
         self.timer.filter(|timer| matches!(timer, Timer::Probe(_)))
     }
     /// Returns the time at which [`expired`](Rack::expired) must be called, after all that may be sent was sent. RFC 8985
-    /// §7.2: a probe is due after two round trips, but not while a loss is repaired or SACK blocks report one.
+    /// §7.2: a probe is due after two round trips (1 s before any measurement), later by the delay of an acknowledgement if
+    /// only one segment is in the network, and not after the retransmission timeout. None is due while a loss is repaired or
+    /// SACK blocks report one.
     pub(super) fn deadline(&mut self, context: &Context, queue: &RetransmissionQueue) -> Option<Time> {
         if let Some(Timer::Reordering(at)) = self.timer {
             return Some(at);
