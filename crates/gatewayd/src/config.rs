@@ -262,6 +262,7 @@ section! {
         #[range(min = 1, max = 4_294_967_294u32)]
         pub unproven: u32 = 256,
         /// The time without packets of a host after which a keep-alive probe is sent to it.
+        // TCP_KEEPIDLE accepts at most 32767 s.
         #[range(min = "1 s", max = "9 h")]
         pub keepalive: Span = Span::from_secs(75),
     }

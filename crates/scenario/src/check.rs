@@ -143,9 +143,8 @@ impl Check<'_> {
         let classes = self.classes(listed(&file.class), &network, &traffic);
         let shapers = self.shapers(listed(&file.shaper), &network, &traffic);
         let policers = self.policers(listed(&file.policer), &network, &traffic);
-        if let Some(shapers) = &shapers {
-            self.paced_once(&network, &traffic, shapers, multiplexing.channel);
-        }
+        let (shaping, policing) = (shapers.as_deref().unwrap_or_default(), policers.as_deref().unwrap_or_default());
+        self.paced_once(&network, &traffic, (shaping, policing), multiplexing.channel);
         let run = run?;
         let commands = self.commands(file.run.as_ref(), &network, &traffic, &run);
         if let (Some(links), Some(commands), Some(emulate)) = (&links, &commands, &emulate) {

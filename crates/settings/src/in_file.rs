@@ -11,6 +11,7 @@ use crate::choice::text;
 use crate::quantity::{Text, parse, schema_of};
 use crate::schema::{ABOVE, MAX, MIN};
 use crate::section::key;
+use crate::tree::quoted;
 
 /// The value of a key.
 pub trait InFile: Sized {
@@ -48,7 +49,7 @@ impl<T: Text> InFile for T {
 
 impl<T: Text + Display> Printed for T {
     fn print(&self) -> String {
-        format!("\"{self}\"")
+        quoted(&self.to_string())
     }
 }
 

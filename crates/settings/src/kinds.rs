@@ -48,7 +48,7 @@ fn of_mapped(net: IpNet) -> Option<IpNet> {
 impl Text for SocketAddr {
     const FORMAT: &'static str = "address-and-port";
     const UNITS: &'static [&'static str] = &[];
-    const EXAMPLES: &'static [&'static str] = &["[::]:4433", "127.0.0.1:8080"];
+    const EXAMPLES: &'static [&'static str] = &["127.0.0.1:8080", "[::]:4433"];
     fn read(text: &str) -> Result<SocketAddr, Error> {
         let address: SocketAddr = text.parse().map_err(|_| match text.parse::<IpAddr>() {
             Ok(IpAddr::V4(_)) => Refusal::new(format!("{text:?} has no port")),
@@ -78,7 +78,7 @@ pub struct FilePath(pub PathBuf);
 impl Text for FilePath {
     const FORMAT: &'static str = "path";
     const UNITS: &'static [&'static str] = &[];
-    const EXAMPLES: &'static [&'static str] = &["home.pem", "/run/cellway-gateway/control.sock"];
+    const EXAMPLES: &'static [&'static str] = &[];
     fn read(text: &str) -> Result<FilePath, Error> {
         match text {
             "" => Err(Refusal::new("is empty").into()),
@@ -108,4 +108,4 @@ impl fmt::Display for FilePath {
     }
 }
 
-settings!(IpNet, SocketAddr, FilePath);
+settings!(SocketAddr, FilePath);

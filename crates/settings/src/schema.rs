@@ -117,7 +117,10 @@ fn fit_examples(value: &mut Value, formats: &[Format]) {
                 if fitting.is_empty() {
                     fitting.extend(bound(MIN).or(bound(MAX)).map(Value::from));
                 }
-                object.insert("examples".to_owned(), Value::from(fitting));
+                match fitting.is_empty() {
+                    true => object.remove("examples"),
+                    false => object.insert("examples".to_owned(), Value::from(fitting)),
+                };
             }
             object.values_mut().for_each(|value| fit_examples(value, formats));
         }

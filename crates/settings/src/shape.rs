@@ -197,8 +197,7 @@ fn wrong_value(node: &Node, shape: Shape, key: &str) -> Option<Found> {
 /// Returns the problem of a text that has not the form of `shape`.
 fn wrong_form(text: &str, shape: Shape, at: At) -> Option<Found> {
     let refusal = shape.format().and_then(|format| (format.refuse)(text))?;
-    let accepted = form(shape).unwrap_or_else(|| describe(shape));
-    Some(Found::new(at, "", refusal.message).suggest(refusal.suggestion).accepted(accepted))
+    Some(Found::new(at, "", refusal.message).suggest(refusal.suggestion).accepted(form(shape)?))
 }
 
 /// Outside the limits of `shape`; not-a-number is.
@@ -217,7 +216,8 @@ fn out_of_bounds(text: &str, shape: Shape) -> Option<String> {
     // Words that have no order, such as "off", are within all bounds; the name of a line has one.
     let is_apart = |word: &&&str| bounds.iter().all(|bound| (format.compare)(word, bound.value()).is_none());
     let words = format.words.iter().filter(is_apart).map(|word| format!("\"{word}\""));
-    let like = shape.example(&bounds).map(|example| format!("like \"{example}\""));
+    let is_bound = |example: &&str| bounds.iter().any(|bound| bound.value() == *example);
+    let like = shape.example(&bounds).filter(|example| !is_bound(example)).map(|example| format!("like \"{example}\""));
     let accepted = [in_words(&bounds, quoted)].into_iter().chain(like).chain(words.map(|word| format!("or {word}")));
     Some(accepted.collect::<Vec<_>>().join(", "))
 }

@@ -379,6 +379,23 @@ traffic = [
     assert_eq!(refusal(&routed, &[shared, ("traffic.u.count", "0")]), None);
 }
 
+/// Of two shapers, or policers, of different groups on one channel only the last would act.
+#[test]
+fn shapers_of_groups_that_share_a_channel_are_one() {
+    let group = |name: &str| format!("[[traffic]]\nname = \"{name}\"\napp = \"bulk\"\nfrom = \"h\"\nto = \"k\"\n");
+    let at = |array: &str, name: &str, rate: &str| {
+        format!(
+            "[[{array}]]\nname = \"{name}-{array}\"\nat = \"s1\"\nlink = \"s1-s2\"\ntraffic = [\"{name}\"]\n{rate} = \"9 Mbit/s\"\n"
+        )
+    };
+    for (array, rate) in [("shaper", "rate"), ("policer", "pcr")] {
+        let text = format!("{LINE}{}{}{}{}", group("u"), group("v"), at(array, "u", rate), at(array, "v", rate));
+        let told = format!("{array}.u-{array} acts on the same channel at this port");
+        assert_eq!(refusal(&text, &[("multiplexing.channel", "\"per-destination\"")]), Some(told));
+        assert_eq!(refusal(&text, &[]), None);
+    }
+}
+
 /// A busy queue changes twice for each cell. A record that would be too long keeps fewer changes, but reaches the end
 /// of the run.
 #[test]

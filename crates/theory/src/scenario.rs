@@ -6,6 +6,8 @@
 mod hops;
 mod udp;
 
+use std::collections::BTreeSet;
+
 use cellway_scenario::{App, GatewaySpec, HostSpec, NodeIndex, Scenario, Service, TcpSpec, TcpTraffic, Traffic};
 use cellway_units::{Bytes, Rate, Span};
 
@@ -256,10 +258,7 @@ fn caveats(scenario: &Scenario, index: usize, tcp: &TcpTraffic, hops: &[Hop]) ->
     if let Some(policer) = policed {
         note(true, format!("policer {} drops or tags what does not conform; losses are not predicted", policer.name));
     }
-    let early = hops.iter().filter_map(|hop| hop.early);
-    for discipline in
-        early.fold(Vec::new(), |all, one| if all.contains(&one) { all } else { [all, vec![one]].concat() })
-    {
+    for discipline in hops.iter().filter_map(|hop| hop.early).collect::<BTreeSet<_>>() {
         note(true, format!("drops and marks of {} are not counted", discipline.name()));
     }
     let numbered = traffic.route.iter().any(|link| scenario.links[link.0].loses_by_number());

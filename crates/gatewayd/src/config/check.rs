@@ -246,7 +246,7 @@ impl<'a> Check<'a> {
             }
         }
         let most = limits.unproven;
-        if most > opening && ["connections", "opening"].into_iter().all(is_bound) {
+        if most > opening && is_bound("opening") && (keys.opening.is_some() || is_bound("connections")) {
             let message = format!("{most} is more than `opening`, {opening}: clients would be refused before that");
             self.refuse(&at!["limits", "unproven"], message, Some(&format!("a whole number from 1 to {opening}")));
         }

@@ -208,6 +208,7 @@ impl Check<'_> {
 
     /// The discipline of packet queues, with its parameters.
     fn queue(&mut self, own: Option<usize>, buffer: BufferFile) -> Option<Queue> {
+        let mut is_alone = true;
         for other in [QueueDiscipline::Red, QueueDiscipline::Codel].into_iter().filter(|other| *other != buffer.queue) {
             let name = other.name();
             // Parameters that are given in [buffer] may be for a link.
@@ -215,8 +216,11 @@ impl Check<'_> {
             if self.tree.find(&path).is_some() && !self.is_swept(&self.buffer_path(own, "queue")) {
                 let accepted = format!("queue = \"{name}\", or no {name}");
                 self.refuse(&path, format!("only queue = \"{name}\" has these parameters"), accepted);
-                return None;
+                is_alone = false;
             }
+        }
+        if !is_alone {
+            return None;
         }
         let (queue, problem) = match buffer.queue {
             QueueDiscipline::Fifo => return Some(Queue::Fifo),

@@ -7,7 +7,10 @@ use cellway_spec::Multiplexing;
 
 use crate::check::Check;
 use crate::check::network::Network;
-use crate::model::{Access, AppKind, Attachment, Framing, Link, LinkIndex, NodeIndex, Service, Shaper, Traffic};
+use crate::file::ServiceClass;
+use crate::model::{
+    Access, AppKind, Attachment, Framing, Link, LinkIndex, NodeIndex, Policer, Service, Shaper, Traffic,
+};
 use crate::route;
 use crate::tree::at;
 
@@ -42,8 +45,7 @@ enum Users {
 struct Channel {
     /// Its ports in order, with `None` for those of hosts that only one conversation uses.
     ports: Vec<Option<Port>>,
-    /// A number of its class.
-    class: u8,
+    class: ServiceClass,
     users: Users,
 }
 
@@ -70,7 +72,7 @@ impl Check<'_> {
         &mut self,
         network: &Network,
         traffic: &[Traffic],
-        shapers: &[Shaper],
+        (shapers, policers): (&[Shaper], &[Policer]),
         multiplexing: Multiplexing,
     ) {
         let channels: Vec<Vec<Paced>> =
@@ -86,12 +88,31 @@ impl Check<'_> {
                 self.two_services(traffic, first, second);
             }
         }
-        for (i, shaper) in shapers.iter().enumerate() {
-            let port = (shaper.at, shaper.link);
-            let shaped = shaper.traffic.iter().flat_map(|&group| &channels[group]).map(|paced| &paced.channel);
-            let shaped = shaped.filter(|channel| channel.ports.contains(&Some(port)));
-            if let Some(pacer) = shaped.filter_map(|channel| pacers.get(&(port, channel))).next() {
+        let shaped = shapers.iter().map(|shaper| ((shaper.at, shaper.link), &shaper.traffic[..])).collect::<Vec<_>>();
+        let policed =
+            policers.iter().map(|policer| ((policer.at, policer.link), &policer.traffic[..])).collect::<Vec<_>>();
+        for (i, &(port, groups)) in shaped.iter().enumerate() {
+            if let Some(pacer) = at_port(&channels, port, groups).find_map(|channel| pacers.get(&(port, channel))) {
                 self.shaped_twice(i, *pacer, network, traffic);
+            }
+        }
+        for (array, places) in [("shaper", shaped), ("policer", policed)] {
+            self.one_for_a_channel(array, &places, &channels);
+        }
+    }
+
+    /// Refuses shapers, or policers, of several groups on one channel at a port: only the last would act.
+    fn one_for_a_channel(&mut self, array: &str, places: &[(Port, &[usize])], channels: &[Vec<Paced>]) {
+        let mut seen: BTreeMap<(Port, &Channel), usize> = BTreeMap::new();
+        for (i, &(port, groups)) in places.iter().enumerate() {
+            let earlier: Vec<usize> =
+                at_port(channels, port, groups).map(|channel| *seen.entry((port, channel)).or_insert(i)).collect();
+            // Two of one group are refused as such.
+            let of_others = |first: &usize| *first != i && !groups.iter().any(|group| places[*first].1.contains(group));
+            if let Some(first) = earlier.into_iter().find(of_others) {
+                let name = self.tree.display(&at![array, first]);
+                let message = format!("{name} acts on the same channel at this port");
+                self.refuse(&at![array, i], message, format!("one {array} for all groups that share a channel"));
             }
         }
     }
@@ -146,12 +167,18 @@ fn channels(links: &[Link], traffic: &[Traffic], group: usize, multiplexing: Mul
         for (hops, node) in directions(links, own, &nodes, &between, None).into_iter().zip(gateways) {
             all.extend(hops.chunk_by(same_framing).filter(|run| run[0].framing == Framing::Atm).map(|run| {
                 let ports = run.iter().map(|hop| hop.port).collect();
-                let channel = Channel { ports, class: 0, users: Users::Gateways(gateways) };
+                let channel = Channel { ports, class: ServiceClass::Cbr, users: Users::Gateways(gateways) };
                 Paced { channel, by: run[0].port.map(|port| (port, Pacer::Gateway(node))) }
             }));
         }
     }
     all
+}
+
+/// Returns the channels of `groups` that pass a port.
+fn at_port<'c>(channels: &'c [Vec<Paced>], port: Port, groups: &'c [usize]) -> impl Iterator<Item = &'c Channel> {
+    let all = groups.iter().flat_map(|&group| &channels[group]).map(|paced| &paced.channel);
+    all.filter(move |channel| channel.ports.contains(&Some(port)))
 }
 
 fn same_framing(a: &Hop, b: &Hop) -> bool {
@@ -219,12 +246,11 @@ fn users(run: &[Hop], traffic: &Traffic, group: usize, multiplexing: Multiplexin
     }
 }
 
-/// Returns a number for each class of channels.
-const fn class(service: &Service) -> u8 {
+const fn class(service: &Service) -> ServiceClass {
     match service {
-        Service::Cbr { .. } => 0,
-        Service::Vbr { .. } => 1,
-        Service::Abr(_) => 2,
-        Service::Ubr { .. } => 3,
+        Service::Cbr { .. } => ServiceClass::Cbr,
+        Service::Vbr { .. } => ServiceClass::VbrNrt,
+        Service::Abr(_) => ServiceClass::Abr,
+        Service::Ubr { .. } => ServiceClass::Ubr,
     }
 }

@@ -95,8 +95,8 @@ table! {
 }
 
 section! {
-    /// The output buffers of routers, switches and gateways; `size` is needed. Hosts queue without limit, because TCP limits itself by its
-    /// window. A link may have keys of its own; the others are those of [buffer].
+    /// The output buffers of routers, switches and gateways; `size` is needed. Hosts queue without limit, because TCP limits
+    /// itself by its window. A link may have keys of its own; the others are those of [buffer].
     #[derive(Copy, Eq)]
     pub(crate) struct BufferFile, BufferKeys {
         /// The size; required in [buffer]. One bdp is rtt multiplied by the rate of the slowest link on the path of any group

@@ -10,7 +10,7 @@ use crate::loss::any_lost;
 use crate::prediction::Limit;
 
 /// A queue discipline that drops packets before the buffer is full.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum EarlyDrops {
     /// Random early detection.
     Red,
