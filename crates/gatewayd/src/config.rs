@@ -12,7 +12,7 @@ use cellway_gateway::Classes;
 use cellway_settings::found::{self, Found, Sources};
 use cellway_settings::in_file::InFile;
 use cellway_settings::kinds::FilePath;
-use cellway_settings::quantity::{Format, Text};
+use cellway_settings::quantity::Format;
 use cellway_settings::shape;
 use cellway_settings::tree::Node;
 use cellway_settings::{choice, section};
@@ -89,9 +89,10 @@ impl Config {
 
 /// Checks the name of a gateway as in a file.
 pub(crate) fn check_name(name: &str) -> Result<(), String> {
-    let Some(refusal) = Format::of::<kinds::Name>().refusal(name) else { return Ok(()) };
+    let form = Format::of::<kinds::Name>();
+    let Some(refusal) = form.refusal(name) else { return Ok(()) };
     let meant = refusal.suggestion.map(|meant| format!("; did you mean {meant}?")).unwrap_or_default();
-    Err(format!("{}{meant}; accepted: {}", refusal.message, <kinds::Name as Text>::accepted()))
+    Err(format!("{}{meant}; accepted: {}", refusal.message, form.accepted(None)))
 }
 
 /// The files of an identity, in PEM.

@@ -30,7 +30,7 @@ impl Text for IpNet {
         }
         Ok(net)
     }
-    fn accepted() -> String {
+    fn accepted(_: &str) -> String {
         "a network with its length, like \"192.0.2.0/24\" or \"2001:db8:1::/48\"".to_owned()
     }
     fn pattern() -> String {
@@ -63,7 +63,7 @@ impl Text for SocketAddr {
             _ => Ok(address),
         }
     }
-    fn accepted() -> String {
+    fn accepted(_: &str) -> String {
         "an address and a port, like \"192.0.2.1:4433\" or \"[::]:4433\" (all addresses, IPv4 too)".to_owned()
     }
     fn pattern() -> String {
@@ -86,7 +86,7 @@ impl Text for FilePath {
             text => Ok(FilePath(PathBuf::from(text))),
         }
     }
-    fn accepted() -> String {
+    fn accepted(_: &str) -> String {
         "a path, from the folder of this file if it is relative".to_owned()
     }
     fn pattern() -> String {

@@ -6,6 +6,7 @@ use cellway_units::{Bytes, CellRate, Cells, ParseError, Probability, Rate, Span,
 use serde_json::{Value, json};
 
 use crate::problem::nearest;
+use crate::range::Bound;
 
 /// The reason for which a text is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,11 +51,11 @@ pub trait Text: Sized {
     /// # Errors
     /// The text does not have the form.
     fn read(text: &str) -> Result<Self, Error>;
-    /// Returns the accepted form in words.
-    fn accepted() -> String {
+    /// Returns the accepted form in words, with an example if it is a quantity.
+    fn accepted(example: &str) -> String {
         let words: String = Self::WORDS.iter().map(|word| format!("\"{word}\", ")).collect();
         let or = if words.is_empty() { "" } else { "or " };
-        format!("{words}{or}a number and one of {}, like \"{}\"", Self::UNITS.join(", "), Self::EXAMPLES[0])
+        format!("{words}{or}a number and one of {}, like \"{example}\"", Self::UNITS.join(", "))
     }
     /// Returns the accepted form as a regular expression.
     fn pattern() -> String {
@@ -94,7 +95,8 @@ impl From<ParseError> for Error {
 pub struct Format {
     pub(crate) name: &'static str,
     pub(crate) refuse: fn(&str) -> Option<Refusal>,
-    pub(crate) accepted: fn() -> String,
+    accepted: fn(&str) -> String,
+    examples: &'static [&'static str],
     pub(crate) is_quantity: bool,
     pub(crate) numbers: bool,
     /// The words that are accepted besides quantities.
@@ -110,11 +112,20 @@ impl Format {
             name: T::FORMAT,
             refuse: |text| parse::<T>(text).err(),
             accepted: T::accepted,
+            examples: T::EXAMPLES,
             is_quantity: !T::UNITS.is_empty(),
             numbers: T::NUMBERS,
             words: T::WORDS,
             compare: |text, other| T::COMPARE(&T::read(text).ok()?, &T::read(other).ok()?),
         }
+    }
+    /// Returns true if `text` is within `bounds`; one without an order, such as "off", is.
+    pub(crate) fn is_within(&self, text: &str, bounds: &[Bound<'_>]) -> bool {
+        bounds.iter().all(|bound| bound.accepts((self.compare)(text, bound.value())))
+    }
+    /// Returns this form in words, with an example of it or that of a key.
+    pub fn accepted(&self, of_key: Option<&str>) -> String {
+        (self.accepted)(of_key.or(self.examples.first().copied()).unwrap_or_default())
     }
     /// Returns the reason for which `text` has not this form, if it has not.
     pub fn refusal(&self, text: &str) -> Option<Refusal> {
@@ -183,8 +194,8 @@ impl Text for Probability {
     fn read(text: &str) -> Result<Probability, Error> {
         Ok(text.parse()?)
     }
-    fn accepted() -> String {
-        "a number from 0 to below 100 and %, like \"0.1%\"".to_owned()
+    fn accepted(example: &str) -> String {
+        format!("a number from 0 to below 100 and %, like \"{example}\"")
     }
 }
 

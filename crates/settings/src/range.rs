@@ -8,10 +8,10 @@ use crate::section::key;
 
 /// One side of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bound {
+pub struct Bound<'a> {
     limit: Limit,
     /// The value, as in a file without quotes.
-    value: &'static str,
+    value: &'a str,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,21 +21,21 @@ enum Limit {
     Above,
 }
 
-impl Bound {
+impl<'a> Bound<'a> {
     /// The least value.
-    pub const fn min(value: &'static str) -> Bound {
+    pub const fn min(value: &'a str) -> Bound<'a> {
         Bound { limit: Limit::Min, value }
     }
     /// The greatest value.
-    pub const fn max(value: &'static str) -> Bound {
+    pub const fn max(value: &'a str) -> Bound<'a> {
         Bound { limit: Limit::Max, value }
     }
     /// The value that all accepted ones exceed.
-    pub const fn above(value: &'static str) -> Bound {
+    pub const fn above(value: &'a str) -> Bound<'a> {
         Bound { limit: Limit::Above, value }
     }
     /// Returns the value, as in a file without quotes.
-    pub const fn value(self) -> &'static str {
+    pub const fn value(self) -> &'a str {
         self.value
     }
     /// Returns true for a value that compares to that of the bound as `ordering`; a value without an order, such as
@@ -50,7 +50,7 @@ impl Bound {
 }
 
 /// Returns the values within `bounds` in words, each bound printed by `print`: "from 1 B to 64 KiB".
-pub fn in_words(bounds: &[Bound], print: impl Fn(&str) -> String) -> String {
+pub fn in_words(bounds: &[Bound<'_>], print: impl Fn(&str) -> String) -> String {
     let of = |limit| bounds.iter().find(|bound| bound.limit == limit).map(|bound| print(bound.value));
     match (of(Limit::Min), of(Limit::Above), of(Limit::Max)) {
         (Some(min), _, Some(max)) => format!("from {min} to {max}"),
@@ -80,11 +80,11 @@ pub struct OutOfRange {
 ///
 /// # Panics
 /// A bound is no value of the key.
-pub fn in_range<T>(field: &str, value: &T, bounds: &[Bound]) -> Result<(), OutOfRange>
+pub fn in_range<T>(field: &str, value: &T, bounds: &[Bound<'_>]) -> Result<(), OutOfRange>
 where
     T: PartialOrd + FromStr + Display,
 {
-    let accepts = |bound: &Bound| {
+    let accepts = |bound: &Bound<'_>| {
         let Ok(limit) = bound.value.parse::<T>() else { panic!("{field}: the bound {:?} is no value", bound.value) };
         bound.accepts(value.partial_cmp(&limit))
     };

@@ -94,29 +94,21 @@ fn check_bounds(value: &Value, formats: &[Format]) {
     }
 }
 
-/// Removes the examples of quantities that their keys do not accept. One whose examples are all removed gets a bound.
+/// Returns the bounds of a quantity.
+fn bounds(object: &Map<String, Value>) -> Vec<Bound<'_>> {
+    let bounds = [(MIN, Bound::min as fn(_) -> _), (ABOVE, Bound::above), (MAX, Bound::max)];
+    bounds.into_iter().filter_map(|(keyword, bound)| Some(bound(object.get(keyword)?.as_str()?))).collect()
+}
+
+/// Removes the examples of texts that their keys do not accept.
 fn fit_examples(value: &mut Value, formats: &[Format]) {
     match value {
         Value::Object(object) => {
             if let Some(format) = formats.iter().find(|format| object.get("format").is_some_and(|f| f == format.name)) {
-                let bound = |keyword| object.get(keyword).and_then(Value::as_str);
-                let is_within = |text: &str| {
-                    [MIN, ABOVE, MAX].into_iter().filter_map(|keyword| Some((keyword, bound(keyword)?))).all(
-                        |(keyword, bound)| match (format.compare)(text, bound) {
-                            Some(Ordering::Less) => keyword == MAX,
-                            Some(Ordering::Equal) => keyword != ABOVE,
-                            Some(Ordering::Greater) => keyword != MAX,
-                            // A word without an order.
-                            None => true,
-                        },
-                    )
-                };
                 let examples = object.get("examples").and_then(Value::as_array).into_iter().flatten();
-                let fitting = examples.filter_map(Value::as_str).filter(|text| is_within(text));
-                let mut fitting: Vec<Value> = fitting.map(Value::from).collect();
-                if fitting.is_empty() {
-                    fitting.extend(bound(MIN).or(bound(MAX)).map(Value::from));
-                }
+                let bounds = bounds(object);
+                let fits = |example: &&Value| example.as_str().is_some_and(|text| format.is_within(text, &bounds));
+                let fitting: Vec<Value> = examples.filter(fits).cloned().collect();
                 match fitting.is_empty() {
                     true => object.remove("examples"),
                     false => object.insert("examples".to_owned(), Value::from(fitting)),
@@ -229,14 +221,13 @@ impl Shape {
     }
 
     /// Returns the bounds of a quantity.
-    pub(crate) fn bounds(self) -> Vec<Bound> {
-        let bounds = [(MIN, Bound::min as fn(_) -> _), (ABOVE, Bound::above), (MAX, Bound::max)];
-        bounds.into_iter().filter_map(|(keyword, bound)| Some(bound(self.text(keyword)?))).collect()
+    pub(crate) fn bounds(self) -> Vec<Bound<'static>> {
+        bounds(self.object)
     }
 
     /// Returns an example of a quantity with a range: its default, else one of the format, within its bounds, else one of
     /// these.
-    pub(crate) fn example(self, bounds: &[Bound]) -> Option<&'static str> {
+    pub(crate) fn example(self, bounds: &[Bound<'static>]) -> Option<&'static str> {
         let format = self.format()?;
         let is_within = |text: &&str| {
             let compared = || bounds.iter().map(|bound| (bound, (format.compare)(text, bound.value())));

@@ -210,7 +210,7 @@ fn outside(x: f64, shape: Shape) -> bool {
 /// Returns the accepted values, with an example, if the quantity `text` is outside the bounds of `shape`.
 fn out_of_bounds(text: &str, shape: Shape) -> Option<String> {
     let (format, bounds) = (shape.format()?, shape.bounds());
-    if bounds.iter().all(|bound| bound.accepts((format.compare)(text, bound.value()))) {
+    if format.is_within(text, &bounds) {
         return None;
     }
     // Words that have no order, such as "off", are within all bounds; the name of a line has one.
@@ -224,12 +224,10 @@ fn out_of_bounds(text: &str, shape: Shape) -> Option<String> {
 
 /// Returns the accepted form of a text, with its range.
 fn form(shape: Shape) -> Option<String> {
-    let (accepted, bounds) = ((shape.format()?.accepted)(), shape.bounds());
+    let bounds = shape.bounds();
     // The example of the form may be outside the range of the key.
-    let accepted = match (accepted.split_once("like \""), shape.example(&bounds).filter(|_| !bounds.is_empty())) {
-        (Some((form, _)), Some(example)) => format!("{form}like \"{example}\""),
-        _ => accepted,
-    };
+    let of_key = shape.example(&bounds).filter(|_| !bounds.is_empty());
+    let accepted = shape.format()?.accepted(of_key);
     Some(if bounds.is_empty() { accepted } else { format!("{accepted}; {}", in_words(&bounds, quoted)) })
 }
 

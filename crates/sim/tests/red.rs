@@ -8,42 +8,10 @@ use std::collections::HashSet;
 use cellway_record::RunRecord;
 use cellway_units::Ecn;
 use cellway_wire::Ipv4Tcp;
-use common::{capture, figure, run, scenario};
-
-/// A line of 10 Mbit/s between two routers, with RED before it and memory that never fills.
-const LINE: &str = r#"version = 1
-name = "line"
-node = [{ name = "r1", kind = "router" }, { name = "r2", kind = "router" }]
-
-[run]
-duration = "60 s"
-warmup = "10 s"
-
-[buffer]
-size = "10 MB"
-per = "port"
-count = "packet"
-queue = "red"
-
-[[link]]
-name = "line"
-between = ["r1", "r2"]
-rate = "10 Mbit/s"
-delay = "20 ms"
-
-[observe]
-interval = "1 s"
-fairness-window = "1 s"
-"#;
+use common::{capture, count, figure, queue_before_a_line, run, scenario};
 
 fn with(text: &str) -> String {
-    format!("{LINE}\n{text}")
-}
-
-/// A summary row that only ports with a nonzero count have.
-fn count(record: &RunRecord, metric: &str) -> f64 {
-    let row = record.summary.iter().find(|row| &*row.subject == "r1>r2" && row.metric == metric);
-    row.map_or(0.0, |row| row.value)
+    format!("{}\n{text}", queue_before_a_line("red"))
 }
 
 /// A source that no drop slows down sends packets of 1000 B at 10 / (1 - 0.05) Mbit/s, so that 5 % of them must be dropped.

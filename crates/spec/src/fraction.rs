@@ -56,8 +56,8 @@ cellway_settings::in_files! {
             });
             parts.ok_or(cellway_settings::quantity::Error::NoFraction)
         }
-        fn accepted() -> String {
-            "two whole numbers with / between them, the second at least 1 and not smaller, like \"1/16\"".to_owned()
+        fn accepted(example: &str) -> String {
+            format!("two whole numbers with / between them, the second at least 1 and not smaller, like \"{example}\"")
         }
         fn pattern() -> String {
             "^[0-9]+ */ *[0-9]+$".to_owned()

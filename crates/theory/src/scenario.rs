@@ -259,7 +259,7 @@ fn caveats(scenario: &Scenario, index: usize, tcp: &TcpTraffic, hops: &[Hop]) ->
         note(true, format!("policer {} drops or tags what does not conform; losses are not predicted", policer.name));
     }
     for discipline in hops.iter().filter_map(|hop| hop.early).collect::<BTreeSet<_>>() {
-        note(true, format!("drops and marks of {} are not counted", discipline.name()));
+        note(true, format!("drops and marks of {} are not counted", discipline.name));
     }
     let numbered = traffic.route.iter().any(|link| scenario.links[link.0].loses_by_number());
     note(numbered, "packets that links lose by their numbers (lost) are not counted".to_owned());

@@ -55,7 +55,7 @@ impl Text for Name {
         let lower = name.trim().to_lowercase().replace(['_', ' '], "-");
         Err(if fits(&lower) { refusal.suggest(format!("\"{lower}\"")) } else { refusal }.into())
     }
-    fn accepted() -> String {
+    fn accepted(_: &str) -> String {
         "up to 63 small letters, digits, - and ., like \"tokyo\"".to_owned()
     }
     fn pattern() -> String {
@@ -79,7 +79,7 @@ impl Text for ClassName {
             false => Err(Refusal::new(format!("{text:?} is not a name for a class")).into()),
         }
     }
-    fn accepted() -> String {
+    fn accepted(_: &str) -> String {
         "1 to 63 letters, digits, -, _ and ., like \"customer-a\"".to_owned()
     }
     fn pattern() -> String {
@@ -109,7 +109,7 @@ impl Text for Ports {
             _ => Err(Refusal::new(format!("{text:?} is not a port or a range of ports")).into()),
         }
     }
-    fn accepted() -> String {
+    fn accepted(_: &str) -> String {
         "a port from 1 to 65535, like 80, or a range of ports, like \"8000-8099\"".to_owned()
     }
     fn pattern() -> String {
@@ -145,7 +145,7 @@ impl Text for HostPort {
             false => Err(wrong("does not start with an address or a name").into()),
         }
     }
-    fn accepted() -> String {
+    fn accepted(_: &str) -> String {
         "an address or a name, and a port, like \"gateway.example.net:4433\" or \"[2001:db8::1]:4433\"".to_owned()
     }
     fn pattern() -> String {
@@ -177,7 +177,7 @@ impl Text for Device {
     fn read(text: &str) -> Result<Device, Error> {
         Ok(Device(device(text, text)?.to_owned()))
     }
-    fn accepted() -> String {
+    fn accepted(_: &str) -> String {
         "1 to 15 letters, digits, -, _, . and @, like \"cellway0\"".to_owned()
     }
     fn pattern() -> String {
@@ -193,7 +193,7 @@ impl Text for DeviceNames {
         device(text, text.strip_suffix('*').unwrap_or(text))?;
         Ok(DeviceNames(text.to_owned()))
     }
-    fn accepted() -> String {
+    fn accepted(_: &str) -> String {
         "the name of a device, like \"eth0\", or how names begin, like \"ppp*\"".to_owned()
     }
     fn pattern() -> String {

@@ -2,10 +2,10 @@
 
 mod control;
 
-pub(crate) use control::{Control, Head};
+use control::{Control, Head};
 
 use cellway_spec::Codel;
-use cellway_units::{Bytes, Ecn, Span, Time};
+use cellway_units::{Bytes, Ecn, Time};
 
 use super::{Discipline, Drops, Fifo, QdiscCounters, Queued};
 use crate::buffer::{Buffer, BufferSpec};
@@ -18,25 +18,20 @@ pub(crate) struct CodelQueue {
     control: Control,
 }
 
-/// The packets that wait, and what has become of others.
+/// The packets that wait.
 #[derive(Clone, Debug)]
 struct Waiting {
     queue: Fifo,
     /// IP octets that wait.
     octets: u64,
     ecn: bool,
-    early: u64,
-    marked: u64,
-    /// The time that packets have waited which left for the line.
-    sojourn: Span,
 }
 
 impl CodelQueue {
     /// An empty queue of a line whose largest packet is `largest`. The parameters break no rule of [`Codel::problem`].
     pub(crate) fn new(limit: Option<BufferSpec>, codel: Codel, largest: Bytes) -> CodelQueue {
         debug_assert_eq!(codel.problem(), None);
-        let waiting =
-            Waiting { queue: Fifo::new(limit), octets: 0, ecn: codel.ecn, early: 0, marked: 0, sojourn: Span::ZERO };
+        let waiting = Waiting { queue: Fifo::new(limit), octets: 0, ecn: codel.ecn };
         CodelQueue { waiting, control: Control::new(codel, largest) }
     }
 
@@ -48,8 +43,7 @@ impl CodelQueue {
     }
 
     pub(crate) fn counters(&self) -> QdiscCounters {
-        let Waiting { early, marked, sojourn, .. } = self.waiting;
-        QdiscCounters { early, marked, sojourn, ..self.waiting.queue.counters() }
+        self.waiting.queue.counters()
     }
 
     pub(crate) fn buffer(&self) -> &Buffer {
@@ -73,7 +67,7 @@ impl Discipline for CodelQueue {
     #[inline(never)]
     fn dequeue(&mut self, now: Time, drops: &mut Drops) -> Option<Queued> {
         let packet = self.control.next(now, &mut self.waiting, drops)?;
-        self.waiting.sojourn += now - packet.since;
+        self.waiting.queue.sent(now, packet);
         Some(packet)
     }
 
@@ -83,8 +77,8 @@ impl Discipline for CodelQueue {
 }
 
 impl Head for Waiting {
-    fn take(&mut self, now: Time) -> Option<Queued> {
-        let packet = self.queue.dequeue(now, &mut Drops::new())?;
+    fn take(&mut self) -> Option<Queued> {
+        let packet = self.queue.take()?;
         self.octets -= u64::from(packet.octets);
         Some(packet)
     }
@@ -96,12 +90,12 @@ impl Head for Waiting {
     fn mark(&mut self, packet: &mut Queued) -> bool {
         let is_marked = self.ecn && packet.ecn.is_capable();
         packet.marked = is_marked && packet.ecn != Ecn::Ce;
-        self.marked += u64::from(packet.marked);
+        self.queue.counters.marked += u64::from(packet.marked);
         is_marked
     }
 
     fn drop(&mut self, packet: Queued, drops: &mut Drops) {
-        self.early += 1;
+        self.queue.counters.early += 1;
         drops.push(packet.packet);
     }
 }

@@ -13,7 +13,8 @@ use crate::line::Line;
 pub(crate) struct Fifo {
     packets: VecDeque<Queued>,
     buffer: Buffer,
-    counters: QdiscCounters,
+    /// Those of a discipline that has this queue are here, too.
+    pub(super) counters: QdiscCounters,
 }
 
 impl Fifo {
@@ -31,6 +32,20 @@ impl Fifo {
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.packets.is_empty()
+    }
+
+    /// Takes the packet at the head. It counts as sent only when a discipline says so, with [`sent`](Fifo::sent).
+    #[inline(always)]
+    pub(super) fn take(&mut self) -> Option<Queued> {
+        let packet = self.packets.pop_front()?;
+        self.buffer.release_packet(owner(packet));
+        Some(packet)
+    }
+
+    /// Counts the wait of a packet that was taken and goes to the line.
+    #[inline(always)]
+    pub(super) fn sent(&mut self, now: Time, packet: Queued) {
+        self.counters.sojourn += now - packet.since;
     }
 
     pub(crate) fn counters(&self) -> QdiscCounters {
@@ -59,9 +74,8 @@ impl Discipline for Fifo {
 
     #[inline(always)]
     fn dequeue(&mut self, now: Time, _drops: &mut Drops) -> Option<Queued> {
-        let packet = self.packets.pop_front()?;
-        self.buffer.release_packet(owner(packet));
-        self.counters.sojourn += now - packet.since;
+        let packet = self.take()?;
+        self.sent(now, packet);
         Some(packet)
     }
 

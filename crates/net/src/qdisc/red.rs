@@ -27,8 +27,6 @@ pub(crate) struct RedQueue {
     sampled: Time,
     /// Packets since the last drop or mark; `None` while the average is below `min`.
     count: Option<u64>,
-    early: u64,
-    marked: u64,
 }
 
 /// The outcome of the control law for an arriving packet.
@@ -47,22 +45,11 @@ impl RedQueue {
     pub(crate) fn new(limit: Option<BufferSpec>, red: Red, largest: Bytes, stream: Stream) -> RedQueue {
         debug_assert_eq!(red.problem(), None);
         let queue = Fifo::new(limit);
-        RedQueue {
-            queue,
-            octets: 0,
-            red,
-            largest,
-            stream,
-            average: 0.0,
-            sampled: Time::ZERO,
-            count: None,
-            early: 0,
-            marked: 0,
-        }
+        RedQueue { queue, octets: 0, red, largest, stream, average: 0.0, sampled: Time::ZERO, count: None }
     }
 
     fn drop_early(&mut self, packet: Queued, drops: &mut Drops) {
-        self.early += 1;
+        self.queue.counters.early += 1;
         drops.push(packet.packet);
     }
 
@@ -115,7 +102,7 @@ impl RedQueue {
     }
 
     pub(crate) fn counters(&self) -> QdiscCounters {
-        QdiscCounters { early: self.early, marked: self.marked, ..self.queue.counters() }
+        self.queue.counters()
     }
 
     pub(crate) fn buffer(&self) -> &Buffer {
@@ -147,7 +134,7 @@ impl Discipline for RedQueue {
         }
         if self.queue.fits(packet) {
             packet.marked = is_selected && packet.ecn != Ecn::Ce;
-            self.marked += u64::from(packet.marked);
+            self.queue.counters.marked += u64::from(packet.marked);
             self.octets += u64::from(packet.octets);
         } else {
             self.count = self.count.and(Some(0));

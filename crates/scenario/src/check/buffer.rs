@@ -1,6 +1,6 @@
 //! Buffers: sizes resolved into what fills them.
 
-use cellway_settings::quantity::Text;
+use cellway_settings::quantity::Format;
 use cellway_spec::Problem;
 use cellway_units::{Bytes, CELL_OCTETS, Cells, Rate, Span};
 
@@ -37,7 +37,7 @@ impl Check<'_> {
         let keys = keys?;
         let size = at!["buffer", "size"];
         if keys.size.is_none() && !self.is_bad(&size) {
-            self.refuse(&size, "is missing", <Size as Text>::accepted());
+            self.refuse(&size, "is missing", Format::of::<Size>().accepted(None));
         }
         let unit =
             network.map_or(Charge::Cell, |network| shared_unit(network, links, scale.traffic.unwrap_or_default()));

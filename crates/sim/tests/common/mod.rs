@@ -52,6 +52,43 @@ interval = "1 s"
 fairness-window = "1 s"
 "#;
 
+/// Returns a line of 10 Mbit/s between two routers, with a queue discipline before it and memory that never fills; keys
+/// and tables can follow.
+pub(crate) fn queue_before_a_line(discipline: &str) -> String {
+    format!(
+        r#"version = 1
+name = "line"
+node = [{{ name = "r1", kind = "router" }}, {{ name = "r2", kind = "router" }}]
+
+[run]
+duration = "60 s"
+warmup = "10 s"
+
+[[link]]
+name = "line"
+between = ["r1", "r2"]
+rate = "10 Mbit/s"
+delay = "20 ms"
+
+[observe]
+interval = "1 s"
+fairness-window = "1 s"
+
+[buffer]
+size = "10 MB"
+per = "port"
+count = "packet"
+queue = "{discipline}"
+"#
+    )
+}
+
+/// Returns a summary row of the port r1>r2 that only ports with a nonzero count have.
+pub(crate) fn count(record: &RunRecord, metric: &str) -> f64 {
+    let row = record.summary.iter().find(|row| &*row.subject == "r1>r2" && row.metric == metric);
+    row.map_or(0.0, |row| row.value)
+}
+
 /// Returns `text` as a scenario, with keys set.
 pub(crate) fn scenario(text: &str, set: &[(&str, &str)]) -> Scenario {
     let set: Vec<Override> = set.iter().map(|(key, value)| Override::new(*key, *value)).collect();

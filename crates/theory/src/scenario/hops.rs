@@ -11,27 +11,29 @@ use crate::prediction::Limit;
 
 /// A queue discipline that drops packets before the buffer is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum EarlyDrops {
-    /// Random early detection.
-    Red,
-    /// Controlled delay.
-    Codel,
+pub(super) struct EarlyDrops {
+    /// Its name in sentences.
+    pub(super) name: &'static str,
+    /// The packets that it drops, after its name.
+    drops: &'static str,
 }
 
 impl EarlyDrops {
-    /// Returns its name in sentences.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            EarlyDrops::Red => "random early detection",
-            EarlyDrops::Codel => "controlled delay (CoDel)",
+    /// Returns the discipline of the packet queues of `buffer`, if it is one.
+    fn of(buffer: &model::Buffer) -> Option<EarlyDrops> {
+        match buffer.queue {
+            model::Queue::Fifo => None,
+            model::Queue::Red(_) => {
+                Some(EarlyDrops { name: "random early detection", drops: "drops packets by chance" })
+            }
+            model::Queue::Codel(_) => {
+                Some(EarlyDrops { name: "controlled delay (CoDel)", drops: "drops packets that wait too long" })
+            }
         }
     }
     /// Returns the reason why there is no answer for packets that wait at such a queue.
-    pub(super) const fn obstacle(self) -> &'static str {
-        match self {
-            EarlyDrops::Red => "random early detection drops packets by chance, before a buffer is full",
-            EarlyDrops::Codel => "controlled delay (CoDel) drops packets that wait too long, before a buffer is full",
-        }
+    pub(super) fn obstacle(self) -> String {
+        format!("{} {}, before a buffer is full", self.name, self.drops)
     }
 }
 
@@ -68,12 +70,7 @@ pub(super) fn hops(scenario: &Scenario, index: usize, back: bool) -> Vec<Hop> {
         let times = if buffer.per == BufferPer::Conversation { u64::from(traffic.count.max(1)) } else { 1 };
         (Bytes(buffer.size.bits().0 / 8 * times), buffer.count)
     };
-    let early = |buffer: &model::Buffer, framing| match buffer.queue {
-        _ if framing == model::Framing::Atm => None,
-        model::Queue::Red(_) => Some(EarlyDrops::Red),
-        model::Queue::Codel(_) => Some(EarlyDrops::Codel),
-        model::Queue::Fifo => None,
-    };
+    let early = |buffer: &model::Buffer, framing| EarlyDrops::of(buffer).filter(|_| framing != model::Framing::Atm);
     let access = |to: Option<NodeIndex>| {
         let access = traffic.access.expect("an implicit host has an access link");
         Hop {

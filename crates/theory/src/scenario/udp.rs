@@ -148,20 +148,23 @@ impl Alone<'_> {
         let none = |why: &str| Answer::None(why.to_owned());
         let Some(slowest) = self.slowest() else { return none("there is no line") };
         let one = self.traffic.count <= 1;
-        let early = self.early.map(EarlyDrops::obstacle).unwrap_or_default();
-        match self.source.arrivals {
+        match (self.source.arrivals, self.early) {
             // Each packet has left every line before the next one comes.
-            Arrivals::Constant | Arrivals::OnOff { .. } if one && slowest.seconds <= self.interval() => {
+            (Arrivals::Constant | Arrivals::OnOff { .. }, _) if one && slowest.seconds <= self.interval() => {
                 Answer::Value(self.path_delay)
             }
-            Arrivals::Constant | Arrivals::OnOff { .. } if one => none("the source sends faster than the slowest line"),
-            Arrivals::Constant | Arrivals::OnOff { .. } => none("several sources meet in phases that chance decides"),
-            Arrivals::Poisson if self.early.is_some() => none(early),
-            Arrivals::Poisson if self.has_cells => none("links carry cells: M/D/1 is about packets"),
-            Arrivals::Poisson if !one && !self.lines.iter().all(|line| line.shared) => {
+            (Arrivals::Constant | Arrivals::OnOff { .. }, _) if one => {
+                none("the source sends faster than the slowest line")
+            }
+            (Arrivals::Constant | Arrivals::OnOff { .. }, _) => {
+                none("several sources meet in phases that chance decides")
+            }
+            (Arrivals::Poisson, Some(early)) => Answer::None(early.obstacle()),
+            (Arrivals::Poisson, None) if self.has_cells => none("links carry cells: M/D/1 is about packets"),
+            (Arrivals::Poisson, None) if !one && !self.lines.iter().all(|line| line.shared) => {
                 none("the access links space the packets of each source before they meet")
             }
-            Arrivals::Poisson => {
+            (Arrivals::Poisson, None) => {
                 // With packets of one size a series of lines makes them wait as long as the slowest alone.
                 let bits = slowest.seconds * slowest.rate;
                 let framed = bits / self.source.packet.bits().0 as f64;
@@ -181,17 +184,18 @@ impl Alone<'_> {
         let none = |why: &str| Answer::None(why.to_owned());
         let Some(slowest) = self.slowest() else { return none("there is no line") };
         let one = self.traffic.count <= 1;
-        let early = self.early.map(EarlyDrops::obstacle).unwrap_or_default();
-        match self.source.arrivals {
-            Arrivals::Poisson => none("the queue of a Poisson source has no bound, the buffer has"),
+        match (self.source.arrivals, self.early) {
+            (Arrivals::Poisson, _) => none("the queue of a Poisson source has no bound, the buffer has"),
             _ if !one => none("several sources meet in phases that chance decides"),
             _ if slowest.seconds <= self.interval() => Answer::Value(on_links),
-            Arrivals::OnOff { .. } => none("the buffer takes part of each burst"),
-            Arrivals::Constant if self.early.is_some() => none(early),
-            Arrivals::Constant if on_links > 0.0 => none("links lose packets before or after the slowest line"),
-            Arrivals::Constant if self.has_cells => none("the buffer may drop single cells of frames"),
-            Arrivals::Constant if slowest.buffer.is_none() => none("the host queues without limit before its line"),
-            Arrivals::Constant => {
+            (Arrivals::OnOff { .. }, _) => none("the buffer takes part of each burst"),
+            (Arrivals::Constant, Some(early)) => Answer::None(early.obstacle()),
+            (Arrivals::Constant, None) if on_links > 0.0 => none("links lose packets before or after the slowest line"),
+            (Arrivals::Constant, None) if self.has_cells => none("the buffer may drop single cells of frames"),
+            (Arrivals::Constant, None) if slowest.buffer.is_none() => {
+                none("the host queues without limit before its line")
+            }
+            (Arrivals::Constant, None) => {
                 // The rates of packets, on a common scale.
                 let [source, line] =
                     [self.interval(), slowest.seconds].map(|time| Rate::from_bps((1e12 / time) as u64));

@@ -43,20 +43,28 @@ from = "client"
 to = "server"
 "#;
 
+/// A packet of 1000 B with `field` as its ECN field, in IPv4 and in IPv6.
+fn packets(field: u8) -> [Vec<u8>; 2] {
+    let v4 = with(udp(CLIENT, SERVER, (7, 8), 1000), |packet| packet[1] = 0b1011_1000 | field);
+    let mut v6 = udp_v6(CLIENT, SERVER, 1000);
+    v6[1] |= field << 4;
+    [v4, v6]
+}
+
+/// Returns what comes out of a burst of `count` times `packet`.
+fn burst(engine: &mut Engine, packet: &[u8], count: usize) -> Vec<Due> {
+    let start = engine.now + Span::from_ms(1000);
+    (0..count).for_each(|_| engine.send(start, CLIENT, packet));
+    engine.out(start + Span::from_ms(900))
+}
+
 /// Of four packets in one burst the first goes to the line, and the others find queues of 0, 1 and 2 packets.
 #[test]
 fn a_queue_marks_capable_packets_and_drops_others() {
     for (field, is_capable) in [(0b00u8, false), (0b01, true), (0b10, true)] {
         let mut engine = engine_of(RED, &[], Limits::default());
-        let v4 = with(udp(CLIENT, SERVER, (7, 8), 1000), |packet| packet[1] = 0b1011_1000 | field);
-        let mut v6 = udp_v6(CLIENT, SERVER, 1000);
-        v6[1] |= field << 4;
-        for sent in [v4, v6] {
-            let start = engine.now + Span::from_ms(1000);
-            for _ in 0..4 {
-                engine.send(start, CLIENT, &sent);
-            }
-            let out = engine.out(start + Span::from_ms(900));
+        for sent in packets(field) {
+            let out = burst(&mut engine, &sent, 4);
             let fields: Vec<u8> = out.iter().map(|due| ecn(&due.octets).bits()).collect();
             if is_capable {
                 assert_eq!(fields, [field, field, field, 0b11], "{field:02b}");
@@ -89,15 +97,8 @@ fn controlled_delay_marks_capable_packets_and_drops_others() {
     let text = format!("{before}{codel}{traffic}");
     for (field, is_capable) in [(0b00u8, false), (0b01, true), (0b10, true)] {
         let mut engine = engine_of(&text, &[], Limits::default());
-        let v4 = with(udp(CLIENT, SERVER, (7, 8), 1000), |packet| packet[1] = 0b1011_1000 | field);
-        let mut v6 = udp_v6(CLIENT, SERVER, 1000);
-        v6[1] |= field << 4;
-        for sent in [v4, v6] {
-            let start = engine.now + Span::from_ms(1000);
-            for _ in 0..6 {
-                engine.send(start, CLIENT, &sent);
-            }
-            let out = engine.out(start + Span::from_ms(900));
+        for sent in packets(field) {
+            let out = burst(&mut engine, &sent, 6);
             let fields: Vec<u8> = out.iter().map(|due| ecn(&due.octets).bits()).collect();
             if is_capable {
                 assert_eq!(fields, [field, field, 0b11, 0b11, field, field], "{field:02b}");

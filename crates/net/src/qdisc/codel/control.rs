@@ -11,7 +11,7 @@ const REMEMBERED: u64 = 16;
 /// A queue whose head is controlled.
 pub(crate) trait Head {
     /// Takes the packet at the head; `None` if the queue is empty.
-    fn take(&mut self, now: Time) -> Option<Queued>;
+    fn take(&mut self) -> Option<Queued>;
     /// Returns the IP octets that wait.
     fn octets(&self) -> u64;
     /// Marks a packet that was taken, in place of dropping it; returns false if it cannot be marked.
@@ -67,12 +67,10 @@ impl Control {
             self.count = if recent > 1 && is_recent { recent } else { 1 };
             self.first_count = self.count;
             self.next_drop = self.after(now);
-            self.dropping = true;
-            if head.mark(&mut packet) {
-                return Some(packet);
+            if !head.mark(&mut packet) {
+                head.drop(packet, drops);
+                (packet, is_late) = self.take(now, head)?;
             }
-            head.drop(packet, drops);
-            let (packet, is_late) = self.take(now, head)?;
             self.dropping = is_late;
             return Some(packet);
         }
@@ -96,7 +94,7 @@ impl Control {
     /// Takes the packet at the head; returns true with it if packets have waited too long for an interval. An empty queue
     /// ends that, and all drops.
     fn take(&mut self, now: Time, head: &mut impl Head) -> Option<(Queued, bool)> {
-        let Some(packet) = head.take(now) else {
+        let Some(packet) = head.take() else {
             self.too_long_from = None;
             self.dropping = false;
             return None;
