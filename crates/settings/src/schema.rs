@@ -225,8 +225,7 @@ impl Shape {
         bounds(self.object)
     }
 
-    /// Returns an example of a quantity with a range: its default, else one of the format, within its bounds, else one of
-    /// these.
+    /// Returns an example of a quantity with a range: the first within it of its default, its examples and its bounds.
     pub(crate) fn example(self, bounds: &[Bound<'static>]) -> Option<&'static str> {
         let format = self.format()?;
         let is_within = |text: &&str| {

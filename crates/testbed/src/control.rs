@@ -101,7 +101,7 @@ impl<B: Clone> Testbed<B> {
         let change = &scenario.changes[index];
         let rate = change.rate;
         match change.what {
-            // The schedules of packet lines have theirs.
+            // Packet lines have schedules with all their changes.
             ChangeOf::Link(link, _) if scenario.links[link.0].framing != Framing::Atm => {}
             ChangeOf::Link(link, direction) => {
                 let ports = self.ports[link.0];
@@ -129,7 +129,7 @@ impl<B: Clone> Testbed<B> {
             Service::Abr(_) => self.fabric.set_abr_peak(now, port, channel, peak),
             _ => self.fabric.set_shaper_rate(now, port, channel, peak),
         };
-        debug_assert!(there, "what changes has been set up");
+        debug_assert!(there, "a queue whose rate changes has a pacer");
     }
 
     /// Puts the shapers of the scenario into the queues of the channels that they are for. Of several at one queue

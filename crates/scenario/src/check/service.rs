@@ -181,7 +181,7 @@ impl Check<'_> {
         if let Some((line, rate)) = route::source_line(&network.links, traffic)
             && pcr > rate
         {
-            let message = format!("{pcr} is more than {line} has, {rate}, the first that carries cells of the data");
+            let message = format!("{pcr} is more than {rate}, the rate of {line}, the first ATM link of the data");
             self.refuse(path, message, format!("at most {rate}"));
         }
     }

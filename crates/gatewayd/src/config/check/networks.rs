@@ -11,7 +11,7 @@ fn overlap(a: &IpNet, b: &IpNet) -> bool {
     a.contains(b) || b.contains(a)
 }
 
-/// Networks without hosts that a gateway can reach, and their purpose (RFC 6890).
+/// Networks in which a gateway can reach no host, and what they contain (RFC 6890).
 const UNUSABLE: [(&str, &str); 9] = [
     ("127.0.0.0/8", "loopback addresses, which every machine has"),
     ("::1/128", "the loopback address, which every machine has"),

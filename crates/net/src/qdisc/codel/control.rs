@@ -5,7 +5,8 @@ use cellway_units::{Bytes, Span, Time};
 
 use crate::qdisc::{Drops, Queued};
 
-/// After a pause shorter than this many intervals, drops begin at the rate at which they ended. RFC 8289 section 5.5.
+/// After a pause shorter than this many intervals, the count begins with the drops of the time before. RFC 8289 section
+/// 5.5.
 const REMEMBERED: u64 = 16;
 
 /// A queue whose head is controlled.
@@ -31,11 +32,11 @@ pub(crate) struct Control {
     too_long_from: Option<Time>,
     /// True while packets are dropped.
     dropping: bool,
-    /// The time of the next drop; after drops have ended, of the one that would have been next.
+    /// The time of the next drop; after dropping has ended, the time at which the next was due.
     next_drop: Time,
-    /// Drops since they began; the rate of drops follows from it.
+    /// The number from which the distance of drops follows: one more at each drop.
     count: u64,
-    /// `count` as drops began.
+    /// `count` at the first drop since dropping began: 1, or more if it was resumed.
     first_count: u64,
 }
 
@@ -61,7 +62,7 @@ impl Control {
             if !is_late {
                 return Some(packet);
             }
-            // The first drop, at a rate that had stopped the queue before, if that was not long ago.
+            // The first drop. The count goes on if dropping ended recently.
             let recent = self.count - self.first_count;
             let is_recent = now < self.next_drop + self.interval.saturating_mul(REMEMBERED);
             self.count = if recent > 1 && is_recent { recent } else { 1 };
@@ -92,7 +93,7 @@ impl Control {
     }
 
     /// Takes the packet at the head; returns true with it if packets have waited too long for an interval. An empty queue
-    /// ends that, and all drops.
+    /// resets the interval and stops dropping.
     fn take(&mut self, now: Time, head: &mut impl Head) -> Option<(Queued, bool)> {
         let Some(packet) = head.take() else {
             self.too_long_from = None;
