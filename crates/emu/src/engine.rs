@@ -19,7 +19,7 @@ use std::sync::Arc;
 use cellway_net::{Delivery, Packet as Carried, PortCounters};
 use cellway_testbed::{Capture, Testbed};
 use cellway_units::{Ecn, Span, Time};
-use cellway_wire::ip::{self, Fit, Gso, Hop, Packet, Trouble, VirtioNetHeader};
+use cellway_wire::ip::{self, Fit, Flow, Gso, Hop, Packet, Trouble, VirtioNetHeader};
 
 use crate::conversations::{Conversations, Id, Kind, Limits};
 use crate::error::Error;
@@ -343,12 +343,15 @@ impl Engine {
             }
             self.open[place] = Some(Open { id: sighting.id, number, delivered: [0; 2], shown: [0; 2] });
         }
+        let is_overflow = self.table.get(sighting.id).is_some_and(|known| known.flow.is_none());
+        // All flows of two hosts share their overflow conversation; any other conversation is one flow.
+        let flow = if is_overflow { ports(recognised.flow) } else { 0 };
         let Some(Some(open)) = self.open.get(sighting.id.slot()) else { return Ok(()) };
         let (length, ecn) = (octets.len() as u32, ip::ecn(&octets));
         let body =
             Datagram { octets: Arc::new(octets), entered: now, id: sighting.id, forward: sighting.forward, sound };
-        let nodes = [from, to].map(|host| self.hosts[host].node);
-        let packet = Carried { conversation: open.number, from: nodes[0], to: nodes[1], octets: length, ecn, body };
+        let [from, to] = [from, to].map(|host| self.hosts[host].node);
+        let packet = Carried { conversation: open.number, from, to, flow, octets: length, ecn, body };
         self.testbed.fabric.send(now, packet);
         Ok(())
     }
@@ -385,6 +388,16 @@ impl Engine {
         if !self.testbed.close(open.number) {
             self.leaving.push(open.number);
         }
+    }
+}
+
+/// Returns the ports of a flow as a number; 0 for a packet without ports, such as a later fragment.
+fn ports(flow: Flow) -> u32 {
+    match flow {
+        Flow::Packet(key) | Flow::FirstFragment(key, _) => {
+            u32::from(key.source_port) << 16 | u32::from(key.destination_port)
+        }
+        Flow::LaterFragment(_) | Flow::IcmpError(..) => 0,
     }
 }
 

@@ -228,6 +228,12 @@ impl Buffer {
         group.used + u64::from(owner.octets) * 8 <= group.limit
     }
 
+    /// Returns true if an empty buffer would have room for a whole packet on a packet line.
+    pub(crate) fn can_hold_packet(&mut self, owner: Owner) -> bool {
+        let Some(spec) = self.spec else { return true };
+        u64::from(owner.octets) * 8 <= self.group(spec, owner).limit
+    }
+
     /// Returns true if a whole packet may be queued on a packet line; it is charged by its octets.
     #[inline]
     pub(crate) fn admit_packet(&mut self, owner: Owner) -> bool {

@@ -75,8 +75,10 @@ mod tests {
     fn a_frame_passes_is_refused_or_keeps_its_end() {
         let mut packets = Packets::new();
         let node = crate::ids::NodeId(0);
-        let frame = packets
-            .insert(Packet { conversation: 0, from: node, to: node, octets: 100, ecn: Ecn::NotEct, body: () }, 0);
+        let frame = packets.insert(
+            Packet { conversation: 0, from: node, to: node, flow: 0, octets: 100, ecn: Ecn::NotEct, body: () },
+            0,
+        );
         let cell = |index| Cell { slot: 0, frame, index, count: 4, flags: Flags::PLAIN };
         let mut state = FrameDiscard::default();
         let drop = |new_frame| Fate::Drop { new_frame };

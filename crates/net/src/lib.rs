@@ -68,7 +68,7 @@ pub use link_spec::{LinkSpec, PortSpec};
 pub use loss::{Loss, RandomBits, Stream};
 pub use packet::Packet;
 pub use policer::PolicerSpec;
-pub use qdisc::QdiscSpec;
+pub use qdisc::{QdiscSpec, Waits};
 pub use rate_schedule::RateSchedule;
 pub use shaper::ShaperSpec;
 pub use tap::{Direction, TapRecord, TapUnit};

@@ -28,8 +28,8 @@ pub struct LinkSpec {
 pub struct PortSpec {
     /// The buffer memory; `None` is unlimited.
     pub buffer: Option<BufferSpec>,
-    /// The queue discipline of a packet line; unused on a cell line.
-    pub queue: QdiscSpec,
+    /// The queue discipline of a packet line; unused on a cell line. `None` is a FIFO that drops at the tail.
+    pub queue: Option<QdiscSpec>,
     /// The changes of the rate of a packet line; those of a cell line are made by
     /// [`Fabric::set_line_rate`](crate::Fabric::set_line_rate). The default is a fixed rate.
     pub schedule: Option<RateSchedule>,
@@ -48,7 +48,7 @@ impl LinkSpec {
 
     /// Sets the queue disciplines of both ports.
     #[must_use]
-    pub fn with_queues(mut self, queues: [QdiscSpec; 2]) -> LinkSpec {
+    pub fn with_queues(mut self, queues: [Option<QdiscSpec>; 2]) -> LinkSpec {
         for (port, queue) in self.ports.iter_mut().zip(queues) {
             port.queue = queue;
         }

@@ -18,6 +18,8 @@ pub struct Packet<B> {
     pub to: NodeId,
     /// Length of the IP datagram in octets, headers included.
     pub octets: u32,
+    /// The flow of its conversation: packets of one transport connection have one number. Fair queues keep flows apart.
+    pub flow: u32,
     /// The ECN field of its header.
     pub ecn: Ecn,
     /// Its contents.
@@ -112,8 +114,8 @@ impl<B> Packets<B> {
     /// Returns the entry for the queue that the packet joins at `now`.
     #[inline]
     pub(crate) fn queued(&self, now: Time, at: PacketRef) -> Queued {
-        let &Packet { conversation, octets, ecn, .. } = self.get(at);
-        Queued { packet: at, conversation, octets, ecn, marked: false, since: now }
+        let &Packet { conversation, flow, octets, ecn, .. } = self.get(at);
+        Queued { packet: at, conversation, flow, octets, ecn, marked: false, since: now }
     }
 
     /// Marks a packet with "congestion experienced".

@@ -19,7 +19,7 @@ use crate::link::{Link, Unit};
 use crate::link_spec::{LinkSpec, PortSpec};
 use crate::loss::Loss;
 use crate::packet::{PacketRef, Packets};
-use crate::qdisc::{Qdisc, Queued};
+use crate::qdisc::{Qdisc, Queued, Waits};
 use crate::rm_cells::RmCells;
 use crate::server::CellServer;
 
@@ -98,7 +98,7 @@ impl Port {
             kind: match framing {
                 Framing::Atm => Kind::Cells(CellPort::new(discipline, buffer)),
                 Framing::Packet | Framing::Ethernet | Framing::Fddi => {
-                    Kind::Packets(PacketPort::new(framing, packet_cost, Qdisc::new(queue, buffer)))
+                    Kind::Packets(PacketPort::new(framing, packet_cost, Qdisc::new(queue, buffer, rate)))
                 }
             },
             link: Link::new(delay, framing),
@@ -395,6 +395,17 @@ impl Port {
 
     pub(crate) fn forget_extremes(&mut self) {
         self.level.forget_extremes();
+        if let Kind::Packets(packets) = &mut self.kind {
+            packets.qdisc.forget_waits();
+        }
+    }
+
+    /// Returns the waits of packets since extremes were forgotten, if the line carries packets.
+    pub(crate) fn waits(&self) -> Option<&Waits> {
+        match &self.kind {
+            Kind::Cells(_) => None,
+            Kind::Packets(packets) => Some(packets.qdisc.waits()),
+        }
     }
 
     /// Units waiting.

@@ -4,16 +4,32 @@
 //! one, so packets can be dropped at either moment. Time and the state of the line are arguments; random numbers come from
 //! a stream that the discipline was given.
 
+mod chance;
 mod codel;
+mod drr;
+mod dualpi2;
 mod fifo;
+mod flows;
+mod fq_codel;
+mod memory;
+mod pie;
 mod red;
+#[cfg(test)]
+mod testing;
+mod updates;
 
-pub(crate) use codel::CodelQueue;
-pub(crate) use fifo::Fifo;
-pub(crate) use red::RedQueue;
+use codel::CodelQueue;
+use drr::DrrQueue;
+use dualpi2::DualPi2Queue;
+use fifo::FifoQueue;
+use fq_codel::FqCodelQueue;
+use memory::Memory;
+pub use memory::Waits;
+use pie::PieQueue;
+use red::RedQueue;
 
-use cellway_spec::{Codel, Red};
-use cellway_units::{Bytes, Ecn, Span, Time};
+use cellway_spec::{Fifo, Queue};
+use cellway_units::{Bytes, Ecn, Rate, Time};
 
 use crate::buffer::{Buffer, BufferSpec};
 use crate::line::Line;
@@ -25,6 +41,8 @@ use crate::packet::PacketRef;
 pub(crate) struct Queued {
     pub(crate) packet: PacketRef,
     pub(crate) conversation: u32,
+    /// The flow of its conversation.
+    pub(crate) flow: u32,
     /// The length of the IP packet.
     pub(crate) octets: u32,
     pub(crate) ecn: Ecn,
@@ -46,105 +64,145 @@ pub(crate) struct QdiscCounters {
     pub(crate) early: u64,
     /// Packets marked with CE.
     pub(crate) marked: u64,
-    /// The time that packets have spent in the queue, summed over those that have left it for the line.
-    pub(crate) sojourn: Span,
+    /// The time that packets have spent in the queue, summed over those that have left it for the line, in ps.
+    pub(crate) sojourn: u128,
 }
 
-/// The operations of a queue discipline that are called for each packet. A port chooses the discipline once for each, and
-/// the compiler does the rest: no call is virtual.
+/// The operations of a queue discipline. A port chooses the discipline once for each packet, and the compiler does the
+/// rest: no call is virtual.
 pub(crate) trait Discipline {
     /// Handles a packet that arrives, on a busy line or an idle one. It may be dropped, or others in its place.
     fn enqueue(&mut self, line: &Line, packet: Queued, drops: &mut Drops);
     /// Returns the packet that the idle line sends next. Others may be dropped on the way.
     fn dequeue(&mut self, now: Time, drops: &mut Drops) -> Option<Queued>;
+    /// Returns true if a packet that finds the queue empty and the line idle can be sent without being queued. Only a
+    /// discipline that would neither drop nor mark it, and that has nothing to record of it, may return true.
+    fn passes(&mut self, _packet: Queued) -> bool {
+        false
+    }
+    /// Returns the memory in which packets wait.
+    fn memory(&self) -> &Memory;
+    /// Returns the memory in which packets wait.
+    fn memory_mut(&mut self) -> &mut Memory;
     /// Returns the number of packets that wait.
-    fn len(&self) -> u32;
+    #[inline(always)]
+    fn len(&self) -> u32 {
+        self.memory().packets()
+    }
+}
+
+impl<D: Discipline> Discipline for Box<D> {
+    #[inline(always)]
+    fn enqueue(&mut self, line: &Line, packet: Queued, drops: &mut Drops) {
+        (**self).enqueue(line, packet, drops);
+    }
+    #[inline(always)]
+    fn dequeue(&mut self, now: Time, drops: &mut Drops) -> Option<Queued> {
+        (**self).dequeue(now, drops)
+    }
+    #[inline(always)]
+    fn passes(&mut self, packet: Queued) -> bool {
+        (**self).passes(packet)
+    }
+    #[inline(always)]
+    fn memory(&self) -> &Memory {
+        (**self).memory()
+    }
+    #[inline(always)]
+    fn memory_mut(&mut self) -> &mut Memory {
+        (**self).memory_mut()
+    }
 }
 
 /// The queue discipline of a packet port.
 #[derive(Clone, Debug)]
 pub(crate) enum Qdisc {
-    Fifo(Fifo),
+    Fifo(FifoQueue),
     Red(Box<RedQueue>),
     Codel(Box<CodelQueue>),
+    FqCodel(Box<FqCodelQueue>),
+    Pie(Box<PieQueue>),
+    DualPi2(Box<DualPi2Queue>),
+    Drr(Box<DrrQueue>),
 }
 
+/// Evaluates an expression about the queue of whichever discipline it is.
+macro_rules! with {
+    ($qdisc:expr, $queue:ident => $value:expr) => {
+        match $qdisc {
+            $crate::qdisc::Qdisc::Fifo($queue) => $value,
+            $crate::qdisc::Qdisc::Red($queue) => $value,
+            $crate::qdisc::Qdisc::Codel($queue) => $value,
+            $crate::qdisc::Qdisc::FqCodel($queue) => $value,
+            $crate::qdisc::Qdisc::Pie($queue) => $value,
+            $crate::qdisc::Qdisc::DualPi2($queue) => $value,
+            $crate::qdisc::Qdisc::Drr($queue) => $value,
+        }
+    };
+}
+pub(crate) use with;
+
 /// The choice of a queue discipline.
-#[derive(Clone, Debug, Default)]
-pub enum QdiscSpec {
-    /// First in, first out: drops packets that do not fit the buffer.
-    #[default]
-    Fifo,
-    /// Random early detection.
-    Red {
-        /// Its parameters.
-        red: Red,
-        /// The largest packet, to which the probability of others is in proportion if the queue is measured in bytes.
-        largest: Bytes,
-        /// Its random stream.
-        stream: Stream,
-    },
-    /// Controlled delay.
-    Codel {
-        /// Its parameters.
-        codel: Codel,
-        /// The largest packet; while no more octets wait, none is dropped.
-        largest: Bytes,
-    },
+#[derive(Clone, Debug)]
+pub struct QdiscSpec {
+    /// The discipline and its parameters, which break no rule of theirs.
+    pub queue: Queue,
+    /// The largest packet of the line.
+    pub largest: Bytes,
+    /// The random stream of a discipline that draws.
+    pub stream: Stream,
 }
 
 impl Qdisc {
-    pub(crate) fn new(spec: QdiscSpec, limit: Option<BufferSpec>) -> Qdisc {
-        match spec {
-            QdiscSpec::Fifo => Qdisc::Fifo(Fifo::new(limit)),
-            QdiscSpec::Red { red, largest, stream } => Qdisc::Red(Box::new(RedQueue::new(limit, red, largest, stream))),
-            QdiscSpec::Codel { codel, largest } => Qdisc::Codel(Box::new(CodelQueue::new(limit, codel, largest))),
+    /// Creates an empty queue for a line of `rate`; without a choice a FIFO that drops at the tail.
+    pub(crate) fn new(spec: Option<QdiscSpec>, limit: Option<BufferSpec>, rate: Rate) -> Qdisc {
+        let memory = Memory::new(limit);
+        let Some(QdiscSpec { queue, largest, stream }) = spec else {
+            return Qdisc::Fifo(FifoQueue::new(memory, Fifo::TAIL));
+        };
+        debug_assert_eq!(queue.parameters().problem(), None);
+        match queue {
+            Queue::Fifo(fifo) => Qdisc::Fifo(FifoQueue::new(memory, fifo)),
+            Queue::Red(red) => Qdisc::Red(Box::new(RedQueue::new(memory, red, largest, stream))),
+            Queue::Ared(ared) => Qdisc::Red(Box::new(RedQueue::adaptive(memory, ared, largest, rate, stream))),
+            Queue::Codel(codel) => Qdisc::Codel(Box::new(CodelQueue::new(memory, codel, largest))),
+            Queue::FqCodel(fq) => Qdisc::FqCodel(Box::new(FqCodelQueue::new(memory, fq, largest, stream))),
+            Queue::Pie(pie) => Qdisc::Pie(Box::new(PieQueue::new(memory, pie, largest, stream))),
+            Queue::DualPi2(spec) => Qdisc::DualPi2(Box::new(DualPi2Queue::new(memory, spec, largest, rate, stream))),
+            Queue::Drr(drr) => Qdisc::Drr(Box::new(DrrQueue::new(memory, drr, largest, stream))),
         }
     }
 
-    /// Returns true if a packet that finds the queue empty and the line idle can be sent without being queued. Only a
-    /// discipline that would neither drop nor mark it, and that has nothing to record of it, may return true.
+    /// Returns true if a packet that finds the queue empty and the line idle can be sent without being queued.
     #[inline]
     pub(crate) fn passes(&mut self, packet: Queued) -> bool {
-        match self {
-            Qdisc::Fifo(fifo) => fifo.is_empty() && fifo.fits(packet),
-            Qdisc::Red(_) => false,
-            Qdisc::Codel(codel) => codel.passes(packet),
-        }
+        with!(self, queue => queue.passes(packet))
     }
 
     /// Returns the number of packets that wait.
     #[inline]
     pub(crate) fn len(&self) -> u32 {
-        match self {
-            Qdisc::Fifo(fifo) => fifo.len(),
-            Qdisc::Red(red) => red.len(),
-            Qdisc::Codel(codel) => codel.len(),
-        }
+        with!(self, queue => queue.len())
     }
 
     pub(crate) fn counters(&self) -> QdiscCounters {
-        match self {
-            Qdisc::Fifo(fifo) => fifo.counters(),
-            Qdisc::Red(red) => red.counters(),
-            Qdisc::Codel(codel) => codel.counters(),
-        }
+        with!(self, queue => queue.memory().counters)
     }
 
-    /// Returns the memory in which packets wait.
+    pub(crate) fn waits(&self) -> &Waits {
+        with!(self, queue => queue.memory().waits())
+    }
+
+    pub(crate) fn forget_waits(&mut self) {
+        with!(self, queue => queue.memory_mut().forget_waits());
+    }
+
+    /// Returns the buffer that limits the packets that wait.
     pub(crate) fn buffer(&self) -> &Buffer {
-        match self {
-            Qdisc::Fifo(fifo) => fifo.buffer(),
-            Qdisc::Red(red) => red.buffer(),
-            Qdisc::Codel(codel) => codel.buffer(),
-        }
+        with!(self, queue => queue.memory().buffer())
     }
 
     pub(crate) fn buffer_mut(&mut self) -> &mut Buffer {
-        match self {
-            Qdisc::Fifo(fifo) => fifo.buffer_mut(),
-            Qdisc::Red(red) => red.buffer_mut(),
-            Qdisc::Codel(codel) => codel.buffer_mut(),
-        }
+        with!(self, queue => queue.memory_mut().buffer_mut())
     }
 }

@@ -49,8 +49,15 @@ fn lan_routers_forward_and_frames_take_their_octets() {
     let (mut net, nodes, there, back) = chain_of(&[Host, Router, Router, Host], links);
     let hosts = [nodes[0], nodes[3]];
     net.open(spec(hosts, &there, &back)).unwrap();
-    let packet =
-        |octets, body| Packet { conversation: 0, from: hosts[0], to: hosts[1], octets, ecn: Ecn::NotEct, body };
+    let packet = |octets, body| Packet {
+        conversation: 0,
+        from: hosts[0],
+        to: hosts[1],
+        flow: 0,
+        octets,
+        ecn: Ecn::NotEct,
+        body,
+    };
     let delivered = run(&mut net, vec![(Time::ZERO, packet(1460, 0)), (Time::ZERO, packet(20, 1))]);
     let ns = |octets: u64, mbit: u64| octets * 8 * 1000 / mbit;
     let first = ns(1498, 10) + ns(1496, 100) + ns(1498, 100) + 50_000;
@@ -83,12 +90,13 @@ fn a_packet_is_cut_again_on_each_atm_stretch() {
         &mut net,
         vec![(
             Time::ZERO,
-            Packet { conversation: 0, from: hosts[0], to: hosts[1], octets: 552, ecn: Ecn::NotEct, body: 7 },
+            Packet { conversation: 0, from: hosts[0], to: hosts[1], flow: 0, octets: 552, ecn: Ecn::NotEct, body: 7 },
         )],
     );
     assert_eq!(delivered, [(Time::ZERO + Span::from_ms(1 + 12 + 1 + 1 + 12), 7)]);
     // The host with the ATM card cuts its own packets.
-    let back_again = Packet { conversation: 0, from: hosts[1], to: hosts[0], octets: 552, ecn: Ecn::NotEct, body: 8 };
+    let back_again =
+        Packet { conversation: 0, from: hosts[1], to: hosts[0], flow: 0, octets: 552, ecn: Ecn::NotEct, body: 8 };
     let sent = Time::ZERO + Span::from_secs(1);
     assert_eq!(run(&mut net, vec![(sent, back_again)]), [(sent + Span::from_ms(12 + 1 + 12 + 1 + 1), 8)]);
     assert_eq!(net.packets_held(), 0);

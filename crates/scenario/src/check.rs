@@ -11,6 +11,7 @@ mod machine;
 mod names;
 mod network;
 mod pacing;
+mod queue;
 mod run;
 mod service;
 mod tcp;

@@ -6,7 +6,7 @@
 use crate::everywhere::{Finding, everywhere};
 use crate::found::Found;
 use crate::model::{
-    Buffer, CongestionControl, Framing, LossRecovery, NodeKind, Queue, Scenario, Service, TcpSpec, TcpTraffic,
+    Buffer, CongestionControl, Framing, LossRecovery, NodeKind, QueueDiscipline, Scenario, Service, TcpSpec, TcpTraffic,
 };
 use crate::plan::Point;
 use crate::sweep::Axis;
@@ -78,11 +78,7 @@ fn shadowed(tree: &Node) -> Vec<Inert> {
 
 /// Returns the discipline of a queue that marks packets.
 fn marking(buffer: &Buffer) -> Option<&'static str> {
-    match buffer.queue {
-        Queue::Red(red) => red.ecn.then_some("red"),
-        Queue::Codel(codel) => codel.ecn.then_some("codel"),
-        Queue::Fifo => None,
-    }
+    buffer.queue.parameters().marks().then(|| buffer.queue.discipline().name())
 }
 
 fn inert_keys(scenario: &Scenario) -> Vec<Inert> {
@@ -97,14 +93,13 @@ fn inert_keys(scenario: &Scenario) -> Vec<Inert> {
         }
     }
     let buffers = || [&scenario.buffer].into_iter().chain(scenario.links.iter().map(|link| &link.buffer));
-    if !buffers().any(|buffer| matches!(buffer.queue, Queue::Red(_))) {
-        add(&at!["buffer", "red"], "no queue is \"red\"");
-    }
-    if !buffers().any(|buffer| matches!(buffer.queue, Queue::Codel(_))) {
-        add(&at!["buffer", "codel"], "no queue is \"codel\"");
+    for discipline in QueueDiscipline::ALL {
+        if !buffers().any(|buffer| buffer.queue.discipline() == discipline) {
+            add(&at!["buffer", discipline.name()], "no queue has this discipline");
+        }
     }
     for (i, _) in scenario.links.iter().enumerate().filter(|(_, link)| link.framing == Framing::Atm) {
-        for key in ["queue", "red", "codel"] {
+        for key in QueueDiscipline::ALL.map(QueueDiscipline::name).into_iter().chain(["queue"]) {
             add(&at!["link", i, "buffer", key], "the link carries cells, and the discipline is one of packet queues");
         }
     }
@@ -150,7 +145,7 @@ fn inert_keys(scenario: &Scenario) -> Vec<Inert> {
         }
     }
     if buffers().all(|buffer| marking(buffer).is_none()) {
-        let reason = "no queue marks packets: one with queue = \"red\" or \"codel\" and its ecn = true does";
+        let reason = "no queue marks packets: one with queue = \"fq-codel\" does, or with another and its ecn = true";
         for (i, _) in with_ecn.iter().enumerate().filter(|(_, ecn)| **ecn) {
             add(&at!["traffic", i, "tcp", "ecn"], reason);
         }

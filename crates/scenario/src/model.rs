@@ -17,10 +17,10 @@ pub use sharing::*;
 pub use traffic::*;
 
 pub use cellway_spec::{
-    AbrParameters, AckDelay, AppKind, Arrivals, BufferPer, Charge, Codel, CodelKeys, CongestionControl, Connect,
-    DataConnection, Discard, Discipline, Draw, Encapsulation, FastRetransmit, Fraction, Framing, LossRecovery,
-    Multiplexing, NodeKind, PolicerAction, QueueDiscipline, QueueLength, Red, RedKeys, Sharing, SourceKind, Spike,
-    TcpKeys, TcpProfile, TcpSpec, TransportChoice, UDP_HEADER_OCTETS, UdpSource, Variant,
+    AbrParameters, AckDelay, AppKind, Arrivals, BufferPer, Charge, CongestionControl, Connect, DataConnection, Discard,
+    Discipline, Draw, Encapsulation, FastRetransmit, Fifo, Fraction, Framing, LossRecovery, Multiplexing, NodeKind,
+    PolicerAction, Queue, QueueDiscipline, Sharing, SourceKind, Spike, TcpKeys, TcpProfile, TcpSpec, TransportChoice,
+    UDP_HEADER_OCTETS, UdpSource, Variant,
 };
 use cellway_units::Span;
 

@@ -5,9 +5,10 @@ mod rates;
 use std::fmt;
 
 use cellway_settings::quantity::{Error, Format, Text};
+use cellway_spec::QueueLength;
 use cellway_units::{Bytes, CellRate, Cells, ParseError, Probability, Rate, Span, split_quantity};
 
-use crate::model::{AckDelay, Fraction, QueueLength};
+use crate::model::{AckDelay, Fraction};
 
 pub(crate) use rates::LineRate;
 

@@ -103,7 +103,7 @@ fn ecn_at_one_of_queues_and_ends_is_told() {
     assert_eq!(
         told("size = \"1 bdp\"", "ecn = true\n"),
         [
-            "tcp.ecn: has no effect: no queue marks packets: one with queue = \"red\" or \"codel\" and its ecn = true does"
+            "tcp.ecn: has no effect: no queue marks packets: one with queue = \"fq-codel\" does, or with another and its ecn = true"
         ]
     );
     assert_eq!(told(&red.replace("true", "false"), "ecn = true\n").len(), 1);

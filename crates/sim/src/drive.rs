@@ -268,7 +268,7 @@ impl Run<'_> {
         let ([from, to], conversation, octets) = (slot.plan.hosts, slot.plan.legs[0], slot.spec.packet.0 as u32);
         self.timers.add_if(slot.source.next(), TimerKey { slot: index as u32, kind: TimerKind::Datagram });
         self.bed.meter.datagram_sent(index, now);
-        self.bed.fabric.send(now, Packet { conversation, from, to, octets, ecn: Ecn::NotEct, body });
+        self.bed.fabric.send(now, Packet { conversation, from, to, flow: 0, octets, ecn: Ecn::NotEct, body });
         self.packets += 1;
     }
 
@@ -304,7 +304,7 @@ impl Run<'_> {
         for &segment in &self.output.segments {
             let octets = IP_HEADER + segment.header_len() + segment.len;
             let body = Body::Segment { serial, conn, number: self.packets, segment };
-            self.bed.fabric.send(now, Packet { conversation, from, to, octets, ecn: segment.ecn, body });
+            self.bed.fabric.send(now, Packet { conversation, from, to, flow: serial, octets, ecn: segment.ecn, body });
             self.packets += 1;
         }
         for &event in &self.output.events {

@@ -105,9 +105,10 @@ impl Run<'_> {
             let octets = this.gateways[which].config().transport.overhead() + packet.octets();
             let (from, to) = (this.hosts[which], this.hosts[1 - which]);
             let body = Body::Transport { pair: pair as u32, packet: Box::new(packet) };
-            self.bed
-                .fabric
-                .send(now, Packet { conversation: this.conversation, from, to, octets, ecn: Ecn::NotEct, body });
+            self.bed.fabric.send(
+                now,
+                Packet { conversation: this.conversation, from, to, flow: 0, octets, ecn: Ecn::NotEct, body },
+            );
             self.packets += 1;
         }
         self.todo.extend(out.actions.drain(..).map(|action| Todo::Gateway { pair, which, action }));

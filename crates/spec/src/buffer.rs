@@ -35,18 +35,6 @@ choice! {
 }
 
 choice! {
-    /// The queue discipline of a packet line.
-    pub enum QueueDiscipline {
-        /// First in, first out.
-        Fifo = "fifo",
-        /// Random early detection: packets are dropped or marked as the average queue grows.
-        Red = "red",
-        /// Controlled delay (RFC 8289): packets are dropped or marked once they wait too long.
-        Codel = "codel",
-    }
-}
-
-choice! {
     /// The rule for packets that arrive at a full buffer.
     pub enum Discard {
         /// At a router the whole packet if its cells do not all fit, at a switch single cells.

@@ -3,7 +3,7 @@
 use cellway_settings::section;
 use cellway_units::Span;
 
-use crate::Problem;
+use crate::{Problem, QueueParameters, UnlikeFifo};
 
 section! {
     /// Controlled delay: a queue with `queue = "codel"` drops or marks packets once all packets of an interval have waited
@@ -21,17 +21,31 @@ section! {
     }
 }
 
-impl Codel {
-    /// Returns the first rule that the parameters break, if any.
-    pub fn problem(&self) -> Option<Problem> {
-        if let Err(problem) = self.in_range() {
-            return Some(problem.into());
+impl QueueParameters for Codel {
+    fn problem(&self) -> Option<Problem> {
+        match self.in_range() {
+            Err(problem) => Some(problem.into()),
+            Ok(()) => above_interval(self.target, self.interval),
         }
-        let Codel { target, interval, .. } = *self;
-        let message = format!("target is {target}, which is above interval, {interval}");
-        (target > interval)
-            .then(|| Problem::new(&["target", "interval"], message, "a target of at most interval, like 5 % of it"))
     }
+
+    fn marks(&self) -> bool {
+        self.ecn
+    }
+
+    fn unlike_fifo(&self) -> Option<UnlikeFifo> {
+        Some(UnlikeFifo {
+            name: "controlled delay (CoDel)",
+            effect: "drops packets that wait too long, before the buffer is full",
+        })
+    }
+}
+
+/// Returns the problem of a target above the interval.
+pub(crate) fn above_interval(target: Span, interval: Span) -> Option<Problem> {
+    let message = format!("target is {target}, which is above interval, {interval}");
+    (target > interval)
+        .then(|| Problem::new(&["target", "interval"], message, "a target of at most interval, like 5 % of it"))
 }
 
 #[cfg(test)]

@@ -6,28 +6,42 @@
 
 mod abr;
 mod app;
+mod ared;
 mod buffer;
 mod cells;
 mod codel;
+mod drr;
+mod dualpi2;
+mod fifo;
+mod fq_codel;
 mod fraction;
 mod framing;
 mod gateway;
 mod node;
+mod pie;
 mod problem;
+mod queue;
 mod red;
 mod tcp;
 mod udp;
 
 pub use abr::AbrParameters;
 pub use app::{AppKind, DataConnection, Draw, Spike};
-pub use buffer::{BufferPer, Charge, Discard, QueueDiscipline, Sharing};
+pub use ared::{Ared, AredKeys};
+pub use buffer::{BufferPer, Charge, Discard, Sharing};
 pub use cells::{Discipline, Encapsulation, Multiplexing, PolicerAction};
 pub use codel::{Codel, CodelKeys};
+pub use drr::{Drr, DrrKeys};
+pub use dualpi2::{DualPi2, DualPi2Keys, LowLatencyMarks, Overload};
+pub use fifo::{DropFrom, Fifo, FifoKeys};
+pub use fq_codel::{FqCodel, FqCodelKeys};
 pub use fraction::Fraction;
 pub use framing::Framing;
 pub use gateway::{Connect, TransportChoice};
 pub use node::NodeKind;
+pub use pie::{Pie, PieKeys};
 pub use problem::Problem;
+pub use queue::{Queue, QueueDiscipline, QueueParameters, UnlikeFifo};
 pub use red::{QueueLength, Red, RedKeys};
 pub use tcp::{
     AckDelay, CongestionControl, FastRetransmit, LossRecovery, MAX_PACKET, MAX_WINDOW, ProfileKeys, TCP_HEADERS,

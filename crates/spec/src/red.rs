@@ -6,7 +6,7 @@ use std::str::FromStr;
 use cellway_settings::{in_files, section, settings};
 use cellway_units::{Bytes, Packets, ParseError, Probability, split_quantity};
 
-use crate::Problem;
+use crate::{Problem, QueueParameters, UnlikeFifo};
 
 section! {
     /// Random early detection: a queue with `queue = "red"` drops or marks packets before its buffer is full, with a
@@ -85,9 +85,8 @@ in_files! {
     }
 }
 
-impl Red {
-    /// Returns the first rule that the parameters break, if any.
-    pub fn problem(&self) -> Option<Problem> {
+impl QueueParameters for Red {
+    fn problem(&self) -> Option<Problem> {
         if let Err(problem) = self.in_range() {
             return Some(problem.into());
         }
@@ -102,6 +101,17 @@ impl Red {
             return problem(message, "a max above min, like min = \"5 packet\", max = \"15 packet\"");
         }
         None
+    }
+
+    fn marks(&self) -> bool {
+        self.ecn
+    }
+
+    fn unlike_fifo(&self) -> Option<UnlikeFifo> {
+        Some(UnlikeFifo {
+            name: "random early detection",
+            effect: "drops packets by chance, before the buffer is full",
+        })
     }
 }
 

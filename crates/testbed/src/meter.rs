@@ -353,6 +353,21 @@ impl Meter {
             let counters = fabric.port_counters(port.id, now);
             put(&port.subject, (&ports::UTILISATION).into(), ratio(counters.busy - port.at_bin.busy, every));
             put(&port.subject, ports::QUEUE_MEAN.counted_in(port.unit), mean_queue(&counters, &port.at_bin, every));
+            let sent = counters.packets - port.at_bin.packets;
+            if sent > 0 {
+                let waited = (counters.sojourn - port.at_bin.sojourn) as f64 / 1e12;
+                put(&port.subject, (&ports::SOJOURN_MEAN).into(), waited / sent as f64);
+            }
+            let gone = [
+                (&ports::DROPPED_PACKETS, counters.dropped_frames, port.at_bin.dropped_frames),
+                (&ports::EARLY_DROPS, counters.early_drops, port.at_bin.early_drops),
+                (&ports::MARKED, counters.marked, port.at_bin.marked),
+            ];
+            // Only where a packet line has dropped or marked any, so that plain networks keep short series.
+            let is_packets = fabric.framing(port.id) != Framing::Atm;
+            for (metric, now, before) in gone.into_iter().filter(|&(_, now, _)| is_packets && now > 0) {
+                put(&port.subject, metric.into(), (now - before) as f64);
+            }
             port.at_bin = counters;
         }
         for slot in &mut self.slots {

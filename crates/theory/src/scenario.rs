@@ -258,8 +258,8 @@ fn caveats(scenario: &Scenario, index: usize, tcp: &TcpTraffic, hops: &[Hop]) ->
     if let Some(policer) = policed {
         note(true, format!("policer {} drops or tags what does not conform; losses are not predicted", policer.name));
     }
-    for discipline in hops.iter().filter_map(|hop| hop.early).collect::<BTreeSet<_>>() {
-        note(true, format!("drops and marks of {} are not counted", discipline.name));
+    for difference in hops.iter().filter_map(|hop| hop.unlike_fifo).collect::<BTreeSet<_>>() {
+        note(true, format!("predicted as first in, first out, but {difference}"));
     }
     let numbered = traffic.route.iter().any(|link| scenario.links[link.0].loses_by_number());
     note(numbered, "packets that links lose by their numbers (lost) are not counted".to_owned());

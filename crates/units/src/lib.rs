@@ -14,6 +14,7 @@ mod printable;
 mod probability;
 mod rate;
 mod size;
+mod sketch;
 mod time;
 
 pub use ecn::Ecn;
@@ -25,6 +26,7 @@ pub use printable::{printable, printable_json};
 pub use probability::Probability;
 pub use rate::{CellRate, Rate};
 pub use size::{Bits, Bytes, Cells, Packets};
+pub use sketch::{Sketch, rank};
 pub use time::{Span, Time};
 
 /// Octets of one ATM cell on the wire, header included. ITU-T I.361.

@@ -1,13 +1,13 @@
 //! The queries of a reader of the network.
 
-use cellway_spec::Framing;
-use cellway_spec::NodeKind;
+use cellway_spec::{Framing, NodeKind};
 use cellway_units::Time;
 
 use super::Fabric;
 use crate::counters::{ConversationCounters, LossCounters, PortCounters};
 use crate::ids::{ChannelId, NodeId, PortId};
 use crate::port::Port;
+use crate::qdisc::Waits;
 use crate::tap::TapRecord;
 
 impl<B: Clone> Fabric<B> {
@@ -27,6 +27,12 @@ impl<B: Clone> Fabric<B> {
     /// Returns the counters of a port up to `now`.
     pub fn port_counters(&self, port: PortId, now: Time) -> PortCounters {
         self.port(port).counters(now)
+    }
+
+    /// Returns the waits of the packets that have left the queue of a packet line since the last call of
+    /// [`Fabric::forget_peaks`]; `None` for a line of cells.
+    pub fn waits(&self, port: PortId) -> Option<&Waits> {
+        self.port(port).waits()
     }
 
     /// Returns the nodes before and after a port.

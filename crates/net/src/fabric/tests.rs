@@ -57,7 +57,8 @@ impl Line {
 
     fn send(&mut self, conversation: u32, octets: u32) {
         let [from, to] = self.hosts;
-        self.net.send(self.now, Packet { conversation, from, to, octets, ecn: Ecn::NotEct, body: conversation });
+        self.net
+            .send(self.now, Packet { conversation, from, to, flow: 0, octets, ecn: Ecn::NotEct, body: conversation });
         self.net.serve(self.now);
     }
 

@@ -6,7 +6,7 @@ use super::{Kind, Port};
 use crate::counters::{Level, PortCounters};
 use crate::line::Line;
 use crate::packet::{PacketRef, Packets};
-use crate::qdisc::{Discipline, Qdisc, Queued};
+use crate::qdisc::{Discipline, Qdisc, Queued, with};
 use cellway_spec::Framing;
 
 /// The queue of a packet line.
@@ -36,11 +36,7 @@ impl PacketPort {
     /// Takes the packet that the line sends next, with the mark that the discipline has set.
     #[inline(always)]
     pub(super) fn dequeue<B>(&mut self, now: Time, packets: &mut Packets<B>, level: &mut Level) -> Option<Queued> {
-        match &mut self.qdisc {
-            Qdisc::Fifo(fifo) => dequeue(fifo, now, packets, level),
-            Qdisc::Red(red) => dequeue(&mut **red, now, packets, level),
-            Qdisc::Codel(codel) => dequeue(&mut **codel, now, packets, level),
-        }
+        with!(&mut self.qdisc, queue => dequeue(queue, now, packets, level))
     }
 
     pub(super) fn dropped(&self) -> u64 {
@@ -67,11 +63,7 @@ impl Port {
     pub(crate) fn push_packet<B>(&mut self, now: Time, packet: PacketRef, packets: &mut Packets<B>) -> bool {
         let Kind::Packets(port) = &mut self.kind else { unreachable!("packets go whole over packet lines only") };
         let queued = packets.queued(now, packet);
-        match &mut port.qdisc {
-            Qdisc::Fifo(fifo) => enqueue(fifo, &self.line, queued, packets, &mut self.level),
-            Qdisc::Red(red) => enqueue(&mut **red, &self.line, queued, packets, &mut self.level),
-            Qdisc::Codel(codel) => enqueue(&mut **codel, &self.line, queued, packets, &mut self.level),
-        }
+        with!(&mut port.qdisc, queue => enqueue(&mut *queue, &self.line, queued, packets, &mut self.level))
     }
 }
 

@@ -4,21 +4,22 @@
 //! Networking 1(4), 1993, figure 2; the gentle variant is S. Floyd, *Recommendation on using the "gentle_" variant of
 //! RED*, 2000. All arithmetic is addition, multiplication and division of `f64`, which every machine rounds alike.
 
-use cellway_spec::{QueueLength, Red};
-use cellway_units::{Bytes, Ecn, Time};
+mod adaptive;
 
-use super::{Discipline, Drops, Fifo, QdiscCounters, Queued};
-use crate::buffer::{Buffer, BufferSpec};
+use cellway_spec::{Fifo, QueueLength, Red};
+use cellway_units::{Bytes, Time};
+
+use super::chance::{draw, power};
+use super::updates::Updates;
+use super::{Discipline, Drops, FifoQueue, Memory, Queued};
 use crate::line::Line;
 use crate::loss::Stream;
 
 /// A queue with random early detection.
 #[derive(Clone, Debug)]
 pub(crate) struct RedQueue {
-    queue: Fifo,
-    /// IP octets that wait.
-    octets: u64,
-    red: Red,
+    queue: FifoQueue,
+    parameters: Parameters,
     /// The largest packet.
     largest: Bytes,
     stream: Stream,
@@ -27,6 +28,37 @@ pub(crate) struct RedQueue {
     sampled: Time,
     /// Packets since the last drop or mark; `None` while the average is below `min`.
     count: Option<u64>,
+    /// The updates of `max_p`, if it is adapted.
+    updates: Option<Updates>,
+}
+
+/// The parameters of the control law. `min`, `max` and the average are in packets, or in octets.
+#[derive(Clone, Copy, Debug)]
+struct Parameters {
+    min: f64,
+    max: f64,
+    in_octets: bool,
+    max_p: f64,
+    weight: f64,
+    gentle: bool,
+    ecn: bool,
+    mean_packet: Bytes,
+}
+
+impl From<Red> for Parameters {
+    fn from(red: Red) -> Parameters {
+        let Red { min, max, max_p, weight, gentle, ecn, mean_packet } = red;
+        Parameters {
+            min: min.amount() as f64,
+            max: max.amount() as f64,
+            in_octets: matches!(min, QueueLength::Bytes(_)),
+            max_p: max_p.as_f64(),
+            weight: weight.as_f64(),
+            gentle,
+            ecn,
+            mean_packet,
+        }
+    }
 }
 
 /// The outcome of the control law for an arriving packet.
@@ -41,82 +73,69 @@ enum Law {
 }
 
 impl RedQueue {
-    /// An empty queue. The parameters break no rule of [`Red::problem`].
-    pub(crate) fn new(limit: Option<BufferSpec>, red: Red, largest: Bytes, stream: Stream) -> RedQueue {
-        debug_assert_eq!(red.problem(), None);
-        let queue = Fifo::new(limit);
-        RedQueue { queue, octets: 0, red, largest, stream, average: 0.0, sampled: Time::ZERO, count: None }
+    /// An empty queue.
+    pub(super) fn new(memory: Memory, red: Red, largest: Bytes, stream: Stream) -> RedQueue {
+        RedQueue::with(memory, red.into(), largest, stream, None)
     }
 
-    fn drop_early(&mut self, packet: Queued, drops: &mut Drops) {
-        self.queue.counters.early += 1;
-        drops.push(packet.packet);
+    fn with(
+        memory: Memory,
+        parameters: Parameters,
+        largest: Bytes,
+        stream: Stream,
+        updates: Option<Updates>,
+    ) -> RedQueue {
+        let queue = FifoQueue::new(memory, Fifo::TAIL);
+        RedQueue { queue, parameters, largest, stream, average: 0.0, sampled: Time::ZERO, count: None, updates }
     }
 
     /// Updates the average for a packet that arrives `now`: one sample of the queue, after one of an empty queue for
     /// each packet that the line could have sent while it was idle, since the last sample: a packet that is dropped does
     /// not make the line busy.
     fn sample(&mut self, now: Time, line: &Line) {
-        let weight = self.red.weight.as_f64();
-        if self.queue.is_empty() && now > line.free_at() {
+        let weight = self.parameters.weight;
+        if self.memory().is_empty() && now > line.free_at() {
             let since = self.sampled.max(line.free_at());
-            let packets = line.idle_bits(since, now) / u128::from(self.red.mean_packet.bits().0.max(1));
+            let packets = line.idle_bits(since, now) / u128::from(self.parameters.mean_packet.bits().0.max(1));
             self.average *= power(1.0 - weight, u64::try_from(packets).unwrap_or(u64::MAX));
         }
-        let waiting = match self.red.min {
-            QueueLength::Packets(_) => u64::from(self.queue.len()),
-            QueueLength::Bytes(_) => self.octets,
-        };
+        let waiting = if self.parameters.in_octets { self.memory().octets() } else { u64::from(self.len()) };
         self.average += weight * (waiting as f64 - self.average);
         self.sampled = now;
     }
 
     /// Applies the control law to a packet at the current average.
     fn law(&self, octets: u32) -> Law {
-        let (min, max, max_p) = (self.red.min.amount() as f64, self.red.max.amount() as f64, self.red.max_p.as_f64());
+        let Parameters { min, max, max_p, gentle, in_octets, .. } = self.parameters;
         let probability = if self.average < min {
             return Law::Queue;
         } else if self.average < max {
             max_p * (self.average - min) / (max - min)
-        } else if self.red.gentle && self.average < 2.0 * max {
+        } else if gentle && self.average < 2.0 * max {
             max_p + (1.0 - max_p) * (self.average - max) / max
         } else {
             return Law::Drop;
         };
-        Law::Probability(match self.red.min {
-            QueueLength::Packets(_) => probability,
-            QueueLength::Bytes(_) => probability * (f64::from(octets) / self.largest.0 as f64).min(1.0),
-        })
+        let share = if in_octets { (f64::from(octets) / self.largest.0 as f64).min(1.0) } else { 1.0 };
+        Law::Probability(probability * share)
     }
 
     /// Draws for a packet; returns true if it is selected. The probability p_b / (1 - count p_b) makes the number of packets
     /// from one selected packet to the next uniform.
     fn draw(&mut self, probability: f64) -> bool {
         let count = self.count.map_or(0, |count| count + 1);
-        // 53 bits are what an f64 holds exactly.
-        let draw = (self.stream.bits() >> 11) as f64 / (1u64 << 53) as f64;
+        let draw = draw(&mut self.stream);
         let left = 1.0 - count as f64 * probability;
         let is_selected = left <= 0.0 || draw * left < probability;
         self.count = Some(if is_selected { 0 } else { count });
         is_selected
-    }
-
-    pub(crate) fn counters(&self) -> QdiscCounters {
-        self.queue.counters()
-    }
-
-    pub(crate) fn buffer(&self) -> &Buffer {
-        self.queue.buffer()
-    }
-
-    pub(crate) fn buffer_mut(&mut self) -> &mut Buffer {
-        self.queue.buffer_mut()
     }
 }
 
 impl Discipline for RedQueue {
     #[inline(never)]
     fn enqueue(&mut self, line: &Line, mut packet: Queued, drops: &mut Drops) {
+        self.adapt(packet.since);
         self.sample(packet.since, line);
         let is_selected = match self.law(packet.octets) {
             Law::Queue => {
@@ -126,45 +145,32 @@ impl Discipline for RedQueue {
             Law::Probability(probability) => self.draw(probability),
             Law::Drop => {
                 self.count = Some(0);
-                return self.drop_early(packet, drops);
+                return self.memory_mut().drop_early(packet, drops);
             }
         };
-        if is_selected && !(self.red.ecn && packet.ecn.is_capable()) {
-            return self.drop_early(packet, drops);
+        if is_selected && !(self.parameters.ecn && packet.ecn.is_capable()) {
+            return self.memory_mut().drop_early(packet, drops);
         }
-        if self.queue.fits(packet) {
-            packet.marked = is_selected && packet.ecn != Ecn::Ce;
-            self.queue.counters.marked += u64::from(packet.marked);
-            self.octets += u64::from(packet.octets);
-        } else {
+        if !self.memory_mut().fits(packet) {
             self.count = self.count.and(Some(0));
+        } else if is_selected {
+            self.memory_mut().mark(&mut packet);
         }
         self.queue.enqueue(line, packet, drops);
     }
 
     #[inline(never)]
     fn dequeue(&mut self, now: Time, drops: &mut Drops) -> Option<Queued> {
-        let packet = self.queue.dequeue(now, drops)?;
-        self.octets -= u64::from(packet.octets);
-        Some(packet)
+        self.queue.dequeue(now, drops)
     }
 
-    fn len(&self) -> u32 {
-        self.queue.len()
+    fn memory(&self) -> &Memory {
+        &self.queue.memory
     }
-}
 
-/// Returns `base` to the power of `exponent`, by squaring.
-fn power(base: f64, mut exponent: u64) -> f64 {
-    let (mut result, mut square) = (1.0, base);
-    while exponent > 0 {
-        if exponent % 2 == 1 {
-            result *= square;
-        }
-        square *= square;
-        exponent /= 2;
+    fn memory_mut(&mut self) -> &mut Memory {
+        &mut self.queue.memory
     }
-    result
 }
 
 #[cfg(test)]

@@ -15,6 +15,16 @@ metrics! {
     QUEUE: CellOrPacket of [Port] in [Changes] by [Simulate, Emulate, Theory];
     /// Length of the intervals of which the [series](#series) has only some changes of the queue; no row if it has all.
     QUEUE_INTERVAL: Second of [Port] in [Summary] by [Simulate, Emulate];
+    /// Mean time that packets waited, over those that were sent; packet lines only.
+    SOJOURN_MEAN as "Mean wait": Second of [Port] in [Summary, Bins] by [Simulate, Emulate];
+    /// Median of these waits, to 0.4 %.
+    SOJOURN_P50 as "Wait, median": Second of [Port] in [Summary] by [Simulate, Emulate];
+    /// 95th percentile of these waits, to 0.4 %.
+    SOJOURN_P95 as "Wait, 95th percentile": Second of [Port] in [Summary] by [Simulate, Emulate];
+    /// 99th percentile of these waits, to 0.4 %.
+    SOJOURN_P99 as "Wait, 99th percentile": Second of [Port] in [Summary] by [Simulate, Emulate];
+    /// Longest of these waits.
+    SOJOURN_MAX as "Longest wait": Second of [Port] in [Summary] by [Simulate, Emulate];
     /// Cells sent, RM cells included; ATM lines only.
     CELLS: Cell of [Port] in [Summary] by [Simulate, Emulate];
     /// Packets refused whole by the buffer of a router or gateway; ATM lines only.
@@ -24,11 +34,11 @@ metrics! {
     /// Packets sent, those lost on the link included; packet lines only.
     PACKETS: Packet of [Port] in [Summary] by [Simulate, Emulate];
     /// Packets that the queue dropped; packet lines only.
-    DROPPED_PACKETS: Packet of [Port] in [Summary] by [Simulate, Emulate];
+    DROPPED_PACKETS: Packet of [Port] in [Summary, Bins] by [Simulate, Emulate];
     /// Of `dropped_packets`, those that the queue discipline dropped before the buffer was full.
-    EARLY_DROPS as "Packets dropped early": Packet of [Port] in [Summary] by [Simulate, Emulate];
+    EARLY_DROPS as "Packets dropped early": Packet of [Port] in [Summary, Bins] by [Simulate, Emulate];
     /// Packets that the queue discipline marked with "congestion experienced" (ECN).
-    MARKED as "Packets marked": Packet of [Port] in [Summary] by [Simulate, Emulate];
+    MARKED as "Packets marked": Packet of [Port] in [Summary, Bins] by [Simulate, Emulate];
     /// `dropped_packets` and `lost`, over `packets` and `dropped_packets`; packet lines only, no row if there were none.
     LOSS_RATIO: Share of [Port] in [Summary] by [Simulate, Emulate];
     /// Of `dropped_cells`, those refused for their loss priority (CLP = 1).

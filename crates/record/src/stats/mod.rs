@@ -10,7 +10,6 @@ mod jitter;
 mod moments;
 mod mser;
 mod percentile;
-mod sketch;
 mod student;
 mod timeweighted;
 
@@ -21,6 +20,5 @@ pub use jitter::InterarrivalJitter;
 pub use moments::{Moments, mean, sd};
 pub use mser::{Truncation, mser, mser5};
 pub use percentile::{Histogram, Sample, percentile};
-pub use sketch::Sketch;
 pub use student::t_quantile;
 pub use timeweighted::TimeWeighted;

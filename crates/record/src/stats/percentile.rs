@@ -2,23 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use cellway_units::rank;
+
 /// Returns the `q` quantile of a sorted sample, 0 <= q <= 1: the smallest value that at least the share `q` of the
 /// sample does not exceed. It is always a value of the sample, never one between two. `None` if it is empty.
 pub fn percentile(sorted: &[f64], q: f64) -> Option<f64> {
     let rank = rank(q, sorted.len() as u64)?;
     sorted.get(rank as usize - 1).copied()
-}
-
-/// Returns the rank, from 1, of the `q` quantile among `n`.
-pub(super) fn rank(q: f64, n: u64) -> Option<u64> {
-    if n == 0 || !(0.0..=1.0).contains(&q) {
-        return None;
-    }
-    // 0.95 x 20 is 19.000000000000004 in doubles: a whole number within rounding counts as that number.
-    let exact = q * n as f64;
-    let near = exact.round();
-    let rank = if (exact - near).abs() <= 4.0 * f64::EPSILON * exact { near } else { exact.ceil() };
-    Some((rank as u64).clamp(1, n))
 }
 
 /// Values that are all kept, for exact percentiles: 8 bytes each.

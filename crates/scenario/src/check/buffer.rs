@@ -1,7 +1,6 @@
 //! Buffers: sizes resolved into what fills them.
 
 use cellway_settings::quantity::Format;
-use cellway_spec::Problem;
 use cellway_units::{Bytes, CELL_OCTETS, Cells, Rate, Span};
 
 use crate::check::network::Network;
@@ -9,7 +8,7 @@ use crate::check::{Check, MAX_BUFFER};
 use crate::file::{BufferFile, BufferKeys, File, LinkFile};
 use crate::model::{
     Buffer, BufferPer, BufferSize, Charge, Command, Discard, Emulate, Framing, Link, MultiplexingSpec, NodeIndex,
-    NodeKind, Queue, QueueDiscipline, Sharing, Traffic,
+    NodeKind, Sharing, Traffic,
 };
 use crate::quantity::Size;
 use crate::route;
@@ -161,7 +160,7 @@ impl Check<'_> {
     }
 
     /// Returns the path of `key` of a buffer: at link `own` if that gives it, else in [buffer].
-    fn buffer_path(&self, own: Option<usize>, key: &str) -> Vec<Step> {
+    pub(super) fn buffer_path(&self, own: Option<usize>, key: &str) -> Vec<Step> {
         match own {
             Some(i) if self.tree.find(&at!["link", i, "buffer", key]).is_some() => {
                 at!["link", i, "buffer", key].to_vec()
@@ -202,44 +201,8 @@ impl Check<'_> {
             return None;
         }
         let threshold = threshold.filter(|_| discard == Discard::Epd);
-        let queue = self.queue(own, buffer)?;
+        let queue = self.queue(own, &buffer)?;
         Some(Buffer { size, per, sharing, count, discard, threshold, clp_threshold, queue })
-    }
-
-    /// The discipline of packet queues, with its parameters.
-    fn queue(&mut self, own: Option<usize>, buffer: BufferFile) -> Option<Queue> {
-        let mut is_alone = true;
-        for other in [QueueDiscipline::Red, QueueDiscipline::Codel].into_iter().filter(|other| *other != buffer.queue) {
-            let name = other.name();
-            // Parameters that are given in [buffer] may be for a link.
-            let Some(path) = own.map(|i| at!["link", i, "buffer", name]) else { continue };
-            if self.tree.find(&path).is_some() && !self.is_swept(&self.buffer_path(own, "queue")) {
-                let accepted = format!("queue = \"{name}\", or no {name}");
-                self.refuse(&path, format!("only queue = \"{name}\" has these parameters"), accepted);
-                is_alone = false;
-            }
-        }
-        if !is_alone {
-            return None;
-        }
-        let (queue, problem) = match buffer.queue {
-            QueueDiscipline::Fifo => return Some(Queue::Fifo),
-            QueueDiscipline::Red => (Queue::Red(buffer.red), buffer.red.problem()),
-            QueueDiscipline::Codel => (Queue::Codel(buffer.codel), buffer.codel.problem()),
-        };
-        let Some(Problem { keys, message, accepted }) = problem else { return Some(queue) };
-        let path = |check: &Check<'_>, key: &str| {
-            let mut path = check.buffer_path(own, buffer.queue.name());
-            let own_key = [&path[..], &at![key]].concat();
-            path = if check.tree.find(&own_key).is_some() { own_key } else { path };
-            if check.tree.find(&path).is_some() { path } else { check.buffer_path(own, "queue") }
-        };
-        // A key that has been refused has another value here.
-        if !keys.iter().any(|key| self.is_bad(&path(self, key))) {
-            let path = path(self, &keys[0]);
-            self.refuse(&path, message, accepted);
-        }
-        None
     }
 
     /// `Some(None)` if there is none.

@@ -1,10 +1,11 @@
 //! Buffers, nodes and links.
 
 use cellway_settings::{section, settings, table};
+use cellway_spec::{Ared, Codel, Drr, DualPi2, FqCodel, Pie, Red};
 use cellway_units::{Bytes, CellRate, Probability, Rate, Span};
 
 use crate::model::{
-    BufferPer, Carrier, Charge, Codel, Discard, Framing, HostKeys, NodeKind, QueueDiscipline, Red, Sharing, TcpKeys,
+    BufferPer, Carrier, Charge, Discard, Fifo, Framing, HostKeys, NodeKind, Queue, QueueDiscipline, Sharing, TcpKeys,
 };
 use crate::quantity::{LineRate, Size};
 
@@ -118,10 +119,38 @@ section! {
         pub(crate) clp_threshold: Option<Size>,
         /// The discipline of packet queues. Cell queues have that of `multiplexing.server`.
         pub(crate) queue: QueueDiscipline = QueueDiscipline::Fifo,
+        /// The parameters of "fifo".
+        pub(crate) fifo: Fifo,
         /// The parameters of "red".
         pub(crate) red: Red,
+        /// The parameters of "ared".
+        pub(crate) ared: Ared,
         /// The parameters of "codel".
         pub(crate) codel: Codel,
+        /// The parameters of "fq-codel".
+        pub(crate) fq_codel: FqCodel,
+        /// The parameters of "pie".
+        pub(crate) pie: Pie,
+        /// The parameters of "dualpi2".
+        pub(crate) dualpi2: DualPi2,
+        /// The parameters of "drr".
+        pub(crate) drr: Drr,
     }
 }
 settings!(Size);
+
+impl BufferFile {
+    /// Returns the queue discipline with its parameters.
+    pub(crate) fn discipline(&self) -> Queue {
+        match self.queue {
+            QueueDiscipline::Fifo => Queue::Fifo(self.fifo),
+            QueueDiscipline::Red => Queue::Red(self.red),
+            QueueDiscipline::Codel => Queue::Codel(self.codel),
+            QueueDiscipline::Ared => Queue::Ared(self.ared),
+            QueueDiscipline::FqCodel => Queue::FqCodel(self.fq_codel),
+            QueueDiscipline::Pie => Queue::Pie(self.pie),
+            QueueDiscipline::DualPi2 => Queue::DualPi2(self.dualpi2),
+            QueueDiscipline::Drr => Queue::Drr(self.drr),
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! Sharing of lines and buffers.
 
 use cellway_settings::section;
-use cellway_spec::{BufferPer, Charge, Codel, Discard, Discipline, Encapsulation, Multiplexing, Red, Sharing};
+use cellway_spec::{BufferPer, Charge, Discard, Discipline, Encapsulation, Multiplexing, Queue, Sharing};
 use cellway_units::{Bits, Bytes, Cells};
 
 section! {
@@ -39,17 +39,6 @@ pub struct Buffer {
     pub clp_threshold: Option<BufferSize>,
     /// The discipline of packet queues.
     pub queue: Queue,
-}
-
-/// The discipline of a packet queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Queue {
-    /// First in, first out: a packet that does not fit the buffer is dropped.
-    Fifo,
-    /// Random early detection before that.
-    Red(Red),
-    /// Controlled delay before that.
-    Codel(Codel),
 }
 
 /// A buffer size in what fills the buffer.

@@ -4,9 +4,7 @@ use std::fmt::Write;
 
 use cellway_settings::in_file::Printed;
 
-use crate::model::{
-    Buffer, BufferSize, CodelKeys, GatewaySpec, HostKeys, HostSpec, Queue, QueueDiscipline, RedKeys, Scenario,
-};
+use crate::model::{Buffer, BufferSize, Fifo, GatewaySpec, HostKeys, HostSpec, Queue, Scenario};
 use crate::tree::quoted;
 use crate::write::word;
 
@@ -35,7 +33,7 @@ impl Scenario {
             }
             // A link inherits what it does not say, so that all it differs in can be written.
             if link.buffer != self.buffer {
-                writeln!(out, "buffer = {{ {} }}", buffer(&link.buffer, self.buffer.queue != Queue::Fifo).join(", "))?;
+                writeln!(out, "buffer = {{ {} }}", buffer(&link.buffer, self.buffer.queue != PLAIN).join(", "))?;
             }
         }
         Ok(())
@@ -56,7 +54,10 @@ fn write_gateway(out: &mut String, gateway: &GatewaySpec) -> std::fmt::Result {
     writeln!(out, "gateway = {{ {} }}\ntcp = {{ {} }}", keys.join(", "), gateway.tcp.lines().join(", "))
 }
 
-/// The keys of a buffer; `queue` is left out for a FIFO unless `inherits` another.
+/// The discipline of a file that names none.
+const PLAIN: Queue = Queue::Fifo(Fifo::TAIL);
+
+/// The keys of a buffer; `queue` is left out for the plain FIFO unless `inherits` another.
 fn buffer(buffer: &Buffer, inherits: bool) -> Vec<String> {
     let size = |size: BufferSize| match size {
         BufferSize::Cells(cells) => cells.to_string(),
@@ -70,17 +71,10 @@ fn buffer(buffer: &Buffer, inherits: bool) -> Vec<String> {
         format!("discard = {}", word(buffer.discard)),
     ];
     keys.extend(buffer.threshold.map(|threshold| format!("threshold = \"{}\"", size(threshold))));
-    match buffer.queue {
-        Queue::Fifo if inherits => keys.push(format!("queue = {}", word(QueueDiscipline::Fifo))),
-        Queue::Fifo => {}
-        Queue::Red(red) => {
-            keys.push(format!("queue = {}", word(QueueDiscipline::Red)));
-            keys.push(format!("red = {}", RedKeys::from(red).print()));
-        }
-        Queue::Codel(codel) => {
-            keys.push(format!("queue = {}", word(QueueDiscipline::Codel)));
-            keys.push(format!("codel = {}", CodelKeys::from(codel).print()));
-        }
+    if inherits || buffer.queue != PLAIN {
+        let discipline = buffer.queue.discipline();
+        keys.push(format!("queue = {}", word(discipline)));
+        keys.push(format!("{} = {}", discipline.name(), buffer.queue.print()));
     }
     keys.extend(buffer.clp_threshold.map(|threshold| format!("clp-threshold = \"{}\"", size(threshold))));
     keys

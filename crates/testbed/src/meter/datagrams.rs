@@ -1,8 +1,8 @@
 //! The datagrams of a slot: delay, jitter and loss.
 
 use cellway_record::metric::{Metric, datagram, slot};
-use cellway_record::stats::{InterarrivalJitter, Moments, Sketch};
-use cellway_units::{Span, Time};
+use cellway_record::stats::{InterarrivalJitter, Moments};
+use cellway_units::{Sketch, Span, Time};
 
 /// The datagrams of a slot. Those that were sent during the warm-up are not counted.
 #[derive(Clone, Debug, Default)]

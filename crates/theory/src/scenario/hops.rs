@@ -9,34 +9,6 @@ use crate::leg::Stage;
 use crate::loss::any_lost;
 use crate::prediction::Limit;
 
-/// A queue discipline that drops packets before the buffer is full.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct EarlyDrops {
-    /// Its name in sentences.
-    pub(super) name: &'static str,
-    /// The packets that it drops, after its name.
-    drops: &'static str,
-}
-
-impl EarlyDrops {
-    /// Returns the discipline of the packet queues of `buffer`, if it is one.
-    fn of(buffer: &model::Buffer) -> Option<EarlyDrops> {
-        match buffer.queue {
-            model::Queue::Fifo => None,
-            model::Queue::Red(_) => {
-                Some(EarlyDrops { name: "random early detection", drops: "drops packets by chance" })
-            }
-            model::Queue::Codel(_) => {
-                Some(EarlyDrops { name: "controlled delay (CoDel)", drops: "drops packets that wait too long" })
-            }
-        }
-    }
-    /// Returns the reason why there is no answer for packets that wait at such a queue.
-    pub(super) fn obstacle(self) -> String {
-        format!("{} {}, before a buffer is full", self.name, self.drops)
-    }
-}
-
 /// A link in one direction.
 #[derive(Clone, Debug)]
 pub(super) struct Hop {
@@ -52,8 +24,8 @@ pub(super) struct Hop {
     back: Rate,
     /// The buffer before it, and its unit; hosts queue without limit.
     buffer: Option<(Bytes, Charge)>,
-    /// The discipline of its queue that drops packets before the buffer is full.
-    pub(super) early: Option<EarlyDrops>,
+    /// The difference of the discipline of its queue from first in, first out.
+    pub(super) unlike_fifo: Option<cellway_spec::UnlikeFifo>,
     /// The spacing of cells before it: the source's contract, or a shaper.
     spacing: Vec<(String, Rate)>,
     /// True if all connections of the group share it, and its channels.
@@ -70,7 +42,9 @@ pub(super) fn hops(scenario: &Scenario, index: usize, back: bool) -> Vec<Hop> {
         let times = if buffer.per == BufferPer::Conversation { u64::from(traffic.count.max(1)) } else { 1 };
         (Bytes(buffer.size.bits().0 / 8 * times), buffer.count)
     };
-    let early = |buffer: &model::Buffer, framing| EarlyDrops::of(buffer).filter(|_| framing != model::Framing::Atm);
+    let unlike_fifo = |buffer: &model::Buffer, framing| {
+        buffer.queue.parameters().unlike_fifo().filter(|_| framing != model::Framing::Atm)
+    };
     let access = |to: Option<NodeIndex>| {
         let access = traffic.access.expect("an implicit host has an access link");
         Hop {
@@ -82,7 +56,7 @@ pub(super) fn hops(scenario: &Scenario, index: usize, back: bool) -> Vec<Hop> {
             rate: access.rate,
             back: access.rate,
             buffer: to.is_none().then(|| size(&scenario.buffer)),
-            early: early(&scenario.buffer, access.framing).filter(|_| to.is_none()),
+            unlike_fifo: unlike_fifo(&scenario.buffer, access.framing).filter(|_| to.is_none()),
             spacing: Vec::new(),
             shared: false,
             channel_shared,
@@ -114,7 +88,7 @@ pub(super) fn hops(scenario: &Scenario, index: usize, back: bool) -> Vec<Hop> {
             rate: scenario.link_rate_at_start(place, at),
             back: scenario.link_rate_at_start(place, nodes[i + 1]),
             buffer: (!is_host).then(|| size(&link.buffer)),
-            early: early(&link.buffer, link.framing).filter(|_| !is_host),
+            unlike_fifo: unlike_fifo(&link.buffer, link.framing).filter(|_| !is_host),
             spacing: shapers
                 .map(|(k, s)| (s.name.clone(), s.sustained.map_or(peak(k), |(scr, _)| scr.min(peak(k)))))
                 .collect(),

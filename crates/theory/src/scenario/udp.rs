@@ -5,7 +5,7 @@
 use cellway_scenario::{Arrivals, Attachment, HostSpec, Scenario, Service, Traffic, UdpSource};
 use cellway_units::{Bytes, Rate};
 
-use super::hops::{self, EarlyDrops, Packet};
+use super::hops::{self, Packet};
 use crate::datagrams::{md1_wait, overload_loss};
 use crate::leg::Stage;
 
@@ -69,8 +69,8 @@ fn group(scenario: &Scenario, index: usize, source: &UdpSource) -> UdpPrediction
     let share = |line: &Stage| (packets * line.seconds * if line.shared { slots } else { 1.0 }).min(1.0);
     let busiest = lines.iter().map(|line| (line.at.clone(), share(line)));
     let busiest = busiest.reduce(|a, b| if b.1 > a.1 { b } else { a }).unwrap_or_default();
-    let early = hops.iter().find_map(|hop| hop.early);
-    let alone = Alone { traffic, source, lines: &lines, path_delay, has_cells: packet.unit() == "cell", early };
+    let unlike_fifo = hops.iter().find_map(|hop| hop.unlike_fifo);
+    let alone = Alone { traffic, source, lines: &lines, path_delay, has_cells: packet.unit() == "cell", unlike_fifo };
     let (delay_mean, loss_ratio) = match obstacle(scenario, index) {
         Some(why) => (Answer::None(why.clone()), Answer::None(why)),
         None => (alone.delay(), alone.loss(packet.loss(&hops))),
@@ -130,7 +130,7 @@ struct Alone<'a> {
     path_delay: f64,
     has_cells: bool,
     /// The discipline of a queue that drops packets before a buffer is full.
-    early: Option<EarlyDrops>,
+    unlike_fifo: Option<cellway_spec::UnlikeFifo>,
 }
 
 impl Alone<'_> {
@@ -148,7 +148,7 @@ impl Alone<'_> {
         let none = |why: &str| Answer::None(why.to_owned());
         let Some(slowest) = self.slowest() else { return none("there is no line") };
         let one = self.traffic.count <= 1;
-        match (self.source.arrivals, self.early) {
+        match (self.source.arrivals, self.unlike_fifo) {
             // Each packet has left every line before the next one comes.
             (Arrivals::Constant | Arrivals::OnOff { .. }, _) if one && slowest.seconds <= self.interval() => {
                 Answer::Value(self.path_delay)
@@ -159,7 +159,7 @@ impl Alone<'_> {
             (Arrivals::Constant | Arrivals::OnOff { .. }, _) => {
                 none("several sources meet in phases that chance decides")
             }
-            (Arrivals::Poisson, Some(early)) => Answer::None(early.obstacle()),
+            (Arrivals::Poisson, Some(unlike_fifo)) => Answer::None(unlike_fifo.to_string()),
             (Arrivals::Poisson, None) if self.has_cells => none("links carry cells: M/D/1 is about packets"),
             (Arrivals::Poisson, None) if !one && !self.lines.iter().all(|line| line.shared) => {
                 none("the access links space the packets of each source before they meet")
@@ -184,12 +184,12 @@ impl Alone<'_> {
         let none = |why: &str| Answer::None(why.to_owned());
         let Some(slowest) = self.slowest() else { return none("there is no line") };
         let one = self.traffic.count <= 1;
-        match (self.source.arrivals, self.early) {
+        match (self.source.arrivals, self.unlike_fifo) {
             (Arrivals::Poisson, _) => none("the queue of a Poisson source has no bound, the buffer has"),
             _ if !one => none("several sources meet in phases that chance decides"),
             _ if slowest.seconds <= self.interval() => Answer::Value(on_links),
             (Arrivals::OnOff { .. }, _) => none("the buffer takes part of each burst"),
-            (Arrivals::Constant, Some(early)) => Answer::None(early.obstacle()),
+            (Arrivals::Constant, Some(unlike_fifo)) => Answer::None(unlike_fifo.to_string()),
             (Arrivals::Constant, None) if on_links > 0.0 => none("links lose packets before or after the slowest line"),
             (Arrivals::Constant, None) if self.has_cells => none("the buffer may drop single cells of frames"),
             (Arrivals::Constant, None) if slowest.buffer.is_none() => {

@@ -1,6 +1,5 @@
 //! The control of CoDel: when packets at the head of a queue are dropped. RFC 8289, sections 4.4 and 5.
 
-use cellway_spec::Codel;
 use cellway_units::{Bytes, Span, Time};
 
 use crate::qdisc::{Drops, Queued};
@@ -41,8 +40,7 @@ pub(crate) struct Control {
 }
 
 impl Control {
-    pub(crate) fn new(codel: Codel, largest: Bytes) -> Control {
-        let Codel { target, interval, ecn: _ } = codel;
+    pub(crate) fn new(target: Span, interval: Span, largest: Bytes) -> Control {
         Control {
             target,
             interval,

@@ -1,7 +1,9 @@
-use cellway_units::{Bits, Probability, Rate, Span};
+use cellway_spec::AredKeys;
+use cellway_units::{Bits, Ecn, Probability, Rate, Span};
 
 use super::*;
-use crate::packet::PacketRef;
+use crate::qdisc::QdiscCounters;
+use crate::qdisc::testing::{limited, ms, packet, unlimited, xorshift};
 
 /// The parameters of section 5 of the paper.
 fn paper() -> Red {
@@ -20,25 +22,12 @@ fn chance(text: &str) -> Probability {
     text.parse().unwrap()
 }
 
+fn counters(red: &RedQueue) -> QdiscCounters {
+    red.memory().counters
+}
+
 fn red(red: Red, bits: impl FnMut() -> u64 + Clone + Send + Sync + 'static) -> RedQueue {
-    RedQueue::new(None, red, Bytes(1500), Stream::new(bits))
-}
-
-fn packet(at: Time, octets: u32, ecn: Ecn) -> Queued {
-    Queued { packet: PacketRef(0), conversation: 0, octets, ecn, marked: false, since: at }
-}
-
-fn ms(ms: u64) -> Time {
-    Time::ZERO + Span::from_ms(ms)
-}
-
-fn xorshift(mut state: u64) -> impl FnMut() -> u64 + Clone + Send + Sync + 'static {
-    move || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state.wrapping_mul(0x9e37_79b9_7f4a_7c15)
-    }
+    RedQueue::new(unlimited(), red, Bytes(1500), Stream::new(bits))
 }
 
 /// Section 6.1 of the paper: after L arrivals at a queue that grows by one with each, from 0 packets, the average is
@@ -151,41 +140,30 @@ fn capable_packets_are_marked_and_others_dropped() {
         red.average = 10.0;
         let mut drops = Drops::new();
         red.enqueue(&line, packet(ms(1), 500, ecn), &mut drops);
-        let counters = red.counters();
-        assert_eq!((counters.early, counters.marked, red.len()), expected, "{ecn:?}");
-        assert_eq!(drops.len() as u64, counters.early);
+        let found = counters(&red);
+        assert_eq!((found.early, found.marked, red.len()), expected, "{ecn:?}");
+        assert_eq!(drops.len() as u64, found.early);
         red.average = 100.0;
         red.enqueue(&line, packet(ms(1), 500, ecn), &mut drops);
-        assert_eq!(red.counters().early, expected.0 + 1);
+        assert_eq!(counters(&red).early, expected.0 + 1);
     }
     let mut without = red(paper(), || 0);
     without.average = 10.0;
     without.enqueue(&line, packet(ms(1), 500, Ecn::Ect0), &mut Drops::new());
-    assert_eq!((without.counters().early, without.len()), (1, 0), "marking is off");
+    assert_eq!((counters(&without).early, without.len()), (1, 0), "marking is off");
 }
 
 /// The limit of the buffer is that of a FIFO, and a packet that it refuses is not counted as marked.
 #[test]
 fn the_limit_drops_what_does_not_fit() {
-    use cellway_spec::{Charge, Discard, Sharing};
-    let limit = BufferSpec {
-        size: Bits(8000),
-        whole_port: true,
-        sharing: Sharing::Pool,
-        charge: Charge::Packet,
-        discard: Discard::Frame,
-        threshold: None,
-        clp_threshold: None,
-    };
-    let mut red = RedQueue::new(Some(limit), Red { ecn: true, ..paper() }, Bytes(1500), Stream::new(|| 0));
-    red.buffer_mut().add_conversation(0, 0);
+    let mut red = RedQueue::new(limited(1000), Red { ecn: true, ..paper() }, Bytes(1500), Stream::new(|| 0));
     let (line, mut drops) = (Line::new(Rate::from_bps(8_000)), Drops::new());
     for _ in 0..3 {
         red.average = 10.0;
         red.enqueue(&line, packet(ms(1), 500, Ecn::Ect0), &mut drops);
     }
-    let counters = red.counters();
-    assert_eq!((counters.overlimit, counters.early, counters.marked, red.len(), drops.len()), (1, 0, 2, 2, 1));
+    let found = counters(&red);
+    assert_eq!((found.overlimit, found.early, found.marked, red.len(), drops.len()), (1, 0, 2, 2, 1));
 }
 
 /// An arrival that is dropped at an idle line ends the idle time that counts: with arrivals each 10 packet times, each
@@ -201,5 +179,42 @@ fn idle_time_counts_once() {
         let expected = 40.0 * 0.998_f64.powi(11 * arrival as i32);
         assert!((red.average - expected).abs() < 1e-9, "{} and {expected}", red.average);
     }
-    assert_eq!((red.counters().early, red.len()), (13, 0));
+    assert_eq!((counters(&red).early, red.len()), (13, 0));
+}
+
+/// At 10 Mbit/s 2500 packets of 500 B leave in a second: the target of 5 ms is that of 12.5 packets, of which `min` is half.
+/// The weight is 1 - e^(-1/2500) = 1/2500 - 1/(2 x 2500^2) + ... On a slow line `min` is 5.
+#[test]
+fn adaptive_parameters_follow_from_the_rate() {
+    let ared = AredKeys::NONE.resolve().unwrap();
+    let at = |rate: &str| {
+        RedQueue::adaptive(unlimited(), ared, Bytes(1500), rate.parse().unwrap(), Stream::new(|| 0)).parameters
+    };
+    let Parameters { min, max, weight, .. } = at("10 Mbit/s");
+    assert_eq!((min, max), (6.25, 18.75));
+    assert!((weight - 3.999_200_1e-4).abs() < 1e-11, "{weight}");
+    assert_eq!(at("1 Mbit/s").min, 5.0);
+}
+
+/// By hand: max_p begins at 0.1. Each 500 ms it grows by 0.01 while the average is above 0.6 of the way from 6.25 to 18.75,
+/// 13.75, and falls to 0.9 of itself while it is below 0.4 of it, 11.25, until it has left 0.01 to 0.5.
+#[test]
+fn the_probability_is_adapted_to_the_average() {
+    let ared = AredKeys::NONE.resolve().unwrap();
+    let rate = Rate::from_bps(10_000_000);
+    let mut red = RedQueue::adaptive(unlimited(), ared, Bytes(1500), rate, Stream::new(|| 0));
+    let mut max_p = |average: f64, at: u64| {
+        red.average = average;
+        red.adapt(ms(at));
+        red.parameters.max_p
+    };
+    assert_eq!(max_p(14.0, 499), 0.1);
+    assert_eq!(max_p(14.0, 500), 0.11);
+    assert_eq!(max_p(12.0, 1700), 0.11, "the average is where it is wanted");
+    assert_eq!(max_p(11.0, 2000), 0.11 * 0.9);
+    assert!((max_p(14.0, 100_000) - 0.509).abs() < 1e-12, "0.099 + 41 x 0.01");
+    let low = max_p(0.0, 1_000_000);
+    assert!((0.009..0.01).contains(&low), "{low}");
+    // A quarter of a small probability is less than 0.01.
+    assert_eq!(max_p(14.0, 1_000_500), low * 1.25);
 }

@@ -5,7 +5,8 @@ use cellway_units::Ecn;
 use super::*;
 use crate::packet::PacketRef;
 
-const CODEL: Codel = Codel { target: Span::from_ms(5), interval: Span::from_ms(100), ecn: false };
+const TARGET: Span = Span::from_ms(5);
+const INTERVAL: Span = Span::from_ms(100);
 
 /// A queue that marks all packets, or drops all.
 #[derive(Default)]
@@ -42,6 +43,7 @@ impl Plain {
         self.packets.push_back(Queued {
             packet,
             conversation: 0,
+            flow: 0,
             octets: 1500,
             ecn: Ecn::Ect0,
             marked: false,
@@ -86,7 +88,7 @@ fn law(first: u64, count: u64, drops: usize) -> Vec<u64> {
 #[test]
 fn drops_follow_the_law_of_the_square_root() {
     for marks in [false, true] {
-        let mut control = Control::new(CODEL, Bytes(1500));
+        let mut control = Control::new(TARGET, INTERVAL, Bytes(1500));
         let times = standing(marks).run(&mut control, 0, 3_000_000);
         // The first packet that has waited 5 ms leaves at 5 ms; the first drop is an interval later.
         assert!(times.len() > 200, "{}", times.len());
@@ -96,7 +98,7 @@ fn drops_follow_the_law_of_the_square_root() {
 
 #[test]
 fn a_packet_that_has_waited_less_ends_the_drops() {
-    let mut control = Control::new(CODEL, Bytes(1500));
+    let mut control = Control::new(TARGET, INTERVAL, Bytes(1500));
     let mut queue = standing(false);
     assert!(queue.run(&mut control, 0, 104_000).is_empty());
     // Fewer than 50 packets wait less than 5 ms.
@@ -113,7 +115,7 @@ fn a_packet_that_has_waited_less_ends_the_drops() {
 
 #[test]
 fn a_queue_of_one_packet_is_never_too_long() {
-    let mut control = Control::new(CODEL, Bytes(1500));
+    let mut control = Control::new(TARGET, INTERVAL, Bytes(1500));
     let mut queue = Plain::default();
     queue.push(Time::ZERO);
     for second in 1..10 {
@@ -131,7 +133,7 @@ fn a_queue_of_one_packet_is_never_too_long() {
 #[test]
 fn drops_begin_again_at_the_rate_at_which_they_ended() {
     for (pause, remembered) in [(500_000, true), (2_500_000, false)] {
-        let mut control = Control::new(CODEL, Bytes(1500));
+        let mut control = Control::new(TARGET, INTERVAL, Bytes(1500));
         let mut queue = standing(false);
         let before = queue.run(&mut control, 0, 1_000_000).len() as u64;
         queue.packets.clear();
