@@ -29,7 +29,8 @@ pub(crate) use refusals::Refusals;
 use routes::{Routes, Step};
 
 /// The octets that may wait at the line of a host before the engine stops reading from the host: one coalesced segment
-/// of the largest size, so that no pass takes long. Unread packets wait in the kernel, as before a network card.
+/// of the largest size, so that one round of reading from all hosts stays short. Unread packets wait in the kernel, as
+/// before a network card.
 const CARD: u64 = 64 * 1024;
 /// The interval of checks for idle conversations.
 const SWEEP: Span = Span::from_ms(500);
@@ -278,7 +279,8 @@ impl Engine {
             return Ok(());
         };
         let mtu = segment.mtu.0 as usize;
-        // A gateway decrements the time to live itself: the network does so next to it only at a router.
+        // A gateway decrements the time to live itself. On a segment that ends at a gateway, the network does so only
+        // if there is a router on that segment.
         let is_router = segment.routers > 0 || [from, step.to].iter().all(|&host| !hosts[host].is_gateway);
         let length = packet.octets().len();
         octets.truncate(length);
@@ -356,7 +358,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Sends a host an ICMP error in the name of its first router.
+    /// Sends a host an ICMP error from the address of the network itself.
     fn answer(&mut self, host: HostIndex, trouble: Trouble, about: &Packet<'_>) {
         let router = self.hosts.router(about.is_v4());
         if let Some(octets) = ip::icmp_error(trouble, router, about) {

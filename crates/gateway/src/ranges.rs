@@ -1,4 +1,5 @@
-//! A sorted set of disjoint ranges: bytes or packet numbers that arrived, were lost, or have ended.
+//! A sorted set of disjoint ranges of numbers: bytes or packets that arrived, were acknowledged or were lost, and
+//! identifiers of flows that have ended.
 
 use std::collections::BTreeMap;
 

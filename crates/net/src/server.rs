@@ -3,12 +3,13 @@
 //! Each channel has a cell queue. Tokens name the queues that have a cell to send; the server takes the token at the
 //! front and sends the first cell of its queue, never scanning the queues. A [`Discipline`] says when tokens are given:
 //!
-//! - [`Discipline::RoundRobin`] (Cáceres 1993, section 8), one for each queue: a cell that finds its queue without a token
-//!   adds one at the back. The token of the queue in service goes to the back at the end of that cell's transmission,
-//!   after the arrivals of the same instant, if the queue then holds a cell, and is discarded otherwise. Two queues
-//!   that stay backlogged are served alternately: over any interval their counts of cells served differ by at most one.
-//! - [`Discipline::Fifo`], one for each cell, added at the back when the cell arrives. As each queue is itself first in
-//!   first out, all channels together are one FIFO.
+//! - [`Discipline::RoundRobin`] (Cáceres 1993, section 8): one token for each queue. A cell that finds its queue
+//!   without a token adds one at the back. The token of the queue in service goes to the back at the end of that
+//!   cell's transmission, after the arrivals of the same instant, if the queue then holds a cell, and is discarded
+//!   otherwise. Two queues that stay backlogged are served alternately: over any interval their counts of cells served
+//!   differ by at most one.
+//! - [`Discipline::Fifo`]: one token for each cell, added at the back when the cell arrives. As each queue is itself
+//!   first in first out, all channels together are one FIFO.
 //!
 //! There are three token queues, by service class ([`Class`]): the server takes the front of the first
 //! that is not empty, and the rule holds within each.
@@ -73,7 +74,8 @@ pub(crate) struct CellServer {
     gates: Vec<Gate>,
     tokens: Tokens,
     held: Held,
-    /// The queue whose token is with its cell on the line, or is to be returned or discarded now.
+    /// The queue of the cell on the line, if its cells share one token (round robin, or a gate). The next `serve` returns
+    /// the token (to the back, or to its gate) or discards it.
     in_service: Option<u32>,
     waiting: u32,
     /// Of those waiting: in queues that an ABR source controls.
@@ -200,7 +202,7 @@ impl CellServer {
         }
     }
 
-    /// Returns the use of a queue's turn by its gate. Out of line, as are all gates: most queues have none.
+    /// Returns the use of a queue's turn by its gate. Not inlined, like all code of gates here: most queues have none.
     #[inline(never)]
     fn pass_gate(&mut self, now: Time, slot: u32, rms: &mut RmCells) -> Passage {
         let Slot { channel, ref queue, controlled, .. } = self.slots[slot as usize];

@@ -190,7 +190,7 @@ impl Check<'_> {
             self.refuse(
                 &at!["traffic"],
                 "is missing",
-                "one or more tables, each headed [[traffic]], or a [[run.command]] for an emulation",
+                "one or more tables, in an array or each headed [[traffic]]; for an emulation, a [[run.command]]",
             );
             return None;
         }

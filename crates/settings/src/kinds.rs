@@ -87,7 +87,7 @@ impl Text for FilePath {
         }
     }
     fn accepted(_: &str) -> String {
-        "a path, from the folder of this file if it is relative".to_owned()
+        "a path; a relative path starts at the folder of this file".to_owned()
     }
     fn pattern() -> String {
         "^.+$".to_owned()

@@ -29,7 +29,7 @@ pub struct Problem {
     pub column: Option<usize>,
     /// The override or the sweep values at fault: `override tcp.mss = 1460`.
     pub setting: Option<String>,
-    /// The path of the key, elements by name: `link.r1-s1.rate`. Empty for the file as a whole.
+    /// The path of the key, elements by name or number: `link.r1-s1.rate`. Empty for the file as a whole.
     pub key: String,
     /// The problem, with the value.
     pub message: String,

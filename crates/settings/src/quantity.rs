@@ -68,9 +68,10 @@ pub trait Text: Sized {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// It is not a number with one of the units.
+    /// It is not a number with one of the units, or one that is negative, too large, or no whole number of the
+    /// smallest unit.
     Parse(ParseError),
-    /// It is a multiple that does not fit 128 bits.
+    /// It is a multiple of a unit of the network (rtt, bdp) with more than 30 digits.
     TooLarge,
     /// It is not a fraction.
     NoFraction,
@@ -90,7 +91,7 @@ impl From<ParseError> for Error {
     }
 }
 
-/// A format of texts in a schema, for checks by its name.
+/// A text format of a schema; a check finds it by its name.
 #[derive(Clone, Copy, Debug)]
 pub struct Format {
     pub(crate) name: &'static str,
@@ -119,15 +120,15 @@ impl Format {
             compare: |text, other| T::COMPARE(&T::read(text).ok()?, &T::read(other).ok()?),
         }
     }
-    /// Returns true if `text` is within `bounds`; one without an order, such as "off", is.
+    /// Returns true if `text` is within `bounds`; a text without an order, such as "off", counts as within.
     pub(crate) fn is_within(&self, text: &str, bounds: &[Bound<'_>]) -> bool {
         bounds.iter().all(|bound| bound.accepts((self.compare)(text, bound.value())))
     }
-    /// Returns this form in words, with an example of it or that of a key.
+    /// Returns this form in words, with the key's own example if given, else the first of the form.
     pub fn accepted(&self, of_key: Option<&str>) -> String {
         (self.accepted)(of_key.or(self.examples.first().copied()).unwrap_or_default())
     }
-    /// Returns the reason for which `text` has not this form, if it has not.
+    /// Returns why `text` is refused; `None` if it has this form.
     pub fn refusal(&self, text: &str) -> Option<Refusal> {
         (self.refuse)(text)
     }
@@ -243,7 +244,8 @@ fn quoted_meant<T: Text>(text: &str) -> Option<String> {
     meant(text, T::UNITS).map(|meant| format!("\"{meant}\""))
 }
 
-/// Returns true if `word` may be a misspelling of `text`. The digits must be the same: ds1 and ds3 are different lines.
+/// Returns true if `text` may be a misspelling of `word`: their digits must be the same, as ds1 and ds3 are different
+/// lines.
 fn is_near(text: &str, word: &str) -> bool {
     let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
     digits(text) == digits(word)

@@ -58,7 +58,7 @@ fn visit(
                         let misplaced = path.len() > 1 && shape.root().key(&entry.key).is_some();
                         let message = match misplaced {
                             true => {
-                                "there is no such key here; it is one of the whole file, which stands above all [headers]"
+                                "there is no such key here; as a top-level key it must stand before the first [header]"
                             }
                             false => "there is no such key",
                         };
@@ -244,7 +244,11 @@ fn name(value: &Value) -> &'static str {
 
 /// Returns the values that `shape` accepts at `key`, in words.
 fn describe_at(shape: Shape, key: &str) -> String {
-    if shape.is_named_array() { format!("one or more tables, each headed [[{key}]]") } else { describe(shape) }
+    if shape.is_named_array() {
+        format!("one or more tables, in an array or each headed [[{key}]]")
+    } else {
+        describe(shape)
+    }
 }
 
 /// Returns the values that `shape`, which is no array of tables, accepts, in words.
@@ -292,7 +296,9 @@ pub fn describe(shape: Shape) -> String {
 /// Returns the keys that a table needs or, if it needs none, those that it can have.
 fn table_of(shape: Shape, keys: &[&str]) -> String {
     let required = shape.required();
-    if required.is_empty() || required.len() == keys.len() {
+    if required.is_empty() {
+        format!("any of {}", keys.join(", "))
+    } else if required.len() == keys.len() {
         keys.join(", ")
     } else {
         format!("{}, and more keys if needed", required.join(", "))

@@ -249,7 +249,8 @@ impl Node {
         }
     }
 
-    /// Returns `path` as text, with the names of elements that have one.
+    /// Returns `path` as text. A table in an array goes by its name or, as in overrides, by its number from 1; any other
+    /// element has its number in brackets.
     pub fn display(&self, path: &[Step]) -> String {
         let mut text = String::new();
         let mut node = Some(self);
@@ -264,6 +265,7 @@ impl Node {
                         text.push_str(&format!(".{}", name.escape_debug()))
                     }
                     Some(name) => text.push_str(&format!(".{name}")),
+                    None if child.and_then(Node::table).is_some() => text.push_str(&format!(".{}", i + 1)),
                     None => text.push_str(&format!("[{}]", i + 1)),
                 },
             }

@@ -230,11 +230,11 @@ fn all_problems_of_a_table_are_told_and_the_rest_is_read() {
     let (read, problems) = tray("printers = [1, 10]\nsheets = 0\nfilled = \"25 h\"\ncolour = \"red\"\nsize = 3\n");
     let problems = problems.unwrap();
     for problem in [
-        "tray[1].paper: is missing: its content; accepted: a string in quotes",
-        "p.toml:2:16: tray[1].printers[2]: 10 is out of range; accepted: a whole number from 1 to 9",
-        "p.toml:3:10: tray[1].sheets: 0 is out of range; accepted: a whole number of at least 1",
-        "p.toml:4:10: tray[1].filled: \"25 h\" is out of range; accepted: at most \"24 h\", like \"3600 s\"",
-        "tray[1].size: there is no such key",
+        "tray.1.paper: is missing: its content; accepted: a string in quotes",
+        "p.toml:2:16: tray.1.printers[2]: 10 is out of range; accepted: a whole number from 1 to 9",
+        "p.toml:3:10: tray.1.sheets: 0 is out of range; accepted: a whole number of at least 1",
+        "p.toml:4:10: tray.1.filled: \"25 h\" is out of range; accepted: at most \"24 h\", like \"3600 s\"",
+        "tray.1.size: there is no such key",
     ] {
         assert!(problems.contains(problem), "{problem}\n{problems}");
     }

@@ -146,7 +146,8 @@ impl Check<'_> {
             let is_slot = !number.is_empty() && number.chars().all(|c| c.is_ascii_digit());
             if is_slot && names.place(group).is_some() {
                 let message = format!("{name:?} could also be a conversation of the group {group:?}");
-                self.refuse(&at!["traffic", i, "name"], message, "a name that is not another's with a number");
+                let accepted = "a name that is not the name of another group followed by - and a number";
+                self.refuse(&at!["traffic", i, "name"], message, accepted);
             }
         }
     }

@@ -1,8 +1,8 @@
 //! Loss recovery: the lost segments, and the next ones to send. One file for each algorithm.
 //!
 //! A [`Recovery`] processes acknowledgements, SACK blocks and timeouts, notifies the [congestion
-//! controller](crate::congestion) of losses, and chooses the next segment. During fast recovery it also bounds the used
-//! part of the window.
+//! controller](crate::congestion) of losses, and chooses the next segment. During fast recovery it also decides how
+//! much may be in flight: by inflating the window (Reno, NewReno), by the pipe (SACK) or by PRR (RACK).
 
 mod duplicates;
 mod newreno;
@@ -32,7 +32,7 @@ pub(crate) struct Context {
     pub(crate) now: Time,
     pub(crate) flight: Flight,
     pub(crate) srtt: Option<Span>,
-    /// The latest instant at which the clock of timestamps showed the echo of the acknowledgement.
+    /// The latest time at which the segment whose timestamp this acknowledgement echoes can have been sent.
     pub(crate) echo: Option<Time>,
     /// When the retransmission timer fires.
     pub(crate) timeout_at: Option<Time>,
@@ -43,7 +43,7 @@ pub(crate) struct Context {
 pub(crate) enum AckKind {
     /// It acknowledges new data cumulatively.
     Advance,
-    /// A duplicate that reports no new data by SACK, either. RFC 5681 §2.
+    /// A duplicate by RFC 5681 §2 whose SACK blocks, if any, report no new data.
     Duplicate,
     Other,
 }
@@ -57,7 +57,7 @@ pub(crate) enum Reaction {
     Retransmit,
     /// Resend the first unacknowledged segment and leave the retransmission timer as it runs.
     RetransmitKeepingTimer,
-    /// A recovery has begun that retransmits lost data with the next transmission.
+    /// A recovery has begun: start the retransmission timer anew; the next transmission sends the lost data.
     Repair,
     /// The window was reduced for a loss that is repaired already.
     Reduced,
@@ -107,7 +107,8 @@ impl Recovery {
     pub(crate) fn sacked(&mut self, start: Position, end: Position, flight: Flight) -> bool {
         if let Recovery::Sack(a) = self { a.update(start, end, flight) } else { false }
     }
-    /// Returns true if duplicates are counted by SACK blocks.
+    /// Returns true if the recovery uses SACK: an acknowledgement is then a duplicate if its SACK blocks report new
+    /// data.
     pub(crate) fn uses_sack(&self) -> bool {
         match self {
             Recovery::Sack(_) | Recovery::Rack(_) => true,
@@ -125,7 +126,8 @@ impl Recovery {
             Recovery::Rack(_) => Reaction::Continue,
         }
     }
-    /// Completes an acknowledgement whose segments `queue` has marked.
+    /// Finishes an acknowledgement after `queue` has marked the segments that it reports as delivered. Only RACK acts
+    /// on it.
     pub(crate) fn delivered(
         &mut self,
         control: &mut Controller,
@@ -171,7 +173,7 @@ impl Recovery {
         queue: Option<&mut RetransmissionQueue>,
     ) -> Option<Chunk> {
         let limited_transmit = match self {
-            // Jacobson 1988 sends nothing on duplicates.
+            // Tahoe sends no new data on duplicates.
             Recovery::Tahoe(_) => 0,
             Recovery::Reno(a) => a.limited_transmit(control.window.mss),
             Recovery::NewReno(a) => a.limited_transmit(control.window.mss),
@@ -190,7 +192,7 @@ impl Recovery {
             a.sent(chunk.end() - chunk.from, new);
         }
     }
-    /// Returns the deadline of the timer of loss detection, after all that may be sent was sent.
+    /// Returns the deadline of the loss-detection timer. To be called once all that may be sent has been sent.
     pub(crate) fn deadline(&mut self, context: &Context, queue: Option<&RetransmissionQueue>) -> Option<Time> {
         if let Recovery::Rack(a) = self { a.deadline(context, queue?) } else { None }
     }

@@ -96,7 +96,8 @@ impl Rack {
         }
         Reaction::Continue
     }
-    /// Completes an acknowledgement whose segments the queue has marked. RFC 8985 §6.2.
+    /// Finishes an acknowledgement after the queue has marked the segments that it reports as delivered. RFC 8985
+    /// §6.2.
     pub(super) fn delivered(
         &mut self,
         control: &mut Controller,
@@ -243,10 +244,10 @@ impl Rack {
     fn probe_timer(&self) -> Option<Timer> {
         self.timer.filter(|timer| matches!(timer, Timer::Probe(_)))
     }
-    /// Returns the time at which [`expired`](Rack::expired) must be called, after all that may be sent was sent. RFC 8985
-    /// §7.2: a probe is due after two round trips (1 s before any measurement), later by the delay of an acknowledgement if
-    /// only one segment is in the network, and not after the retransmission timeout. None is due while a loss is repaired or
-    /// SACK blocks report one.
+    /// Returns the time at which [`expired`](Rack::expired) must be called. To be called once all that may be sent has
+    /// been sent. RFC 8985 §7.2: a probe is due after two round trips (1 s before any measurement), later by the delay
+    /// of an acknowledgement if only one segment is in the network, and not after the retransmission timeout. None is
+    /// due while a loss is repaired or SACK blocks report one.
     pub(super) fn deadline(&mut self, context: &Context, queue: &RetransmissionQueue) -> Option<Time> {
         if let Some(Timer::Reordering(at)) = self.timer {
             return Some(at);
