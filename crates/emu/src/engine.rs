@@ -156,7 +156,8 @@ impl Engine {
         own.into_iter().chain([self.testbed.fabric.deadline()]).flatten().min()
     }
 
-    /// Processes all events up to `now`, each at its own instant.
+    /// Processes all events of the network up to `now`, each at its own instant; then ends idle conversations, if a check
+    /// is due.
     pub(crate) fn advance(&mut self, now: Time) -> Result<(), Error> {
         debug_assert!(now >= self.now, "the clock went back from {:?} to {now:?}", self.now);
         loop {

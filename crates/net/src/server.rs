@@ -55,7 +55,7 @@ pub(crate) struct Served {
     pub(crate) queued: bool,
 }
 
-/// The use of a queue's turn by its gate.
+/// What a gate does when the turn comes to its queue.
 enum Passage {
     /// The token is held again.
     Held,
@@ -106,7 +106,7 @@ impl CellServer {
         self.slots.len() as u32 - 1
     }
 
-    /// Returns the queue of `channel`. Channels are opened, and so numbered, in the order of their queues.
+    /// Returns the queue of `channel`. Queues are added as channels are opened, so they are sorted by channel.
     pub(crate) fn slot(&self, channel: ChannelId) -> Option<u32> {
         self.slots.binary_search_by_key(&channel, |slot| slot.channel).ok().map(|slot| slot as u32)
     }
@@ -160,7 +160,7 @@ impl CellServer {
         }
         match self.discipline {
             Discipline::RoundRobin => self.name(now, slot),
-            // Of these, a queue with a gate takes only one token.
+            // One call for each cell. With a gate all but the first do nothing: such a queue has one token.
             Discipline::Fifo => (0..fitting).for_each(|_| self.name(now, slot)),
         }
     }
@@ -202,7 +202,7 @@ impl CellServer {
         }
     }
 
-    /// Returns the use of a queue's turn by its gate. Not inlined, like all code of gates here: most queues have none.
+    /// Applies the gate of a queue whose turn it is. Not inlined, like all code of gates here: most queues have none.
     #[inline(never)]
     fn pass_gate(&mut self, now: Time, slot: u32, rms: &mut RmCells) -> Passage {
         let Slot { channel, ref queue, controlled, .. } = self.slots[slot as usize];

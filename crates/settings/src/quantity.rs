@@ -68,7 +68,7 @@ pub trait Text: Sized {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// It is not a number with one of the units, or one that is negative, too large, or no whole number of the
+    /// It is not a number with one of the units; or it is, but is negative, too large, or not a whole number of the
     /// smallest unit.
     Parse(ParseError),
     /// It is a multiple of a unit of the network (rtt, bdp) with more than 30 digits.

@@ -32,7 +32,7 @@ pub(crate) struct Context {
     pub(crate) now: Time,
     pub(crate) flight: Flight,
     pub(crate) srtt: Option<Span>,
-    /// The latest time at which the segment whose timestamp this acknowledgement echoes can have been sent.
+    /// This acknowledgement echoes a timestamp: the segment that carried it was sent no later than this.
     pub(crate) echo: Option<Time>,
     /// When the retransmission timer fires.
     pub(crate) timeout_at: Option<Time>,
@@ -102,8 +102,8 @@ impl Recovery {
             Recovery::Rack(a) => a.acked(control, acked, flight),
         }
     }
-    /// Takes a SACK block; returns true if the recovery keeps a scoreboard and the block covers new data. RFC 6675 §2: an
-    /// acknowledgement that does so is a duplicate, whatever else it does.
+    /// Takes a SACK block; returns true if the recovery keeps a scoreboard and the block covers new data. By RFC 6675 §2 an
+    /// acknowledgement with such a block is a duplicate, even if it also acknowledges new data.
     pub(crate) fn sacked(&mut self, start: Position, end: Position, flight: Flight) -> bool {
         if let Recovery::Sack(a) = self { a.update(start, end, flight) } else { false }
     }
