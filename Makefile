@@ -44,7 +44,8 @@ live-gateway: $(INSTALLED) ## Test the gateway with real hosts, then repeat the 
 	$(BIN)/python tools/test.py --live-gateway
 	$(BIN)/cellway reproduce kdd --only gw-,linux-gw- $(ARGS)
 
-cross: $(DEVELOP) ## Compare TCP with ns-2 (Debian: ns2) and the kernel over 200 settings, into docs/validation/cross.md
+cross: $(DEVELOP) ## Compare TCP and queues with ns-2 (Debian: ns2) and the kernel, into docs/validation
+	PYTHONPATH=tools $(BIN)/python -m cross.queues --page docs/validation/queues.md
 	PYTHONPATH=tools $(BIN)/python -m cross --page docs/validation/cross.md $(ARGS)
 
 soak: SECONDS ?= 1800

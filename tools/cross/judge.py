@@ -109,7 +109,7 @@ def deviation(ours: Sequence[Figures], peer: Sequence[Figures]) -> tuple[float, 
     Runs are taken in pairs, which have the same losses: what both have in common is no spread of the ratio.
     """
     ratio, rest = _residuals(ours, peer)
-    return ratio - 1, _half(rest)
+    return ratio - 1, half_width(rest)
 
 
 def _residuals(ours: Sequence[Figures], peer: Sequence[Figures]) -> tuple[float, list[float]]:
@@ -121,7 +121,7 @@ def _residuals(ours: Sequence[Figures], peer: Sequence[Figures]) -> tuple[float,
     return ratio, [(x - ratio * y) / fmean(b) for x, y in zip(a, b, strict=True)]
 
 
-def _half(values: Sequence[float]) -> float:
+def half_width(values: Sequence[float]) -> float:
     """Return half the width of the 95 % interval of the mean."""
     return t_95(len(values) - 1) * stdev(values) / math.sqrt(len(values))
 
@@ -133,7 +133,7 @@ def left(compared: Compared, ours: Sequence[Figures], peer: Sequence[Figures]) -
     with_it, first = _residuals(compared.ours[:common], compared.peer[:common])
     without, second = _residuals(ours[:common], peer[:common])
     towards = math.copysign(1, compared.deviation)
-    spread = _half([x - y for x, y in zip(first, second, strict=True)])
+    spread = half_width([x - y for x, y in zip(first, second, strict=True)])
     return Left(middle, half, towards * (with_it - without), spread, len(ours))
 
 

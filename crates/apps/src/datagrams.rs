@@ -155,7 +155,13 @@ mod tests {
     use super::*;
 
     fn spec(arrivals: Arrivals) -> UdpSource {
-        UdpSource { arrivals, packet: Bytes(200), rate: Rate::from_bps(80_000), duration: None }
+        UdpSource {
+            arrivals,
+            packet: Bytes(200),
+            rate: Rate::from_bps(80_000),
+            duration: None,
+            ecn: cellway_spec::DatagramEcn::NotEct,
+        }
     }
 
     fn times(spec: UdpSource, seed: u64, count: usize) -> Vec<Time> {

@@ -33,7 +33,7 @@ mod writer;
 mod www;
 
 pub use action::{Action, ConnId, Side};
-pub use cellway_spec::{AppKind, Arrivals, DataConnection, Draw, Spike, UDP_HEADER_OCTETS, UdpSource};
+pub use cellway_spec::{AppKind, Arrivals, DataConnection, DatagramEcn, Draw, Spike, UDP_HEADER_OCTETS, UdpSource};
 pub use conversation::{Conversation, Outcome};
 pub use datagrams::{DatagramMark, DatagramSource};
 pub use error::TableError;

@@ -58,7 +58,8 @@ Examples:
   cellway shell --rtt 175ms                                             delay alone, at any rate
   cellway shell --rate 30Mbit/s --rtt 175ms --serve 'iperf3 -s' --ready 5201 -- \\
       sh -c 'iperf3 -c $CELLWAY_SERVER -R'
-  cellway shell --rate 8Mbit/s --rtt 40ms --queue '64 KiB' --loss 0.1%   also loses packets
+  cellway shell --rate 8Mbit/s --rtt 40ms --buffer '64 KiB' --loss 0.1%   also loses packets
+  cellway shell --rate 8Mbit/s --rtt 40ms --buffer '1 MB' --queue fq-codel   fair queues with little delay
   cellway shell --rate 8Mbit/s --rtt 40ms -- cellway shell --rate 2Mbit/s --rtt 10ms    one behind another
 
 The program runs in its own network namespace. It reaches only the far end, at $CELLWAY_SERVER:

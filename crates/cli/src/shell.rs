@@ -25,6 +25,7 @@ pub(crate) fn run(options: &Shell) -> Result<(), Failure> {
     let path = ShellPath {
         rate: options.rate.clone(),
         rtt: options.rtt.clone(),
+        buffer: options.buffer.clone(),
         queue: options.queue.clone(),
         framing: options.framing.clone(),
         mtu: options.mtu.clone(),
@@ -117,10 +118,14 @@ fn ended(status: u8) -> Result<(), Failure> {
     if status == DONE { Ok(()) } else { Err(Failure { message: String::new(), code: status }) }
 }
 
-/// Returns a figure of the run.
+/// Returns a figure of the run; 0 if it has no row.
 fn figure(report: &ShellReport, subject: &str, metric: &str) -> f64 {
+    row(report, subject, metric).unwrap_or_default()
+}
+
+fn row(report: &ShellReport, subject: &str, metric: &str) -> Option<f64> {
     let rows = &report.emulated.record.summary;
-    rows.iter().find(|row| &*row.subject == subject && row.metric == metric).map_or(0.0, |row| row.value)
+    rows.iter().find(|row| &*row.subject == subject && row.metric == metric).map(|row| row.value)
 }
 
 const PORTS: [(&str, &str); 2] = [("near>far", "to the server"), ("far>near", "from the server")];
@@ -128,7 +133,8 @@ const PORTS: [(&str, &str); 2] = [("near>far", "to the server"), ("far>near", "f
 fn print_report(report: &ShellReport) {
     let run = &report.emulated;
     let seconds = run.duration.as_secs_f64();
-    let header = ["", "utilisation", "queue mean", "queue max", "dropped", "lost"].map(str::to_owned);
+    let header =
+        ["", "utilisation", "queue mean", "queue max", "wait p99", "dropped", "marked", "lost"].map(str::to_owned);
     let mut table = output::table(&header, |column| column > 0);
     for (port, name) in PORTS {
         let unit = run.record.summary.iter().find(|row| &*row.subject == port && row.metric == "queue_max");
@@ -139,6 +145,10 @@ fn print_report(report: &ShellReport) {
             format!("{:.1} %", figure(report, port, "utilisation") * 100.0),
             format!("{:.1} {unit}", figure(report, port, "queue_mean")),
             format!("{:.0} {unit}", figure(report, port, "queue_max")),
+            match row(report, port, "sojourn_p99") {
+                Some(wait) => format!("{:.1} ms", wait * 1e3),
+                None => "-".to_owned(),
+            },
             format!(
                 "{:.0}",
                 ["dropped_packets", "dropped_frames", "dropped_cells"]
@@ -146,6 +156,7 @@ fn print_report(report: &ShellReport) {
                     .iter()
                     .sum::<f64>()
             ),
+            format!("{:.0}", figure(report, port, "marked")),
             format!("{:.0}", lost.map_or(0.0, |(access, _)| figure(report, access, "lost"))),
         ]);
     }

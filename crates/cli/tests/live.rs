@@ -342,7 +342,7 @@ fn large_packets_are_fragmented_or_resized() {
 #[test]
 fn a_flood_is_dropped_counted_and_takes_no_memory() {
     let Some(_one) = ready() else { return };
-    let path = ["--rate", "2 Mbit/s", "--rtt", "20 ms", "--framing", "packet", "--queue", "64 KiB"];
+    let path = ["--rate", "2 Mbit/s", "--rtt", "20 ms", "--framing", "packet", "--buffer", "64 KiB"];
     let mut child = piped(shell(&path, &part("flood CELLWAY_SERVER 6000")));
     std::thread::sleep(Duration::from_secs(3));
     let before = memory(child.id());

@@ -61,16 +61,16 @@ fn a_mistake_is_reported_by_its_option() {
         (&["--loss", "7"], "--loss: \"7\" has no unit"),
         (&["--loss", "200%"], "--loss: "),
         (&["--mtu", "9B"], "--mtu: \"9B\" is out of range; accepted: from \"68 B\" to \"65535 B\""),
-        (&["--queue", "10Q"], "--queue: \"Q\" in \"10Q\""),
-        (&["--queue", "10B"], "--queue: 10 B cannot hold one packet of the MTU (1500 B); accepted: at least 1500 B"),
-        (&["--queue", "9179 B", "--framing", "atm"], "--queue: 9179 B cannot hold"),
+        (&["--buffer", "10Q"], "--buffer: \"Q\" in \"10Q\""),
+        (&["--buffer", "10B"], "--buffer: 10 B cannot hold one packet of the MTU (1500 B); accepted: at least 1500 B"),
+        (&["--buffer", "9179 B", "--framing", "atm"], "--buffer: 9179 B cannot hold"),
         // A queue in cells makes the framing ATM: 9180 octets, 8 of LLC/SNAP and 8 of the AAL5 trailer, in cells of 48.
         (
-            &["--queue", "191 cell"],
-            "--queue: 191 cell cannot hold one packet of the MTU (9180 B), which takes 192 cell",
+            &["--buffer", "191 cell"],
+            "--buffer: 191 cell cannot hold one packet of the MTU (9180 B), which takes 192 cell",
         ),
-        (&["--queue", "1499 B"], "--queue: 1499 B cannot hold one packet of the MTU (1500 B)"),
-        (&["--queue", "0 B"], "--queue: "),
+        (&["--buffer", "1499 B"], "--buffer: 1499 B cannot hold one packet of the MTU (1500 B)"),
+        (&["--buffer", "0 B"], "--buffer: "),
         (&["--mtu", "70 kB", "--framing", "fddi"], "--mtu: \"70 kB\" is out of range"),
         (&["--lateness-limit", "0 s"], "--lateness-limit: "),
         (&["--serve", "x", "--ready", "0"], "--ready: \"0\" is no port"),
@@ -98,7 +98,7 @@ fn the_least_queue_passes_packets() {
     let Some(_one) = ready() else { return };
     let ping = part("ping CELLWAY_SERVER 1472 2");
     for (framing, queue, mtu) in [("packet", "1500 B", "1500 B"), ("atm", "32 cell", "1500 B")] {
-        let path = ["--rate", "8 Mbit/s", "--rtt", "1 ms", "--framing", framing, "--queue", queue, "--mtu", mtu];
+        let path = ["--rate", "8 Mbit/s", "--rtt", "1 ms", "--framing", framing, "--buffer", queue, "--mtu", mtu];
         let server = server();
         let ran = shell(&[&path[..], &["--serve", &server, "--ready", "7007"]].concat(), &words(&ping)).done();
         assert_eq!(parts::told(&ran.out()).len(), 2, "{framing}: {}{}", ran.out(), ran.err());

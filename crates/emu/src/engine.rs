@@ -350,11 +350,11 @@ impl Engine {
         // All flows of two hosts share their overflow conversation; any other conversation is one flow.
         let flow = if is_overflow { ports(recognised.flow) } else { 0 };
         let Some(Some(open)) = self.open.get(sighting.id.slot()) else { return Ok(()) };
-        let (length, ecn) = (octets.len() as u32, ip::ecn(&octets));
+        let (length, ecn, dscp) = (octets.len() as u32, ip::ecn(&octets), ip::dscp(&octets));
         let body =
             Datagram { octets: Arc::new(octets), entered: now, id: sighting.id, forward: sighting.forward, sound };
         let [from, to] = [from, to].map(|host| self.hosts[host].node);
-        let packet = Carried { conversation: open.number, from, to, flow, octets: length, ecn, body };
+        let packet = Carried { conversation: open.number, from, to, flow, octets: length, ecn, dscp, body };
         self.testbed.fabric.send(now, packet);
         Ok(())
     }

@@ -7,7 +7,7 @@ mod common;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::mpsc::channel;
 
-use cellway_apps::{Arrivals, UdpSource};
+use cellway_apps::{Arrivals, DatagramEcn, UdpSource};
 use cellway_emu::player::{DatagramPlan, DatagramPlayer, DatagramSlot, DatagramsPlayed, Observation, PlayerHost, Seen};
 use cellway_emu::{Clock, Control, Emulated, emulate};
 use cellway_scenario::{Override, Plan};
@@ -20,7 +20,13 @@ fn on_loopback(address: IpAddr) -> (DatagramsPlayed, Vec<Observation>) {
     let socket = Box::new(|domain, kind, protocol| Socket::new(domain, kind, Some(protocol)));
     let hosts = vec![PlayerHost { name: "here".to_owned(), socket }];
     let (packet, rate) = (Bytes(200), Rate::from_bps(320_000));
-    let source = UdpSource { arrivals: Arrivals::Constant, packet, rate, duration: Some(Span::from_ms(500)) };
+    let source = UdpSource {
+        arrivals: Arrivals::Constant,
+        packet,
+        rate,
+        duration: Some(Span::from_ms(500)),
+        ecn: DatagramEcn::NotEct,
+    };
     let port = std::net::UdpSocket::bind((address, 0)).unwrap().local_addr().unwrap().port();
     let slot = |slot: usize| DatagramSlot {
         slot,
@@ -29,6 +35,7 @@ fn on_loopback(address: IpAddr) -> (DatagramsPlayed, Vec<Observation>) {
         start: Time::ZERO,
         ends: [(0, address); 2],
         port,
+        traffic_class: 0,
     };
     let plan = DatagramPlan { hosts, slots: vec![slot(3), slot(7)], seed: 1, duration: Span::from_ms(1500) };
     let (sender, receiver) = channel();

@@ -214,8 +214,11 @@ fn a_port_that_another_has_is_replaced() {
 /// Slots of one host share its port, and each has its own connections and its own TCP.
 #[test]
 fn slots_share_a_host() {
-    let options =
-        |mss| HostTcp { options: TcpOptions { mss: Some(Bytes(mss)), ..TcpOptions::default() }, quick_ack: true };
+    let options = |mss| HostTcp {
+        options: TcpOptions { mss: Some(Bytes(mss)), ..TcpOptions::default() },
+        quick_ack: true,
+        traffic_class: 0,
+    };
     let port = harness::free_port(loopback(16));
     let mut bench = Bench::new(SEED);
     for number in 0..40_u64 {
@@ -239,7 +242,11 @@ fn slots_share_a_host() {
 #[test]
 fn a_slow_display_closes_the_window() {
     let rate = Rate::from_bps(400_000);
-    let tcp = HostTcp { options: TcpOptions { window: Some(Bytes(8192)), ..TcpOptions::default() }, quick_ack: false };
+    let tcp = HostTcp {
+        options: TcpOptions { window: Some(Bytes(8192)), ..TcpOptions::default() },
+        quick_ack: false,
+        traffic_class: 0,
+    };
     let bench = Bench::new(SEED).slot("www-1", www(Some(rate), &[10_000_000]), loopback(17), loopback(18)).tcp(tcp);
     let seen = bench.report_every(Span::from_ms(50)).run_for(Span::from_secs(1));
     let mut told = 0;
@@ -279,7 +286,8 @@ fn wrong_plans_are_refused_with_a_message() {
     let refused = text(elsewhere.try_run().unwrap_err());
     assert!(refused.contains("cannot use 192.0.2.1:0") && refused.contains("address of that host"), "{refused}");
     let congestion = Some("no-such-control".to_owned());
-    let tcp = HostTcp { options: TcpOptions { congestion, ..TcpOptions::default() }, quick_ack: false };
+    let tcp =
+        HostTcp { options: TcpOptions { congestion, ..TcpOptions::default() }, quick_ack: false, traffic_class: 0 };
     let refused = text(bench().tcp(tcp).try_run().unwrap_err());
     assert!(refused.contains("no-such-control") && refused.contains("reno"), "{refused}");
 }

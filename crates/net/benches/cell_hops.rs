@@ -66,7 +66,16 @@ fn network(conversations: u32, multiplexing: Multiplexing, element: Element) -> 
         for _ in 0..(8000 / conversations / 12).max(2) {
             net.send(
                 Time::ZERO,
-                Packet { conversation, from: hosts[0], to: hosts[1], flow: 0, octets: 552, ecn: Ecn::NotEct, body: () },
+                Packet {
+                    conversation,
+                    from: hosts[0],
+                    to: hosts[1],
+                    flow: 0,
+                    octets: 552,
+                    ecn: Ecn::NotEct,
+                    dscp: 0,
+                    body: (),
+                },
             );
         }
     }

@@ -76,7 +76,7 @@ mod tests {
         let mut packets = Packets::new();
         let node = crate::ids::NodeId(0);
         let frame = packets.insert(
-            Packet { conversation: 0, from: node, to: node, flow: 0, octets: 100, ecn: Ecn::NotEct, body: () },
+            Packet { conversation: 0, from: node, to: node, flow: 0, octets: 100, ecn: Ecn::NotEct, dscp: 0, body: () },
             0,
         );
         let cell = |index| Cell { slot: 0, frame, index, count: 4, flags: Flags::PLAIN };

@@ -22,6 +22,8 @@ pub struct Packet<B> {
     pub flow: u32,
     /// The ECN field of its header.
     pub ecn: Ecn,
+    /// The differentiated services code point of its header, of 6 bits.
+    pub dscp: u8,
     /// Its contents.
     pub body: B,
 }
@@ -114,8 +116,8 @@ impl<B> Packets<B> {
     /// Returns the entry for the queue that the packet joins at `now`.
     #[inline]
     pub(crate) fn queued(&self, now: Time, at: PacketRef) -> Queued {
-        let &Packet { conversation, flow, octets, ecn, .. } = self.get(at);
-        Queued { packet: at, conversation, flow, octets, ecn, marked: false, since: now }
+        let &Packet { conversation, flow, octets, ecn, dscp, .. } = self.get(at);
+        Queued { packet: at, conversation, flow, octets, ecn, dscp, marked: false, since: now }
     }
 
     /// Marks a packet with "congestion experienced".

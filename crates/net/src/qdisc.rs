@@ -13,6 +13,7 @@ mod flows;
 mod fq_codel;
 mod memory;
 mod pie;
+mod prio;
 mod red;
 #[cfg(test)]
 mod testing;
@@ -26,6 +27,7 @@ use fq_codel::FqCodelQueue;
 use memory::Memory;
 pub use memory::Waits;
 use pie::PieQueue;
+use prio::PrioQueue;
 use red::RedQueue;
 
 use cellway_spec::{Fifo, Queue};
@@ -46,6 +48,7 @@ pub(crate) struct Queued {
     /// The length of the IP packet.
     pub(crate) octets: u32,
     pub(crate) ecn: Ecn,
+    pub(crate) dscp: u8,
     /// Set by a discipline that marks the packet instead of dropping it.
     pub(crate) marked: bool,
     /// The time of its arrival at the queue.
@@ -124,6 +127,7 @@ pub(crate) enum Qdisc {
     Pie(Box<PieQueue>),
     DualPi2(Box<DualPi2Queue>),
     Drr(Box<DrrQueue>),
+    Prio(Box<PrioQueue>),
 }
 
 /// Evaluates an expression about the queue of whichever discipline it is.
@@ -137,6 +141,7 @@ macro_rules! with {
             $crate::qdisc::Qdisc::Pie($queue) => $value,
             $crate::qdisc::Qdisc::DualPi2($queue) => $value,
             $crate::qdisc::Qdisc::Drr($queue) => $value,
+            $crate::qdisc::Qdisc::Prio($queue) => $value,
         }
     };
 }
@@ -170,6 +175,7 @@ impl Qdisc {
             Queue::Pie(pie) => Qdisc::Pie(Box::new(PieQueue::new(memory, pie, largest, stream))),
             Queue::DualPi2(spec) => Qdisc::DualPi2(Box::new(DualPi2Queue::new(memory, spec, largest, rate, stream))),
             Queue::Drr(drr) => Qdisc::Drr(Box::new(DrrQueue::new(memory, drr, largest, stream))),
+            Queue::Prio(prio) => Qdisc::Prio(Box::new(PrioQueue::new(memory, prio))),
         }
     }
 

@@ -122,8 +122,16 @@ mod tests {
         /// Sends the cells of a new packet in `range`; the others were lost. Returns true if it arrived.
         fn send(&mut self, packets: &mut Packets<()>, range: std::ops::Range<u16>) -> bool {
             let octets = u32::from(CELLS) * 48 - 8;
-            let packet =
-                Packet { conversation: 0, from: NodeId(0), to: NodeId(1), flow: 0, octets, ecn: Ecn::NotEct, body: () };
+            let packet = Packet {
+                conversation: 0,
+                from: NodeId(0),
+                to: NodeId(1),
+                flow: 0,
+                octets,
+                ecn: Ecn::NotEct,
+                dscp: 0,
+                body: (),
+            };
             let frame = packets.insert(packet, 0);
             packets.lose(frame, CELLS - range.len() as u16, CELLS);
             let mut arrived = false;

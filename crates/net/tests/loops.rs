@@ -96,7 +96,16 @@ fn rm_cells_pass_data_at_the_destination() {
     let [from, to] = [rig.hosts[0][1], rig.hosts[0][0]];
     rig.net.send(
         Time::ZERO,
-        cellway_net::Packet { conversation: 0, from, to, flow: 0, octets: octets(1000), ecn: Ecn::NotEct, body: 0 },
+        cellway_net::Packet {
+            conversation: 0,
+            from,
+            to,
+            flow: 0,
+            octets: octets(1000),
+            ecn: Ecn::NotEct,
+            dscp: 0,
+            body: 0,
+        },
     );
     rig.net.serve(Time::ZERO);
     rig.net.set_abr_switch(AbrSwitchSpec::Erica { target: Fraction::one_over(20), interval: Span::from_ms(1) });

@@ -153,7 +153,7 @@ fn a_departure_without_an_event_shows_in_nothing() {
                     let [from, to] = hosts[conversation as usize];
                     let [from, to] = if numbers.below(3) == 0 { [to, from] } else { [from, to] };
                     let octets = 500 * (1 + numbers.below(3) as u32);
-                    (at, Packet { conversation, from, to, flow: 0, octets, ecn: Ecn::NotEct, body })
+                    (at, Packet { conversation, from, to, flow: 0, octets, ecn: Ecn::NotEct, dscp: 0, body })
                 })
                 .collect()
         };
@@ -180,7 +180,7 @@ fn sojourn_times_add_up_to_the_integral_of_the_queue() {
                 let conversation = numbers.below(u64::from(PAIRS)) as u32;
                 let [from, to] = hosts[conversation as usize];
                 let at = Time::ZERO + STEP * u64::from(body / 2);
-                (at, Packet { conversation, from, to, flow: 0, octets: 1500, ecn: Ecn::NotEct, body })
+                (at, Packet { conversation, from, to, flow: 0, octets: 1500, ecn: Ecn::NotEct, dscp: 0, body })
             })
             .collect();
         for way in [Way::Tapped, Way::Steps, Way::Runs] {

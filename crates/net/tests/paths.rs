@@ -56,6 +56,7 @@ fn lan_routers_forward_and_frames_take_their_octets() {
         flow: 0,
         octets,
         ecn: Ecn::NotEct,
+        dscp: 0,
         body,
     };
     let delivered = run(&mut net, vec![(Time::ZERO, packet(1460, 0)), (Time::ZERO, packet(20, 1))]);
@@ -90,13 +91,30 @@ fn a_packet_is_cut_again_on_each_atm_stretch() {
         &mut net,
         vec![(
             Time::ZERO,
-            Packet { conversation: 0, from: hosts[0], to: hosts[1], flow: 0, octets: 552, ecn: Ecn::NotEct, body: 7 },
+            Packet {
+                conversation: 0,
+                from: hosts[0],
+                to: hosts[1],
+                flow: 0,
+                octets: 552,
+                ecn: Ecn::NotEct,
+                dscp: 0,
+                body: 7,
+            },
         )],
     );
     assert_eq!(delivered, [(Time::ZERO + Span::from_ms(1 + 12 + 1 + 1 + 12), 7)]);
     // The host with the ATM card cuts its own packets.
-    let back_again =
-        Packet { conversation: 0, from: hosts[1], to: hosts[0], flow: 0, octets: 552, ecn: Ecn::NotEct, body: 8 };
+    let back_again = Packet {
+        conversation: 0,
+        from: hosts[1],
+        to: hosts[0],
+        flow: 0,
+        octets: 552,
+        ecn: Ecn::NotEct,
+        dscp: 0,
+        body: 8,
+    };
     let sent = Time::ZERO + Span::from_secs(1);
     assert_eq!(run(&mut net, vec![(sent, back_again)]), [(sent + Span::from_ms(12 + 1 + 12 + 1 + 1), 8)]);
     assert_eq!(net.packets_held(), 0);

@@ -221,6 +221,7 @@ fn what_is_written_reads_as_the_same_scenario() {
         "scenarios/lossy-link.toml",
         "scenarios/voice-and-bulk.toml",
         "scenarios/red-and-ecn.toml",
+        "scenarios/bufferbloat.toml",
     ] {
         for point in shipped(path).points().unwrap() {
             let text = point.scenario.to_toml();

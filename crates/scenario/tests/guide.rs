@@ -25,7 +25,7 @@ fn warnings(parts: &[&str]) -> Vec<String> {
 fn the_examples_of_the_guide_are_valid() {
     let (path, bulk, voice) = ("loss = \"0.1%\"", "stagger = ", "rate = \"80 kbit/s\"");
     let changes = ["at = \"30 s\"", "direction = \"back\"", "[observe]"];
-    assert_eq!(warnings(&[&[path, "queue = \"red\"", bulk, voice][..], &changes].concat()), [""; 0]);
+    assert_eq!(warnings(&[&[path, "queue = \"fq-codel\"", bulk, voice][..], &changes].concat()), [""; 0]);
     assert_eq!(warnings(&[path, "size = \"1 bdp\"", "profile = \"classic\"", bulk]), [""; 0]);
     let whole = block("name = \"two-transfers\"");
     assert!(Plan::parse(&whole, "two.toml").is_ok());

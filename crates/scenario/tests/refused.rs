@@ -54,9 +54,28 @@ fn cases() -> Vec<(&'static str, String)> {
         ),
         (
             "parameters of another discipline at a link",
+            edited(&[
+                ("kind = \"switch\"", "kind = \"router\""),
+                ("delay = \"22.5 ms\"", "delay = \"22.5 ms\"\nbuffer = { queue = \"red\", codel = { ecn = true } }"),
+            ]),
+        ),
+        (
+            "a queue discipline where all links carry cells",
+            edited(&[
+                (BDP, "size = \"1 bdp\"\nqueue = \"fq-codel\"\n"),
+                ("access = { rate = \"10 Mbit/s\",", "access = { rate = \"e3\","),
+            ]),
+        ),
+        (
+            "a queue discipline at a link that carries cells",
+            edited(&[("delay = \"22.5 ms\"", "delay = \"22.5 ms\"\nbuffer = { queue = \"pie\" }")]),
+        ),
+        (
+            "parameters of disciplines out of range",
             edited(&[(
-                "delay = \"22.5 ms\"",
-                "delay = \"22.5 ms\"\nbuffer = { queue = \"red\", codel = { ecn = true } }",
+                BDP,
+                "size = \"1 bdp\"\nfq-codel = { flows = 0, quantum = \"100 B\" }\ndualpi2 = { coupling = 0, target = \"0 s\" }\n\
+                 pie = { update = \"0 s\" }\nfifo = { drop = \"middle\" }\n",
             )]),
         ),
         ("another queue discipline", edited(&[(BDP, "size = \"1 bdp\"\nqueue = \"sfq\"\n")])),

@@ -33,6 +33,7 @@ fn right_files_have_none() {
         "compare-satellite",
         "many-customers",
         "voice-and-bulk",
+        "bufferbloat",
         "red-and-ecn",
     ] {
         let path = repository(&format!("scenarios/{name}.toml"));

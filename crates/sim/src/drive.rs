@@ -12,7 +12,7 @@ use cellway_record::{Counts, RunRecord, Source};
 use cellway_scenario::Scenario;
 use cellway_tcp::{Endpoint, Event, Output, Segment, State};
 use cellway_testbed::{Capture, Leg, Testbed};
-use cellway_units::{Bytes, Ecn, Time};
+use cellway_units::{Bytes, Time};
 
 use crate::body::Body;
 use crate::connection::{End, Place};
@@ -268,7 +268,10 @@ impl Run<'_> {
         let ([from, to], conversation, octets) = (slot.plan.hosts, slot.plan.legs[0], slot.spec.packet.0 as u32);
         self.timers.add_if(slot.source.next(), TimerKey { slot: index as u32, kind: TimerKind::Datagram });
         self.bed.meter.datagram_sent(index, now);
-        self.bed.fabric.send(now, Packet { conversation, from, to, flow: 0, octets, ecn: Ecn::NotEct, body });
+        self.bed.fabric.send(
+            now,
+            Packet { conversation, from, to, flow: 0, octets, ecn: slot.spec.ecn.field(), dscp: slot.plan.dscp, body },
+        );
         self.packets += 1;
     }
 
@@ -294,6 +297,7 @@ impl Run<'_> {
     ) {
         let slot = self.slots[index].tcp();
         let (conversation, from, to) = slot.path_from(place);
+        let dscp = slot.plan.dscp;
         let receive_window = slot.tcp().config.tcp.window.0;
         let newest = slot.opened - 1 == serial;
         let Some(connection) = slot.connection(serial) else { return };
@@ -304,7 +308,9 @@ impl Run<'_> {
         for &segment in &self.output.segments {
             let octets = IP_HEADER + segment.header_len() + segment.len;
             let body = Body::Segment { serial, conn, number: self.packets, segment };
-            self.bed.fabric.send(now, Packet { conversation, from, to, flow: serial, octets, ecn: segment.ecn, body });
+            self.bed
+                .fabric
+                .send(now, Packet { conversation, from, to, flow: serial, octets, ecn: segment.ecn, dscp, body });
             self.packets += 1;
         }
         for &event in &self.output.events {

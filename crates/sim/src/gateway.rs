@@ -107,7 +107,7 @@ impl Run<'_> {
             let body = Body::Transport { pair: pair as u32, packet: Box::new(packet) };
             self.bed.fabric.send(
                 now,
-                Packet { conversation: this.conversation, from, to, flow: 0, octets, ecn: Ecn::NotEct, body },
+                Packet { conversation: this.conversation, from, to, flow: 0, octets, ecn: Ecn::NotEct, dscp: 0, body },
             );
             self.packets += 1;
         }

@@ -107,3 +107,35 @@ fn drops_at_the_head_lose_the_oldest() {
     assert!(tail > 9_000.0 && (tail - head).abs() <= 1.0, "{tail} {head}");
     assert!(less < waited, "{less} {waited}");
 }
+
+/// Two transfers fill the queue of 100 kB, and datagrams of 100 kbit/s are sent by their class.
+#[test]
+fn priorities_follow_the_class_of_packets() {
+    let calls = |dscp: &str| {
+        let call = format!("dscp = \"{dscp}\"\nudp = {{ packet = \"125 B\", rate = \"100 kbit/s\" }}");
+        let record = run(&scenario(&with("prio", &[TWO, &call]), &[("buffer.size", "100 kB")]), 1);
+        let of = |metric| figure(&record, "t2-1", metric);
+        let delay = (of("packets_received") > 0.0).then(|| of("delay_p99"));
+        (delay, of("packets_received") / of("packets_sent"))
+    };
+    // 20 ms of the path, and a full packet of 1.2 ms on the line. 2 packets in flight are not yet received.
+    let (delay, received) = calls("ef");
+    assert!(delay.unwrap() < 0.0215 && received > 0.999, "{delay:?} {received}");
+    // The transfers always have a packet, so that the last band is never served.
+    assert_eq!(calls("le"), (None, 0.0));
+}
+
+/// Datagrams with ECT(1) at half the rate of the line beside two transfers: they wait for less than 3 ms, of which two full
+/// packets take 2.4 ms, although the transfers keep their wait near 15 ms; with ECT(0) they share that.
+#[test]
+fn l4s_datagrams_have_a_queue_with_little_delay() {
+    let waits = |ecn: &str| {
+        let udp = format!("udp = {{ packet = \"1000 B\", rate = \"5 Mbit/s\", ecn = \"{ecn}\" }}");
+        let record = run(&scenario(&with("dualpi2", &[TWO, &udp]), &[]), 1);
+        let of = |metric| figure(&record, "t2-1", metric);
+        (of("delay_p99") - 0.020, of("loss_ratio"))
+    };
+    let ((low, lost), (classic, _)) = (waits("ect1"), waits("ect0"));
+    assert!(low < 0.004 && lost == 0.0, "{low} {lost}");
+    assert!(classic > 0.015, "{classic}");
+}

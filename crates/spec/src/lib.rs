@@ -11,6 +11,7 @@ mod buffer;
 mod cells;
 mod codel;
 mod drr;
+mod dscp;
 mod dualpi2;
 mod fifo;
 mod fq_codel;
@@ -19,6 +20,7 @@ mod framing;
 mod gateway;
 mod node;
 mod pie;
+mod prio;
 mod problem;
 mod queue;
 mod red;
@@ -32,6 +34,7 @@ pub use buffer::{BufferPer, Charge, Discard, Sharing};
 pub use cells::{Discipline, Encapsulation, Multiplexing, PolicerAction};
 pub use codel::{Codel, CodelKeys};
 pub use drr::{Drr, DrrKeys};
+pub use dscp::Dscp;
 pub use dualpi2::{DualPi2, DualPi2Keys, LowLatencyMarks, Overload};
 pub use fifo::{DropFrom, Fifo, FifoKeys};
 pub use fq_codel::{FqCodel, FqCodelKeys};
@@ -40,6 +43,7 @@ pub use framing::Framing;
 pub use gateway::{Connect, TransportChoice};
 pub use node::NodeKind;
 pub use pie::{Pie, PieKeys};
+pub use prio::{Prio, PrioKeys};
 pub use problem::Problem;
 pub use queue::{Queue, QueueDiscipline, QueueParameters, UnlikeFifo};
 pub use red::{QueueLength, Red, RedKeys};
@@ -47,4 +51,4 @@ pub use tcp::{
     AckDelay, CongestionControl, FastRetransmit, LossRecovery, MAX_PACKET, MAX_WINDOW, ProfileKeys, TCP_HEADERS,
     TIMESTAMPS_OPTION, TcpKeys, TcpProfile, TcpSpec, Variant,
 };
-pub use udp::{Arrivals, SourceKind, UDP_HEADER_OCTETS, UDP_MARK_OCTETS, UdpSource};
+pub use udp::{Arrivals, DatagramEcn, SourceKind, UDP_HEADER_OCTETS, UDP_MARK_OCTETS, UdpSource};

@@ -4,7 +4,7 @@ use std::fmt;
 
 use cellway_settings::choice;
 
-use crate::{Ared, Codel, Drr, DualPi2, Fifo, FqCodel, Pie, Problem, Red};
+use crate::{Ared, Codel, Drr, DualPi2, Fifo, FqCodel, Pie, Prio, Problem, Red};
 
 /// The parameters of a queue discipline.
 pub trait QueueParameters {
@@ -101,4 +101,6 @@ disciplines! {
     DualPi2 = "dualpi2",
     /// Deficit round robin: a queue for each flow.
     Drr = "drr",
+    /// Strict priorities by the DSCP of packets.
+    Prio = "prio",
 }

@@ -1,7 +1,7 @@
 //! The parameters of a source of UDP datagrams.
 
 use cellway_settings::choice;
-use cellway_units::{Bytes, Rate, Span};
+use cellway_units::{Bytes, Ecn, Rate, Span};
 
 /// Octets of an IPv4 header without options (RFC 791 section 3.1) and of a UDP header (RFC 768).
 pub const UDP_HEADER_OCTETS: u64 = 28;
@@ -38,6 +38,29 @@ pub enum Arrivals {
     },
 }
 
+choice! {
+    /// The ECN field of the datagrams of a source. RFC 3168 section 5, RFC 9331 section 4.
+    pub enum DatagramEcn {
+        /// Queues drop them.
+        NotEct = "not-ect",
+        /// Queues may mark them in place of a drop.
+        Ect0 = "ect0",
+        /// The same; "dualpi2" has a queue with little delay for them.
+        Ect1 = "ect1",
+    }
+}
+
+impl DatagramEcn {
+    /// Returns the field.
+    pub const fn field(self) -> Ecn {
+        match self {
+            DatagramEcn::NotEct => Ecn::NotEct,
+            DatagramEcn::Ect0 => Ecn::Ect0,
+            DatagramEcn::Ect1 => Ecn::Ect1,
+        }
+    }
+}
+
 /// A source of UDP datagrams of one size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UdpSource {
@@ -49,6 +72,8 @@ pub struct UdpSource {
     pub rate: Rate,
     /// The time for which it sends from its start; without end if absent.
     pub duration: Option<Span>,
+    /// The ECN field of its packets.
+    pub ecn: DatagramEcn,
 }
 
 impl Arrivals {

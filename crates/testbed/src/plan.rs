@@ -46,6 +46,8 @@ pub struct SlotPlan {
     pub legs: [u32; 2],
     /// When the first conversation or the source begins.
     pub start: Time,
+    /// The code point of the packets of its hosts.
+    pub dscp: u8,
     /// The traffic of the slot, and its protocol.
     pub protocol: SlotProtocol,
 }
@@ -234,7 +236,7 @@ impl<B: Clone> Builder<'_, B> {
                     config: config.clone(),
                 }),
             };
-            let plan = SlotPlan { name, group, hosts, legs, start, protocol };
+            let plan = SlotPlan { name, group, hosts, legs, start, dscp: traffic.dscp.bits(), protocol };
             self.slots.push(Arc::new(plan));
         }
         Ok(())

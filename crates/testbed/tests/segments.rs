@@ -92,7 +92,7 @@ fn segment(bed: &Testbed<u32>, a: &str, b: &str, kind: u32) -> PathSegment {
 fn burst(bed: &mut Testbed<u32>, now: Time, conversation: u32, hosts: [NodeId; 2], count: u32) -> Vec<Time> {
     let [from, to] = hosts;
     for body in 0..count {
-        bed.fabric.send(now, Packet { conversation, from, to, flow: 0, octets: 1500, ecn: Ecn::NotEct, body });
+        bed.fabric.send(now, Packet { conversation, from, to, flow: 0, octets: 1500, ecn: Ecn::NotEct, dscp: 0, body });
     }
     bed.fabric.serve(now);
     let (mut came, mut delivered) = (Vec::new(), Vec::new());

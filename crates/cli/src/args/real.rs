@@ -102,8 +102,11 @@ pub(crate) struct Shell {
     /// Buffer before the line, in each direction: "256 cell" or "64 KiB", at least one packet of the MTU [default: one
     /// bandwidth-delay product, at least 64 KiB].
     #[arg(long, value_name = "SIZE")]
+    pub(crate) buffer: Option<String>,
+    /// Queue discipline of that buffer: fq-codel, codel, pie, red, ... as in scenario files [default: fifo].
+    #[arg(long, value_name = "DISCIPLINE")]
     pub(crate) queue: Option<String>,
-    /// The framing of the line [default: that of the line's name, else packet, or atm with a queue in cells].
+    /// The framing of the line [default: that of the line's name, else packet, or atm with a buffer in cells].
     #[arg(long, value_name = "NAME", value_parser = ["atm", "packet", "ethernet", "fddi"])]
     pub(crate) framing: Option<String>,
     /// The largest IP packet [default: 9180B on ATM, 4352B on FDDI, else 1500B].

@@ -27,6 +27,7 @@ use super::Stopper;
 use super::alarm::Alarm;
 use super::error::PlayerError;
 use super::observe::{Observation, Seen};
+use super::options::set_traffic_class;
 use super::plan::PlayerHost;
 use crate::clock::Clock;
 
@@ -58,6 +59,8 @@ pub struct DatagramSlot {
     pub ends: [(usize, IpAddr); 2],
     /// The port of the receiver; 0 means any.
     pub port: u16,
+    /// The octet of DSCP and ECN in its packets.
+    pub traffic_class: u8,
 }
 
 /// All datagrams of a run.
@@ -248,6 +251,7 @@ impl Flow {
             bound(host, SocketAddr::new(address, port), slot.source)
         };
         let ((sender, from), (receiver, to)) = (socket(0, 0)?, socket(1, slot.port)?);
+        set_traffic_class(&sender, slot.traffic_class)?;
         for (socket, peer) in [(&sender, to), (&receiver, from)] {
             socket.connect(&peer.into()).map_err(PlayerError::system("connect a UDP socket"))?;
         }

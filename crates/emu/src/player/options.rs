@@ -5,7 +5,7 @@ use cellway_measure::tcp::TcpOptions;
 use cellway_scenario::{CongestionControl, LossRecovery, TcpSpec};
 use cellway_units::{Bytes, Rate, Span};
 use rustix::net::sockopt;
-use socket2::Socket;
+use socket2::{Domain, Socket};
 
 use super::error::PlayerError;
 
@@ -21,6 +21,8 @@ pub struct HostTcp {
     /// again after each read (`TCP_QUICKACK`, tcp(7)); segments that arrive before the next read may share an
     /// acknowledgement.
     pub quick_ack: bool,
+    /// The octet of the DSCP in its packets; the kernel sets the two bits of ECN.
+    pub traffic_class: u8,
 }
 
 impl HostTcp {
@@ -45,7 +47,7 @@ impl HostTcp {
             // The kernel paces by its own estimate as soon as a bound is set, however high.
             pace: spec.pacing_rate.or(spec.pacing.then_some(UNBOUNDED)),
         };
-        HostTcp { options, quick_ack: spec.delayed_ack.0.is_none() }
+        HostTcp { options, quick_ack: spec.delayed_ack.0.is_none(), traffic_class: 0 }
     }
 }
 
@@ -110,6 +112,7 @@ impl Settings {
     pub(super) fn prepare(&self, host: &str, socket: &Socket) -> Result<(), PlayerError> {
         let refused = |source| PlayerError::Options { host: host.to_owned(), source };
         self.tcp.options.apply(socket).map_err(refused)?;
+        set_traffic_class(socket, self.tcp.traffic_class)?;
         if let Some(window) = self.tcp.options.window.filter(|_| self.reads_itself) {
             bound_buffer(socket, window).map_err(PlayerError::system("set the receive buffer"))?;
         }
@@ -124,6 +127,16 @@ impl Settings {
             let _ = sockopt::set_tcp_quickack(socket, true);
         }
     }
+}
+
+/// Sets the octet of DSCP and ECN in the packets of a socket.
+pub(super) fn set_traffic_class(socket: &Socket, octet: u8) -> Result<(), PlayerError> {
+    if octet == 0 {
+        return Ok(());
+    }
+    let is_v6 = socket.domain().is_ok_and(|domain| domain == Domain::IPV6);
+    let set = if is_v6 { socket.set_tclass_v6(u32::from(octet)) } else { socket.set_tos_v4(u32::from(octet)) };
+    set.map_err(PlayerError::system("set the DSCP of a socket"))
 }
 
 /// Sets a receive buffer for about `window` bytes. The kernel doubles the size for the memory around the payload and
@@ -157,7 +170,7 @@ mod tests {
         let text = include_str!("../../../../scenarios/satellite-bulk.toml");
         let spec = Plan::parse(text, "satellite-bulk.toml").unwrap().base().traffic[0].tcp().unwrap().tcp;
         let spec = TcpSpec { variant: Variant::Reno, delayed_ack: AckDelay(None), nagle: false, ..spec };
-        let HostTcp { options, quick_ack } = HostTcp::from_spec(&spec);
+        let HostTcp { options, quick_ack, .. } = HostTcp::from_spec(&spec);
         assert_eq!((options.window, options.send_buffer, options.mss), {
             (Some(spec.window), Some(spec.send_buffer), Some(spec.mss))
         });
@@ -169,7 +182,7 @@ mod tests {
         let spec =
             TcpSpec { variant: Variant::Sack, delayed_ack: AckDelay(Some(Span::from_ms(200))), nagle: true, ..spec };
         assert_eq!(with(&spec, "tcp_sack"), 1);
-        let HostTcp { options, quick_ack } = HostTcp::from_spec(&spec);
+        let HostTcp { options, quick_ack, .. } = HostTcp::from_spec(&spec);
         assert_eq!((options.no_delay, quick_ack), (false, false));
     }
 }

@@ -54,7 +54,7 @@ impl Players {
             match (&workloads[slot.group], slot.tcp(), group.tcp()) {
                 (GroupWorkload::Conversations(workload), Some(plan), Some(tcp)) => {
                     set_hosts(&tcp.tcp, ends, network, notes);
-                    let spec = HostTcp::from_spec(&tcp.tcp);
+                    let spec = HostTcp { traffic_class: slot.dscp << 2, ..HostTcp::from_spec(&tcp.tcp) };
                     let ends = ends.map(|(host, address)| PlayerEnd { host, address, tcp: spec.clone() });
                     let TcpSlotPlan { repeat, well_known_ports, .. } = *plan;
                     let SlotPlan { name, start, .. } = &**slot;
@@ -64,7 +64,9 @@ impl Players {
                 }
                 (GroupWorkload::Datagrams(source), ..) => {
                     let (name, source, start) = (slot.name.clone(), *source, slot.start);
-                    datagrams.push(DatagramSlot { slot: number, name, source, start, ends, port: UDP_PORT });
+                    let traffic_class = slot.dscp << 2 | source.ecn.field().bits();
+                    let slot = DatagramSlot { slot: number, name, source, start, ends, port: UDP_PORT, traffic_class };
+                    datagrams.push(slot);
                 }
                 _ => unreachable!("a slot has the protocol of its group"),
             }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::str::FromStr;
 
 use cellway_emu::{Block, Control, Foreground, Lines, Snapshot, View};
-use cellway_scenario::Plan;
+use cellway_scenario::{Plan, QueueDiscipline};
 use cellway_units::{Bytes, CELL_OCTETS, Line, Rate, Span};
 
 use crate::error::Error;
@@ -21,9 +21,9 @@ const SERVE: &str = "serve-";
 /// The rate of the links between hosts and their routers: so high that all waiting is before the line.
 const ACCESS: &str = "100 Gbit/s";
 /// The buffer before a line without a rate, which is as fast as the links that feed it.
-const UNLIMITED_QUEUE: Bytes = Bytes(16 << 20);
+const UNLIMITED_BUFFER: Bytes = Bytes(16 << 20);
 /// The least buffer before the line, if none is given: some packets of the largest size.
-const LEAST_QUEUE: Bytes = Bytes(64 * 1024);
+const LEAST_BUFFER: Bytes = Bytes(64 * 1024);
 /// The address of the far end; its presence also marks a shell inside a path.
 const SERVER: &str = "CELLWAY_SERVER";
 /// The addresses of the path that a program is behind.
@@ -47,8 +47,10 @@ pub struct ShellPath {
     /// The round trip without transmission times; zero if absent.
     pub rtt: Option<String>,
     /// The buffer before the line, in cells or bytes; one bandwidth-delay product if absent.
+    pub buffer: Option<String>,
+    /// The queue discipline of that buffer, by its name in files; "fifo" if absent.
     pub queue: Option<String>,
-    /// "atm", "packet", "ethernet" or "fddi". If absent, the framing of the line's name, else "atm" with a queue in
+    /// "atm", "packet", "ethernet" or "fddi". If absent, the framing of the line's name, else "atm" with a buffer in
     /// cells, else "packet".
     pub framing: Option<String>,
     /// The largest IP packet; that of the framing if absent.
@@ -93,6 +95,13 @@ impl ShellPath {
             );
             return Err(Error::Option(message));
         }
+        if let Some(size) =
+            self.queue.as_deref().filter(|queue| queue.parse::<Bytes>().is_ok() || queue.contains("cell"))
+        {
+            let names = QueueDiscipline::ALL.map(QueueDiscipline::name).join(", ");
+            let message = format!("--queue {size}: this is a size; accepted: --buffer for the size, or one of {names}");
+            return Err(Error::Option(message));
+        }
         Plan::parse_with(&self.scenario(command)?, "", &[], None).map_err(|error| self.in_options(&error))
     }
 
@@ -133,7 +142,8 @@ impl ShellPath {
             ("run.rtt", _) | (_, "delay") => "--rtt",
             ("run.emulate.lateness-limit", _) => "--lateness-limit",
             ("multiplexing.channel", _) => "--multiplexing",
-            (_, "size") => "--queue",
+            (_, "size") => "--buffer",
+            (_, "queue") => "--queue",
             (_, "rate") => "--rate",
             (_, "loss") => "--loss",
             (_, "mtu") => "--mtu",
@@ -151,7 +161,7 @@ impl ShellPath {
             Some(Line::Ethernet | Line::FastEthernet) => "ethernet",
             Some(Line::Fddi) => "fddi",
             Some(Line::E1 | Line::Ds1 | Line::E3 | Line::Ds3 | Line::Oc3c | Line::Oc12c | Line::Taxi) => "atm",
-            None if self.queue.as_ref().is_some_and(|queue| queue.contains("cell")) => "atm",
+            None if self.buffer.as_ref().is_some_and(|buffer| buffer.contains("cell")) => "atm",
             None => "packet",
         };
         self.framing.as_deref().unwrap_or(usual)
@@ -172,13 +182,13 @@ impl ShellPath {
         };
         let (framing, cells) = (self.framing(), self.framing() == "atm");
         let bdp = |rate: Rate| (u128::from(rate.as_bps()) * u128::from(rtt.as_ps()) / 8_000_000_000_000) as u64;
-        let enough = rate.map_or(UNLIMITED_QUEUE.0, |rate| bdp(rate).max(LEAST_QUEUE.0));
-        let queue = match &self.queue {
-            Some(queue) => queue.clone(),
+        let enough = rate.map_or(UNLIMITED_BUFFER.0, |rate| bdp(rate).max(LEAST_BUFFER.0));
+        let size = match &self.buffer {
+            Some(size) => size.clone(),
             None if cells => format!("{} cell", enough.div_ceil(CELL_OCTETS)),
             None => format!("{enough} B"),
         };
-        let count = if queue.contains("cell") { "cell" } else { "packet" };
+        let count = if size.contains("cell") { "cell" } else { "packet" };
         let mtu = match (&self.mtu, framing) {
             (Some(mtu), _) => mtu.as_str(),
             (None, "atm") => "9180 B",
@@ -192,13 +202,14 @@ impl ShellPath {
             "version = 1\nname = \"shell\"\n\
              [run]\nduration = \"2400 h\"\nrtt = {rtt}\n[run.emulate]\nplay = false\n{limit}\
              [multiplexing]\nchannel = {multiplexing}\nencapsulation = \"llc-snap\"\n\
-             [buffer]\nsize = {queue}\nper = \"port\"\nsharing = \"pool\"\ncount = \"{count}\"\ndiscard = \"frame\"\n\
+             [buffer]\nsize = {size}\n{queue}per = \"port\"\nsharing = \"pool\"\ncount = \"{count}\"\ndiscard = \"frame\"\n\
              [observe]\nseries = false\ninterval = \"24 h\"\nfairness-window = \"24 h\"\n",
             limit = key("lateness-limit", &self.lateness_limit),
             // No key of this file is in round trips, but the file must give one.
             rtt = quoted(&if rtt.is_zero() { Span::from_ms(1) } else { rtt }.to_string()),
             multiplexing = quoted(&self.multiplexing),
-            queue = quoted(&queue),
+            size = quoted(&size),
+            queue = key("queue", &self.queue),
         );
         for (name, kind) in [("client", "host"), ("near", "router"), ("far", "router"), ("server", "host")] {
             text += &format!("[[node]]\nname = \"{name}\"\nkind = \"{kind}\"\n");

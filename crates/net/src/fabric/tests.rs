@@ -57,8 +57,10 @@ impl Line {
 
     fn send(&mut self, conversation: u32, octets: u32) {
         let [from, to] = self.hosts;
-        self.net
-            .send(self.now, Packet { conversation, from, to, flow: 0, octets, ecn: Ecn::NotEct, body: conversation });
+        self.net.send(
+            self.now,
+            Packet { conversation, from, to, flow: 0, octets, ecn: Ecn::NotEct, dscp: 0, body: conversation },
+        );
         self.net.serve(self.now);
     }
 

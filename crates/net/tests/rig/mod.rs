@@ -95,7 +95,7 @@ impl Rig {
     /// Sends packet number `body` of the originator of `conversation` now.
     pub fn send(&mut self, now: Time, conversation: u32, octets: u32, body: u32) {
         let [from, to] = self.hosts[conversation as usize];
-        self.net.send(now, Packet { conversation, from, to, flow: 0, octets, ecn: Ecn::NotEct, body });
+        self.net.send(now, Packet { conversation, from, to, flow: 0, octets, ecn: Ecn::NotEct, dscp: 0, body });
     }
 
     /// Returns the forward channel of a conversation.

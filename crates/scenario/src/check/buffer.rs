@@ -41,6 +41,9 @@ impl Check<'_> {
         let unit =
             network.map_or(Charge::Cell, |network| shared_unit(network, links, scale.traffic.unwrap_or_default()));
         let buffer = self.resolve(None, keys.resolve()?, unit, scale)?;
+        if let (Some(network), Some(traffic)) = (network, scale.traffic) {
+            self.has_packet_queues(buffer.queue.discipline(), network, traffic)?;
+        }
         let groups: Vec<&Traffic> = scale.traffic?.iter().collect();
         // The port to a host that only one conversation uses has the memory of one.
         let to_packets = |t: &&Traffic| t.access.is_some_and(|access| access.framing != Framing::Atm);
@@ -94,6 +97,9 @@ impl Check<'_> {
         crossing: &[Crossing],
     ) -> Option<Buffer> {
         let unit = unit_of(link.framing);
+        if unit == Charge::Cell {
+            self.is_no_queue_of_cells(i, merged.queue)?;
+        }
         let buffer = self.resolve(Some(i), merged, unit, scale)?;
         // Segments of TCP do not cross the links between gateways.
         let crossing: Vec<&Traffic> = crossing.iter().filter(|c| c.gateways.is_none()).map(|c| c.traffic).collect();

@@ -3,7 +3,9 @@
 use cellway_spec::{Problem, Queue, QueueDiscipline};
 
 use crate::check::Check;
+use crate::check::network::Network;
 use crate::file::BufferFile;
+use crate::model::{Framing, Traffic};
 use crate::tree::{Step, at};
 
 impl Check<'_> {
@@ -19,6 +21,43 @@ impl Check<'_> {
             let path = self.parameter_path(own, buffer.queue, &keys[0]);
             self.refuse(&path, message, accepted);
         }
+        None
+    }
+
+    /// Refuses a discipline of packet queues that is given at link `link`, which carries cells. One that a link inherits has
+    /// its use elsewhere.
+    pub(super) fn is_no_queue_of_cells(&mut self, link: usize, queue: QueueDiscipline) -> Option<()> {
+        let path = at!["link", link, "buffer", "queue"];
+        let is_swept =
+            self.is_swept(&path) || ["framing", "rate"].iter().any(|key| self.is_swept(&at!["link", link, *key]));
+        if queue == QueueDiscipline::Fifo || is_swept || self.tree.find(&path).is_none() {
+            return Some(());
+        }
+        let accepted = "no queue, since multiplexing.server is the order of cells; or framing = \"packet\"";
+        self.refuse_value(&path, "is a discipline of packet queues, but the link carries cells", accepted);
+        None
+    }
+
+    /// Refuses a discipline in `[buffer]` of a network that has no packet queue at all.
+    pub(super) fn has_packet_queues(
+        &mut self,
+        queue: QueueDiscipline,
+        network: &Network,
+        traffic: &[Traffic],
+    ) -> Option<()> {
+        let access = traffic.iter().filter_map(|group| group.access).map(|access| access.framing);
+        let mut framings = network.links.iter().map(|link| link.framing).chain(access);
+        let is_plain = queue == QueueDiscipline::Fifo;
+        // Another point of a sweep may have packet links.
+        if is_plain || !self.swept.is_empty() || framings.any(|framing| framing != Framing::Atm) {
+            return Some(());
+        }
+        let accepted = "no queue, since multiplexing.server is the order of cells; or framing = \"packet\" at a link";
+        self.refuse_value(
+            &at!["buffer", "queue"],
+            "is a discipline of packet queues, but all links carry cells",
+            accepted,
+        );
         None
     }
 

@@ -96,6 +96,7 @@ impl Check<'_> {
                     start: Span::ZERO,
                     stagger: Span::ZERO,
                     jitter: Span::ZERO,
+                    dscp: group.dscp?,
                     service: service?,
                     bottleneck: bottleneck.0,
                     bottleneck_framing: bottleneck.1,

@@ -14,7 +14,7 @@ const LEAST_INTERVAL: Span = Span::from_ns(1);
 impl Check<'_> {
     /// Refuses the keys of a group of datagrams that are for TCP.
     pub(super) fn only_keys_of_udp(&mut self, i: usize) {
-        let own = "udp with its own keys: source, packet, rate, on, off, duration";
+        let own = "udp with its own keys: source, packet, rate, on, off, duration, ecn";
         for (key, message, accepted) in [
             ("app", "a group sends UDP datagrams (udp) or has an application over TCP (app), not both", "udp or app"),
             ("workload", "is for an application over TCP; this group sends UDP datagrams", own),
@@ -71,7 +71,7 @@ impl Check<'_> {
                 Arrivals::OnOff { on, off }
             }
         };
-        (self.found.len() == before).then_some(UdpSource { arrivals, packet, rate, duration })
+        (self.found.len() == before).then_some(UdpSource { arrivals, packet, rate, duration, ecn: file.ecn? })
     }
 
     fn udp_packet(&mut self, at: &[Step], packet: Bytes, path: Option<&Path>) {

@@ -1,7 +1,7 @@
 //! Buffers, nodes and links.
 
 use cellway_settings::{section, settings, table};
-use cellway_spec::{Ared, Codel, Drr, DualPi2, FqCodel, Pie, Red};
+use cellway_spec::{Ared, Codel, Drr, DualPi2, FqCodel, Pie, Prio, Red};
 use cellway_units::{Bytes, CellRate, Probability, Rate, Span};
 
 use crate::model::{
@@ -135,6 +135,8 @@ section! {
         pub(crate) dualpi2: DualPi2,
         /// The parameters of "drr".
         pub(crate) drr: Drr,
+        /// The parameters of "prio".
+        pub(crate) prio: Prio,
     }
 }
 settings!(Size);
@@ -151,6 +153,7 @@ impl BufferFile {
             QueueDiscipline::Pie => Queue::Pie(self.pie),
             QueueDiscipline::DualPi2 => Queue::DualPi2(self.dualpi2),
             QueueDiscipline::Drr => Queue::Drr(self.drr),
+            QueueDiscipline::Prio => Queue::Prio(self.prio),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Traffic groups.
 
 use cellway_settings::table;
+use cellway_spec::{DatagramEcn, Dscp};
 use cellway_units::{Bytes, Probability, Rate, Span};
 
 use crate::file::ServiceFile;
@@ -42,6 +43,8 @@ table! {
         host: Option<HostKeys>,
         /// app: whether gateways on the path split the connections. If false, they forward them as routers do.
         gateway: bool = true,
+        /// The class that its hosts write into packets (DSCP), by which the queue discipline "prio" sends them.
+        dscp: Dscp = Dscp::Cs0,
         /// The ATM service of the channels of the group. Its rates count cells of 53 octets.
         service: Option<ServiceFile>,
         /// Keys of [tcp] that differ for this group.
@@ -71,6 +74,8 @@ table! {
         /// The time for which each slot sends, from its start. Default: to the end of the run.
         #[range(above = "0 s")]
         duration: Option<Span>,
+        /// The ECN field of its packets.
+        ecn: DatagramEcn = DatagramEcn::NotEct,
     }
 }
 
@@ -142,6 +147,8 @@ table! {
         /// animation: the time for which frames are sent. Default: without end.
         #[range(above = "0 s")]
         duration: Option<Span>,
+        /// The ECN field of its packets.
+        ecn: DatagramEcn = DatagramEcn::NotEct,
     }
 }
 

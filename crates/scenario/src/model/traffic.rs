@@ -1,6 +1,6 @@
 //! Traffic groups.
 
-use cellway_spec::{TCP_HEADERS, UdpSource};
+use cellway_spec::{Dscp, TCP_HEADERS, UdpSource};
 use cellway_units::{Bytes, Rate, Span};
 
 use crate::model::{Access, App, Framing, HostSpec, LinkIndex, NodeIndex, Service, TcpSpec};
@@ -28,6 +28,8 @@ pub struct Traffic {
     pub stagger: Span,
     /// Each slot starts later than that by a time drawn evenly from [0, jitter).
     pub jitter: Span,
+    /// The class that its hosts write into packets.
+    pub dscp: Dscp,
     /// The service that its channels ask of the network.
     pub service: Service,
     /// The links from `from` to `to`, without access links; the way back is the same links in

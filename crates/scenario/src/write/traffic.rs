@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use cellway_settings::in_file::Printed;
+use cellway_spec::{DatagramEcn, Dscp};
 
 use crate::model::{
     AbrSpec, App, Arrivals, HostKeys, HostSpec, Protocol, Scenario, Service, Spike, Tables, TcpKeys, Traffic, UdpSource,
@@ -20,6 +21,9 @@ impl Scenario {
         writeln!(out, "count = {}\nfrom = {from}\nto = {to}", traffic.count)?;
         writeln!(out, "start = \"{}\"\nstagger = \"{}\"", traffic.start, traffic.stagger)?;
         writeln!(out, "jitter = \"{}\"", traffic.jitter)?;
+        if traffic.dscp != Dscp::Cs0 {
+            writeln!(out, "dscp = {}", word(traffic.dscp))?;
+        }
         if let Some(tcp) = traffic.tcp() {
             // A refused gateway and a missing one are the same here.
             writeln!(out, "repeat = {}\ngateway = {}", tcp.repeat, tcp.gateways.is_some())?;
@@ -83,6 +87,9 @@ impl Scenario {
 fn write_udp(out: &mut String, source: &UdpSource) -> std::fmt::Result {
     let kind = source.arrivals.kind().name();
     writeln!(out, "[traffic.udp]\nsource = \"{kind}\"\npacket = \"{}\"\nrate = \"{}\"", source.packet, source.rate)?;
+    if source.ecn != DatagramEcn::NotEct {
+        writeln!(out, "ecn = {}", word(source.ecn))?;
+    }
     if let Some(duration) = source.duration {
         writeln!(out, "duration = \"{duration}\"")?;
     }

@@ -63,8 +63,10 @@ fn closed_conversations_leave_nothing_behind() {
             open.push_back(conversation);
             let [from, to] = segment.hosts;
             for _ in 0..round % 3 {
-                bed.fabric
-                    .send(now, Packet { conversation, from, to, flow: 0, octets: 1000, ecn: Ecn::NotEct, body: 0 });
+                bed.fabric.send(
+                    now,
+                    Packet { conversation, from, to, flow: 0, octets: 1000, ecn: Ecn::NotEct, dscp: 0, body: 0 },
+                );
             }
             bed.fabric.serve(now);
             while open.len() > 9 {

@@ -1,4 +1,4 @@
-//! The ECN field of real IP headers. RFC 3168, section 5.
+//! The ECN field and the DSCP of real IP headers. RFC 3168, section 5; RFC 2474.
 
 use cellway_units::Ecn;
 
@@ -8,10 +8,19 @@ use super::packet::IPV4_HEADER;
 /// Returns the ECN field of a packet: of the octet that was the type of service in IPv4, or of the traffic class in IPv6
 /// (RFC 8200, section 7). Octets that are no IP header have none.
 pub fn ecn(octets: &[u8]) -> Ecn {
+    Ecn::from_traffic_class(traffic_class(octets))
+}
+
+/// Returns the differentiated services code point of a packet, in the other 6 bits of that octet.
+pub fn dscp(octets: &[u8]) -> u8 {
+    traffic_class(octets) >> 2
+}
+
+fn traffic_class(octets: &[u8]) -> u8 {
     match octets {
-        [first, tos, ..] if first >> 4 == 4 => Ecn::from_traffic_class(*tos),
-        [first, second, ..] if first >> 4 == 6 => Ecn::from_traffic_class(first << 4 | second >> 4),
-        _ => Ecn::NotEct,
+        [first, tos, ..] if first >> 4 == 4 => *tos,
+        [first, second, ..] if first >> 4 == 6 => first << 4 | second >> 4,
+        _ => 0,
     }
 }
 
@@ -58,7 +67,7 @@ mod tests {
                     for to in [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce] {
                         let mut changed = original.clone();
                         set_ecn(&mut changed, from);
-                        assert_eq!(ecn(&changed), from);
+                        assert_eq!((ecn(&changed), dscp(&changed)), (from, class >> 2));
                         set_ecn(&mut changed, to);
                         assert_eq!(ecn(&changed), to);
                         Packet::parse(&changed).unwrap();

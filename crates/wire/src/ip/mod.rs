@@ -18,7 +18,7 @@ mod virtio;
 
 pub use coalesce::Joined;
 pub use cut::{Pieces, cut};
-pub use ecn::{ecn, set_ecn};
+pub use ecn::{dscp, ecn, set_ecn};
 pub use flow::{About, Datagram, Flow, FlowKey, Recognised, Segment, recognise};
 pub use fragment::{Fit, Fragments, fit};
 pub use hop::{Hop, hop};

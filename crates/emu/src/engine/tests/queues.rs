@@ -1,4 +1,4 @@
-//! Packet lines with RED and CoDel, changes of their rates, and captures.
+//! Packet lines with queue disciplines, changes of their rates, and captures.
 
 use super::*;
 
@@ -42,6 +42,13 @@ app = "bulk"
 from = "client"
 to = "server"
 "#;
+
+/// The same network with another queue discipline.
+fn network(queue: &str) -> String {
+    let (before, rest) = RED.split_once("queue = \"red\"").unwrap();
+    let (_, traffic) = rest.split_once("[[traffic]]").unwrap();
+    format!("{before}{queue}\n\n[[traffic]]{traffic}")
+}
 
 /// A packet of 1000 B with `field` as its ECN field, in IPv4 and in IPv6.
 fn packets(field: u8) -> [Vec<u8>; 2] {
@@ -91,10 +98,7 @@ fn a_queue_marks_capable_packets_and_drops_others() {
 /// sent in its place. With at most 1500 B behind it none has waited too long.
 #[test]
 fn controlled_delay_marks_capable_packets_and_drops_others() {
-    let (before, rest) = RED.split_once("queue = \"red\"").unwrap();
-    let (_, traffic) = rest.split_once("[[traffic]]").unwrap();
-    let codel = "queue = \"codel\"\ncodel = { target = \"1 us\", interval = \"1 us\", ecn = true }\n\n[[traffic]]";
-    let text = format!("{before}{codel}{traffic}");
+    let text = network("queue = \"codel\"\ncodel = { target = \"1 us\", interval = \"1 us\", ecn = true }");
     for (field, is_capable) in [(0b00u8, false), (0b01, true), (0b10, true)] {
         let mut engine = engine_of(&text, &[], Limits::default());
         for sent in packets(field) {
@@ -106,6 +110,53 @@ fn controlled_delay_marks_capable_packets_and_drops_others() {
                 assert_eq!(fields, [field; 5], "{field:02b}");
             }
         }
+    }
+}
+
+/// Eight packets of one port in one burst, then one of another. Behind one queue the last is last; with a queue for each flow
+/// it waits for the packet on the line and, in a round of 1500 B, for two others at most.
+#[test]
+fn fair_queues_tell_flows_by_their_ports() {
+    for (discipline, place) in [("fifo", 8), ("fq-codel", 2), ("drr", 2)] {
+        let mut engine = engine_of(&network(&format!("queue = \"{discipline}\"")), &[], Limits::default());
+        let start = us(1_000_000);
+        (0..8).for_each(|_| engine.send(start, CLIENT, &udp(CLIENT, SERVER, (7, 8), 1000)));
+        engine.send(start, CLIENT, &udp(CLIENT, SERVER, (9, 8), 1000));
+        let out = engine.out(start + Span::from_ms(900));
+        let ports: Vec<u8> = out.iter().map(|due| recognise(&due.octets).unwrap().packet.payload()[1]).collect();
+        assert_eq!(ports.len(), 9);
+        assert_eq!(ports.iter().position(|port| *port == 9), Some(place), "{discipline}: {ports:?}");
+    }
+}
+
+/// Four packets with ECT(0) and then two with ECT(1): those have the queue with little delay, and wait for more than 1 ms
+/// behind the packet on the line, for which they are marked on their way.
+#[test]
+fn coupled_queues_send_l4s_packets_first() {
+    let mut engine = engine_of(&network("queue = \"dualpi2\""), &[], Limits::default());
+    let start = us(1_000_000);
+    let [[classic, _], [low, _]] = [0b10, 0b01].map(packets);
+    (0..4).for_each(|_| engine.send(start, CLIENT, &classic));
+    (0..3).for_each(|_| engine.send(start, CLIENT, &low));
+    let out = engine.out(start + Span::from_ms(900));
+    let fields: Vec<u8> = out.iter().map(|due| ecn(&due.octets).bits()).collect();
+    // 1000 B take 1 ms, and a threshold of 1 ms is raised to the 1.5 ms of a full packet. The first of them waits for 1 ms,
+    // the classic queue has its turn, and the others wait for 3 and 4 ms.
+    assert_eq!(fields, [0b10, 0b01, 0b10, 0b11, 0b11, 0b10, 0b10]);
+}
+
+/// Buffers of 3000 B: the packet on the line and three that wait; drops at the head keep the last three.
+#[test]
+fn a_full_queue_drops_the_oldest_packets() {
+    for (drop, kept) in [("tail", [1, 2, 3, 4]), ("head", [1, 4, 5, 6])] {
+        let queue = format!("queue = \"fifo\"\nfifo = {{ drop = \"{drop}\" }}");
+        let text = network(&queue).replace("size = \"1 MB\"", "size = \"3000 B\"");
+        let mut engine = engine_of(&text, &[], Limits::default());
+        let start = us(1_000_000);
+        (1..=6).for_each(|port| engine.send(start, CLIENT, &udp(CLIENT, SERVER, (port, 8), 1000)));
+        let out = engine.out(start + Span::from_ms(900));
+        let ports: Vec<u8> = out.iter().map(|due| recognise(&due.octets).unwrap().packet.payload()[1]).collect();
+        assert_eq!(ports, kept, "{drop}");
     }
 }
 

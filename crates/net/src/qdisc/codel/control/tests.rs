@@ -46,6 +46,7 @@ impl Plain {
             flow: 0,
             octets: 1500,
             ecn: Ecn::Ect0,
+            dscp: 0,
             marked: false,
             since: at,
         });
