@@ -1,4 +1,4 @@
-"""Draw the figures of docs/models/abr.md, docs/models/gcra.md and docs/validation/romanow-floyd.md into docs/images.
+"""Draw the figures of docs/models (abr.md, gcra.md, fq-codel.md) and docs/validation/romanow-floyd.md into docs/images.
 
 Each figure runs a scenario file; the numbers of the pages are printed. Those of ABR and GCRA are compared with a
 calculation made here, apart from the simulator.
@@ -255,6 +255,35 @@ def discards(results: Results) -> Figure:
         return figure
 
 
+def cures(results: Results) -> Figure:
+    """Draw the delay of the call and the goodput of the uploads, by queue discipline."""
+    rows = results.summary.filter(pl.col("subject").is_in(["call", "upload"]))
+    table = rows.pivot("metric", index=["buffer.queue", "subject"], values="value")
+    with pl.Config(tbl_rows=-1):
+        print(table.select("buffer.queue", "subject", "delay_p50", "delay_p99", "packets_lost", "goodput_total"))
+    call, upload = (table.filter(pl.col("subject") == subject) for subject in ("call", "upload"))
+    names = call["buffer.queue"].to_list()[::-1]
+    places = range(len(names))
+    with style.styled():
+        figure, (left, right) = style.panels(2.6, 1, 2, width=WIDTH, sharey=True)
+        for place, name in zip(places, names, strict=True):
+            of = call.filter(pl.col("buffer.queue") == name)
+            median, high = of["delay_p50"][0] * 1e3, of["delay_p99"][0] * 1e3
+            left.plot([median, high], [place, place], color=style.BLUE, linewidth=1.5, solid_capstyle="butt")
+            left.plot(median, place, color=style.BLUE, marker="o", linestyle="none")
+            left.plot(high, place, color=style.BLUE, marker="|", markersize=9, linestyle="none")
+        goodput = [upload.filter(pl.col("buffer.queue") == name)["goodput_total"][0] / MBIT for name in names]
+        right.barh(places, goodput, height=0.55, color=style.ORANGE)
+        left.set_xscale("log")
+        left.set_xlim(8, 1200)
+        left.set_xticks([10, 100, 1000], ["10", "100", "1000"])
+        left.set_yticks(places, names)
+        left.set_xlabel("Delay of the call (ms)")
+        right.set_xlim(0, 10)
+        right.set_xlabel("Goodput of uploads (Mbit/s)")
+        return figure
+
+
 def microseconds(text: str) -> float:
     """Return a time of the scenario file as a number."""
     value, unit = text.split()
@@ -269,6 +298,7 @@ def main() -> int:
         ("abr", "scenarios/abr-parking-lot.toml", parking_lot),
         ("gcra", "scenarios/policed.toml", policed),
         (STUDY, f"docs/validation/{STUDY}.toml", discards),
+        ("bufferbloat", "scenarios/bufferbloat.toml", cures),
     ]
     for name, scenario, draw in drawn:
         results = cellway.simulate(ROOT / scenario)

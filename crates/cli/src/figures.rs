@@ -25,6 +25,7 @@ const SHOWN: [Columns; 3] = [
             "dropped_frames",
             "lost_frames",
             "queue_max",
+            "sojourn_p99",
             "dropped_cells",
             "marked",
             "early_drops",
