@@ -2,7 +2,8 @@
 //!
 //! Conversations keep a line of 1 Gbit/s busy, each with four packets of 1500 octets: a new one is sent for each that is
 //! delivered. Each packet takes three hops, of which the second is the queue's. Packets do not wait for long enough to be
-//! dropped, so every discipline does the same work.
+//! dropped, so every discipline does the same work. The ratio is that of the second hop alone, if the three hops with a FIFO
+//! take the same time.
 //!
 //! `cargo bench -p cellway-net --bench queues` prints a table.
 #![allow(missing_docs, clippy::unwrap_used)]
@@ -95,9 +96,14 @@ fn run(net: &mut Fabric<()>, packets: u64) -> f64 {
     start.elapsed().as_secs_f64() * 1e9 / (3 * packets) as f64
 }
 
-fn median(mut values: Vec<f64>) -> [f64; 3] {
+fn extremes(mut values: Vec<f64>) -> [f64; 3] {
     values.sort_by(f64::total_cmp);
-    [values[values.len() / 2], values[0], values[values.len() - 1]]
+    [0, values.len() / 2, values.len() - 1].map(|place| values[place])
+}
+
+fn quartiles(mut values: Vec<f64>) -> [f64; 3] {
+    values.sort_by(f64::total_cmp);
+    [1, 2, 3].map(|quarter| values[values.len() * quarter / 4])
 }
 
 fn main() {
@@ -112,8 +118,9 @@ fn main() {
             let (net, port) = &networks[place];
             let counters = net.port_counters(*port, net.deadline().unwrap());
             assert_eq!(counters.dropped_frames, 0, "{}: the benchmark drops packets", discipline.name());
-            let [time, least, most] = median(rounds.iter().map(|round| round[place]).collect());
-            let [ratio, low, high] = median(rounds.iter().map(|round| round[place] / round[0]).collect());
+            let [least, time, most] = extremes(rounds.iter().map(|round| round[place]).collect());
+            let hop = |round: &Vec<f64>| 1.0 + 3.0 * (round[place] / round[0] - 1.0);
+            let [low, ratio, high] = quartiles(rounds.iter().map(hop).collect());
             let range = format!("{time:.1} ({least:.1} to {most:.1})");
             println!("{:>10} {flows:>6}  {range:<31}  {ratio:.2} ({low:.2} to {high:.2})", discipline.name());
         }

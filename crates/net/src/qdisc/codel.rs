@@ -2,7 +2,7 @@
 
 mod control;
 
-pub(super) use control::{Control, Head};
+pub(super) use control::{Control, Head, Parameters};
 
 use cellway_spec::{Codel, Fifo};
 use cellway_units::{Bytes, Time};
@@ -15,6 +15,7 @@ use crate::line::Line;
 pub(crate) struct CodelQueue {
     waiting: Waiting,
     control: Control,
+    parameters: Parameters,
 }
 
 /// The packets that wait.
@@ -29,7 +30,7 @@ impl CodelQueue {
     pub(super) fn new(memory: Memory, codel: Codel, largest: Bytes) -> CodelQueue {
         let Codel { target, interval, ecn } = codel;
         let waiting = Waiting { queue: FifoQueue::new(memory, Fifo::TAIL), ecn };
-        CodelQueue { waiting, control: Control::new(target, interval, largest) }
+        CodelQueue { waiting, control: Control::default(), parameters: Parameters { target, interval, largest } }
     }
 }
 
@@ -41,7 +42,7 @@ impl Discipline for CodelQueue {
 
     #[inline(never)]
     fn dequeue(&mut self, now: Time, drops: &mut Drops) -> Option<Queued> {
-        let packet = self.control.next(now, &mut self.waiting, drops)?;
+        let packet = self.control.next(&self.parameters, now, &mut self.waiting, drops)?;
         self.memory_mut().sent(now, packet);
         Some(packet)
     }

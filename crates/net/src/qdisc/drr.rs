@@ -4,7 +4,7 @@
 use cellway_spec::Drr;
 use cellway_units::{Bytes, Time};
 
-use super::flows::{FlowQueues, Round, RoundLinks};
+use super::flows::{FlowQueues, Round};
 use super::{Discipline, Drops, Memory, Queued};
 use crate::line::Line;
 use crate::loss::Stream;
@@ -14,13 +14,9 @@ use crate::loss::Stream;
 pub(crate) struct DrrQueue {
     memory: Memory,
     quantum: u64,
-    queues: FlowQueues,
-    /// The octets that each queue may still send in this round, beside its next quantum.
-    deficits: Vec<u64>,
-    /// True for queues in the round.
-    is_active: Vec<bool>,
+    /// Each with the octets that it may still send in this round, beside its next quantum.
+    queues: FlowQueues<u64>,
     round: Round,
-    links: RoundLinks,
     /// The first queue of the round has had its quantum.
     is_begun: bool,
 }
@@ -32,23 +28,19 @@ impl DrrQueue {
             memory,
             quantum: drr.quantum.unwrap_or(largest).0.max(1),
             queues: FlowQueues::new(drr.flows, stream.bits()),
-            deficits: Vec::new(),
-            is_active: Vec::new(),
             round: Round::default(),
-            links: RoundLinks::default(),
             is_begun: false,
         }
     }
 
     /// Ends the turn of the first queue of the round; an empty one leaves the round, with nothing that it could still send.
     fn end_turn(&mut self) {
-        let Some(flow) = self.round.pop(&mut self.links) else { return };
+        let Some(flow) = self.queues.leave(&mut self.round) else { return };
         self.is_begun = false;
         if self.queues.head(flow).is_some() {
-            self.round.push(&mut self.links, flow);
+            self.queues.join(&mut self.round, flow);
         } else {
-            self.deficits[flow.0 as usize] = 0;
-            self.is_active[flow.0 as usize] = false;
+            *self.queues.state_mut(flow) = 0;
         }
     }
 }
@@ -57,16 +49,13 @@ impl Discipline for DrrQueue {
     #[inline(never)]
     fn enqueue(&mut self, _line: &Line, packet: Queued, drops: &mut Drops) {
         let flow = self.queues.of(packet);
-        self.deficits.resize(self.queues.len(), 0);
-        self.is_active.resize(self.queues.len(), false);
-        let DrrQueue { memory, queues, round, links, .. } = self;
-        if memory.admit(packet) || queues.make_room(memory, round.iter(links), (flow, packet), drops) {
-            queues.push(flow, packet);
-            if !std::mem::replace(&mut self.is_active[flow.0 as usize], true) {
-                round.push(links, flow);
-            }
-        } else {
-            memory.drop_overlimit(packet, drops);
+        let DrrQueue { memory, queues, round, .. } = self;
+        if !memory.admit(packet) && !queues.make_room(memory, &[*round], (flow, packet), drops) {
+            return memory.drop_overlimit(packet, drops);
+        }
+        queues.push(flow, packet);
+        if !queues.is_in_round(flow) {
+            queues.join(round, flow);
         }
     }
 
@@ -74,13 +63,13 @@ impl Discipline for DrrQueue {
     fn dequeue(&mut self, now: Time, _drops: &mut Drops) -> Option<Queued> {
         loop {
             let flow = self.round.first()?;
-            let deficit = &mut self.deficits[flow.0 as usize];
             if !std::mem::replace(&mut self.is_begun, true) {
-                *deficit += self.quantum;
+                *self.queues.state_mut(flow) += self.quantum;
             }
-            let is_next = self.queues.head(flow).is_some_and(|head| u64::from(head.octets) <= *deficit);
+            let deficit = self.queues.state(flow);
+            let is_next = self.queues.head(flow).is_some_and(|head| u64::from(head.octets) <= deficit);
             if let Some(packet) = is_next.then(|| self.queues.pop(flow)).flatten() {
-                *deficit -= u64::from(packet.octets);
+                *self.queues.state_mut(flow) -= u64::from(packet.octets);
                 if self.queues.head(flow).is_none() {
                     self.end_turn();
                 }

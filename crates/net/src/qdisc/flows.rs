@@ -1,4 +1,4 @@
-//! Queues of flows: which queue a packet joins, and the packets of each in the order of their arrival.
+//! Queues of flows: which queue a packet joins, the packets of each in the order of their arrival, and rounds of queues.
 
 use super::{Drops, Memory, Queued};
 
@@ -9,25 +9,30 @@ const NONE: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FlowIndex(pub(super) u32);
 
-/// One queue for each value of a hash. Memory is taken for queues that have had a packet, and for the packets that wait.
+/// One queue for each value of a hash, each with a state `S` of the discipline. Memory is taken for queues that have had a
+/// packet, and for the packets that wait.
 #[derive(Clone, Debug)]
-pub(super) struct FlowQueues {
+pub(super) struct FlowQueues<S> {
     /// The queue of each value of the hash; empty until the first packet.
     of_hash: Vec<u32>,
     hashes: u32,
     seed: u64,
-    queues: Vec<FlowQueue>,
+    queues: Vec<FlowQueue<S>>,
     packets: Vec<Link>,
     /// The first of the free entries of `packets`.
     free: u32,
 }
 
-/// The packets of one queue: a list in `FlowQueues::packets`.
+/// The packets of one queue, a list in `FlowQueues::packets`, and its place in a round. All that a packet needs is together.
 #[derive(Clone, Copy, Debug)]
-struct FlowQueue {
+struct FlowQueue<S> {
+    state: S,
+    octets: u64,
     first: u32,
     last: u32,
-    octets: u64,
+    /// The queue after this one in its round.
+    next: u32,
+    is_in_round: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -36,15 +41,32 @@ struct Link {
     next: u32,
 }
 
-impl FlowQueues {
+impl<S: Copy + Default> FlowQueues<S> {
     /// Queues without packets, for `hashes` values of a hash that depends on `seed`.
-    pub(super) fn new(hashes: u32, seed: u64) -> FlowQueues {
+    pub(super) fn new(hashes: u32, seed: u64) -> FlowQueues<S> {
         FlowQueues { of_hash: Vec::new(), hashes, seed, queues: Vec::new(), packets: Vec::new(), free: NONE }
     }
 
-    /// Returns the number of queues that have had a packet; those of [`FlowIndex`] are below it.
-    pub(super) fn len(&self) -> usize {
-        self.queues.len()
+    #[inline]
+    fn queue(&self, flow: FlowIndex) -> &FlowQueue<S> {
+        &self.queues[flow.0 as usize]
+    }
+
+    #[inline]
+    fn queue_mut(&mut self, flow: FlowIndex) -> &mut FlowQueue<S> {
+        &mut self.queues[flow.0 as usize]
+    }
+
+    /// Returns the state of a queue.
+    #[inline]
+    pub(super) fn state(&self, flow: FlowIndex) -> S {
+        self.queue(flow).state
+    }
+
+    /// Returns the state of a queue.
+    #[inline]
+    pub(super) fn state_mut(&mut self, flow: FlowIndex) -> &mut S {
+        &mut self.queue_mut(flow).state
     }
 
     /// Returns the queue for packets of the flow of `packet`.
@@ -58,7 +80,8 @@ impl FlowQueues {
         let place = (u128::from(hash) * u128::from(self.hashes) >> 64) as usize;
         if self.of_hash[place] == NONE {
             self.of_hash[place] = self.queues.len() as u32;
-            self.queues.push(FlowQueue { first: NONE, last: NONE, octets: 0 });
+            let (state, first, last, next) = (S::default(), NONE, NONE, NONE);
+            self.queues.push(FlowQueue { state, octets: 0, first, last, next, is_in_round: false });
         }
         FlowIndex(self.of_hash[place])
     }
@@ -66,23 +89,29 @@ impl FlowQueues {
     /// Returns the IP octets that wait in a queue.
     #[inline]
     pub(super) fn octets(&self, flow: FlowIndex) -> u64 {
-        self.queues[flow.0 as usize].octets
+        self.queue(flow).octets
     }
 
     /// Returns the first packet of a queue.
     #[inline]
     pub(super) fn head(&self, flow: FlowIndex) -> Option<&Queued> {
-        self.packets.get(self.queues[flow.0 as usize].first as usize).map(|link| &link.packet)
+        self.packets.get(self.queue(flow).first as usize).map(|link| &link.packet)
+    }
+
+    /// Returns true if a queue is in a round.
+    #[inline]
+    pub(super) fn is_in_round(&self, flow: FlowIndex) -> bool {
+        self.queue(flow).is_in_round
     }
 
     /// Drops packets from the head of the longest queue, in octets, until `packet` of `flow` has room in `memory`; returns
     /// false if it has to be dropped itself. Where each conversation has its own memory, its queue is the only one in
-    /// question. `active` has all queues with packets. RFC 8290 section 4.1.
+    /// question. All queues with packets are in `rounds`. RFC 8290 section 4.1.
     #[cold]
     pub(super) fn make_room(
         &mut self,
         memory: &mut Memory,
-        active: impl Iterator<Item = FlowIndex> + Clone,
+        rounds: &[Round],
         (flow, packet): (FlowIndex, Queued),
         drops: &mut Drops,
     ) -> bool {
@@ -93,7 +122,8 @@ impl FlowQueues {
         while !memory.admit(packet) {
             let octets =
                 |other: &FlowIndex| self.octets(*other) + if *other == flow { u64::from(packet.octets) } else { 0 };
-            let longest = active.clone().filter(|_| is_shared).chain([flow]).max_by_key(octets);
+            let active = rounds.iter().flat_map(|round| self.iter(*round)).filter(|_| is_shared);
+            let longest = active.chain([flow]).max_by_key(octets);
             // The queue of the packet may be the longest with nothing in it.
             let Some(other) = longest.and_then(|longest| self.pop(longest)) else { return false };
             memory.release(other);
@@ -114,7 +144,7 @@ impl FlowQueues {
             self.free = std::mem::replace(&mut self.packets[place as usize], link).next;
             place
         };
-        let queue = &mut self.queues[flow.0 as usize];
+        let queue = self.queue_mut(flow);
         queue.octets += u64::from(packet.octets);
         let last = std::mem::replace(&mut queue.last, place);
         if last == NONE {
@@ -139,6 +169,39 @@ impl FlowQueues {
         queue.octets -= u64::from(packet.octets);
         Some(packet)
     }
+
+    /// Adds a queue at the end of a round. It is in none.
+    #[inline]
+    pub(super) fn join(&mut self, round: &mut Round, flow: FlowIndex) {
+        let queue = self.queue_mut(flow);
+        (queue.next, queue.is_in_round) = (NONE, true);
+        let last = std::mem::replace(&mut round.last, flow.0);
+        if last == NONE {
+            round.first = flow.0;
+        } else {
+            self.queue_mut(FlowIndex(last)).next = flow.0;
+        }
+    }
+
+    /// Takes the first queue from a round.
+    #[inline]
+    pub(super) fn leave(&mut self, round: &mut Round) -> Option<FlowIndex> {
+        let flow = round.first()?;
+        let queue = self.queue_mut(flow);
+        queue.is_in_round = false;
+        round.first = queue.next;
+        if round.first == NONE {
+            round.last = NONE;
+        }
+        Some(flow)
+    }
+
+    /// Returns the queues of a round in their order.
+    fn iter(&self, round: Round) -> impl Iterator<Item = FlowIndex> + '_ {
+        std::iter::successors(round.first(), |flow| {
+            Some(self.queue(*flow).next).filter(|next| *next != NONE).map(FlowIndex)
+        })
+    }
 }
 
 /// Returns a hash of `value`, each bit of which depends on each of its bits. The finaliser of SplitMix64: G. Steele,
@@ -150,7 +213,7 @@ fn mix(value: u64) -> u64 {
     value ^ (value >> 31)
 }
 
-/// Queues of flows in the order in which they are served: a list whose links are kept by queue.
+/// Queues of flows in the order in which they are served. A queue is in one round at most.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Round {
     first: u32,
@@ -163,46 +226,11 @@ impl Default for Round {
     }
 }
 
-/// The links of all rounds: a queue is in one of them or in none.
-#[derive(Clone, Debug, Default)]
-pub(super) struct RoundLinks(Vec<u32>);
-
 impl Round {
+    /// Returns the queue whose turn it is.
     #[inline]
     pub(super) fn first(self) -> Option<FlowIndex> {
         (self.first != NONE).then_some(FlowIndex(self.first))
-    }
-
-    #[inline]
-    pub(super) fn push(&mut self, links: &mut RoundLinks, flow: FlowIndex) {
-        let place = flow.0 as usize;
-        if links.0.len() <= place {
-            links.0.resize(place + 1, NONE);
-        }
-        links.0[place] = NONE;
-        let last = std::mem::replace(&mut self.last, flow.0);
-        if last == NONE {
-            self.first = flow.0;
-        } else {
-            links.0[last as usize] = flow.0;
-        }
-    }
-
-    #[inline]
-    pub(super) fn pop(&mut self, links: &mut RoundLinks) -> Option<FlowIndex> {
-        let flow = self.first()?;
-        self.first = links.0[flow.0 as usize];
-        if self.first == NONE {
-            self.last = NONE;
-        }
-        Some(flow)
-    }
-
-    /// Returns the queues in their order.
-    pub(super) fn iter(self, links: &RoundLinks) -> impl Iterator<Item = FlowIndex> + Clone {
-        std::iter::successors(self.first(), |flow| {
-            Some(links.0[flow.0 as usize]).filter(|next| *next != NONE).map(FlowIndex)
-        })
     }
 }
 
@@ -216,24 +244,24 @@ mod tests {
     #[test]
     fn flows_are_spread_over_the_queues() {
         for seed in 0..20 {
-            let mut queues = FlowQueues::new(1024, seed);
+            let mut queues = FlowQueues::<()>::new(1024, seed);
             (0..1024).for_each(|flow| {
                 queues.of(of_flow(0, flow, 100));
             });
-            assert!((608..=687).contains(&queues.len()), "{}", queues.len());
-            let mut again = FlowQueues::new(1024, seed);
+            assert!((608..=687).contains(&queues.queues.len()), "{}", queues.queues.len());
+            let mut again = FlowQueues::<()>::new(1024, seed);
             (0..1024).rev().for_each(|flow| {
                 again.of(of_flow(0, flow, 100));
             });
-            assert_eq!(again.len(), queues.len());
+            assert_eq!(again.queues.len(), queues.queues.len());
         }
-        let mut one = FlowQueues::new(1, 7);
+        let mut one = FlowQueues::<()>::new(1, 7);
         assert_eq!(one.of(of_flow(0, 1, 100)), one.of(of_flow(0, 2, 100)));
     }
 
     #[test]
     fn packets_leave_a_queue_in_their_order_and_their_entries_are_used_again() {
-        let mut queues = FlowQueues::new(1024, 1);
+        let mut queues = FlowQueues::<()>::new(1024, 1);
         let flows = [1, 2].map(|flow| queues.of(of_flow(0, flow, 100)));
         for round in 0..3u32 {
             (0..10).for_each(|number| queues.push(flows[number as usize % 2], of_flow(number + round, 0, 100)));

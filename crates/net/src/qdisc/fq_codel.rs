@@ -4,8 +4,8 @@
 use cellway_spec::FqCodel;
 use cellway_units::{Bytes, Time};
 
-use super::codel::{Control, Head};
-use super::flows::{FlowIndex, FlowQueues, Round, RoundLinks};
+use super::codel::{Control, Head, Parameters};
+use super::flows::{FlowIndex, FlowQueues, Round};
 use super::{Discipline, Drops, Memory, Queued};
 use crate::line::Line;
 use crate::loss::Stream;
@@ -13,31 +13,26 @@ use crate::loss::Stream;
 /// Queues with controlled delay, one for each flow.
 #[derive(Clone, Debug)]
 pub(crate) struct FqCodelQueue {
-    fq: FqCodel,
-    /// The largest packet of the line.
-    largest: Bytes,
+    parameters: Parameters,
     quantum: i64,
     waiting: Waiting,
-    /// The state of each queue.
-    flows: Vec<Flow>,
     /// Queues that have begun to send, and those that have used up their first quantum. A queue in neither is empty.
     new: Round,
     old: Round,
-    links: RoundLinks,
 }
 
-#[derive(Clone, Debug)]
+/// The state of a queue.
+#[derive(Clone, Copy, Debug, Default)]
 struct Flow {
     control: Control,
     /// The octets that it may still send in this round; below 1, it waits for the next.
     credit: i64,
-    is_active: bool,
 }
 
 /// The packets that wait.
 #[derive(Clone, Debug)]
 struct Waiting {
-    queues: FlowQueues,
+    queues: FlowQueues<Flow>,
     memory: Memory,
     ecn: bool,
 }
@@ -45,61 +40,40 @@ struct Waiting {
 impl FqCodelQueue {
     /// An empty queue of a line whose largest packet is `largest`. The hash of flows depends on one draw.
     pub(super) fn new(memory: Memory, fq: FqCodel, largest: Bytes, mut stream: Stream) -> FqCodelQueue {
-        let queues = FlowQueues::new(fq.flows, stream.bits());
+        let FqCodel { flows, quantum, target, interval, ecn } = fq;
         FqCodelQueue {
-            fq,
-            largest,
-            quantum: fq.quantum.unwrap_or(largest).0.max(1) as i64,
-            waiting: Waiting { queues, memory, ecn: fq.ecn },
-            flows: Vec::new(),
+            parameters: Parameters { target, interval, largest },
+            quantum: quantum.unwrap_or(largest).0.max(1) as i64,
+            waiting: Waiting { queues: FlowQueues::new(flows, stream.bits()), memory, ecn },
             new: Round::default(),
             old: Round::default(),
-            links: RoundLinks::default(),
         }
-    }
-
-    /// Adds a packet to the queue of its flow. RFC 8290 section 4.1.
-    fn push(&mut self, flow: FlowIndex, packet: Queued) {
-        self.waiting.queues.push(flow, packet);
-        let state = &mut self.flows[flow.0 as usize];
-        if !state.is_active {
-            (state.is_active, state.credit) = (true, self.quantum);
-            self.new.push(&mut self.links, flow);
-        }
-    }
-
-    /// Takes a packet into the memory, if need be in place of others.
-    fn admits(&mut self, flow: FlowIndex, packet: Queued, drops: &mut Drops) -> bool {
-        let Waiting { queues, memory, .. } = &mut self.waiting;
-        let active = self.new.iter(&self.links).chain(self.old.iter(&self.links));
-        memory.admit(packet) || queues.make_room(memory, active, (flow, packet), drops)
     }
 
     /// Removes all queues from the rounds: they are empty, and an idle line would have found them so.
     fn end_rounds(&mut self) {
         for round in [&mut self.new, &mut self.old] {
-            while let Some(flow) = round.pop(&mut self.links) {
-                self.flows[flow.0 as usize].is_active = false;
-            }
+            while self.waiting.queues.leave(round).is_some() {}
         }
     }
 }
 
 impl Discipline for FqCodelQueue {
+    /// RFC 8290 section 4.1.
     #[inline(never)]
     fn enqueue(&mut self, line: &Line, packet: Queued, drops: &mut Drops) {
         if self.waiting.memory.is_empty() && line.free_at() <= packet.since {
             self.end_rounds();
         }
-        let flow = self.waiting.queues.of(packet);
-        while self.flows.len() < self.waiting.queues.len() {
-            let control = Control::new(self.fq.target, self.fq.interval, self.largest);
-            self.flows.push(Flow { control, credit: 0, is_active: false });
+        let Waiting { queues, memory, .. } = &mut self.waiting;
+        let flow = queues.of(packet);
+        if !memory.admit(packet) && !queues.make_room(memory, &[self.new, self.old], (flow, packet), drops) {
+            return memory.drop_overlimit(packet, drops);
         }
-        if self.admits(flow, packet, drops) {
-            self.push(flow, packet);
-        } else {
-            self.waiting.memory.drop_overlimit(packet, drops);
+        queues.push(flow, packet);
+        if !queues.is_in_round(flow) {
+            queues.state_mut(flow).credit = self.quantum;
+            queues.join(&mut self.new, flow);
         }
     }
 
@@ -110,25 +84,26 @@ impl Discipline for FqCodelQueue {
             let is_new = self.new.first().is_some();
             let round = if is_new { &mut self.new } else { &mut self.old };
             let flow = round.first()?;
-            let state = &mut self.flows[flow.0 as usize];
+            let queues = &mut self.waiting.queues;
+            let mut state = queues.state(flow);
             if state.credit <= 0 {
-                state.credit += self.quantum;
-                round.pop(&mut self.links);
-                self.old.push(&mut self.links, flow);
+                queues.state_mut(flow).credit += self.quantum;
+                queues.leave(round);
+                queues.join(&mut self.old, flow);
                 continue;
             }
             let mut head = FlowHead { waiting: &mut self.waiting, flow };
-            if let Some(packet) = state.control.next(now, &mut head, drops) {
-                state.credit -= i64::from(packet.octets);
+            let next = state.control.next(&self.parameters, now, &mut head, drops);
+            state.credit -= next.map_or(0, |packet| i64::from(packet.octets));
+            *self.waiting.queues.state_mut(flow) = state;
+            if let Some(packet) = next {
                 self.waiting.memory.sent(now, packet);
                 return Some(packet);
             }
             // An empty queue waits a round before it may begin again, so that a flow cannot always be sent first.
-            round.pop(&mut self.links);
+            self.waiting.queues.leave(round);
             if is_new {
-                self.old.push(&mut self.links, flow);
-            } else {
-                state.is_active = false;
+                self.waiting.queues.join(&mut self.old, flow);
             }
         }
     }

@@ -20,13 +20,18 @@ pub(crate) trait Head {
     fn drop(&mut self, packet: Queued, drops: &mut Drops);
 }
 
-/// The state of the control.
-#[derive(Clone, Debug)]
-pub(crate) struct Control {
-    target: Span,
-    interval: Span,
+/// The parameters of the control.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Parameters {
+    pub(crate) target: Span,
+    pub(crate) interval: Span,
     /// A queue with at most one of the largest packets is never too long.
-    largest: Bytes,
+    pub(crate) largest: Bytes,
+}
+
+/// The state of the control.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Control {
     /// The time at which packets will have waited too long for an interval; `None` if one has waited less.
     too_long_from: Option<Time>,
     /// True while packets are dropped.
@@ -34,57 +39,50 @@ pub(crate) struct Control {
     /// The time of the next drop; after dropping has ended, the time at which the next was due.
     next_drop: Time,
     /// The number from which the distance of drops follows: one more at each drop.
-    count: u64,
+    count: u32,
     /// `count` at the first drop since dropping began: 1, or more if it was resumed.
-    first_count: u64,
+    first_count: u32,
 }
 
 impl Control {
-    pub(crate) fn new(target: Span, interval: Span, largest: Bytes) -> Control {
-        Control {
-            target,
-            interval,
-            largest,
-            too_long_from: None,
-            dropping: false,
-            next_drop: Time::ZERO,
-            count: 0,
-            first_count: 0,
-        }
-    }
-
     /// Returns the packet that leaves the queue `now`. Those that are dropped before it are added to `drops`.
-    pub(crate) fn next(&mut self, now: Time, head: &mut impl Head, drops: &mut Drops) -> Option<Queued> {
-        let (mut packet, mut is_late) = self.take(now, head)?;
+    pub(crate) fn next(
+        &mut self,
+        parameters: &Parameters,
+        now: Time,
+        head: &mut impl Head,
+        drops: &mut Drops,
+    ) -> Option<Queued> {
+        let (mut packet, mut is_late) = self.take(parameters, now, head)?;
         if !self.dropping {
             if !is_late {
                 return Some(packet);
             }
             // The first drop. The count goes on if dropping ended recently.
             let recent = self.count - self.first_count;
-            let is_recent = now < self.next_drop + self.interval.saturating_mul(REMEMBERED);
+            let is_recent = now < self.next_drop + parameters.interval.saturating_mul(REMEMBERED);
             self.count = if recent > 1 && is_recent { recent } else { 1 };
             self.first_count = self.count;
-            self.next_drop = self.after(now);
+            self.next_drop = parameters.next_drop(now, self.count);
             if !head.mark(&mut packet) {
                 head.drop(packet, drops);
-                (packet, is_late) = self.take(now, head)?;
+                (packet, is_late) = self.take(parameters, now, head)?;
             }
             self.dropping = is_late;
             return Some(packet);
         }
         self.dropping = is_late;
         while self.dropping && now >= self.next_drop {
-            self.count += 1;
+            self.count = self.count.saturating_add(1);
             if head.mark(&mut packet) {
-                self.next_drop = self.after(self.next_drop);
+                self.next_drop = parameters.next_drop(self.next_drop, self.count);
                 return Some(packet);
             }
             head.drop(packet, drops);
-            (packet, is_late) = self.take(now, head)?;
+            (packet, is_late) = self.take(parameters, now, head)?;
             self.dropping = is_late;
             if is_late {
-                self.next_drop = self.after(self.next_drop);
+                self.next_drop = parameters.next_drop(self.next_drop, self.count);
             }
         }
         Some(packet)
@@ -92,25 +90,27 @@ impl Control {
 
     /// Takes the packet at the head; returns true with it if packets have waited too long for an interval. An empty queue
     /// resets the interval and stops dropping.
-    fn take(&mut self, now: Time, head: &mut impl Head) -> Option<(Queued, bool)> {
+    fn take(&mut self, parameters: &Parameters, now: Time, head: &mut impl Head) -> Option<(Queued, bool)> {
         let Some(packet) = head.take() else {
             self.too_long_from = None;
             self.dropping = false;
             return None;
         };
-        if now - packet.since < self.target || head.octets() <= self.largest.0 {
+        if now - packet.since < parameters.target || head.octets() <= parameters.largest.0 {
             self.too_long_from = None;
             return Some((packet, false));
         }
-        let from = *self.too_long_from.get_or_insert(now + self.interval);
+        let from = *self.too_long_from.get_or_insert(now + parameters.interval);
         Some((packet, now >= from))
     }
+}
 
+impl Parameters {
     /// Returns the time of the drop after one at `time`: the interval over the square root of the count later, rounded
     /// down to a picosecond. RFC 8289 section 4.2.
-    fn after(&self, time: Time) -> Time {
+    fn next_drop(&self, time: Time, count: u32) -> Time {
         let interval = u128::from(self.interval.as_ps());
-        let distance = (interval * interval / u128::from(self.count)).isqrt();
+        let distance = (interval * interval / u128::from(count)).isqrt();
         time + Span::from_ps(u64::try_from(distance).unwrap_or(u64::MAX))
     }
 }

@@ -34,7 +34,7 @@ fn a_flow_that_begins_is_sent_before_one_that_has_used_up_its_quantum() {
     queue.add(&line, 2, 500, 3);
     let rest: Vec<u32> = std::iter::from_fn(|| queue.next_flow()).collect();
     assert_eq!(rest, [2, 2, 2, 1, 1, 1]);
-    assert!(queue.flows.iter().all(|flow| !flow.is_active), "empty queues have left the rounds");
+    assert!((0..2).all(|flow| !queue.waiting.queues.is_in_round(FlowIndex(flow))), "empty queues have left the rounds");
 }
 
 /// Flow 1 sends a packet each time that its queue is empty. Its first quantum is 3 packets, which go first; from then on it
@@ -47,7 +47,8 @@ fn a_flow_that_empties_its_queue_does_not_begin_again() {
     queue.add(&line, 2, 1500, 5);
     let mut order = Vec::new();
     for _ in 0..12 {
-        if queue.waiting.queues.len() < 2 || queue.waiting.queues.octets(FlowIndex(1)) == 0 {
+        let flow = queue.waiting.queues.of(of_flow(0, 1, 500));
+        if queue.waiting.queues.octets(flow) == 0 {
             queue.add(&line, 1, 500, 1);
         }
         order.extend(queue.next_flow());
@@ -62,7 +63,9 @@ fn an_idle_line_ends_the_rounds() {
     let (mut queue, mut line) = queue(unlimited());
     queue.add(&line, 1, 1500, 1);
     assert_eq!(queue.next_flow(), Some(1));
-    let state = |queue: &FqCodelQueue| (queue.flows[0].is_active, queue.flows[0].credit);
+    let state = |queue: &FqCodelQueue| {
+        (queue.waiting.queues.is_in_round(FlowIndex(0)), queue.waiting.queues.state(FlowIndex(0)).credit)
+    };
     assert_eq!(state(&queue), (true, 0));
     queue.add(&line, 1, 100, 1);
     assert_eq!((state(&queue), queue.next_flow()), ((true, 0), Some(1)));

@@ -5,8 +5,8 @@ use cellway_units::Ecn;
 use super::*;
 use crate::packet::PacketRef;
 
-const TARGET: Span = Span::from_ms(5);
-const INTERVAL: Span = Span::from_ms(100);
+const PARAMETERS: Parameters =
+    Parameters { target: Span::from_ms(5), interval: Span::from_ms(100), largest: Bytes(1500) };
 
 /// A queue that marks all packets, or drops all.
 #[derive(Default)]
@@ -58,7 +58,7 @@ impl Plain {
         for time in (from..to).step_by(100) {
             self.push(us(time));
             let (mut drops, marked) = (Drops::new(), self.marked);
-            control.next(us(time), self, &mut drops);
+            control.next(&PARAMETERS, us(time), self, &mut drops);
             // One arrives for each that is dropped: the queue stays as it is.
             drops.iter().for_each(|_| self.push(us(time)));
             times.extend(std::iter::repeat_n(time, drops.len() + (self.marked - marked) as usize));
@@ -89,7 +89,7 @@ fn law(first: u64, count: u64, drops: usize) -> Vec<u64> {
 #[test]
 fn drops_follow_the_law_of_the_square_root() {
     for marks in [false, true] {
-        let mut control = Control::new(TARGET, INTERVAL, Bytes(1500));
+        let mut control = Control::default();
         let times = standing(marks).run(&mut control, 0, 3_000_000);
         // The first packet that has waited 5 ms leaves at 5 ms; the first drop is an interval later.
         assert!(times.len() > 200, "{}", times.len());
@@ -99,7 +99,7 @@ fn drops_follow_the_law_of_the_square_root() {
 
 #[test]
 fn a_packet_that_has_waited_less_ends_the_drops() {
-    let mut control = Control::new(TARGET, INTERVAL, Bytes(1500));
+    let mut control = Control::default();
     let mut queue = standing(false);
     assert!(queue.run(&mut control, 0, 104_000).is_empty());
     // Fewer than 50 packets wait less than 5 ms.
@@ -116,17 +116,17 @@ fn a_packet_that_has_waited_less_ends_the_drops() {
 
 #[test]
 fn a_queue_of_one_packet_is_never_too_long() {
-    let mut control = Control::new(TARGET, INTERVAL, Bytes(1500));
+    let mut control = Control::default();
     let mut queue = Plain::default();
     queue.push(Time::ZERO);
     for second in 1..10 {
         queue.push(us(1_000_000 * (second - 1)));
         let mut drops = Drops::new();
-        assert!(control.next(us(1_000_000 * second), &mut queue, &mut drops).is_some());
+        assert!(control.next(&PARAMETERS, us(1_000_000 * second), &mut queue, &mut drops).is_some());
         assert_eq!(drops.len(), 0, "1500 B are left");
     }
     queue.packets.clear();
-    assert!(control.next(us(20_000_000), &mut queue, &mut Drops::new()).is_none());
+    assert!(control.next(&PARAMETERS, us(20_000_000), &mut queue, &mut Drops::new()).is_none());
     assert_eq!((control.too_long_from, control.dropping), (None, false));
 }
 
@@ -134,11 +134,11 @@ fn a_queue_of_one_packet_is_never_too_long() {
 #[test]
 fn drops_begin_again_at_the_rate_at_which_they_ended() {
     for (pause, remembered) in [(500_000, true), (2_500_000, false)] {
-        let mut control = Control::new(TARGET, INTERVAL, Bytes(1500));
+        let mut control = Control::default();
         let mut queue = standing(false);
         let before = queue.run(&mut control, 0, 1_000_000).len() as u64;
         queue.packets.clear();
-        assert!(control.next(us(1_000_000), &mut queue, &mut Drops::new()).is_none());
+        assert!(control.next(&PARAMETERS, us(1_000_000), &mut queue, &mut Drops::new()).is_none());
         let start = 1_000_000 + pause;
         (0..100).for_each(|_| queue.push(us(start)));
         let times = queue.run(&mut control, start, start + 500_000);
