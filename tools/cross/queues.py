@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import fmean
 
 from cross.judge import half_width
-from cross.red import Red, adaptive, run
+from cross.red import Line, Red, adaptive, run
 from cross.runs import simulate
 
 SCRIPT = Path(__file__).with_name("queue.tcl")
@@ -226,8 +226,8 @@ def explain(compared: Compared, seeds: int) -> Explained | None:
         return None
 
     def of(red: Red) -> Interval:
-        line = {"rate": float(RATE), "load": setting.load, "packet": PACKET, "duration": DURATION, "warmup": WARMUP}
-        runs = [run(red, seed, **line) for seed in range(1, seeds + 1)]
+        line = Line(RATE, setting.load, PACKET, DURATION, WARMUP)
+        runs = [run(red, seed, line) for seed in range(1, seeds + 1)]
         figures = [Figures(dropped / (dropped + sent), queue) for dropped, sent, queue in runs]
         return Interval.of([getattr(figure, compared.figure) for figure in figures])
 
@@ -244,33 +244,37 @@ def page(found: Sequence[Compared], explained: Sequence[Explained | None], seeds
         "Made by `make cross`; do not edit. The settings are in `tools/cross/queues.py`, those of ns-2 in",
         "`tools/cross/queue.tcl`.",
         "",
-        f"Datagrams of {PACKET} B at exponential distances enter one queue before a line of {RATE // 1_000_000} Mbit/s. Each",
-        f"setting has {seeds} runs of {DURATION} s in each simulator, each with its own random numbers. The share of datagrams",
-        f"that are dropped and the mean queue are those after {WARMUP} s, with their 95 % confidence intervals. They agree if the",
-        f"intervals overlap or the means are within {CLOSE:.0%}.",
+        f"Datagrams of {PACKET} B at exponential distances enter one queue before a line of {RATE // 10**6} Mbit/s.",
+        f"Each setting has {seeds} runs of {DURATION} s in each simulator, each with its own random numbers. The",
+        f"share of datagrams that are dropped and the mean queue are those after {WARMUP} s, with their 95 %",
+        f"confidence intervals. They agree if the intervals overlap or the means are within {CLOSE:.0%}.",
         "",
         f"**{agreeing} of {len(found)} agree**; {len(causes)} of the others are explained below.",
         "",
-        "In ns-2 `wait_` is false, so that gaps between drops are as in figure 2 of the paper of RED, and `gentle_` is true. The",
-        "parameters are the defaults of `red` and `ared` unless the row says others.",
+        "In ns-2 `wait_` is false, so that gaps between drops are as in figure 2 of the paper of RED, and",
+        "`gentle_` is true. The parameters are the defaults of `red` and `ared` unless the row says others.",
         "",
         "| queue | load | figure | Cellway | ns-2 | deviation | agrees |",
         "|---|---|---|---|---|---|---|",
     ]
     for compared in found:
         deviation = f"{compared.deviation:+.1%}" if compared.theirs.mean else "-"
-        lines.append(_row(compared, [compared.ours, compared.theirs], [deviation, "yes" if compared.agrees else "**no**"]))
+        lines.append(
+            _row(compared, [compared.ours, compared.theirs], [deviation, "yes" if compared.agrees else "**no**"])
+        )
     lines += [
         "",
         "## Causes",
         "",
-        "`tools/cross/red.py` has RED and adaptive RED a third time, in a page of Python from their papers, and with two habits",
-        "of ns-2.35 (`red.cc`):",
+        "`tools/cross/red.py` has RED and adaptive RED a third time, in a page of Python from their papers, and",
+        "with two habits of ns-2.35 (`red.cc`):",
         "",
-        "- A packet that finds fewer than two others is not dropped early, whatever the average, and the count of the spread",
-        "  begins again. With thresholds of a few packets the queue of the papers runs empty more often, and loses more.",
-        "- Above `maxthresh_` the gentle line starts from the `max_p` of the start, not from the adapted one. At twice the rate",
-        "  of the line the average stays above `maxthresh_` for good, where that line gives the probability that is needed.",
+        "- A packet that finds fewer than two others is not dropped early, whatever the average, and the count of",
+        "  the spread begins again. With thresholds of a few packets the queue of the papers runs empty more often,",
+        "  and loses more.",
+        "- Above `maxthresh_` the gentle line starts from the `max_p` of the start, not from the adapted one. At",
+        "  twice the rate of the line the average stays above `maxthresh_` for good, where that line gives the",
+        "  probability that is needed.",
         "",
         "A difference is explained if the papers give Cellway's figure and the two habits that of ns-2.",
         "",

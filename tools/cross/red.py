@@ -1,4 +1,4 @@
-"""RED and adaptive RED a third time, straight from their papers, and with two habits of ns-2 that explain differences."""
+"""RED and adaptive RED a third time, from their papers, and with two habits of ns-2 that explain differences."""
 
 from __future__ import annotations
 
@@ -32,16 +32,32 @@ def adaptive(rate: float, *, target: float = 0.005, mean: int = 500, **habits: b
     return Red(low, 3 * low, 0.1, 1 - math.exp(-1 / packets), mean, is_adaptive=True, **habits)
 
 
-def run(red: Red, seed: int, *, rate: float, load: float, packet: int, duration: float, warmup: float) -> tuple[int, int, float]:
+@dataclass(frozen=True)
+class Line:
+    """A line and the datagrams that arrive at it."""
+
+    rate: float
+    """The rate of the line (bit/s)."""
+    load: float
+    """The mean rate of arrivals, as a share of that."""
+    packet: int
+    """The length of a datagram (B)."""
+    duration: float
+    """The length of a run, and that of its warm-up (s)."""
+    warmup: float
+
+
+def run(red: Red, seed: int, line: Line) -> tuple[int, int, float]:
     """Return the packets dropped and sent after the warm-up, and the mean queue, of exponential arrivals at a line."""
+    rate, duration, warmup = line.rate, line.duration, line.warmup
     draw = random.Random(seed)
-    service = packet * 8 / rate
+    service = line.packet * 8 / rate
     average, count, max_p, adapted = 0.0, -1, red.max_p, 0.5
     waiting: deque[float] = deque()
     now = free = changed = sampled = area = 0.0
     dropped = sent = 0
     while True:
-        now += draw.expovariate(load / service)
+        now += draw.expovariate(line.load / service)
         # What the line has begun before this arrival.
         while waiting and free <= min(now, duration):
             if free > warmup:

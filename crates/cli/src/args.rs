@@ -70,7 +70,7 @@ Exit status: that of the program; 2 if the options are wrong; 125 if there was n
 (no namespaces, a server failed, or --strict and INVALID); 126 if the program cannot be executed,
 127 if it is not found.
 Needs Linux, and root or unprivileged user namespaces.")]
-    Shell(Shell),
+    Shell(Box<Shell>),
     /// Run a scenario file in real time, with real hosts: its applications over the kernel's TCP, and its programs.
     #[command(after_help = "\
 Examples:

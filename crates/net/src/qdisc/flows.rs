@@ -77,7 +77,7 @@ impl<S: Copy + Default> FlowQueues<S> {
             self.of_hash = vec![NONE; self.hashes as usize];
         }
         // The high half of the product is uniform below the number of queues.
-        let place = (u128::from(hash) * u128::from(self.hashes) >> 64) as usize;
+        let place = ((u128::from(hash) * u128::from(self.hashes)) >> 64) as usize;
         if self.of_hash[place] == NONE {
             self.of_hash[place] = self.queues.len() as u32;
             let (state, first, last, next) = (S::default(), NONE, NONE, NONE);

@@ -85,7 +85,7 @@ impl Memory {
         let wait = now - packet.since;
         if !wait.is_zero() {
             self.counters.sojourn += u128::from(wait.as_ps());
-            self.waits.0.add(wait.as_ps());
+            self.waits.add(wait);
         }
     }
 
@@ -117,7 +117,9 @@ impl Memory {
     }
 
     pub(crate) fn forget_waits(&mut self) {
-        self.waits.0.clear();
+        if let Some(sketch) = &mut self.waits.0 {
+            sketch.clear();
+        }
     }
 
     pub(crate) fn buffer(&self) -> &Buffer {
@@ -131,23 +133,29 @@ impl Memory {
 
 /// The waits of packets at a queue, in picoseconds; those of packets that did not wait are left out.
 #[derive(Clone, Debug, Default)]
-pub struct Waits(Sketch);
+pub struct Waits(Option<Box<Sketch>>);
 
 impl Waits {
+    /// Adds a wait. Most ports never have one, and take no memory for it.
+    #[inline]
+    fn add(&mut self, wait: Span) {
+        self.0.get_or_insert_default().add(wait.as_ps());
+    }
+
     /// Returns the `q` quantile of the waits of `packets` packets, 0 <= q <= 1, to 0.4 %; `None` without packets.
     pub fn percentile(&self, q: f64, packets: u64) -> Option<Span> {
-        let waited = self.0.count();
+        let waited = self.0.as_ref().map_or(0, |sketch| sketch.count());
         let passed = packets.saturating_sub(waited);
         let rank = rank(q, passed + waited)?;
         if rank <= passed {
             return Some(Span::ZERO);
         }
-        self.0.percentile((rank - passed) as f64 / waited as f64).map(Span::from_ps)
+        self.0.as_ref()?.percentile((rank - passed) as f64 / waited as f64).map(Span::from_ps)
     }
 
     /// Returns the longest wait.
     pub fn max(&self) -> Span {
-        Span::from_ps(self.0.max().unwrap_or_default())
+        Span::from_ps(self.0.as_ref().and_then(|sketch| sketch.max()).unwrap_or_default())
     }
 }
 
@@ -164,7 +172,7 @@ mod tests {
     #[test]
     fn packets_that_did_not_wait_count_in_percentiles() {
         let mut waits = Waits::default();
-        (1..=10).for_each(|ms| waits.0.add(Span::from_ms(ms).as_ps()));
+        (1..=10).for_each(|ms| waits.add(Span::from_ms(ms)));
         let percentile = |q, packets| waits.percentile(q, packets).map(|wait| wait.as_millis_f64().round());
         assert_eq!([0.0, 0.5, 1.0].map(|q| percentile(q, 10)), [Some(1.0), Some(5.0), Some(10.0)]);
         // Of 20, ten did not wait.
