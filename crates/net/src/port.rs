@@ -400,11 +400,17 @@ impl Port {
         }
     }
 
-    /// Returns the waits of packets since extremes were forgotten, if the line carries packets.
+    /// Returns the waits of packets since extremes were forgotten, if they are recorded.
     pub(crate) fn waits(&self) -> Option<&Waits> {
         match &self.kind {
             Kind::Cells(_) => None,
-            Kind::Packets(packets) => Some(packets.qdisc.waits()),
+            Kind::Packets(packets) => packets.qdisc.waits(),
+        }
+    }
+
+    pub(crate) fn record_waits(&mut self) {
+        if let Kind::Packets(packets) = &mut self.kind {
+            packets.qdisc.record_waits();
         }
     }
 

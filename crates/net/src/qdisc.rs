@@ -196,8 +196,12 @@ impl Qdisc {
         with!(self, queue => queue.memory().counters)
     }
 
-    pub(crate) fn waits(&self) -> &Waits {
+    pub(crate) fn waits(&self) -> Option<&Waits> {
         with!(self, queue => queue.memory().waits())
+    }
+
+    pub(crate) fn record_waits(&mut self) {
+        with!(self, queue => queue.memory_mut().record_waits());
     }
 
     pub(crate) fn forget_waits(&mut self) {

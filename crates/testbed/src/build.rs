@@ -113,6 +113,7 @@ impl<B: Clone> Builder<'_, B> {
     fn built(mut self, source: Source) -> Testbed<B> {
         let scenario = self.scenario;
         let queue_watches = self.watches();
+        self.port_meters.iter().for_each(|port| self.fabric.record_waits(port.id));
         let has_cells = scenario.has_cells();
         let meter = Meter::new(
             self.port_meters,

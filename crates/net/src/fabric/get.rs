@@ -29,8 +29,13 @@ impl<B: Clone> Fabric<B> {
         self.port(port).counters(now)
     }
 
+    /// Records the waits of packets at a port from now on: some KiB of memory. A line of cells has none.
+    pub fn record_waits(&mut self, port: PortId) {
+        self.port_mut(port).record_waits();
+    }
+
     /// Returns the waits of the packets that have left the queue of a packet line since the last call of
-    /// [`Fabric::forget_peaks`]; `None` for a line of cells.
+    /// [`Fabric::forget_peaks`]; `None` if they are not recorded.
     pub fn waits(&self, port: PortId) -> Option<&Waits> {
         self.port(port).waits()
     }

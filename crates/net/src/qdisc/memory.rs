@@ -12,19 +12,14 @@ pub(crate) struct Memory {
     packets: u32,
     octets: u64,
     pub(crate) counters: QdiscCounters,
-    waits: Waits,
+    /// The waits of packets, if they are recorded.
+    waits: Option<Box<Waits>>,
 }
 
 impl Memory {
     /// Memory without packets; without a limit it takes all.
     pub(super) fn new(limit: Option<BufferSpec>) -> Memory {
-        Memory {
-            buffer: Buffer::new(limit),
-            packets: 0,
-            octets: 0,
-            counters: QdiscCounters::default(),
-            waits: Waits::default(),
-        }
+        Memory { buffer: Buffer::new(limit), packets: 0, octets: 0, counters: QdiscCounters::default(), waits: None }
     }
 
     /// Returns the number of packets that wait.
@@ -85,7 +80,9 @@ impl Memory {
         let wait = now - packet.since;
         if !wait.is_zero() {
             self.counters.sojourn += u128::from(wait.as_ps());
-            self.waits.add(wait);
+            if let Some(waits) = &mut self.waits {
+                waits.0.add(wait.as_ps());
+            }
         }
     }
 
@@ -111,14 +108,19 @@ impl Memory {
         packet.ecn.is_capable()
     }
 
-    /// Returns the waits of packets since the last call of `forget_waits`.
-    pub(crate) fn waits(&self) -> &Waits {
-        &self.waits
+    /// Returns the waits of packets, if they are recorded, since the last call of `forget_waits`.
+    pub(crate) fn waits(&self) -> Option<&Waits> {
+        self.waits.as_deref()
+    }
+
+    /// Records the waits of packets from now on.
+    pub(crate) fn record_waits(&mut self) {
+        self.waits.get_or_insert_default();
     }
 
     pub(crate) fn forget_waits(&mut self) {
-        if let Some(sketch) = &mut self.waits.0 {
-            sketch.clear();
+        if let Some(waits) = &mut self.waits {
+            waits.0.clear();
         }
     }
 
@@ -133,29 +135,23 @@ impl Memory {
 
 /// The waits of packets at a queue, in picoseconds; those of packets that did not wait are left out.
 #[derive(Clone, Debug, Default)]
-pub struct Waits(Option<Box<Sketch>>);
+pub struct Waits(Sketch);
 
 impl Waits {
-    /// Adds a wait. Most ports never have one, and take no memory for it.
-    #[inline]
-    fn add(&mut self, wait: Span) {
-        self.0.get_or_insert_default().add(wait.as_ps());
-    }
-
     /// Returns the `q` quantile of the waits of `packets` packets, 0 <= q <= 1, to 0.4 %; `None` without packets.
     pub fn percentile(&self, q: f64, packets: u64) -> Option<Span> {
-        let waited = self.0.as_ref().map_or(0, |sketch| sketch.count());
+        let waited = self.0.count();
         let passed = packets.saturating_sub(waited);
         let rank = rank(q, passed + waited)?;
         if rank <= passed {
             return Some(Span::ZERO);
         }
-        self.0.as_ref()?.percentile((rank - passed) as f64 / waited as f64).map(Span::from_ps)
+        self.0.percentile((rank - passed) as f64 / waited as f64).map(Span::from_ps)
     }
 
     /// Returns the longest wait.
     pub fn max(&self) -> Span {
-        Span::from_ps(self.0.as_ref().and_then(|sketch| sketch.max()).unwrap_or_default())
+        Span::from_ps(self.0.max().unwrap_or_default())
     }
 }
 
@@ -172,7 +168,7 @@ mod tests {
     #[test]
     fn packets_that_did_not_wait_count_in_percentiles() {
         let mut waits = Waits::default();
-        (1..=10).for_each(|ms| waits.add(Span::from_ms(ms)));
+        (1..=10).for_each(|ms| waits.0.add(Span::from_ms(ms).as_ps()));
         let percentile = |q, packets| waits.percentile(q, packets).map(|wait| wait.as_millis_f64().round());
         assert_eq!([0.0, 0.5, 1.0].map(|q| percentile(q, 10)), [Some(1.0), Some(5.0), Some(10.0)]);
         // Of 20, ten did not wait.
