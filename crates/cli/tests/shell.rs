@@ -71,6 +71,15 @@ fn a_mistake_is_reported_by_its_option() {
         ),
         (&["--buffer", "1499 B"], "--buffer: 1499 B cannot hold one packet of the MTU (1500 B)"),
         (&["--buffer", "0 B"], "--buffer: "),
+        (
+            &["--queue", "64 KiB"],
+            "--queue 64 KiB: this is a size; accepted: --buffer for the size, or one of fifo, red",
+        ),
+        (&["--queue", "sfq"], "--queue: \"sfq\" is not known here"),
+        (
+            &["--queue", "pie", "--framing", "atm"],
+            "--queue pie: a discipline of packet queues, but this line carries cells",
+        ),
         (&["--mtu", "70 kB", "--framing", "fddi"], "--mtu: \"70 kB\" is out of range"),
         (&["--lateness-limit", "0 s"], "--lateness-limit: "),
         (&["--serve", "x", "--ready", "0"], "--ready: \"0\" is no port"),

@@ -25,6 +25,8 @@ pub struct PortCounters {
     pub early_drops: u64,
     /// Packets that the queue discipline of a packet line marked with "congestion experienced". RFC 3168 section 5.
     pub marked: u64,
+    /// Packets that the line has taken, the one on it included (0 on a cell line).
+    pub taken: u64,
     /// The time that packets have waited at a packet line, summed over those that the line has taken, in ps.
     pub sojourn: u128,
     /// Cells refused one by one by the buffer, for whatever reason.

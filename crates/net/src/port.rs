@@ -334,6 +334,7 @@ impl Port {
         if !free || self.loss.is_some() || !port.qdisc.passes(packet) {
             return None;
         }
+        port.qdisc.passed();
         let free_at = self.line.free_at();
         let leaves = port.send(now, packet.octets, &mut self.line);
         if departed {

@@ -67,6 +67,8 @@ pub(crate) struct QdiscCounters {
     pub(crate) early: u64,
     /// Packets marked with CE.
     pub(crate) marked: u64,
+    /// Packets that have left it for the line, those that did not wait included.
+    pub(crate) taken: u64,
     /// The time that packets have spent in the queue, summed over those that have left it for the line, in ps.
     pub(crate) sojourn: u128,
 }
@@ -184,6 +186,12 @@ impl Qdisc {
     #[inline]
     pub(crate) fn passes(&mut self, packet: Queued) -> bool {
         with!(self, queue => queue.passes(packet))
+    }
+
+    /// Counts a packet that was sent without being queued.
+    #[inline]
+    pub(crate) fn passed(&mut self) {
+        with!(self, queue => queue.memory_mut().counters.taken += 1);
     }
 
     /// Returns the number of packets that wait.

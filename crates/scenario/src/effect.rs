@@ -3,6 +3,8 @@
 //! They are no errors, because a sweep may need such a key at other points. A key causes a warning only if it has no
 //! effect at any point of the plan.
 
+use cellway_spec::{DatagramEcn, UdpSource};
+
 use crate::everywhere::{Finding, everywhere};
 use crate::found::Found;
 use crate::model::{
@@ -111,6 +113,11 @@ fn inert_keys(scenario: &Scenario) -> Vec<Inert> {
     if !scenario.traffic.iter().any(|group| matches!(group.service, Service::Abr(_))) {
         add(&at!["abr"], "no [[traffic]] has the service class \"abr\"");
     }
+    if !buffers().any(|buffer| buffer.queue.discipline() == QueueDiscipline::Prio) {
+        for i in 0..scenario.traffic.len() {
+            add(&at!["traffic", i, "dscp"], "no queue sends by it: one with queue = \"prio\" does");
+        }
+    }
     let has_gateways = scenario.nodes.iter().any(|node| node.kind == NodeKind::Gateway);
     for (i, group) in scenario.traffic.iter().enumerate() {
         if group.count <= 1 {
@@ -133,7 +140,9 @@ fn inert_keys(scenario: &Scenario) -> Vec<Inert> {
     let with_ecn = scenario.traffic.iter().map(|group| group.tcp().is_some_and(ecn_at));
     let with_ecn: Vec<bool> = with_ecn.collect();
     // Programs have the TCP of their kernel.
-    if !with_ecn.contains(&true) && scenario.commands.is_empty() {
+    let ecn_of = |source: &UdpSource| source.ecn != DatagramEcn::NotEct;
+    let datagrams: Vec<bool> = scenario.traffic.iter().map(|group| group.udp().is_some_and(ecn_of)).collect();
+    if !with_ecn.contains(&true) && !datagrams.contains(&true) && scenario.commands.is_empty() {
         let reason = "no group has tcp.ecn = true, and only packets of flows with ECN are marked";
         if let Some(discipline) = marking(&scenario.buffer) {
             add(&at!["buffer", discipline, "ecn"], reason);
@@ -148,6 +157,9 @@ fn inert_keys(scenario: &Scenario) -> Vec<Inert> {
         let reason = "no queue marks packets: one with queue = \"fq-codel\" does, or with another and its ecn = true";
         for (i, _) in with_ecn.iter().enumerate().filter(|(_, ecn)| **ecn) {
             add(&at!["traffic", i, "tcp", "ecn"], reason);
+        }
+        for (i, _) in datagrams.iter().enumerate().filter(|(_, ecn)| **ecn) {
+            add(&at!["traffic", i, "udp", "ecn"], reason);
         }
         if with_ecn.contains(&true) {
             add(&at!["tcp", "ecn"], reason);

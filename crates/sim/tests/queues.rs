@@ -125,7 +125,7 @@ fn priorities_follow_the_class_of_packets() {
     assert_eq!(calls("le"), (None, 0.0));
 }
 
-/// Datagrams with ECT(1) at half the rate of the line beside two transfers: they wait for less than 3 ms, of which two full
+/// Datagrams with ECT(1) at half the rate of the line beside two transfers: they wait for less than 4 ms, of which two full
 /// packets take 2.4 ms, although the transfers keep their wait near 15 ms; with ECT(0) they share that.
 #[test]
 fn l4s_datagrams_have_a_queue_with_little_delay() {

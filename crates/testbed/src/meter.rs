@@ -353,10 +353,10 @@ impl Meter {
             let counters = fabric.port_counters(port.id, now);
             put(&port.subject, (&ports::UTILISATION).into(), ratio(counters.busy - port.at_bin.busy, every));
             put(&port.subject, ports::QUEUE_MEAN.counted_in(port.unit), mean_queue(&counters, &port.at_bin, every));
-            let sent = counters.packets - port.at_bin.packets;
-            if sent > 0 {
+            let taken = counters.taken - port.at_bin.taken;
+            if taken > 0 {
                 let waited = (counters.sojourn - port.at_bin.sojourn) as f64 / 1e12;
-                put(&port.subject, (&ports::SOJOURN_MEAN).into(), waited / sent as f64);
+                put(&port.subject, (&ports::SOJOURN_MEAN).into(), waited / taken as f64);
             }
             let gone = [
                 (&ports::DROPPED_PACKETS, counters.dropped_frames, port.at_bin.dropped_frames),

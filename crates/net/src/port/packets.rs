@@ -51,6 +51,7 @@ impl PacketPort {
             dropped_frames: queue.overlimit + queue.early,
             early_drops: queue.early,
             marked: queue.marked,
+            taken: queue.taken,
             sojourn: queue.sojourn,
             ..counters
         }

@@ -4,7 +4,7 @@
 use cellway_spec::Drr;
 use cellway_units::{Bytes, Time};
 
-use super::flows::{FlowQueues, Round};
+use super::flows::{FlowQueues, Round, State};
 use super::{Discipline, Drops, Memory, Queued};
 use crate::line::Line;
 use crate::loss::Stream;
@@ -19,6 +19,13 @@ pub(crate) struct DrrQueue {
     round: Round,
     /// The first queue of the round has had its quantum.
     is_begun: bool,
+}
+
+/// The octets that a queue may still send.
+impl State for u64 {
+    fn emptied(&mut self) {
+        *self = 0;
+    }
 }
 
 impl DrrQueue {
@@ -47,7 +54,11 @@ impl DrrQueue {
 
 impl Discipline for DrrQueue {
     #[inline(never)]
-    fn enqueue(&mut self, _line: &Line, packet: Queued, drops: &mut Drops) {
+    fn enqueue(&mut self, line: &Line, packet: Queued, drops: &mut Drops) {
+        // An idle line has found all queues empty.
+        while self.memory.is_empty() && line.free_at() <= packet.since && self.round.first().is_some() {
+            self.end_turn();
+        }
         let flow = self.queues.of(packet);
         let DrrQueue { memory, queues, round, .. } = self;
         if !memory.admit(packet) && !queues.make_room(memory, &[*round], (flow, packet), drops) {
@@ -83,7 +94,7 @@ impl Discipline for DrrQueue {
 
     /// A queue that sends its only packet leaves the round as if it had never been in it.
     fn passes(&mut self, packet: Queued) -> bool {
-        self.memory.is_empty() && self.memory.fits(packet)
+        self.memory.is_empty() && self.round.first().is_none() && self.memory.fits(packet)
     }
 
     fn memory(&self) -> &Memory {

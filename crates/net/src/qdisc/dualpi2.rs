@@ -26,6 +26,10 @@ pub(crate) struct DualPi2Queue {
     threshold: Span,
     /// The octets, weighted, that the classic queue is behind its share: above 0, it is its turn.
     credit: f64,
+    /// The credit when both queues have become empty: as in Linux, that of some packets of the low-latency queue.
+    first_credit: f64,
+    /// The largest packet. While fewer octets than two of these wait, no packet is dropped or marked by chance.
+    largest: Bytes,
     stream: Stream,
 }
 
@@ -42,6 +46,7 @@ impl DualPi2Queue {
     /// time of such a packet, since one waits that long behind a single other.
     pub(super) fn new(memory: Memory, spec: DualPi2, largest: Bytes, rate: Rate, stream: Stream) -> DualPi2Queue {
         let (packet, _) = rate.time_for(largest.bits(), 0);
+        let first_credit = largest.0 as f64 * (2.0 * spec.classic_share.as_f64() - 1.0);
         DualPi2Queue {
             memory,
             low: VecDeque::new(),
@@ -49,7 +54,9 @@ impl DualPi2Queue {
             controller: Controller::new(spec),
             spec,
             threshold: spec.threshold.max(packet),
-            credit: 0.0,
+            credit: first_credit,
+            first_credit,
+            largest,
             stream,
         }
     }
@@ -62,19 +69,29 @@ impl DualPi2Queue {
 
     /// Takes the next packet by weighted round robin, in which the classic queue has a small share. RFC 9332 section 2.5.
     fn take(&mut self) -> Option<(Queued, bool)> {
-        let share = self.spec.classic_share.as_f64();
         let is_low = !self.low.is_empty() && (self.classic.is_empty() || self.credit <= 0.0);
-        let (queue, other, step) =
-            if is_low { (&mut self.low, &self.classic, share) } else { (&mut self.classic, &self.low, share - 1.0) };
-        let packet = queue.pop_front()?;
-        self.credit = if other.is_empty() { 0.0 } else { self.credit + step * f64::from(packet.octets) };
+        let packet = if is_low { self.low.pop_front() } else { self.classic.pop_front() }?;
         self.memory.release(packet);
         Some((packet, is_low))
     }
 
+    /// Counts a packet that is sent against the share of its queue, if the other one has packets.
+    fn charge(&mut self, packet: Queued, is_low: bool) {
+        let share = self.spec.classic_share.as_f64();
+        let (other, step) = if is_low { (&self.classic, share) } else { (&self.low, share - 1.0) };
+        if !other.is_empty() {
+            self.credit += step * f64::from(packet.octets);
+        }
+    }
+
+    /// Returns true if too little waits, with a packet that was taken, for drops and marks by chance. As in Linux.
+    fn is_short(&self, packet: Queued) -> bool {
+        self.memory.octets() + u64::from(packet.octets) < 2 * self.largest.0
+    }
+
     fn fate_of_classic(&mut self, packet: Queued) -> Fate {
         // Two draws give the square of the base probability.
-        if !(self.is_drawn(self.controller.base) && self.is_drawn(self.controller.base)) {
+        if self.is_short(packet) || !(self.is_drawn(self.controller.base) && self.is_drawn(self.controller.base)) {
             Fate::Sent
         } else if packet.ecn.is_capable() && !self.is_overloaded() {
             Fate::Marked
@@ -84,8 +101,9 @@ impl DualPi2Queue {
     }
 
     fn fate_of_low(&mut self, now: Time, packet: Queued) -> Fate {
-        let coupled = self.controller.coupled();
-        if self.is_overloaded() {
+        let is_short = self.is_short(packet);
+        let coupled = if is_short { 0.0 } else { self.controller.coupled() };
+        if self.is_overloaded() && !is_short {
             let is_dropped = self.is_drawn(self.controller.base) && self.is_drawn(self.controller.base);
             return if is_dropped { Fate::Dropped } else { Fate::Marked };
         }
@@ -115,8 +133,11 @@ impl DualPi2Queue {
 
 impl Discipline for DualPi2Queue {
     #[inline(never)]
-    fn enqueue(&mut self, _line: &Line, packet: Queued, drops: &mut Drops) {
+    fn enqueue(&mut self, line: &Line, packet: Queued, drops: &mut Drops) {
         self.update(packet.since);
+        if self.memory.is_empty() && line.free_at() <= packet.since {
+            self.credit = self.first_credit;
+        }
         if !self.memory.admit(packet) {
             return self.memory.drop_overlimit(packet, drops);
         }
@@ -137,6 +158,7 @@ impl Discipline for DualPi2Queue {
             if fate == Fate::Marked {
                 self.memory.mark(&mut packet);
             }
+            self.charge(packet, is_low);
             self.memory.sent(now, packet);
             return Some(packet);
         }

@@ -35,13 +35,19 @@ struct FlowQueue<S> {
     is_in_round: bool,
 }
 
+/// The state of a queue, which a discipline keeps.
+pub(super) trait State: Copy + Default {
+    /// Changes it as the queue has lost its last packet other than by being served.
+    fn emptied(&mut self);
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Link {
     packet: Queued,
     next: u32,
 }
 
-impl<S: Copy + Default> FlowQueues<S> {
+impl<S: State> FlowQueues<S> {
     /// Queues without packets, for `hashes` values of a hash that depends on `seed`.
     pub(super) fn new(hashes: u32, seed: u64) -> FlowQueues<S> {
         FlowQueues { of_hash: Vec::new(), hashes, seed, queues: Vec::new(), packets: Vec::new(), free: NONE }
@@ -105,8 +111,8 @@ impl<S: Copy + Default> FlowQueues<S> {
     }
 
     /// Drops packets from the head of the longest queue, in octets, until `packet` of `flow` has room in `memory`; returns
-    /// false if it has to be dropped itself. Where each conversation has its own memory, its queue is the only one in
-    /// question. All queues with packets are in `rounds`. RFC 8290 section 4.1.
+    /// false if it has to be dropped itself. Where each conversation has its own memory, the oldest of its packets are
+    /// dropped, from its own queue first. All queues with packets are in `rounds`. RFC 8290 section 4.1.
     #[cold]
     pub(super) fn make_room(
         &mut self,
@@ -122,14 +128,55 @@ impl<S: Copy + Default> FlowQueues<S> {
         while !memory.admit(packet) {
             let octets =
                 |other: &FlowIndex| self.octets(*other) + if *other == flow { u64::from(packet.octets) } else { 0 };
-            let active = rounds.iter().flat_map(|round| self.iter(*round)).filter(|_| is_shared);
-            let longest = active.chain([flow]).max_by_key(octets);
+            let active = rounds.iter().flat_map(|round| self.iter(*round));
+            let from = if is_shared {
+                active.chain([flow]).max_by_key(octets)
+            } else {
+                [flow].into_iter().chain(active).find(|queue| self.has_of(*queue, packet.conversation))
+            };
             // The queue of the packet may be the longest with nothing in it.
-            let Some(other) = longest.and_then(|longest| self.pop(longest)) else { return false };
+            let oldest = from.and_then(|from| {
+                let oldest = if is_shared { self.pop(from) } else { self.remove_of(from, packet.conversation) };
+                if self.head(from).is_none() {
+                    self.state_mut(from).emptied();
+                }
+                oldest
+            });
+            let Some(other) = oldest else { return false };
             memory.release(other);
             memory.drop_overlimit(other, drops);
         }
         true
+    }
+
+    /// Returns the places of the packets of a queue in their order.
+    fn places(&self, flow: FlowIndex) -> impl Iterator<Item = u32> + '_ {
+        let some = |place: u32| (place != NONE).then_some(place);
+        std::iter::successors(some(self.queue(flow).first), move |place| some(self.packets[*place as usize].next))
+    }
+
+    /// Returns true if a packet of a conversation is in a queue.
+    fn has_of(&self, flow: FlowIndex, conversation: u32) -> bool {
+        self.places(flow).any(|place| self.packets[place as usize].packet.conversation == conversation)
+    }
+
+    /// Takes the oldest packet of a conversation from a queue.
+    fn remove_of(&mut self, flow: FlowIndex, conversation: u32) -> Option<Queued> {
+        let places: Vec<u32> = self.places(flow).collect();
+        let of = |place: &u32| self.packets[*place as usize].packet.conversation == conversation;
+        let at = places.iter().position(of)?;
+        let Some(before) = at.checked_sub(1).map(|before| places[before]) else { return self.pop(flow) };
+        let place = places[at];
+        let next = std::mem::replace(&mut self.packets[place as usize].next, self.free);
+        self.packets[before as usize].next = next;
+        self.free = place;
+        let packet = self.packets[place as usize].packet;
+        let queue = self.queue_mut(flow);
+        if next == NONE {
+            queue.last = before;
+        }
+        queue.octets -= u64::from(packet.octets);
+        Some(packet)
     }
 
     /// Adds a packet at the end of a queue.
@@ -237,7 +284,32 @@ impl Round {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::qdisc::testing::of_flow;
+    use crate::qdisc::testing::{limited_each, of_flow};
+
+    impl State for () {
+        fn emptied(&mut self) {}
+    }
+
+    /// One queue with five packets of conversation 1 and two of conversation 0, whose memory is full: the oldest of its own
+    /// makes room.
+    #[test]
+    fn a_conversation_with_memory_of_its_own_drops_none_of_others() {
+        let (mut queues, mut memory, mut round) = (FlowQueues::<()>::new(1, 0), limited_each(2500), Round::default());
+        let of = |number: u32, conversation: u32, octets: u32| Queued { conversation, ..of_flow(number, 0, octets) };
+        let flow = queues.of(of(0, 0, 500));
+        for number in 0..7 {
+            let packet = if number < 5 { of(number, 1, 500) } else { of(number, 0, 1250) };
+            assert!(memory.admit(packet));
+            queues.push(flow, packet);
+        }
+        queues.join(&mut round, flow);
+        let mut drops = Drops::new();
+        assert!(queues.make_room(&mut memory, &[round], (flow, of(7, 0, 1250)), &mut drops));
+        queues.push(flow, of(7, 0, 1250));
+        assert_eq!(drops.iter().map(|drop| drop.0).collect::<Vec<_>>(), [5]);
+        let sent: Vec<u32> = std::iter::from_fn(|| queues.pop(flow)).map(|packet| packet.packet.0).collect();
+        assert_eq!((sent, queues.octets(flow)), (vec![0, 1, 2, 3, 4, 6, 7], 0));
+    }
 
     /// With a hash that is uniform and independent, 1024 flows occupy 1024 (1 - (1 - 1/1024)^1024) = 647.5 of 1024 queues on
     /// average, with a standard deviation of 10; 20 seeds stay within four of these.

@@ -5,7 +5,7 @@ use cellway_spec::FqCodel;
 use cellway_units::{Bytes, Time};
 
 use super::codel::{Control, Head, Parameters};
-use super::flows::{FlowIndex, FlowQueues, Round};
+use super::flows::{FlowIndex, FlowQueues, Round, State};
 use super::{Discipline, Drops, Memory, Queued};
 use crate::line::Line;
 use crate::loss::Stream;
@@ -27,6 +27,12 @@ struct Flow {
     control: Control,
     /// The octets that it may still send in this round; below 1, it waits for the next.
     credit: i64,
+}
+
+impl State for Flow {
+    fn emptied(&mut self) {
+        self.control.emptied();
+    }
 }
 
 /// The packets that wait.

@@ -77,6 +77,7 @@ impl Memory {
     /// Counts the wait of a packet that goes to the line.
     #[inline(always)]
     pub(super) fn sent(&mut self, now: Time, packet: Queued) {
+        self.counters.taken += 1;
         let wait = now - packet.since;
         if !wait.is_zero() {
             self.counters.sojourn += u128::from(wait.as_ps());

@@ -91,7 +91,7 @@ impl PieQueue {
 }
 
 impl State {
-    /// Returns the state after an update. RFC 8033 sections 4.2, 4.3 and 5.5.
+    /// Returns the state after an update. RFC 8033 sections 4.2 and 5.5.
     fn updated(self, pie: &Pie) -> State {
         let [delay, before, target] = [self.delay, self.delay_before, pie.target].map(Span::as_secs_f64);
         let mut step = ALPHA * (delay - target) + BETA * (delay - before);
@@ -117,12 +117,16 @@ impl Discipline for PieQueue {
     #[inline(never)]
     fn enqueue(&mut self, line: &Line, mut packet: Queued, drops: &mut Drops) {
         self.update(packet.since);
+        if !self.memory_mut().fits(packet) {
+            self.accumulated = 0.0;
+            return self.memory_mut().drop_overlimit(packet, drops);
+        }
         let is_selected = self.selects();
         let can_mark = self.pie.ecn && self.state.probability < self.pie.mark_below.as_f64();
         if is_selected && !(can_mark && packet.ecn.is_capable()) {
             return self.memory_mut().drop_early(packet, drops);
         }
-        if is_selected && self.memory_mut().fits(packet) {
+        if is_selected {
             self.memory_mut().mark(&mut packet);
         }
         self.queue.enqueue(line, packet, drops);

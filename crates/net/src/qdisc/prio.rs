@@ -23,11 +23,16 @@ impl PrioQueue {
         PrioQueue { memory, bands: Default::default(), push_out: prio.push_out }
     }
 
-    /// Drops the newest packets of bands below `band`, the lowest first, until a packet fits; returns false if it does not
-    /// fit in their place.
+    /// Drops the newest packets of bands below `band`, the lowest first, until a packet fits; returns false, and drops none, if
+    /// it does not fit beside those of its own band and higher ones.
     #[cold]
     fn make_room(&mut self, band: usize, packet: Queued, drops: &mut Drops) -> bool {
-        if !self.push_out || !self.memory.can_hold(packet) {
+        let above = self.bands[..=band].iter().flatten();
+        let kept: u64 =
+            above.filter(|other| self.memory.is_shared(packet, **other)).map(|other| u64::from(other.octets)).sum();
+        let beside_them =
+            Queued { octets: u32::try_from(kept + u64::from(packet.octets)).unwrap_or(u32::MAX), ..packet };
+        if !self.push_out || !self.memory.can_hold(beside_them) {
             return false;
         }
         while !self.memory.admit(packet) {
@@ -124,6 +129,9 @@ mod tests {
         let packets = [(0, Dscp::Cs0), (0, Dscp::Cs1), (0, Dscp::Cs1), (0, Dscp::Ef), (0, Dscp::Ef), (0, Dscp::Cs1)];
         assert_eq!(outcome(limited(1500), PUSHED, &packets), (vec![2, 1, 5], vec![3, 4, 0]));
         assert_eq!(outcome(limited(1500), Prio { push_out: false }, &packets), (vec![3, 4, 5], vec![0, 1, 2]));
+        // Beside two of its own band there is no room for a third, whatever is dropped.
+        let packets = [(0, Dscp::Ef), (0, Dscp::Ef), (0, Dscp::Le), (0, Dscp::Ef)];
+        assert_eq!(outcome(limited(1499), PUSHED, &packets), (vec![2, 3], vec![0, 1]));
         // With memory of its own a conversation takes no place of others.
         let packets = [(1, Dscp::Cs1), (0, Dscp::Cs1), (0, Dscp::Cs1), (0, Dscp::Ef)];
         assert_eq!(outcome(limited_each(1000), PUSHED, &packets), (vec![2], vec![3, 0, 1]));

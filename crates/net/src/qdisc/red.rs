@@ -9,7 +9,7 @@ mod adaptive;
 use cellway_spec::{Fifo, QueueLength, Red};
 use cellway_units::{Bytes, Time};
 
-use super::chance::{draw, power};
+use super::chance::draw;
 use super::updates::Updates;
 use super::{Discipline, Drops, FifoQueue, Memory, Queued};
 use crate::line::Line;
@@ -96,8 +96,7 @@ impl RedQueue {
         let weight = self.parameters.weight;
         if self.memory().is_empty() && now > line.free_at() {
             let since = self.sampled.max(line.free_at());
-            let packets = line.idle_bits(since, now) / u128::from(self.parameters.mean_packet.bits().0.max(1));
-            self.average *= power(1.0 - weight, u64::try_from(packets).unwrap_or(u64::MAX));
+            self.average = self.parameters.after_idle(self.average, line.idle_bits(since, now));
         }
         let waiting = if self.parameters.in_octets { self.memory().octets() } else { u64::from(self.len()) };
         self.average += weight * (waiting as f64 - self.average);
@@ -135,7 +134,7 @@ impl RedQueue {
 impl Discipline for RedQueue {
     #[inline(never)]
     fn enqueue(&mut self, line: &Line, mut packet: Queued, drops: &mut Drops) {
-        self.adapt(packet.since);
+        self.adapt(packet.since, line);
         self.sample(packet.since, line);
         let is_selected = match self.law(packet.octets) {
             Law::Queue => {

@@ -15,7 +15,7 @@ metrics! {
     QUEUE: CellOrPacket of [Port] in [Changes] by [Simulate, Emulate, Theory];
     /// Length of the intervals of which the [series](#series) has only some changes of the queue; no row if it has all.
     QUEUE_INTERVAL: Second of [Port] in [Summary] by [Simulate, Emulate];
-    /// Mean time that packets waited, over those that were sent; packet lines only.
+    /// Mean time that packets waited, over those that the line has taken; packet lines only.
     SOJOURN_MEAN as "Mean wait": Second of [Port] in [Summary, Bins] by [Simulate, Emulate];
     /// Median of these waits, to 0.4 %.
     SOJOURN_P50 as "Wait, median": Second of [Port] in [Summary] by [Simulate, Emulate];

@@ -42,7 +42,7 @@ impl Check<'_> {
             network.map_or(Charge::Cell, |network| shared_unit(network, links, scale.traffic.unwrap_or_default()));
         let buffer = self.resolve(None, keys.resolve()?, unit, scale)?;
         if let (Some(network), Some(traffic)) = (network, scale.traffic) {
-            self.has_packet_queues(buffer.queue.discipline(), network, traffic)?;
+            self.has_packet_queues(buffer.queue, network, traffic)?;
         }
         let groups: Vec<&Traffic> = scale.traffic?.iter().collect();
         // The port to a host that only one conversation uses has the memory of one.

@@ -1,6 +1,6 @@
 //! Queue disciplines of packet queues: their parameters and who may have them.
 
-use cellway_spec::{Problem, Queue, QueueDiscipline};
+use cellway_spec::{Fifo, Problem, Queue, QueueDiscipline};
 
 use crate::check::Check;
 use crate::check::network::Network;
@@ -39,25 +39,19 @@ impl Check<'_> {
     }
 
     /// Refuses a discipline in `[buffer]` of a network that has no packet queue at all.
-    pub(super) fn has_packet_queues(
-        &mut self,
-        queue: QueueDiscipline,
-        network: &Network,
-        traffic: &[Traffic],
-    ) -> Option<()> {
+    pub(super) fn has_packet_queues(&mut self, queue: Queue, network: &Network, traffic: &[Traffic]) -> Option<()> {
         let access = traffic.iter().filter_map(|group| group.access).map(|access| access.framing);
         let mut framings = network.links.iter().map(|link| link.framing).chain(access);
-        let is_plain = queue == QueueDiscipline::Fifo;
+        let is_plain = queue == Queue::Fifo(Fifo::TAIL);
         // Another point of a sweep may have packet links.
         if is_plain || !self.swept.is_empty() || framings.any(|framing| framing != Framing::Atm) {
             return Some(());
         }
         let accepted = "no queue, since multiplexing.server is the order of cells; or framing = \"packet\" at a link";
-        self.refuse_value(
-            &at!["buffer", "queue"],
-            "is a discipline of packet queues, but all links carry cells",
-            accepted,
-        );
+        let key = if queue.discipline() == QueueDiscipline::Fifo { "fifo" } else { "queue" };
+        let message =
+            format!("{:?} is a discipline of packet queues, but all links carry cells", queue.discipline().name());
+        self.refuse(&at!["buffer", key], message, accepted);
         None
     }
 

@@ -91,13 +91,14 @@ impl Summary {
             let sent = counters.packets - before.packets;
             self.put(s, &ports::PACKETS, sent as f64);
             self.put(s, &ports::DROPPED_PACKETS, dropped as f64);
-            if let Some(waits) = fabric.waits(port.id).filter(|_| sent > 0) {
-                let mean = (counters.sojourn - before.sojourn) as f64 / 1e12 / sent as f64;
+            let taken = counters.taken - before.taken;
+            if let Some(waits) = fabric.waits(port.id).filter(|_| taken > 0) {
+                let mean = (counters.sojourn - before.sojourn) as f64 / 1e12 / taken as f64;
                 self.put(s, &ports::SOJOURN_MEAN, mean);
                 for (metric, q) in
                     [(&ports::SOJOURN_P50, 0.5), (&ports::SOJOURN_P95, 0.95), (&ports::SOJOURN_P99, 0.99)]
                 {
-                    let wait = waits.percentile(q, sent).unwrap_or_default();
+                    let wait = waits.percentile(q, taken).unwrap_or_default();
                     self.put(s, metric, wait.as_secs_f64());
                 }
                 self.put(s, &ports::SOJOURN_MAX, waits.max().as_secs_f64());

@@ -129,7 +129,7 @@ struct Alone<'a> {
     lines: &'a [Stage],
     path_delay: f64,
     has_cells: bool,
-    /// The discipline of a queue that drops packets before a buffer is full.
+    /// The difference of the discipline of a queue from first in, first out.
     unlike_fifo: Option<cellway_spec::UnlikeFifo>,
 }
 

@@ -88,12 +88,17 @@ impl Control {
         Some(packet)
     }
 
+    /// An empty queue resets the interval and stops dropping.
+    pub(crate) fn emptied(&mut self) {
+        self.too_long_from = None;
+        self.dropping = false;
+    }
+
     /// Takes the packet at the head; returns true with it if packets have waited too long for an interval. An empty queue
     /// resets the interval and stops dropping.
     fn take(&mut self, parameters: &Parameters, now: Time, head: &mut impl Head) -> Option<(Queued, bool)> {
         let Some(packet) = head.take() else {
-            self.too_long_from = None;
-            self.dropping = false;
+            self.emptied();
             return None;
         };
         if now - packet.since < parameters.target || head.octets() <= parameters.largest.0 {

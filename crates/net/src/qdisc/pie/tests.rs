@@ -2,7 +2,7 @@ use cellway_spec::PieKeys;
 use cellway_units::{Ecn, Rate};
 
 use super::*;
-use crate::qdisc::testing::{ms, packet, unlimited, xorshift};
+use crate::qdisc::testing::{limited, ms, packet, unlimited, xorshift};
 
 fn pie() -> Pie {
     PieKeys::NONE.resolve().unwrap()
@@ -111,6 +111,18 @@ fn short_queues_and_short_waits_lose_nothing() {
     assert!(!selects(3000, 0.3, 50), "two packets");
     assert!(!selects(3001, 0.19, 7), "a wait of less than half the target");
     assert!(selects(3001, 0.2, 7) && selects(3001, 0.19, 8));
+}
+
+/// A full buffer drops what arrives, whatever the draw, and begins the sum of probabilities again.
+#[test]
+fn the_limit_drops_what_does_not_fit() {
+    let mut queue = PieQueue::new(limited(9000), Pie { ecn: true, ..pie() }, Bytes(1500), Stream::new(|| 0));
+    let line = Line::new(Rate::from_bps(8));
+    queue.queue.enqueue(&line, packet(ms(0), 9000, Ecn::NotEct), &mut Drops::new());
+    (queue.state, queue.accumulated) = (state(0.05, 50, 50), 1.0);
+    queue.enqueue(&line, packet(ms(1), 1500, Ecn::Ect0), &mut Drops::new());
+    let counters = queue.memory().counters;
+    assert_eq!((counters.overlimit, counters.early, counters.marked, queue.accumulated), (1, 0, 0, 0.0));
 }
 
 #[test]

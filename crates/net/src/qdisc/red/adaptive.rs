@@ -6,9 +6,11 @@ use cellway_spec::Ared;
 use cellway_units::{Bytes, Rate, Time};
 
 use super::{Parameters, RedQueue};
+use crate::line::Line;
 use crate::loss::Stream;
-use crate::qdisc::Memory;
+use crate::qdisc::chance::power;
 use crate::qdisc::updates::Updates;
+use crate::qdisc::{Discipline, Memory};
 
 /// The least `min`, in packets; `max` is three times `min`. Section 5.
 const LEAST_MIN: f64 = 5.0;
@@ -46,18 +48,30 @@ impl RedQueue {
         RedQueue::with(memory, parameters, largest, stream, Some(Updates::new(ared.interval)))
     }
 
-    /// Makes the updates of `max_p` that are due. The average changes only when a packet arrives.
-    pub(super) fn adapt(&mut self, now: Time) {
-        let (average, parameters) = (self.average, &mut self.parameters);
+    /// Makes the updates of `max_p` that are due. The average changes only when a packet arrives, and falls while the line
+    /// is idle.
+    pub(super) fn adapt(&mut self, now: Time, line: &Line) {
+        let idle_since = self.memory().is_empty().then(|| self.sampled.max(line.free_at()));
+        let (before, parameters) = (self.average, &mut self.parameters);
         let Some(updates) = &mut self.updates else { return };
-        updates.run(now, |_| {
+        updates.run(now, |at| {
+            let idle = idle_since.filter(|since| *since < at);
+            let average = idle.map_or(before, |since| parameters.after_idle(before, line.idle_bits(since, at)));
             let max_p = parameters.adapted(average);
-            std::mem::replace(&mut parameters.max_p, max_p) != max_p
+            // Of an average that falls, later updates may change more.
+            let is_settled = idle.is_none() || average < parameters.min;
+            std::mem::replace(&mut parameters.max_p, max_p) != max_p || !is_settled
         });
     }
 }
 
 impl Parameters {
+    /// Returns the average after the line has been idle for so many bits.
+    pub(super) fn after_idle(&self, average: f64, bits: u128) -> f64 {
+        let packets = bits / u128::from(self.mean_packet.bits().0.max(1));
+        average * power(1.0 - self.weight, u64::try_from(packets).unwrap_or(u64::MAX))
+    }
+
     /// Returns `max_p` after an update.
     fn adapted(&self, average: f64) -> f64 {
         let [low, high] = WANTED.map(|share| self.min + share * (self.max - self.min));

@@ -204,8 +204,8 @@ fn the_probability_is_adapted_to_the_average() {
     let rate = Rate::from_bps(10_000_000);
     let mut red = RedQueue::adaptive(unlimited(), ared, Bytes(1500), rate, Stream::new(|| 0));
     let mut max_p = |average: f64, at: u64| {
-        red.average = average;
-        red.adapt(ms(at));
+        (red.average, red.sampled) = (average, ms(at));
+        red.adapt(ms(at), &Line::new(rate));
         red.parameters.max_p
     };
     assert_eq!(max_p(14.0, 499), 0.1);
@@ -217,4 +217,17 @@ fn the_probability_is_adapted_to_the_average() {
     assert!((0.009..0.01).contains(&low), "{low}");
     // A quarter of a small probability is less than 0.01.
     assert_eq!(max_p(14.0, 1_000_500), low * 1.25);
+}
+
+/// An average of 14 packets falls to a part of itself within 0.1 s of an idle line of 10 Mbit/s: (1 - 1/2500)^250 = 0.905 in
+/// that time, and to below 11.25 in 0.22 s. Only the updates after that see it, and lower max_p.
+#[test]
+fn updates_while_the_line_is_idle_see_the_average_fall() {
+    let ared = AredKeys::NONE.resolve().unwrap();
+    let rate = Rate::from_bps(10_000_000);
+    let mut red = RedQueue::adaptive(unlimited(), ared, Bytes(1500), rate, Stream::new(|| u64::MAX));
+    (red.average, red.sampled) = (14.0, ms(400));
+    red.adapt(ms(30_000), &Line::new(rate));
+    // At 500 ms the average is 12.7, where it is wanted; then 0.1 falls by 0.9 each until it is below 0.01.
+    assert!((0.009..0.01).contains(&red.parameters.max_p), "{}", red.parameters.max_p);
 }
