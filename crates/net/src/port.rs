@@ -331,10 +331,9 @@ impl Port {
         let Kind::Packets(port) = &mut self.kind else { return None };
         let departed = self.ahead == Ahead::Unawaited && self.line.free_at() <= now;
         let free = departed || (self.sending.is_none() && self.ahead == Ahead::Nothing);
-        if !free || self.loss.is_some() || !port.qdisc.passes(packet) {
+        if !free || self.loss.is_some() || !port.qdisc.pass(packet) {
             return None;
         }
-        port.qdisc.passed();
         let free_at = self.line.free_at();
         let leaves = port.send(now, packet.octets, &mut self.line);
         if departed {

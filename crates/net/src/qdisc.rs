@@ -168,7 +168,7 @@ impl Qdisc {
         let Some(QdiscSpec { queue, largest, stream }) = spec else {
             return Qdisc::Fifo(FifoQueue::new(memory, Fifo::TAIL));
         };
-        debug_assert_eq!(queue.parameters().problem(), None);
+        debug_assert_eq!(queue.problem(), None);
         match queue {
             Queue::Fifo(fifo) => Qdisc::Fifo(FifoQueue::new(memory, fifo)),
             Queue::Red(red) => Qdisc::Red(Box::new(RedQueue::new(memory, red, largest, stream))),
@@ -182,16 +182,14 @@ impl Qdisc {
         }
     }
 
-    /// Returns true if a packet that finds the queue empty and the line idle can be sent without being queued.
+    /// Returns true if a packet that finds the queue empty and the line idle is sent without being queued, which is counted.
     #[inline]
-    pub(crate) fn passes(&mut self, packet: Queued) -> bool {
-        with!(self, queue => queue.passes(packet))
-    }
-
-    /// Counts a packet that was sent without being queued.
-    #[inline]
-    pub(crate) fn passed(&mut self) {
-        with!(self, queue => queue.memory_mut().counters.taken += 1);
+    pub(crate) fn pass(&mut self, packet: Queued) -> bool {
+        with!(self, queue => {
+            let passes = queue.passes(packet);
+            queue.memory_mut().counters.taken += u64::from(passes);
+            passes
+        })
     }
 
     /// Returns the number of packets that wait.

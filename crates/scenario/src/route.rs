@@ -293,7 +293,7 @@ mod tests {
     use cellway_units::{Bytes, Cells, Probability};
 
     use super::*;
-    use crate::model::{Buffer, BufferPer, BufferSize, Charge, Discard, Fifo, HostSpec, Queue, Sharing};
+    use crate::model::{Buffer, BufferPer, BufferSize, Charge, Discard, HostSpec, Queue, Sharing};
 
     fn nodes(kinds: impl IntoIterator<Item = NodeKind>) -> Vec<Node> {
         let named = |(i, kind)| Node { name: format!("n{i}"), kind, host: HostSpec::default(), gateway: None };
@@ -309,7 +309,7 @@ mod tests {
             discard: Discard::Frame,
             threshold: None,
             clp_threshold: None,
-            queue: Queue::Fifo(Fifo::TAIL),
+            queue: Queue::PLAIN,
         };
         Link {
             name: format!("{a}-{b}"),

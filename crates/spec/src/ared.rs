@@ -3,7 +3,7 @@
 use cellway_settings::section;
 use cellway_units::{Bytes, Span};
 
-use crate::{Problem, QueueParameters, UnlikeFifo};
+use crate::{QueueParameters, UnlikeFifo};
 
 section! {
     /// Adaptive random early detection: a queue with `queue = "ared"` is one with `red` whose parameters follow from the rate
@@ -25,10 +25,6 @@ section! {
 }
 
 impl QueueParameters for Ared {
-    fn problem(&self) -> Option<Problem> {
-        self.in_range().err().map(Problem::from)
-    }
-
     fn marks(&self) -> bool {
         self.ecn
     }

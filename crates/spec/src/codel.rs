@@ -22,11 +22,8 @@ section! {
 }
 
 impl QueueParameters for Codel {
-    fn problem(&self) -> Option<Problem> {
-        match self.in_range() {
-            Err(problem) => Some(problem.into()),
-            Ok(()) => above_interval(self.target, self.interval),
-        }
+    fn rule(&self) -> Option<Problem> {
+        above_interval(self.target, self.interval)
     }
 
     fn marks(&self) -> bool {
@@ -51,18 +48,23 @@ pub(crate) fn above_interval(target: Span, interval: Span) -> Option<Problem> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Queue;
+
+    fn problem(codel: Codel) -> Option<Problem> {
+        Queue::Codel(codel).problem()
+    }
 
     #[test]
     fn a_target_is_at_most_the_interval() {
         let codel = CodelKeys::NONE.resolve().expect("every key has a default");
         assert_eq!((codel.target, codel.interval, codel.ecn), (Span::from_ms(5), Span::from_ms(100), false));
-        assert_eq!(codel.problem(), None);
-        assert_eq!(Codel { target: codel.interval, ..codel }.problem(), None);
-        let found = Codel { interval: Span::from_ms(4), ..codel }.problem().expect("the target is longer");
+        assert_eq!(problem(codel), None);
+        assert_eq!(problem(Codel { target: codel.interval, ..codel }), None);
+        let found = problem(Codel { interval: Span::from_ms(4), ..codel }).expect("the target is longer");
         assert_eq!(
             (found.keys, &*found.message),
             (vec!["target".to_owned(), "interval".to_owned()], "target is 5 ms, which is above interval, 4 ms")
         );
-        assert_eq!(Codel { target: Span::ZERO, ..codel }.problem().expect("out of range").keys, ["target"]);
+        assert_eq!(problem(Codel { target: Span::ZERO, ..codel }).expect("out of range").keys, ["target"]);
     }
 }

@@ -3,7 +3,7 @@
 use cellway_settings::section;
 use cellway_units::Bytes;
 
-use crate::{Problem, QueueParameters, UnlikeFifo};
+use crate::{QueueParameters, UnlikeFifo};
 
 section! {
     /// Deficit round robin: with `queue = "drr"` each flow has a queue of its own, and all may send the same bytes in a round.
@@ -19,10 +19,6 @@ section! {
 }
 
 impl QueueParameters for Drr {
-    fn problem(&self) -> Option<Problem> {
-        self.in_range().err().map(Problem::from)
-    }
-
     fn unlike_fifo(&self) -> Option<UnlikeFifo> {
         Some(UnlikeFifo { name: "deficit round robin", effect: "has a queue for each flow" })
     }

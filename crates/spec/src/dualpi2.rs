@@ -3,7 +3,7 @@
 use cellway_settings::{choice, section};
 use cellway_units::{Probability, Span};
 
-use crate::{Problem, QueueParameters, UnlikeFifo};
+use crate::{QueueParameters, UnlikeFifo};
 
 choice! {
     /// The marks of the low-latency queue by the wait in it, beside those by the coupling.
@@ -53,10 +53,6 @@ section! {
 }
 
 impl QueueParameters for DualPi2 {
-    fn problem(&self) -> Option<Problem> {
-        self.in_range().err().map(Problem::from)
-    }
-
     /// It always marks: the low-latency queue is of packets with ECN.
     fn marks(&self) -> bool {
         true

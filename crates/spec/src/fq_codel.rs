@@ -29,11 +29,8 @@ section! {
 }
 
 impl QueueParameters for FqCodel {
-    fn problem(&self) -> Option<Problem> {
-        match self.in_range() {
-            Err(problem) => Some(problem.into()),
-            Ok(()) => above_interval(self.target, self.interval),
-        }
+    fn rule(&self) -> Option<Problem> {
+        above_interval(self.target, self.interval)
     }
 
     fn marks(&self) -> bool {

@@ -3,7 +3,7 @@
 use cellway_settings::section;
 use cellway_units::{Probability, Span};
 
-use crate::{Problem, QueueParameters, UnlikeFifo};
+use crate::{QueueParameters, UnlikeFifo};
 
 section! {
     /// Proportional integral control (RFC 8033): a queue with `queue = "pie"` drops or marks packets that arrive, with a
@@ -27,10 +27,6 @@ section! {
 }
 
 impl QueueParameters for Pie {
-    fn problem(&self) -> Option<Problem> {
-        self.in_range().err().map(Problem::from)
-    }
-
     fn marks(&self) -> bool {
         self.ecn
     }

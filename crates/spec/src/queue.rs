@@ -8,8 +8,8 @@ use crate::{Ared, Codel, Drr, DualPi2, Fifo, FqCodel, Pie, Prio, Problem, Red};
 
 /// The parameters of a queue discipline.
 pub trait QueueParameters {
-    /// Returns the first rule that they break, if any.
-    fn problem(&self) -> Option<Problem> {
+    /// Returns the rule between keys that they break, if any. They are in their ranges.
+    fn rule(&self) -> Option<Problem> {
         None
     }
     /// Returns true if packets of flows with ECN are marked instead of dropped.
@@ -37,6 +37,11 @@ impl fmt::Display for UnlikeFifo {
     }
 }
 
+impl Queue {
+    /// First in, first out with drops at the tail: the discipline of a file that names none.
+    pub const PLAIN: Queue = Queue::Fifo(Fifo::TAIL);
+}
+
 /// Declares the disciplines: the enum of their names, and the enum of their parameters.
 macro_rules! disciplines {
     ($($(#[doc = $doc:literal])+ $discipline:ident = $name:literal,)+) => {
@@ -58,6 +63,14 @@ macro_rules! disciplines {
             pub const fn discipline(&self) -> QueueDiscipline {
                 match self {
                     $(Queue::$discipline(_) => QueueDiscipline::$discipline,)+
+                }
+            }
+            /// Returns the first rule that its parameters break, if any: a range, or a rule between keys.
+            pub fn problem(&self) -> Option<Problem> {
+                match self {
+                    $(Queue::$discipline(parameters) => {
+                        parameters.in_range().err().map(Problem::from).or_else(|| parameters.rule())
+                    })+
                 }
             }
             /// Returns its parameters.

@@ -86,10 +86,7 @@ in_files! {
 }
 
 impl QueueParameters for Red {
-    fn problem(&self) -> Option<Problem> {
-        if let Err(problem) = self.in_range() {
-            return Some(problem.into());
-        }
+    fn rule(&self) -> Option<Problem> {
         let Red { min, max, .. } = *self;
         let problem = |message: String, accepted: &str| Some(Problem::new(&["max", "min"], message, accepted));
         if matches!(min, QueueLength::Packets(_)) != matches!(max, QueueLength::Packets(_)) {
@@ -141,7 +138,7 @@ mod tests {
     #[test]
     fn a_mean_packet_is_no_larger_than_ip_packets() {
         let defaults = RedKeys::NONE.resolve().expect("every key has a default");
-        let problem = |octets| Red { mean_packet: Bytes(octets), ..defaults }.problem();
+        let problem = |octets| crate::Queue::Red(Red { mean_packet: Bytes(octets), ..defaults }).problem();
         assert_eq!(problem(65_535), None);
         for octets in [65_536, 3_000_000_000 << 30] {
             let found = problem(octets).expect("a packet of more than 65,535 B");

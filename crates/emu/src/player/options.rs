@@ -162,8 +162,24 @@ pub(super) const SIDES: [Side; 2] = [Side::Originator, Side::Responder];
 #[cfg(test)]
 mod tests {
     use cellway_scenario::{AckDelay, Plan, Variant};
+    use socket2::Type;
 
     use super::*;
+
+    /// The kernel keeps the two bits of ECN of a TCP socket for itself, and takes those of a UDP socket.
+    #[test]
+    fn sockets_have_the_octet_of_their_class() {
+        // Expedited forwarding and ECT(1).
+        let octet = 46 << 2 | 0b01;
+        for (kind, expected) in [(Type::STREAM, 0b1011_1000), (Type::DGRAM, 0b1011_1001)] {
+            let v4 = Socket::new(Domain::IPV4, kind, None).unwrap();
+            set_traffic_class(&v4, octet).unwrap();
+            assert_eq!(v4.tos_v4().unwrap(), expected, "{kind:?}");
+            let v6 = Socket::new(Domain::IPV6, kind, None).unwrap();
+            set_traffic_class(&v6, octet).unwrap();
+            assert_eq!(v6.tclass_v6().unwrap(), expected, "{kind:?}");
+        }
+    }
 
     #[test]
     fn the_kernel_follows_the_scenario() {

@@ -102,7 +102,9 @@ impl ShellPath {
             let message = format!("--queue {size}: this is a size; accepted: --buffer for the size, or one of {names}");
             return Err(Error::Option(message));
         }
-        if let Some(queue) = self.queue.as_deref().filter(|queue| *queue != "fifo" && self.framing() == "atm") {
+        if let Some(queue) =
+            self.queue.as_deref().filter(|queue| *queue != QueueDiscipline::Fifo.name() && self.framing() == "atm")
+        {
             let message = format!(
                 "--queue {queue}: a discipline of packet queues, but this line carries cells; accepted: --framing packet"
             );

@@ -6,9 +6,7 @@ use crate::check::Check;
 use crate::check::names::Names;
 use crate::check::timeline::rates_at_start;
 use crate::file::{ChangeFile, LinkFile, LostFile, NodeFile};
-use crate::model::{
-    Buffer, BufferPer, BufferSize, Charge, Discard, Fifo, Link, Node, NodeIndex, NodeKind, Queue, Sharing,
-};
+use crate::model::{Buffer, BufferPer, BufferSize, Charge, Discard, Link, Node, NodeIndex, NodeKind, Queue, Sharing};
 use crate::route::Graph;
 use crate::tree::{Step, at};
 
@@ -21,7 +19,7 @@ const NO_BUFFER: Buffer = Buffer {
     discard: Discard::Frame,
     threshold: None,
     clp_threshold: None,
-    queue: Queue::Fifo(Fifo::TAIL),
+    queue: Queue::PLAIN,
 };
 
 /// Nodes and links that are right.

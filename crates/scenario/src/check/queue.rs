@@ -1,6 +1,6 @@
 //! Queue disciplines of packet queues: their parameters and who may have them.
 
-use cellway_spec::{Fifo, Problem, Queue, QueueDiscipline};
+use cellway_spec::{Problem, Queue, QueueDiscipline};
 
 use crate::check::Check;
 use crate::check::network::Network;
@@ -15,7 +15,7 @@ impl Check<'_> {
             return None;
         }
         let queue = buffer.discipline();
-        let Some(Problem { keys, message, accepted }) = queue.parameters().problem() else { return Some(queue) };
+        let Some(Problem { keys, message, accepted }) = queue.problem() else { return Some(queue) };
         // A key that has been refused has another value here.
         if !keys.iter().any(|key| self.is_bad(&self.parameter_path(own, buffer.queue, key))) {
             let path = self.parameter_path(own, buffer.queue, &keys[0]);
@@ -42,7 +42,7 @@ impl Check<'_> {
     pub(super) fn has_packet_queues(&mut self, queue: Queue, network: &Network, traffic: &[Traffic]) -> Option<()> {
         let access = traffic.iter().filter_map(|group| group.access).map(|access| access.framing);
         let mut framings = network.links.iter().map(|link| link.framing).chain(access);
-        let is_plain = queue == Queue::Fifo(Fifo::TAIL);
+        let is_plain = queue == Queue::PLAIN;
         // Another point of a sweep may have packet links.
         if is_plain || !self.swept.is_empty() || framings.any(|framing| framing != Framing::Atm) {
             return Some(());

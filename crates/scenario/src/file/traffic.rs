@@ -147,8 +147,6 @@ table! {
         /// animation: the time for which frames are sent. Default: without end.
         #[range(above = "0 s")]
         duration: Option<Span>,
-        /// The ECN field of its packets.
-        ecn: DatagramEcn = DatagramEcn::NotEct,
     }
 }
 

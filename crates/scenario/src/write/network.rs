@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use cellway_settings::in_file::Printed;
 
-use crate::model::{Buffer, BufferSize, Fifo, GatewaySpec, HostKeys, HostSpec, Queue, Scenario};
+use crate::model::{Buffer, BufferSize, GatewaySpec, HostKeys, HostSpec, Queue, Scenario};
 use crate::tree::quoted;
 use crate::write::word;
 
@@ -33,7 +33,7 @@ impl Scenario {
             }
             // A link inherits what it does not say, so that all it differs in can be written.
             if link.buffer != self.buffer {
-                writeln!(out, "buffer = {{ {} }}", buffer(&link.buffer, self.buffer.queue != PLAIN).join(", "))?;
+                writeln!(out, "buffer = {{ {} }}", buffer(&link.buffer, self.buffer.queue != Queue::PLAIN).join(", "))?;
             }
         }
         Ok(())
@@ -54,9 +54,6 @@ fn write_gateway(out: &mut String, gateway: &GatewaySpec) -> std::fmt::Result {
     writeln!(out, "gateway = {{ {} }}\ntcp = {{ {} }}", keys.join(", "), gateway.tcp.lines().join(", "))
 }
 
-/// The discipline of a file that names none.
-const PLAIN: Queue = Queue::Fifo(Fifo::TAIL);
-
 /// The keys of a buffer; `queue` is left out for the plain FIFO unless `inherits` another.
 fn buffer(buffer: &Buffer, inherits: bool) -> Vec<String> {
     let size = |size: BufferSize| match size {
@@ -71,7 +68,7 @@ fn buffer(buffer: &Buffer, inherits: bool) -> Vec<String> {
         format!("discard = {}", word(buffer.discard)),
     ];
     keys.extend(buffer.threshold.map(|threshold| format!("threshold = \"{}\"", size(threshold))));
-    if inherits || buffer.queue != PLAIN {
+    if inherits || buffer.queue != Queue::PLAIN {
         let discipline = buffer.queue.discipline();
         keys.push(format!("queue = {}", word(discipline)));
         keys.push(format!("{} = {}", discipline.name(), buffer.queue.print()));

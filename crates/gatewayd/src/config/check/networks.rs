@@ -29,12 +29,12 @@ impl Check<'_> {
     /// the peers.
     pub(super) fn networks(&mut self, local: &[IpNet], peers: &[PeerFile]) {
         let mut all: Vec<(Vec<Step>, IpNet, String)> = Vec::new();
-        all.extend(
-            local.iter().enumerate().map(|(k, net)| (at!["local", k].to_vec(), *net, "this gateway".to_owned())),
-        );
+        all.extend(local.iter().enumerate().map(|(k, net)| (at!["local", k].to_vec(), *net, "local".to_owned())));
         for (i, peer) in peers.iter().enumerate() {
-            let whose =
-                peer.name.as_ref().map_or_else(|| "another peer".to_owned(), |name| format!("peer \"{}\"", name.0));
+            let whose = peer.name.as_ref().map_or_else(
+                || "the prefixes of another peer".to_owned(),
+                |name| format!("the prefixes of peer \"{}\"", name.0),
+            );
             let nets = peer.prefixes.iter().flatten().enumerate();
             all.extend(nets.map(|(k, net)| (at!["peer", i, "prefixes", k].to_vec(), *net, whose.clone())));
         }
@@ -46,9 +46,9 @@ impl Check<'_> {
                 continue;
             };
             let message = if other == net {
-                format!("{net} belongs to {owner} already")
+                format!("{net} is in {owner} already")
             } else {
-                format!("{net} overlaps {other}, which belongs to {owner}")
+                format!("{net} overlaps {other}, which is in {owner}")
             };
             self.refuse(path, message, Some("networks that no other gateway has, none within another"));
         }
