@@ -39,7 +39,7 @@ macro_rules! blocks {
 
 blocks! {
     readme = "README.md": behind_a_path;
-    emulation = "docs/guide/emulation.md": ping throughput nested scenario views;
+    emulation = "docs/guide/emulation.md": ping throughput queue nested scenario views;
     from_netem = "docs/guide/from-netem.md": delay_and_rate loss shared_queue;
 }
 
