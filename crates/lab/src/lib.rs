@@ -20,6 +20,7 @@ pub mod predict;
 pub mod reproduce;
 mod simulate;
 mod study;
+mod traces;
 mod transient;
 
 pub use cellway_record::AxisValue as AxisValueRecord;

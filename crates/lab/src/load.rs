@@ -8,6 +8,7 @@ use cellway_apps::{GroupWorkload, Tables, Variable};
 use cellway_scenario::{App, Override, Plan, Point, Problem};
 
 use crate::error::Error;
+use crate::traces::TraceFolder;
 
 /// Reads and checks the scenario file `path`, with keys overridden; every point of its sweep too.
 pub fn plan_from_file(path: &Path, overrides: &[Override]) -> Result<Plan, Error> {
@@ -29,13 +30,14 @@ pub struct Checked {
     pub warnings: Vec<Problem>,
 }
 
-/// Checks everything that a run needs: each point of the sweep, the tables it names, the options of TCP. `folder` is
-/// the base of relative table folders.
+/// Checks everything that a run needs: each point of the sweep, the tables and recordings it names, the options of TCP.
+/// `folder` is the base of their relative paths.
 pub fn check(plan: &Plan, folder: &Path) -> Result<Checked, Error> {
-    let points = plan.points()?;
-    let mut tables = TableFolders::new(folder);
-    for point in &points {
+    let mut points = plan.points()?;
+    let (mut tables, mut traces) = (TableFolders::new(folder), TraceFolder::new(folder));
+    for point in &mut points {
         tables.workloads(plan, point)?;
+        traces.fill(plan, point)?;
     }
     Ok(Checked { points: points.len(), warnings: plan.warnings(&points) })
 }

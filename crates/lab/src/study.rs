@@ -14,6 +14,7 @@ use cellway_sim::Control;
 
 use crate::error::Error;
 use crate::load::TableFolders;
+use crate::traces::TraceFolder;
 
 /// The version of Cellway, as in manifests.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -75,11 +76,12 @@ impl Prepared {
 
     /// As [`Prepared::new`], for an emulation: programs do for traffic.
     pub(crate) fn to_emulate(plan: &Plan, folder: &Path, seeds: Option<u64>) -> Result<Prepared, Error> {
-        let mut tables = TableFolders::new(folder);
+        let (mut tables, mut traces) = (TableFolders::new(folder), TraceFolder::new(folder));
         let points = plan.points()?;
         let warnings = plan.warnings(&points).iter().map(ToString::to_string).collect();
-        let points = points.into_iter().map(|point| {
+        let points = points.into_iter().map(|mut point| {
             let workloads = tables.workloads(plan, &point)?;
+            traces.fill(plan, &mut point)?;
             Ok((point, workloads))
         });
         let points = points.collect::<Result<Vec<_>, Error>>()?;

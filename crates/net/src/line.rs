@@ -40,7 +40,7 @@ impl Line {
     /// An idle line whose rate is `first` until the first change of `schedule`. It sends packets only: the times of cells are
     /// derived from one rate.
     pub fn with_schedule(first: Rate, schedule: RateSchedule) -> Line {
-        let timeline = (!schedule.is_empty()).then(|| Box::new(Timeline::new(schedule)));
+        let timeline = (!schedule.is_empty()).then(|| Box::new(Timeline::new(first, schedule)));
         Line { timeline, ..Line::new(first) }
     }
 
@@ -112,7 +112,7 @@ impl Line {
     #[cold]
     fn send_scheduled(&mut self, at: Time, bits: Bits) -> Time {
         let Some(timeline) = &mut self.timeline else { unreachable!("the line has a schedule") };
-        let Ended { at, carry, rate } = timeline.send(at, bits, self.carry, self.rate);
+        let Ended { at, carry, rate } = timeline.send(at, bits, self.carry);
         (self.rate, self.carry, self.free_at) = (rate, carry, at);
         at
     }
@@ -120,7 +120,7 @@ impl Line {
     /// Returns the whole bits that the line, which is idle since `since` or longer, could have sent from then to `now`.
     pub(crate) fn idle_bits(&self, since: Time, now: Time) -> u128 {
         let units = match &self.timeline {
-            Some(timeline) => timeline.sendable(since, now, self.rate),
+            Some(timeline) => timeline.sendable(since, now),
             None => u128::from((now - since).as_ps()) * u128::from(self.rate.as_bps()),
         };
         units / 1_000_000_000_000

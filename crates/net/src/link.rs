@@ -6,6 +6,7 @@ use cellway_spec::Framing;
 use cellway_units::{Span, Time};
 
 use crate::cell::{Cell, Flags};
+use crate::delay::{Delay, DelaySpec};
 use crate::line::{Line, Pulse};
 use crate::packet::PacketRef;
 
@@ -16,18 +17,20 @@ pub(crate) enum Unit {
     Packet(PacketRef),
 }
 
-/// The units in flight. The delay is constant, so they arrive in the order in which they left, and only the first needs
-/// an event.
+/// The units in flight. Unless packets may overtake, they arrive in the order in which they left, and only the first needs an
+/// event; else each packet has its own.
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
     delay: Span,
+    /// The delay of packets, if it is not always `delay`.
+    varying: Option<Box<Delay>>,
     under_way: UnderWay,
 }
 
 #[derive(Clone, Debug)]
 enum UnderWay {
     Cells(CellsUnderWay),
-    /// Packets, each with the instant its last bit arrives.
+    /// Packets, each with the instant its last bit arrives, in that order.
     Packets(VecDeque<(Time, PacketRef)>),
 }
 
@@ -37,11 +40,25 @@ impl Link {
             Framing::Atm => UnderWay::Cells(CellsUnderWay::default()),
             Framing::Packet | Framing::Ethernet | Framing::Fddi => UnderWay::Packets(VecDeque::new()),
         };
-        Link { delay, under_way }
+        Link { delay, varying: None, under_way }
     }
 
+    /// Lets the delay of packets vary.
+    pub(crate) fn vary(&mut self, spec: DelaySpec) {
+        debug_assert!(matches!(self.under_way, UnderWay::Packets(_)), "cells have one delay");
+        self.varying = Some(Box::new(Delay::new(self.delay, spec)));
+    }
+
+    /// Returns true if units arrive in the instant in which they leave the line.
+    #[inline]
     pub(crate) fn is_instant(&self) -> bool {
-        self.delay.is_zero()
+        self.delay.is_zero() && self.varying.is_none()
+    }
+
+    /// Returns true if packets may overtake.
+    #[inline]
+    fn reorders(&self) -> bool {
+        self.varying.as_ref().is_some_and(|delay| delay.reorder)
     }
 
     /// Accepts a unit that left `line` at `now`; returns its arrival if it is the only one on the link.
@@ -56,19 +73,25 @@ impl Link {
         first.then_some(arrives)
     }
 
-    /// Accepts a packet that leaves the line at `leaves`, now or later; returns its arrival if it is the only one on
-    /// the link.
+    /// Accepts a packet that leaves the line at `leaves`, now or later; returns its arrival if no event for an arrival
+    /// before it leads to it.
     #[inline]
     pub(crate) fn push_packet(&mut self, leaves: Time, packet: PacketRef) -> Option<Time> {
         let UnderWay::Packets(packets) = &mut self.under_way else { unreachable!("a line of cells sends no packets") };
-        let arrives = leaves + self.delay;
-        packets.push_back((arrives, packet));
-        (packets.len() == 1).then_some(arrives)
+        let Some(varying) = &mut self.varying else {
+            let arrives = leaves + self.delay;
+            packets.push_back((arrives, packet));
+            return (packets.len() == 1).then_some(arrives);
+        };
+        let arrives = varying.arrival(leaves);
+        packets.insert(packets.partition_point(|&(at, _)| at <= arrives), (arrives, packet));
+        (varying.reorder || packets.len() == 1).then_some(arrives)
     }
 
     /// Like [`Link::pop`]; returns `None`, and changes nothing, if the unit behind the first may arrive `now`, too.
     #[inline(always)]
     pub(crate) fn pop_alone(&mut self, now: Time, line: &Line) -> Option<(Unit, Option<Time>)> {
+        let reorders = self.reorders();
         match &mut self.under_way {
             UnderWay::Cells(cells) => {
                 if cells.may_have_two(now, line) {
@@ -83,14 +106,15 @@ impl Link {
                     return None;
                 }
                 let (_, packet) = packets.pop_front().expect("an arrival is pending");
-                Some((Unit::Packet(packet), next))
+                Some((Unit::Packet(packet), next.filter(|_| !reorders)))
             }
         }
     }
 
-    /// Returns the unit that arrives now, and the next arrival to wait for.
+    /// Returns the unit that arrives now, and the next arrival for which the calendar has no event.
     #[inline(always)]
     pub(crate) fn pop(&mut self, line: &Line) -> (Unit, Option<Time>) {
+        let reorders = self.reorders();
         match &mut self.under_way {
             UnderWay::Cells(cells) => {
                 let (cell, next) = cells.pop(line);
@@ -98,7 +122,7 @@ impl Link {
             }
             UnderWay::Packets(packets) => {
                 let (_, packet) = packets.pop_front().expect("an arrival is pending");
-                (Unit::Packet(packet), packets.front().map(|&(at, _)| at))
+                (Unit::Packet(packet), packets.front().map(|&(at, _)| at).filter(|_| !reorders))
             }
         }
     }

@@ -4,6 +4,7 @@ use cellway_spec::{Discipline, Framing};
 use cellway_units::{Rate, Span};
 
 use crate::buffer::BufferSpec;
+use crate::delay::DelaySpec;
 use crate::loss::Loss;
 use crate::qdisc::QdiscSpec;
 use crate::rate_schedule::RateSchedule;
@@ -38,6 +39,12 @@ pub struct PortSpec {
     pub packet_cost: Span,
     /// The loss of cells or packets that have left the line.
     pub loss: Loss,
+    /// The rate of this line (bit/s), if it is not that of the link.
+    pub rate: Option<Rate>,
+    /// The propagation delay behind this line, if it is not that of the link.
+    pub delay: Option<Span>,
+    /// The variation of the delay of packets; that of cells is fixed.
+    pub varying: Option<DelaySpec>,
 }
 
 impl LinkSpec {
@@ -60,6 +67,15 @@ impl LinkSpec {
     pub fn with_schedules(mut self, schedules: [RateSchedule; 2]) -> LinkSpec {
         for (port, schedule) in self.ports.iter_mut().zip(schedules) {
             port.schedule = Some(schedule);
+        }
+        self
+    }
+
+    /// Sets rates and delays of single directions, and the variation of their delays.
+    #[must_use]
+    pub fn with_directions(mut self, directions: [(Rate, Span, Option<DelaySpec>); 2]) -> LinkSpec {
+        for (port, (rate, delay, varying)) in self.ports.iter_mut().zip(directions) {
+            (port.rate, port.delay, port.varying) = (Some(rate), Some(delay), varying);
         }
         self
     }

@@ -89,9 +89,14 @@ pub(crate) struct Port {
 impl Port {
     pub(crate) fn new(node: NodeId, to: NodeId, link: &LinkSpec, spec: PortSpec) -> Port {
         let &LinkSpec { rate, delay, framing, discipline, .. } = link;
-        let PortSpec { buffer, queue, schedule, packet_cost, loss } = spec;
+        let PortSpec { buffer, queue, schedule, packet_cost, loss, rate: own_rate, delay: own_delay, varying } = spec;
+        let (rate, delay) = (own_rate.unwrap_or(rate), own_delay.unwrap_or(delay));
         let is_scheduled = schedule.as_ref().is_some_and(|schedule| !schedule.is_empty());
         assert!(framing != Framing::Atm || !is_scheduled, "a line of cells has no schedule");
+        let mut link = Link::new(delay, framing);
+        if let Some(varying) = varying.filter(|varying| !varying.is_fixed()) {
+            link.vary(varying);
+        }
         Port {
             node,
             to,
@@ -101,7 +106,7 @@ impl Port {
                     Kind::Packets(PacketPort::new(framing, packet_cost, Qdisc::new(queue, buffer, rate)))
                 }
             },
-            link: Link::new(delay, framing),
+            link,
             line: schedule.map_or_else(|| Line::new(rate), |schedule| Line::with_schedule(rate, schedule)),
             loss: (!loss.is_idle()).then(|| Box::new(loss)),
             sending: None,
@@ -174,11 +179,11 @@ impl Port {
 
     /// Whether the unit that has just departed is lost on the link.
     #[inline]
-    pub(crate) fn loses(&mut self) -> bool {
+    pub(crate) fn loses(&mut self, now: Time) -> bool {
         match &mut self.loss {
             None => false,
             Some(loss) => {
-                let lost = loss.strikes();
+                let lost = loss.strikes(now);
                 self.counters.lost += u64::from(lost);
                 lost
             }

@@ -16,7 +16,7 @@ mod pie;
 mod prio;
 mod red;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 mod updates;
 
 use codel::CodelQueue;

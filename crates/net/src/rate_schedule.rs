@@ -2,40 +2,38 @@
 
 use cellway_units::{Bits, Rate, Span, Time};
 
-/// The changes of rate that a line will have. A packet that is on the line at a change is sent in parts, each at the rate of
-/// its time.
+use crate::schedule::{Schedule, Scheduled};
+
+/// The longest time for which a line without a rate delays the unit on it; after a longer one the unit is never sent. It
+/// bounds the search for a rate in a schedule that has none.
+const NEVER: Span = Span::from_secs(24 * 3600);
+
+/// The rates that a line will have, and its outages. A packet that is on the line at a change is sent in parts, each at the
+/// rate of its time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RateSchedule {
-    /// In ascending order, one for each instant.
-    changes: Vec<(Time, Rate)>,
+    rates: Schedule<Rate>,
+    /// True from the start of each outage, false from its end.
+    outages: Schedule<bool>,
 }
 
 impl RateSchedule {
-    /// A schedule of these changes: from each instant on the line has the rate beside it. Of several changes at one instant
-    /// the last applies. No rate is zero.
-    pub fn new(mut changes: Vec<(Time, Rate)>) -> RateSchedule {
-        assert!(changes.iter().all(|&(_, rate)| rate.as_bps() > 0), "a line has a rate above 0");
-        changes.sort_by_key(|&(at, _)| at);
-        // `dedup_by` keeps the first of equals, so the last has to move there.
-        changes.dedup_by(|later, earlier| {
-            let is_same = later.0 == earlier.0;
-            if is_same {
-                earlier.1 = later.1;
-            }
-            is_same
-        });
-        RateSchedule { changes }
+    /// A schedule of these rates, once or periodic; a line whose rate is zero sends nothing. During outages, which have
+    /// true at their start and false at their end, the rate is zero whatever `rates` says.
+    pub fn new(rates: Schedule<Rate>, outages: Schedule<bool>) -> RateSchedule {
+        RateSchedule { rates, outages }
     }
 
     /// Returns true if it has no changes.
     pub fn is_empty(&self) -> bool {
-        self.changes.is_empty()
+        self.rates.is_empty() && self.outages.is_empty()
     }
 }
 
 /// The instant at which a transmission ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ended {
+    /// [`Time::MAX`] if it never ends.
     pub(crate) at: Time,
     /// What the line sends after `at` of the last bit, in units of 10^-12 bit: less than it sends in a picosecond.
     pub(crate) carry: u64,
@@ -43,45 +41,83 @@ pub(crate) struct Ended {
     pub(crate) rate: Rate,
 }
 
-/// A schedule, and the changes of it that have been applied.
+/// A schedule, and the changes of it that have been made.
 #[derive(Clone, Debug)]
 pub(crate) struct Timeline {
-    schedule: RateSchedule,
-    applied: usize,
+    rates: Scheduled<Rate>,
+    outages: Scheduled<bool>,
 }
 
 impl Timeline {
-    pub(crate) fn new(schedule: RateSchedule) -> Timeline {
-        Timeline { schedule, applied: 0 }
+    /// A timeline whose rate is `first` until the first change.
+    pub(crate) fn new(first: Rate, schedule: RateSchedule) -> Timeline {
+        let RateSchedule { rates, outages } = schedule;
+        Timeline { rates: Scheduled::new(first, rates), outages: Scheduled::new(false, outages) }
     }
 
-    /// Sends `bits`, and `carry` of the bits before them, from `at` on, at `rate` until the next change.
-    pub(crate) fn send(&mut self, mut at: Time, bits: Bits, carry: u64, mut rate: Rate) -> Ended {
+    fn rate(&self) -> Rate {
+        if self.outages.value() { Rate::from_bps(0) } else { self.rates.value() }
+    }
+
+    fn next_change(&self) -> Time {
+        self.rates.next_change().min(self.outages.next_change())
+    }
+
+    /// Makes the changes at `at`, which is [`Timeline::next_change`].
+    fn change(&mut self, at: Time) {
+        if self.rates.next_change() == at {
+            self.rates.change();
+        }
+        if self.outages.next_change() == at {
+            self.outages.change();
+        }
+    }
+
+    /// Sends `bits`, and `carry` of the bits before them, from `at` on.
+    pub(crate) fn send(&mut self, mut at: Time, bits: Bits, carry: u64) -> Ended {
+        self.rates.advance(at);
+        self.outages.advance(at);
+        let mut never = at + NEVER;
         // In units of 10^-12 bit, of which a line of r bit/s sends r in a picosecond.
         let mut left = u128::from(bits.0) * 1_000_000_000_000 + u128::from(carry);
-        while let Some(&(change, next)) = self.schedule.changes.get(self.applied) {
-            let sent = u128::from((change.max(at) - at).as_ps()) * u128::from(rate.as_bps());
+        loop {
+            let (change, rate) = (self.next_change(), self.rate());
+            let sent = u128::from((change - at).as_ps()) * u128::from(rate.as_bps());
             if left < sent {
-                break;
+                let per_ps = u128::from(rate.as_bps());
+                let span = Span::from_ps((left / per_ps) as u64);
+                return Ended { at: at + span, carry: (left % per_ps) as u64, rate };
+            }
+            if rate.as_bps() > 0 {
+                never = change + NEVER;
+            }
+            if change == Time::MAX || change > never {
+                return Ended { at: Time::MAX, carry: 0, rate };
             }
             left -= sent;
-            (at, rate) = (at.max(change), next);
-            self.applied += 1;
+            at = change;
+            self.change(change);
+            if left == 0 {
+                return Ended { at, carry: 0, rate: self.rate() };
+            }
         }
-        let per_ps = u128::from(rate.as_bps());
-        let span = Span::from_ps((left / per_ps) as u64);
-        Ended { at: at + span, carry: (left % per_ps) as u64, rate }
     }
 
-    /// Returns the units of 10^-12 bit that the line sends from `from` to `to`, at `rate` until the next change.
-    pub(crate) fn sendable(&self, mut from: Time, to: Time, mut rate: Rate) -> u128 {
+    /// Returns the units of 10^-12 bit that the line sends from `from` to `to`.
+    pub(crate) fn sendable(&self, mut from: Time, to: Time) -> u128 {
+        let mut ahead = self.clone();
+        ahead.rates.advance(from);
+        ahead.outages.advance(from);
         let mut sendable = 0;
-        let ahead = &self.schedule.changes[self.applied..];
-        for &(change, next) in ahead.iter().take_while(|&&(change, _)| change < to) {
-            sendable += u128::from((change.max(from) - from).as_ps()) * u128::from(rate.as_bps());
-            (from, rate) = (from.max(change), next);
+        loop {
+            let change = ahead.next_change();
+            sendable += u128::from((change.min(to) - from).as_ps()) * u128::from(ahead.rate().as_bps());
+            if change >= to {
+                return sendable;
+            }
+            from = change;
+            ahead.change(change);
         }
-        sendable + u128::from((to.max(from) - from).as_ps()) * u128::from(rate.as_bps())
     }
 }
 
@@ -92,35 +128,82 @@ mod tests {
     use super::*;
     use crate::line::Line;
 
-    /// Sends picosecond by picosecond; returns the end and what is left then.
-    fn oracle(changes: &[(u64, u64)], first: u64, at: u64, bits: u64, carry: u64) -> (u64, u64) {
-        let rate = |t: u64| changes.iter().rev().find(|&&(change, _)| change <= t).map_or(first, |&(_, rate)| rate);
-        let (mut t, mut left) = (at, bits * 1_000_000_000_000 + carry);
-        while left >= rate(t) {
-            left -= rate(t);
-            t += 1;
+    const OUT: u64 = 0;
+
+    fn ps(ps: u64) -> Time {
+        Time::from_ps(ps)
+    }
+
+    /// The rate at each picosecond, and what leaves then.
+    struct Oracle {
+        first: u64,
+        changes: Vec<(u64, u64)>,
+        period: Option<u64>,
+        outages: Vec<(u64, u64)>,
+    }
+
+    impl Oracle {
+        fn rate(&self, t: u64) -> u64 {
+            if self.outages.iter().any(|&(start, end)| (start..end).contains(&t)) {
+                return OUT;
+            }
+            let last = |until: u64| self.changes.iter().rev().find(|&&(at, _)| at <= until).map(|&(_, rate)| rate);
+            match self.period {
+                Some(period) if t >= period => last(t % period).or(last(period)),
+                _ => last(t),
+            }
+            .unwrap_or(self.first)
         }
-        (t, left)
+
+        /// Sends picosecond by picosecond; returns the end and what is left then.
+        fn send(&self, at: u64, bits: u64, carry: u64) -> (u64, u64) {
+            let (mut t, mut left) = (at, bits * 1_000_000_000_000 + carry);
+            while left > 0 && left >= self.rate(t) {
+                left -= self.rate(t);
+                t += 1;
+            }
+            (t, left)
+        }
+    }
+
+    fn rates(changes: &[(u64, u64)]) -> Vec<(Time, Rate)> {
+        changes.iter().map(|&(at, bps)| (ps(at), Rate::from_bps(bps))).collect()
     }
 
     fn schedule(changes: &[(u64, u64)]) -> RateSchedule {
-        RateSchedule::new(
-            changes.iter().map(|&(at, bps)| (Time::ZERO + Span::from_ps(at), Rate::from_bps(bps))).collect(),
-        )
+        RateSchedule::new(Schedule::once(rates(changes)), Schedule::once(Vec::new()))
     }
 
     proptest! {
         /// Packets of up to 60 bits on lines around 10^12 bit/s take some 60 ps, with a change every few picoseconds, a
-        /// cost of processing, back to back or with gaps.
+        /// cost of processing, back to back or with gaps; once or periodic, with outages.
         #[test]
         fn packets_leave_as_if_sent_picosecond_by_picosecond(
             first in 100_000_000_000u64..10_000_000_000_000,
-            changes in prop::collection::vec((0u64..300, 100_000_000_000u64..10_000_000_000_000), 0..20),
+            changes in prop::collection::vec((0u64..300, prop_oneof![Just(0), 100_000_000_000u64..10_000_000_000_000]), 0..20),
+            beyond in prop::option::of(1u64..20),
+            gaps in prop::collection::vec((1u64..60, 1u64..60), 0..6),
             packets in prop::collection::vec((1u64..60, 0u64..40, 0u64..3), 1..20),
         ) {
-            let mut line = Line::with_schedule(Rate::from_bps(first), schedule(&changes));
-            let mut sorted = changes.clone();
-            sorted.sort_by_key(|&(at, _)| at);
+            let mut sorted: Vec<(u64, u64)> =
+                changes.iter().copied().collect::<std::collections::BTreeMap<_, _>>().into_iter().collect();
+            // The line has a rate in the end.
+            sorted.push((300, first));
+            let period = beyond.map(|beyond| 300 + beyond);
+            let mut outages = Vec::new();
+            let mut end = 0;
+            for (gap, length) in gaps {
+                outages.push((end + gap, end + gap + length));
+                end += gap + length;
+            }
+            let listed = match period {
+                Some(period) => Schedule::repeating(rates(&sorted), Span::from_ps(period)),
+                None => Schedule::once(rates(&sorted)),
+            };
+            let out = outages.iter().flat_map(|&(start, end)| [(ps(start), true), (ps(end), false)]).collect();
+            let schedule = RateSchedule::new(listed, Schedule::once(out));
+            let mut line = Line::with_schedule(Rate::from_bps(first), schedule);
+            let oracle = Oracle { first, changes: sorted, period, outages };
             let (mut free_at, mut carry) = (0, 0);
             for (bits, gap, cost) in packets {
                 // Every other packet follows the one before it at once.
@@ -129,7 +212,7 @@ mod tests {
                     carry = 0;
                 }
                 let now = free_at + gap;
-                (free_at, carry) = oracle(&sorted, first, now + cost, bits, carry);
+                (free_at, carry) = oracle.send(now + cost, bits, carry);
                 let leaves = line.send(Time::ZERO + Span::from_ps(now), Bits(bits), Span::from_ps(cost));
                 prop_assert_eq!(leaves, Time::ZERO + Span::from_ps(free_at));
             }
@@ -159,26 +242,43 @@ mod tests {
     fn a_packet_on_the_line_at_a_change_is_sent_in_two_parts() {
         let ms = |us| Time::ZERO + Span::from_us(us);
         for (bps, leaves) in [(4_000_000, 625), (250_000, 2500)] {
-            let schedule = RateSchedule::new(vec![(ms(500), Rate::from_bps(bps))]);
+            let schedule = schedule(&[(ms(500).as_ps(), bps)]);
             let mut line = Line::with_schedule(Rate::from_bps(1_000_000), schedule);
             assert_eq!(line.send(Time::ZERO, Bits(1000), Span::ZERO), ms(leaves));
             assert_eq!(line.rate(), Rate::from_bps(bps));
         }
     }
 
-    /// Of two changes at one instant the last applies, in whatever order the instants come.
+    /// A line that ends its schedule without a rate never sends what is left, nor does one whose schedule has none.
     #[test]
-    fn changes_are_sorted_and_the_last_of_an_instant_applies() {
-        assert_eq!(schedule(&[(7, 1), (3, 2), (7, 3), (3, 4)]), schedule(&[(3, 4), (7, 3)]));
-        assert!(schedule(&[]).is_empty());
+    fn a_line_without_a_rate_never_sends() {
+        let send = |schedule| Line::with_schedule(Rate::from_bps(1000), schedule).send(Time::ZERO, Bits(1000), Span::ZERO);
+        assert_eq!(send(schedule(&[(1, 0)])), Time::MAX);
+        let second = Span::from_secs(1);
+        let none = Schedule::repeating(vec![(Time::ZERO, Rate::from_bps(0))], second);
+        assert_eq!(send(RateSchedule::new(none, Schedule::once(Vec::new()))), Time::MAX);
+        // The last bit leaves in the instant in which the line loses its rate.
+        assert_eq!(send(schedule(&[(second.as_ps(), 0)])), Time::ZERO + second);
+    }
+
+    /// Days without a change are passed in one step, and the rate is that of the period.
+    #[test]
+    fn an_idle_line_passes_its_periods_at_once() {
+        let ms = |ms| Time::ZERO + Span::from_ms(ms);
+        let rates = vec![(ms(0), Rate::from_bps(1000)), (ms(1), Rate::from_bps(2_000_000))];
+        let schedule = RateSchedule::new(Schedule::repeating(rates, Span::from_ms(2)), Schedule::once(Vec::new()));
+        let mut line = Line::with_schedule(Rate::from_bps(5), schedule);
+        let start = Time::ZERO + Span::from_secs(100 * 24 * 3600);
+        // 1 bit in the slow half, 999 bits in half a millisecond.
+        assert_eq!(line.send(start, Bits(1000), Span::ZERO), start + Span::from_ns(1_499_500));
     }
 
     /// From 2 to 12 ps: 3 ps at 10, 5 ps at 100 and 2 ps at 1 unit each.
     #[test]
     fn the_bits_of_an_idle_time_are_those_of_its_rates() {
-        let timeline = Timeline::new(schedule(&[(5, 100), (10, 1)]));
+        let timeline = Timeline::new(Rate::from_bps(10), schedule(&[(5, 100), (10, 1)]));
         let at = |ps| Time::ZERO + Span::from_ps(ps);
-        assert_eq!(timeline.sendable(at(2), at(12), Rate::from_bps(10)), 30 + 500 + 2);
-        assert_eq!(timeline.sendable(at(2), at(5), Rate::from_bps(10)), 30);
+        assert_eq!(timeline.sendable(at(2), at(12)), 30 + 500 + 2);
+        assert_eq!(timeline.sendable(at(2), at(5)), 30);
     }
 }

@@ -5,6 +5,7 @@ mod buffer;
 mod classes;
 mod control;
 mod crossing;
+mod direction;
 mod emulate;
 mod framing;
 mod machine;

@@ -29,6 +29,7 @@ mod route;
 mod schema;
 mod start;
 mod sweep;
+mod trace;
 mod unused;
 mod write;
 
@@ -37,3 +38,4 @@ use cellway_settings::{found, problem, shape, tree};
 pub use model::*;
 pub use plan::{AxisValue, Override, OverrideError, Plan, Point, SweepSpec, VariantSpec};
 pub use schema::{reference, schema};
+pub use trace::{LinkTrace, Recorded, TraceError, TraceFormat};

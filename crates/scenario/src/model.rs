@@ -2,6 +2,7 @@
 
 mod app;
 mod control;
+mod direction;
 mod emulate;
 mod network;
 mod service;
@@ -10,6 +11,7 @@ mod traffic;
 
 pub use app::*;
 pub use control::*;
+pub use direction::*;
 pub use emulate::*;
 pub use network::*;
 pub use service::*;
@@ -18,8 +20,8 @@ pub use traffic::*;
 
 pub use cellway_spec::{
     AbrParameters, AckDelay, AppKind, Arrivals, BufferPer, Charge, CongestionControl, Connect, DataConnection, Discard,
-    Discipline, Draw, Encapsulation, FastRetransmit, Fifo, Fraction, Framing, LossRecovery, Multiplexing, NodeKind,
-    PolicerAction, Queue, QueueDiscipline, Sharing, SourceKind, Spike, TcpKeys, TcpProfile, TcpSpec, TransportChoice,
+    Discipline, Draw, Encapsulation, FastRetransmit, Fifo, Fraction, Framing, Jitter, JitterDistribution, LossRecovery, Multiplexing,
+    NodeKind, Outage, OutagePackets, PolicerAction, Queue, QueueDiscipline, Sharing, SourceKind, Spike, TcpKeys, TcpProfile, TcpSpec, TransportChoice,
     UDP_HEADER_OCTETS, UdpSource, Variant,
 };
 use cellway_units::Span;

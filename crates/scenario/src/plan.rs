@@ -249,6 +249,27 @@ impl Plan {
         found::error(&self.sources, problems)
     }
 
+    /// Returns the error that the recording that `key` of `trace` names cannot be used for a direction (0 or 1) of a link at
+    /// point `index`, with its location in this file.
+    pub fn refuse_trace(
+        &self,
+        index: usize,
+        (link, direction): (usize, usize),
+        key: &str,
+        message: &str,
+        accepted: &str,
+    ) -> Error {
+        let choices = self.choices(index);
+        let tree = self.tree_at(&choices);
+        let own = ["forward", "back"][direction];
+        let paths = [own, "both"].map(|table| at!["link", link, table, "trace", key]);
+        let path = paths.iter().find(|path| tree.find(&path[..]).is_some()).unwrap_or(&paths[0]);
+        let found = Found::in_tree(&tree, path, message).accepted(accepted);
+        let mut problems = Problems::default();
+        problems.add([found], self.told(&choices).as_deref());
+        found::error(&self.sources, problems)
+    }
+
     /// Which choice of each axis makes point `index`.
     fn choices(&self, index: usize) -> Vec<usize> {
         let mut rest = index;

@@ -4,6 +4,7 @@ mod rates;
 
 use std::fmt;
 
+use cellway_settings::kinds::FilePath;
 use cellway_settings::quantity::{Error, Format, Text};
 use cellway_spec::QueueLength;
 use cellway_units::{Bytes, CellRate, Cells, ParseError, Probability, Rate, Span, split_quantity};
@@ -26,6 +27,7 @@ pub(crate) const FORMATS: &[Format] = &[
     Format::of::<Size>(),
     Format::of::<QueueLength>(),
     Format::of::<AckDelay>(),
+    Format::of::<FilePath>(),
 ];
 
 /// An exact decimal multiple: `digits / 10^decimals`.

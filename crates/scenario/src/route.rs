@@ -57,7 +57,11 @@ impl Scenario {
 impl Link {
     /// Returns true if it loses anything, by chance or by number.
     pub fn is_lossy(&self) -> bool {
-        !self.loss.is_zero() || self.loses_by_number()
+        let loses = |direction: usize| {
+            let own = &self.directions[direction];
+            !self.loss_of(direction).is_zero() || own.trace.csv.is_some() || !own.outage.length.is_zero()
+        };
+        loses(0) || loses(1) || self.loses_by_number()
     }
 
     /// Returns true if it loses packets or cells that `lost` lists.
@@ -119,7 +123,7 @@ impl Graph {
         let forwarding =
             |all: &Vec<(LinkIndex, NodeIndex)>| all.iter().copied().filter(|(_, n)| !is_host[n.0]).collect();
         let through = of_node.iter().map(forwarding).collect();
-        let lines = links.iter().map(|link| (link.delay, link.rate)).collect();
+        let lines = links.iter().map(|link| (link.mean_delay(), link.rate_of(0))).collect();
         Graph { is_host, lines, of_node, through }
     }
 
@@ -283,7 +287,7 @@ pub(crate) fn round_trip(links: &[Link], route: &[LinkIndex], ends: [Attachment;
     let implicit = ends.iter().filter(|end| matches!(end, Attachment::Router(_))).count() as u64;
     let mut one_way = access.unwrap_or(Span::ZERO).saturating_mul(implicit);
     for link in route {
-        one_way += links[link.0].delay;
+        one_way += links[link.0].mean_delay();
     }
     one_way.saturating_mul(2)
 }
@@ -293,7 +297,7 @@ mod tests {
     use cellway_units::{Bytes, Cells, Probability};
 
     use super::*;
-    use crate::model::{Buffer, BufferPer, BufferSize, Charge, Discard, HostSpec, Queue, Sharing};
+    use crate::model::{Buffer, BufferPer, BufferSize, Charge, DirectionKeys, Discard, HostSpec, Queue, Sharing};
 
     fn nodes(kinds: impl IntoIterator<Item = NodeKind>) -> Vec<Node> {
         let named = |(i, kind)| Node { name: format!("n{i}"), kind, host: HostSpec::default(), gateway: None };
@@ -320,6 +324,8 @@ mod tests {
             framing: Framing::Packet,
             mtu: Bytes(1500),
             loss: Probability::ZERO,
+            directions: [DirectionKeys::NONE, DirectionKeys::NONE].map(|keys| keys.resolve().unwrap()),
+            traces: [None, None],
             lost: [Vec::new(), Vec::new()],
             buffer,
         }

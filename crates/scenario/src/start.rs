@@ -10,7 +10,7 @@ impl Scenario {
         let end = usize::from(self.links[link.0].a != from);
         let is_here =
             |what| matches!(what, ChangeOf::Link(l, direction) if l == link && direction.ports().contains(&end));
-        self.changed_at_start(is_here).unwrap_or(self.links[link.0].rate)
+        self.changed_at_start(is_here).unwrap_or(self.links[link.0].rate_of(end))
     }
 
     /// Returns the peak rate of a shaper when the run starts.

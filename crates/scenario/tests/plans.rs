@@ -99,7 +99,7 @@ fn an_override_that_is_wrong_says_which() {
     assert_eq!(
         told(&["link.s1-r2.speed=1Mbit/s"]),
         "t.toml: override link.s1-r2.speed = 1Mbit/s: link.s1-r2.speed: there is no key \"speed\" in link.s1-r2; \
-         accepted: between, buffer, delay, framing, loss, lost, mtu, name, rate"
+         accepted: back, between, both, buffer, delay, forward, framing, loss, lost, mtu, name, rate"
     );
     assert_eq!(
         told(&["traffic.ftp.workload.spike.weight=0.5"]),

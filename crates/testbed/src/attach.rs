@@ -149,13 +149,12 @@ impl<B: Clone> Builder<'_, B> {
             let is_host = ends.map(|node| scenario.nodes[node.0].kind == NodeKind::Host);
             let buffers = is_host.map(|host| (!host).then(|| convert::buffer(&link.buffer)));
             let [a, b] = ends.map(|node| &scenario.nodes[node.0].name);
-            let ([there, back], [lost, lost_back]) = (self.losses(link.loss, [a, b], Some(&link.name)), &link.lost);
-            let losses = [there.with_listed(lost.clone()), back.with_listed(lost_back.clone())];
             let spec = LinkSpec::new(link.rate, link.delay, link.framing)
                 .with_discipline(scenario.multiplexing.server)
                 .with_buffers(buffers)
                 .with_queues(self.queues(&link.buffer, link.mtu, [a, b], Some(&link.name), is_host))
-                .with_losses(losses)
+                .with_losses(self.link_losses(link, [a, b]))
+                .with_directions(self.link_directions(link, [a, b]))
                 .with_schedules(self.schedules(file::LinkIndex(self.ports.len())));
             let pair = self.fabric.add_link(lines, spec);
             // The figures of bare links of hosts are those of their conversations, unless the links lose packets.
@@ -229,7 +228,7 @@ impl<B: Clone> Builder<'_, B> {
                     .with_discipline(self.scenario.multiplexing.server)
                     .with_buffers(buffers)
                     .with_queues(self.queues(&self.scenario.buffer, spec.mtu, [name, router], None, [true, false]))
-                    .with_losses(self.losses(spec.loss, [name, router], None));
+                    .with_losses(self.losses(spec.loss, [name, router]));
                 let ports = self.fabric.add_link(ends, link);
                 if !spec.loss.is_zero() {
                     let unit = queue_unit(spec.framing);

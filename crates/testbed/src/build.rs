@@ -6,7 +6,7 @@ use std::sync::Arc;
 use cellway_apps::random::Streams;
 use cellway_net::{Fabric, NodeId, PortId};
 use cellway_record::Source;
-use cellway_scenario::{Attachment, HostSpec, LinkIndex, NodeIndex, Scenario};
+use cellway_scenario::{Attachment, HostSpec, Link, LinkIndex, NodeIndex, Scenario};
 
 use crate::attach::{Attached, End, queue_unit};
 use crate::bed::Testbed;
@@ -45,6 +45,13 @@ impl<B: Clone> Testbed<B> {
     /// Builds the network of `scenario`, and plans its traffic; random values (the starts of slots) are drawn from
     /// `streams`. The meter records the metrics that `source` can observe.
     pub fn new(scenario: &Scenario, streams: &Streams, source: Source) -> Result<Testbed<B>, Error> {
+        let unread = |link: &&Link| {
+            let mut directions = link.directions.iter().zip(&link.traces);
+            directions.any(|(direction, trace)| direction.is_recorded() && trace.is_none())
+        };
+        if let Some(link) = scenario.links.iter().find(unread) {
+            return Err(Error::NoTrace { link: link.name.clone() });
+        }
         let mut builder = Builder {
             scenario,
             streams,

@@ -45,6 +45,12 @@ pub enum Error {
         /// The reason.
         why: &'static str,
     },
+    /// A recording that the scenario names and that has not been read.
+    #[error("link {link:?}: its recording has not been read")]
+    NoTrace {
+        /// The link.
+        link: String,
+    },
     /// The network cannot be built.
     #[error(transparent)]
     Network(#[from] cellway_net::FabricError),

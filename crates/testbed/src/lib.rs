@@ -14,12 +14,12 @@ mod build;
 mod capture;
 mod control;
 mod convert;
+mod direction;
 mod error;
 mod loss;
 mod meter;
 mod plan;
 mod queue;
-mod schedule;
 mod segment;
 
 pub use attach::Host;

@@ -254,6 +254,13 @@ fn caveats(scenario: &Scenario, index: usize, tcp: &TcpTraffic, hops: &[Hop]) ->
         .collect();
     note(!others.is_empty(), format!("predicted alone, without {} on the same links", others.join(", ")));
     note(scenario.changes_later(), "rates change while it runs; predicted for those at the start".to_owned());
+    for link in traffic.route.iter().map(|link| &scenario.links[link.0]).filter(|link| link.varies()) {
+        note(true, format!("link {} varies; predicted for its rate and delay as given", link.name));
+    }
+    for link in traffic.route.iter().map(|link| &scenario.links[link.0]) {
+        let in_bursts = link.directions.iter().any(|direction| direction.burst.is_some());
+        note(in_bursts, format!("link {} loses in bursts; predicted for independent losses", link.name));
+    }
     let policed = scenario.policers.iter().find(|p| p.traffic.contains(&index));
     if let Some(policer) = policed {
         note(true, format!("policer {} drops or tags what does not conform; losses are not predicted", policer.name));

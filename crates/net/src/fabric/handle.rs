@@ -65,7 +65,7 @@ impl<B: Clone> Fabric<B> {
                 self.cell_hops += u64::from(port.depart(now));
                 let arrives = match port.departed() {
                     None => None,
-                    Some(unit) if port.loses() => {
+                    Some(unit) if port.loses(now) => {
                         lose(unit, &mut self.packets, &mut self.rms);
                         None
                     }
@@ -200,7 +200,7 @@ impl<B: Clone> Fabric<B> {
         let is_on_link = port.is_ahead();
         self.cell_hops += u64::from(port.depart(now));
         if !is_on_link {
-            if port.loses() {
+            if port.loses(now) {
                 if let Some(unit) = port.departed() {
                     lose(unit, &mut self.packets, &mut self.rms);
                 }

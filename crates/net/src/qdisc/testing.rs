@@ -50,7 +50,7 @@ fn memory(octets: u64, sharing: Sharing) -> Memory {
     memory
 }
 
-pub(super) fn xorshift(mut state: u64) -> impl FnMut() -> u64 + Clone + Send + Sync + 'static {
+pub(crate) fn xorshift(mut state: u64) -> impl FnMut() -> u64 + Clone + Send + Sync + 'static {
     move || {
         state ^= state << 13;
         state ^= state >> 7;

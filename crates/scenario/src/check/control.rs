@@ -270,7 +270,14 @@ impl Check<'_> {
                 self.at_least(&path("rate"), rate, least);
                 ChangeOf::Shaper(place)
             }
-            "link" => ChangeOf::Link(LinkIndex(place), direction),
+            "link" => {
+                let recorded = |end: &usize| network.links[place].directions[*end].trace.rate.is_some();
+                if direction.ports().iter().any(recorded) {
+                    let message = format!("the rate of link {name:?} is that of its recording");
+                    self.refuse(&path("link"), message, "no trace.rate at that link, or no change");
+                }
+                ChangeOf::Link(LinkIndex(place), direction)
+            }
             _ => {
                 let least = match &traffic[place].service {
                     Service::Ubr { pcr: None } => {

@@ -60,6 +60,7 @@ impl Check<'_> {
                 let [a, b] = ends[i]?;
                 let framing = self.framing(i, link, [kinds[a]?, kinds[b]?])?;
                 let lost = self.lost(i, link.lost.as_ref()?.as_ref());
+                let directions = self.directions(i, link, framing);
                 let name = link_names.get(i)?.to_owned();
                 Some(Link {
                     name,
@@ -70,6 +71,8 @@ impl Check<'_> {
                     framing,
                     mtu: link.mtu?.unwrap_or(framing.usual_mtu()),
                     loss: link.loss?,
+                    directions: directions?,
+                    traces: [None, None],
                     lost: lost?,
                     buffer: NO_BUFFER,
                 })

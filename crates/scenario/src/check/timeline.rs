@@ -32,7 +32,7 @@ impl Check<'_> {
         shapers: &[Shaper],
     ) {
         let links = &network.links;
-        let mut rates: Vec<[Rate; 2]> = links.iter().map(|link| [link.rate; 2]).collect();
+        let mut rates: Vec<[Rate; 2]> = links.iter().map(|link| [0, 1].map(|end| link.rate_of(end))).collect();
         let mut senders = shaped(links, shapers);
         senders.extend(gateways(network, traffic));
         senders.extend(peaks(links, traffic));
@@ -72,7 +72,7 @@ impl Check<'_> {
 
 /// Returns the rates of links when the run starts, forward and back: their own, or those of changes at 0 s.
 pub(super) fn rates_at_start(changes: &[ChangeFile], links: &[Link]) -> Vec<[Rate; 2]> {
-    let mut rates: Vec<[Rate; 2]> = links.iter().map(|link| [link.rate; 2]).collect();
+    let mut rates: Vec<[Rate; 2]> = links.iter().map(|link| [0, 1].map(|end| link.rate_of(end))).collect();
     let is_at_start = |at: RttSpan| at.resolve(Span::from_secs(1)).is_some_and(Span::is_zero);
     for change in changes.iter().filter(|change| change.at.is_some_and(is_at_start)) {
         let (Some(Some(name)), Some(Some(line)), Some(direction)) = (&change.link, change.rate, change.direction)

@@ -5,7 +5,7 @@ use cellway_spec::{Ared, Codel, Drr, DualPi2, FqCodel, Pie, Prio, Red};
 use cellway_units::{Bytes, CellRate, Probability, Rate, Span};
 
 use crate::model::{
-    BufferPer, Carrier, Charge, Discard, Fifo, Framing, HostKeys, NodeKind, Queue, QueueDiscipline, Sharing, TcpKeys,
+    BufferPer, Carrier, Charge, DirectionKeys, Discard, Fifo, Framing, HostKeys, NodeKind, Queue, QueueDiscipline, Sharing, TcpKeys,
 };
 use crate::quantity::{LineRate, Size};
 
@@ -55,7 +55,7 @@ table! {
 }
 
 table! {
-    /// A link, the same in both directions.
+    /// A link. Its directions are the same but for the keys in `forward` and `back`.
     pub(crate) struct LinkFile {
         /// The name, unique among links. Default: "a-b" between a and b.
         name: Option<String>,
@@ -78,6 +78,12 @@ table! {
         /// The cells (on an ATM link), or else the packets, to lose: their numbers, from 1 in the order of transmission,
         /// ascending.
         lost: Option<LostFile>,
+        /// Bursts of losses, variation of the delay, outages and recordings, in both directions.
+        both: Option<DirectionKeys>,
+        /// What differs from the first node of `between` to the second.
+        forward: Option<DirectionKeys>,
+        /// What differs from the second node of `between` to the first.
+        back: Option<DirectionKeys>,
         /// Keys of [buffer] that differ for the two ports of this link.
         buffer: Option<BufferKeys>,
     }

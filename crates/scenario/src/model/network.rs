@@ -1,10 +1,13 @@
 //! Nodes and links.
 
+use std::sync::Arc;
+
 use cellway_settings::{choice, section};
 use cellway_spec::{Framing, NodeKind};
 use cellway_units::{Bytes, Probability, Rate, Span};
 
-use crate::model::{Buffer, NodeIndex, TcpKeys};
+use crate::model::{Buffer, Direction, NodeIndex, TcpKeys};
+use crate::trace::LinkTrace;
 
 /// A node that the file names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,8 +92,8 @@ impl GatewaySpec {
     }
 }
 
-/// A link, the same in both directions.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A link. Its directions are 0, from `a` to `b`, and 1, from `b` to `a`.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Link {
     /// Unique among links; "a-b" unless the file names it.
     pub name: String,
@@ -98,21 +101,54 @@ pub struct Link {
     pub a: NodeIndex,
     /// The other end.
     pub b: NodeIndex,
-    /// The rate of each direction. Never zero.
+    /// The rate of a direction that has none of its own. Never zero.
     pub rate: Rate,
-    /// The propagation delay of each direction.
+    /// The propagation delay of a direction that has none of its own.
     pub delay: Span,
     /// Its framing.
     pub framing: Framing,
     /// The largest IP packet.
     pub mtu: Bytes,
-    /// The chance that a cell, or a packet where it carries those, is lost after it has left the line; in each direction.
+    /// The chance that a cell, or a packet where it carries those, is lost after it has left the line; of a direction that
+    /// has none of its own.
     pub loss: Probability,
+    /// What directions have of their own.
+    pub directions: [Direction; 2],
+    /// What the files record that `directions` name, once they have been read. This crate reads no files.
+    pub traces: [Option<Arc<LinkTrace>>; 2],
     /// The numbers of the cells or packets that are lost, ascending, in the directions a to b and b to a; the first that
     /// leaves the line has number 1.
     pub lost: [Vec<u64>; 2],
     /// The output buffer of each end that is no host.
     pub buffer: Buffer,
+}
+
+impl Link {
+    /// Returns the rate of a direction when its recording, if it has one, is not counted.
+    pub fn rate_of(&self, direction: usize) -> Rate {
+        self.directions[direction].rate.unwrap_or(self.rate)
+    }
+
+    /// Returns the propagation delay of a direction without its variation.
+    pub fn delay_of(&self, direction: usize) -> Span {
+        self.directions[direction].delay.unwrap_or(self.delay)
+    }
+
+    /// Returns half of the propagation round trip.
+    pub fn mean_delay(&self) -> Span {
+        let [there, back] = [0, 1].map(|direction| self.delay_of(direction).as_ps());
+        Span::from_ps(there.midpoint(back))
+    }
+
+    /// Returns the chance that a unit is lost in a direction.
+    pub fn loss_of(&self, direction: usize) -> Probability {
+        self.directions[direction].loss.unwrap_or(self.loss)
+    }
+
+    /// Returns true if rate or delay of a direction vary.
+    pub fn varies(&self) -> bool {
+        self.directions.iter().any(Direction::varies)
+    }
 }
 
 /// The link between an implicit host and its router, switch or gateway.

@@ -81,9 +81,9 @@ pub(super) fn hops(scenario: &Scenario, index: usize, back: bool) -> Vec<Hop> {
         let peak = |shaper| scenario.shaper_rate_at_start(shaper);
         hops.push(Hop {
             to: Some(nodes[i + 1]),
-            delay: link.delay,
+            delay: link.mean_delay(),
             framing: framing(link.framing),
-            loss: link.loss.as_f64(),
+            loss: link.loss_of(usize::from(link.a != at)).as_f64(),
             name: link.name.clone(),
             rate: scenario.link_rate_at_start(place, at),
             back: scenario.link_rate_at_start(place, nodes[i + 1]),

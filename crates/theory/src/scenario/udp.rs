@@ -108,6 +108,9 @@ fn obstacle(scenario: &Scenario, index: usize) -> Option<String> {
     if scenario.changes_later() {
         return Some("rates change while it runs".to_owned());
     }
+    if let Some(link) = traffic.route.iter().map(|link| &scenario.links[link.0]).find(|link| link.varies()) {
+        return Some(format!("rate or delay of link {} vary", link.name));
+    }
     if scenario.policers.iter().any(|policer| policer.traffic.contains(&index)) {
         return Some("a policer drops or tags cells".to_owned());
     }

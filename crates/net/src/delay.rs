@@ -1,0 +1,182 @@
+//! The propagation delay of packets: fixed, by a schedule, with random variation.
+
+use cellway_spec::{Jitter, JitterDistribution};
+use cellway_units::{Span, Time};
+
+use crate::loss::Stream;
+use crate::schedule::{Schedule, Scheduled};
+
+/// A propagation delay that varies from packet to packet.
+#[derive(Clone, Debug)]
+pub struct DelaySpec {
+    /// The delay over time, in place of that of the link from its first change on.
+    pub schedule: Schedule<Span>,
+    /// The random part of the delay of each packet, and its random numbers.
+    pub jitter: Option<(Jitter, Stream)>,
+    /// True if a packet with a smaller delay overtakes others; else it arrives with the last packet sent before it.
+    pub reorder: bool,
+}
+
+impl DelaySpec {
+    /// Returns true if the delay is always that of the link.
+    pub fn is_fixed(&self) -> bool {
+        self.schedule.is_empty() && self.jitter.is_none()
+    }
+}
+
+/// The delay of the packets of one direction of a link.
+#[derive(Clone, Debug)]
+pub(crate) struct Delay {
+    base: Scheduled<Span>,
+    jitter: Option<JitterDraws>,
+    pub(crate) reorder: bool,
+    /// The latest arrival so far.
+    latest: Time,
+}
+
+impl Delay {
+    /// A delay that is `first` before the random part until the first change.
+    pub(crate) fn new(first: Span, spec: DelaySpec) -> Delay {
+        let DelaySpec { schedule, jitter, reorder } = spec;
+        let jitter = jitter.map(|(law, stream)| JitterDraws { law, stream, last: None });
+        Delay { base: Scheduled::new(first, schedule), jitter, reorder, latest: Time::ZERO }
+    }
+
+    /// Returns the arrival of a packet that leaves its line at `leaves`, not before the one that left last.
+    pub(crate) fn arrival(&mut self, leaves: Time) -> Time {
+        let base = self.base.at(leaves);
+        let delay = match &mut self.jitter {
+            Some(jitter) => jitter.added_to(base),
+            None => base,
+        };
+        let arrives = leaves + delay;
+        self.latest = self.latest.max(arrives);
+        if self.reorder { arrives } else { self.latest }
+    }
+}
+
+/// Draws of the random part of a delay.
+#[derive(Clone, Debug)]
+struct JitterDraws {
+    law: Jitter,
+    stream: Stream,
+    /// The normal variate of the last packet, if there was one.
+    last: Option<f64>,
+}
+
+impl JitterDraws {
+    /// Returns `base` with the random part of the next packet; never below zero.
+    fn added_to(&mut self, base: Span) -> Span {
+        let deviation = self.law.deviation.as_secs_f64();
+        let added = deviation * self.standard();
+        let size = Span::from_secs_f64(added.abs());
+        if added < 0.0 { base.saturating_sub(size) } else { Span::from_ps(base.as_ps().saturating_add(size.as_ps())) }
+    }
+
+    /// Draws the random part in standard deviations.
+    ///
+    /// A normal variate, correlated with the last by `x' = r x + sqrt(1 - r^2) n`, has its place in the distribution
+    /// replaced by that of the wanted one. So each has exactly its distribution, whatever the correlation.
+    fn standard(&mut self) -> f64 {
+        let fresh = self.normal();
+        let correlation = self.law.correlation.as_f64();
+        let normal = match self.last {
+            Some(last) => correlation * last + libm::sqrt(1.0 - correlation * correlation) * fresh,
+            None => fresh,
+        };
+        self.last = Some(normal);
+        // The probability of a larger variate.
+        let above = 0.5 * libm::erfc(normal * std::f64::consts::FRAC_1_SQRT_2);
+        match self.law.distribution {
+            JitterDistribution::Normal => normal,
+            // From -sqrt(3) to sqrt(3).
+            JitterDistribution::Uniform => libm::sqrt(3.0) * (1.0 - 2.0 * above),
+            // Pareto with shape 3 and minimum m has the variance 3/4 m^2; its minimum is taken off.
+            JitterDistribution::Pareto => (libm::pow(above, -1.0 / 3.0) - 1.0) * (2.0 / libm::sqrt(3.0)),
+        }
+    }
+
+    /// Draws a normal variate, by the polar form of Box and Muller (1958); its second value is not used.
+    fn normal(&mut self) -> f64 {
+        let mut uniform = || ((self.stream.bits() >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
+        let (radius, angle) = (libm::sqrt(-2.0 * libm::log(uniform())), std::f64::consts::TAU * uniform());
+        radius * libm::cos(angle)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cellway_units::Probability;
+
+    use super::*;
+    use crate::qdisc::testing::xorshift;
+
+    fn delays(distribution: JitterDistribution, correlation: &str, count: usize) -> Vec<f64> {
+        let correlation: Probability = correlation.parse().expect("a probability");
+        let jitter = Jitter { deviation: Span::from_ms(5), distribution, correlation };
+        let spec = DelaySpec {
+            schedule: Schedule::once(Vec::new()),
+            jitter: Some((jitter, Stream::new(xorshift(7)))),
+            reorder: true,
+        };
+        let mut delay = Delay::new(Span::from_ms(100), spec);
+        (0..count).map(|i| Time::ZERO + Span::from_us(i as u64)).map(|at| (delay.arrival(at) - at).as_secs_f64()).collect()
+    }
+
+    fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
+        let count = values.len() as f64;
+        values.sum::<f64>() / count
+    }
+
+    /// Mean, deviation and correlation of neighbours are as declared: of Pareto the mean is 1/sqrt(3) deviations above.
+    #[test]
+    fn delays_have_the_declared_moments() {
+        use JitterDistribution::{Normal, Pareto, Uniform};
+        let count = 200_000;
+        for (distribution, offset, slack) in [(Normal, 0.0, 0.02), (Uniform, 0.0, 0.02), (Pareto, 0.577_350, 0.12)] {
+            let drawn = delays(distribution, "0 %", count);
+            let average = mean(drawn.iter().copied());
+            let deviation = mean(drawn.iter().map(|d| (d - average) * (d - average))).sqrt();
+            assert!((average - (0.1 + 0.005 * offset)).abs() < 0.005 * slack, "{distribution:?}: {average}");
+            assert!((deviation - 0.005).abs() < 0.005 * slack, "{distribution:?}: {deviation}");
+        }
+        let drawn = delays(Normal, "80 %", count);
+        let average = mean(drawn.iter().copied());
+        let variance = mean(drawn.iter().map(|d| (d - average) * (d - average)));
+        let product = mean(drawn.windows(2).map(|pair| (pair[0] - average) * (pair[1] - average)));
+        assert!((product / variance - 0.8).abs() < 0.02, "{}", product / variance);
+    }
+
+    /// The quarter points of each distribution, in deviations: normal 0.6745, uniform sqrt(3)/2, Pareto from its function.
+    #[test]
+    fn quartiles_are_those_of_the_distribution() {
+        use JitterDistribution::{Normal, Pareto, Uniform};
+        let scale = 2.0 / 3f64.sqrt();
+        let pareto = |above: f64| (above.powf(-1.0 / 3.0) - 1.0) * scale;
+        for (distribution, quarters) in [
+            (Normal, [-0.674_49, 0.0, 0.674_49]),
+            (Uniform, [-0.866_03, 0.0, 0.866_03]),
+            (Pareto, [pareto(0.75), pareto(0.5), pareto(0.25)]),
+        ] {
+            let mut drawn = delays(distribution, "50 %", 200_000);
+            drawn.sort_by(f64::total_cmp);
+            for (quarter, expected) in quarters.into_iter().enumerate() {
+                let found = (drawn[drawn.len() * (quarter + 1) / 4] - 0.1) / 0.005;
+                assert!((found - expected).abs() < 0.02, "{distribution:?}: {found} for {expected}");
+            }
+        }
+    }
+
+    /// With 100 ms, then 20 ms, a packet that leaves 10 ms later overtakes, or arrives with the one before it.
+    #[test]
+    fn packets_overtake_only_if_they_may() {
+        let ms = |ms| Time::ZERO + Span::from_ms(ms);
+        for (reorder, second) in [(true, 30), (false, 100)] {
+            let schedule = Schedule::once(vec![(ms(5), Span::from_ms(20))]);
+            let mut delay = Delay::new(Span::from_ms(100), DelaySpec { schedule, jitter: None, reorder });
+            assert_eq!(delay.arrival(ms(0)), ms(100));
+            assert_eq!(delay.arrival(ms(10)), ms(second));
+            assert_eq!(delay.arrival(ms(90)), ms(110));
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! The directions of a link: what they have of their own, and who may have it.
+
+use cellway_spec::OutagePackets;
+use cellway_units::Probability;
+
+use crate::check::Check;
+use crate::file::LinkFile;
+use crate::model::{Direction, DirectionKeys, Framing};
+use crate::tree::{Step, at};
+
+/// The tables of a link that have keys of directions.
+const TABLES: [&str; 2] = ["forward", "back"];
+
+/// The place of a direction in the file, for messages.
+#[derive(Clone, Copy)]
+struct Place {
+    link: usize,
+    direction: usize,
+}
+
+impl Check<'_> {
+    /// Returns what the directions of link `i` have of their own.
+    pub(super) fn directions(&mut self, i: usize, file: &LinkFile, framing: Framing) -> Option<[Direction; 2]> {
+        let before = self.found.len();
+        let both = file.both.clone()?.unwrap_or_default();
+        let own = [&file.forward, &file.back].map(|keys| keys.clone().map(Option::unwrap_or_default));
+        let [forward, back] = own.map(|keys: Option<DirectionKeys>| keys?.or(both.clone()).resolve());
+        let directions = [forward?, back?];
+        for (direction, own) in directions.iter().enumerate() {
+            let place = Place { link: i, direction };
+            if framing == Framing::Atm {
+                self.carries_cells(place, own);
+            }
+            self.outage(place, own);
+            self.burst(place, own, own.loss.or(file.loss).unwrap_or_default());
+            if own.jitter.deviation.is_zero() {
+                for key in ["correlation", "distribution"] {
+                    let path = self.direction_path(place, &["jitter", key]);
+                    if self.is_accepted(&path) && !self.is_in_sweep(place, &["jitter", "deviation"]) {
+                        self.refuse(&path, "is given without a deviation", "deviation in the same table, like \"5 ms\"");
+                    }
+                }
+            }
+        }
+        (self.found.len() == before).then_some(directions)
+    }
+
+    /// Refuses what only links of packets have.
+    fn carries_cells(&mut self, place: Place, own: &Direction) {
+        let mut keys: Vec<&[&str]> = Vec::new();
+        if own.rate.is_some() {
+            keys.push(&["rate"]);
+        }
+        if !own.jitter.deviation.is_zero() {
+            keys.push(&["jitter"]);
+        }
+        if own.reorder {
+            keys.push(&["reorder"]);
+        }
+        if own.is_recorded() {
+            keys.push(&["trace"]);
+        }
+        if !own.outage.length.is_zero() && own.outage.packets == OutagePackets::Wait {
+            keys.push(&["outage"]);
+        }
+        for key in keys {
+            let path = self.direction_path(place, key);
+            let accepted = match key {
+                ["outage"] => "packets = \"lost\" in the same table, or framing = \"packet\"",
+                _ => "framing = \"packet\", or no such key",
+            };
+            self.refuse_once(&path, "is for links of packets, and this one carries cells", accepted);
+        }
+    }
+
+    fn outage(&mut self, place: Place, own: &Direction) {
+        let outage = own.outage;
+        if outage.length.is_zero() {
+            for key in ["first", "every", "packets"] {
+                let path = self.direction_path(place, &["outage", key]);
+                if self.is_accepted(&path) && !self.is_in_sweep(place, &["outage", "length"]) {
+                    self.refuse_once(&path, "is given without a length", "length in the same table, like \"200 ms\"");
+                }
+            }
+            return;
+        }
+        if let Some(every) = outage.every.filter(|every| *every <= outage.length) {
+            let path = self.direction_path(place, &["outage", "every"]);
+            let message = format!("{every} is not longer than an outage, {}", outage.length);
+            self.refuse_once(&path, message, "a time between the starts of two outages, like \"15 s\"");
+        }
+    }
+
+    /// Refuses bursts that would have to begin more often than always, and those without losses.
+    fn burst(&mut self, place: Place, own: &Direction, loss: Probability) {
+        let Some(burst) = own.burst else { return };
+        let path = self.direction_path(place, &["burst"]);
+        let share = loss.as_f64();
+        if loss.is_zero() && !self.is_in_sweep(place, &["loss"]) && !self.is_swept(&at!["link", place.link, "loss"]) {
+            self.refuse_once(&path, "is given without losses", "loss beside it or in the link, like \"1 %\"");
+        } else if share / (1.0 - share) > burst {
+            let message = format!("{burst} in a row are too few for a loss of {loss}");
+            self.refuse_once(&path, message, format!("at least {:.3}", share / (1.0 - share)));
+        }
+    }
+
+    /// Returns the path of a key of a direction: where the file gives it.
+    fn direction_path(&self, place: Place, key: &[&str]) -> Vec<Step> {
+        let [own, both] = Self::direction_paths(place, key);
+        if self.is_given(&own) || !self.is_given(&both) { own } else { both }
+    }
+
+    /// Returns the two places at which a key of a direction may be given: for it alone, and for both.
+    fn direction_paths(place: Place, key: &[&str]) -> [Vec<Step>; 2] {
+        [TABLES[place.direction], "both"].map(|table| {
+            let start = at!["link", place.link, table].to_vec();
+            start.into_iter().chain(key.iter().map(|key| Step::from(*key))).collect()
+        })
+    }
+
+    fn is_in_sweep(&self, place: Place, key: &[&str]) -> bool {
+        Self::direction_paths(place, key).iter().any(|path| self.is_swept(path))
+    }
+
+    /// Refuses the value at `path`, unless the other direction has led to the same.
+    fn refuse_once(&mut self, path: &[Step], message: impl Into<String>, accepted: impl Into<String>) {
+        let key = self.tree.display(path);
+        if !self.found.iter().any(|found| found.key == key) {
+            self.refuse(path, message, accepted);
+        }
+    }
+}

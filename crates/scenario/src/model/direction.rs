@@ -1,0 +1,69 @@
+//! The two directions of a link.
+
+use cellway_settings::kinds::FilePath;
+use cellway_settings::{choice, section};
+use cellway_spec::{Jitter, Outage};
+use cellway_units::{Probability, Rate, Span};
+
+choice! {
+    /// What a recorded link does after the end of its file.
+    pub enum TraceEnd {
+        /// It begins again.
+        Repeat = "repeat",
+        /// It sends nothing; delay and loss stay as they are.
+        Stop = "stop",
+    }
+}
+
+section! {
+    /// Files with a recorded link, in place of the rate, delay and loss that the file of the scenario gives. Those remain the
+    /// ones for predictions and for buffers in bdp.
+    #[derive(Eq)]
+    pub struct TraceFiles, TraceKeys {
+        /// The rate, in the format of mahimahi: the times, in ms, at which a packet of 1500 B can leave.
+        pub rate: Option<FilePath>,
+        /// The delay, in the format of LeoReplayer: the delay, in ms, of each interval of 10 ms.
+        pub delay: Option<FilePath>,
+        /// All of them, as a table with the columns time, and one or more of rate, delay, loss.
+        pub csv: Option<FilePath>,
+        /// The time after the end of a file.
+        pub end: TraceEnd = TraceEnd::Repeat,
+    }
+}
+
+section! {
+    /// The keys of a direction of a link. A key in `forward` or `back` is for that direction, one in `both` for both.
+    pub struct Direction, DirectionKeys {
+        /// The rate, on links of packets. Default: that of the link.
+        #[range(above = "0 bit/s")]
+        pub rate: Option<Rate>,
+        /// The propagation delay. Default: that of the link.
+        pub delay: Option<Span>,
+        /// The share of packets (on an ATM link, of cells) that are lost. Default: that of the link.
+        pub loss: Option<Probability>,
+        /// The mean number of packets or cells that are lost in a row (Gilbert 1960). Default: each is lost independently.
+        #[range(min = 1, max = 1000000)]
+        pub burst: Option<f64>,
+        /// The random part of the delay, on links of packets.
+        pub jitter: Jitter,
+        /// True: a packet whose delay is less overtakes others. Else it arrives with the one before it.
+        pub reorder: bool = false,
+        /// Times without a connection.
+        pub outage: Outage,
+        /// A recorded link of packets.
+        pub trace: TraceFiles,
+    }
+}
+
+impl Direction {
+    /// Returns true if it follows a recording.
+    pub fn is_recorded(&self) -> bool {
+        let TraceFiles { rate, delay, csv, .. } = &self.trace;
+        rate.is_some() || delay.is_some() || csv.is_some()
+    }
+
+    /// Returns true if its rate or delay vary.
+    pub fn varies(&self) -> bool {
+        self.is_recorded() || !self.outage.length.is_zero() || !self.jitter.deviation.is_zero()
+    }
+}

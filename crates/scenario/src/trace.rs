@@ -1,0 +1,96 @@
+//! Files with recorded links.
+
+use cellway_units::{Probability, Rate, Span, Time};
+
+mod csv;
+mod mahimahi;
+
+/// The values of a recorded quantity over time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recorded<T> {
+    /// The changes, in ascending order; the first at the start.
+    pub changes: Vec<(Time, T)>,
+    /// The length of the recording. Never zero.
+    pub length: Span,
+}
+
+/// A recorded link.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LinkTrace {
+    /// The rate, in bits of IP packets.
+    pub rate: Option<Recorded<Rate>>,
+    /// The propagation delay.
+    pub delay: Option<Recorded<Span>>,
+    /// The probability that a packet is lost.
+    pub loss: Option<Recorded<Probability>>,
+}
+
+impl LinkTrace {
+    /// Returns this recording, with the quantities of `other` that it does not have.
+    #[must_use]
+    pub fn or(self, other: LinkTrace) -> LinkTrace {
+        LinkTrace {
+            rate: self.rate.or(other.rate),
+            delay: self.delay.or(other.delay),
+            loss: self.loss.or(other.loss),
+        }
+    }
+}
+
+/// A fault of a recording.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}{message}; accepted: {accepted}", line.map_or(String::new(), |line| format!("line {line}: ")))]
+pub struct TraceError {
+    /// The line, from 1; none if it is about the whole file.
+    pub line: Option<usize>,
+    /// The fault.
+    pub message: String,
+    /// The accepted form.
+    pub accepted: String,
+}
+
+impl TraceError {
+    fn at(line: usize, message: impl Into<String>, accepted: impl Into<String>) -> TraceError {
+        TraceError { line: Some(line), message: message.into(), accepted: accepted.into() }
+    }
+
+    fn whole(message: impl Into<String>, accepted: impl Into<String>) -> TraceError {
+        TraceError { line: None, message: message.into(), accepted: accepted.into() }
+    }
+}
+
+/// The format of a file with a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TraceFormat {
+    /// Times in ms at which a packet of 1500 B can leave, one in a line.
+    Opportunities,
+    /// A delay in ms in each line, for 10 ms each.
+    Delays,
+    /// A table with the columns time, rate, delay, loss.
+    Csv,
+}
+
+impl TraceFormat {
+    /// Reads a recording.
+    ///
+    /// # Errors
+    /// The text does not have this format, or records nothing.
+    pub fn read(self, text: &str) -> Result<LinkTrace, TraceError> {
+        match self {
+            TraceFormat::Opportunities => {
+                mahimahi::rates(text).map(|rate| LinkTrace { rate: Some(rate), ..LinkTrace::default() })
+            }
+            TraceFormat::Delays => {
+                mahimahi::delays(text).map(|delay| LinkTrace { delay: Some(delay), ..LinkTrace::default() })
+            }
+            TraceFormat::Csv => csv::read(text),
+        }
+    }
+}
+
+/// Appends a change unless the value stays.
+fn push<T: PartialEq>(changes: &mut Vec<(Time, T)>, at: Time, value: T) {
+    if changes.last().is_none_or(|(_, last)| *last != value) {
+        changes.push((at, value));
+    }
+}

@@ -1,0 +1,192 @@
+//! Links that change from packet to packet: recordings, outages, directions of their own. Datagrams against arithmetic.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use std::sync::Arc;
+
+use cellway_record::RunRecord;
+use cellway_scenario::{LinkTrace, Scenario, TraceFormat};
+use common::{figure, run, scenario, series};
+
+/// Datagrams of 1500 B from one host to another, and back, over a line of packets of 12 Mbit/s: 1 ms each.
+const LINE: &str = r#"version = 1
+name = "line"
+node = [{ name = "r1", kind = "router" }, { name = "r2", kind = "router" }]
+
+[run]
+duration = "10 s"
+
+[buffer]
+size = "100 MB"
+per = "port"
+
+[[link]]
+name = "line"
+between = ["r1", "r2"]
+rate = "12 Mbit/s"
+delay = "20 ms"
+
+[[traffic]]
+name = "there"
+from = "r1"
+to = "r2"
+access = { rate = "1 Gbit/s", delay = "0 s" }
+udp = { packet = "1500 B", rate = "1.2 Mbit/s" }
+
+[[traffic]]
+name = "back"
+from = "r2"
+to = "r1"
+access = { rate = "1 Gbit/s", delay = "0 s" }
+udp = { packet = "1500 B", rate = "1.2 Mbit/s" }
+
+[observe]
+interval = "1 s"
+fairness-window = "1 s"
+"#;
+
+/// The access links, the transmission on the line, and its delay.
+const LEAST: f64 = 0.020 + 0.001 + 2.0 * 12e-6;
+
+fn line(set: &[(&str, &str)]) -> Scenario {
+    scenario(LINE, set)
+}
+
+fn recorded(set: &[(&str, &str)], texts: [Option<(TraceFormat, &str)>; 2]) -> Scenario {
+    let mut scenario = line(set);
+    scenario.links[0].traces = texts.map(|text| {
+        let all = text.map_or_else(LinkTrace::default, |(format, text)| format.read(text).unwrap());
+        Some(Arc::new(all))
+    });
+    scenario
+}
+
+fn delays(record: &RunRecord, slot: &str) -> [f64; 2] {
+    ["delay_p50", "delay_max"].map(|metric| figure(record, slot, metric))
+}
+
+fn is_near(found: f64, expected: f64, error: f64) -> bool {
+    (found - expected).abs() <= error
+}
+
+/// A sketch of percentiles is exact to 0.4 %.
+const SKETCH: f64 = 0.005 * 0.1;
+
+#[test]
+fn directions_have_rates_and_delays_of_their_own() {
+    let record = run(&line(&[("link.line.back", r#"{ rate = "3 Mbit/s", delay = "70 ms" }"#)]), 1);
+    assert!(is_near(delays(&record, "there-1")[1], LEAST, 1e-6), "{:?}", delays(&record, "there-1"));
+    assert!(is_near(delays(&record, "back-1")[1], LEAST + 0.003 + 0.050, 1e-6), "{:?}", delays(&record, "back-1"));
+    // The other table gives the same to the other direction.
+    let record = run(&line(&[("link.line.forward", r#"{ rate = "3 Mbit/s", delay = "70 ms" }"#)]), 1);
+    assert!(is_near(delays(&record, "back-1")[1], LEAST, 1e-6));
+}
+
+/// A recording with 3 packets in each 10 ms has 3.6 Mbit/s: datagrams at 4.8 Mbit/s fill it, in every second.
+#[test]
+fn the_capacity_is_that_of_the_recording() {
+    let text = "2\n3\n10\n";
+    let set = [("link.line.forward.trace.rate", "x"), ("traffic.there.udp.rate", "4.8 Mbit/s")];
+    let record = run(&recorded(&set, [Some((TraceFormat::Opportunities, text)), None]), 1);
+    for (second, rate) in series(&record, "there-1", "goodput") {
+        // One packet more or less in a second, by the 20 ms of the path.
+        let expected = 300.0 * 1472.0 * 8.0;
+        let slack = if second < 1.5 { 8.0 * 1472.0 * 8.0 } else { 1472.0 * 8.0 };
+        assert!(is_near(rate, expected, slack), "{second} s: {rate}");
+    }
+    assert_eq!(delays(&record, "back-1")[1].to_bits(), delays(&run(&line(&[]), 1), "back-1")[1].to_bits());
+}
+
+/// Once a recording that stops has ended, nothing arrives any more, and the run ends all the same.
+#[test]
+fn a_recording_repeats_or_stops() {
+    let text: String = (1..=1000).map(|ms| format!("{ms}\n")).collect();
+    let delivered = |end: &str| {
+        let trace = format!(r#"{{ rate = "x", end = "{end}" }}"#);
+        let set = [("link.line.forward.trace", &*trace)];
+        let record = run(&recorded(&set, [Some((TraceFormat::Opportunities, &text)), None]), 1);
+        series(&record, "there-1", "goodput").iter().filter(|(_, rate)| *rate > 0.0).count()
+    };
+    assert_eq!([delivered("repeat"), delivered("stop")], [10, 1]);
+}
+
+/// Delays of 100 ms and 20 ms in turns of 50 ms: a packet that would overtake arrives with the one before it.
+#[test]
+fn delays_are_recorded_and_packets_overtake_only_if_they_may() {
+    let text = "100\n100\n100\n100\n100\n20\n20\n20\n20\n20\n";
+    let outcome = |reorder: &str| {
+        let set = [("link.line.forward.trace.delay", "x"), ("link.line.forward.reorder", reorder)];
+        let record = run(&recorded(&set, [Some((TraceFormat::Delays, text)), None]), 1);
+        let [middle, largest] = delays(&record, "there-1");
+        let reordered = record.summary.iter().find(|row| &*row.subject == "there-1" && row.metric == "reordered");
+        (middle, largest, reordered.map_or(0.0, |row| row.value))
+    };
+    let (middle, largest, reordered) = outcome("true");
+    assert!(is_near(largest, LEAST + 0.080, 1e-6) && middle >= LEAST, "{middle} {largest}");
+    assert!(reordered > 100.0, "{reordered}");
+    let (_, largest, reordered) = outcome("false");
+    assert!(is_near(largest, LEAST + 0.080, 1e-6), "{largest}");
+    assert_eq!(reordered, 0.0);
+}
+
+/// 200 ms of each second without a connection: 100 datagrams a second wait for 200 ms at most, or 20 of 100 are lost.
+#[test]
+fn packets_wait_for_the_end_of_an_outage_or_are_lost() {
+    let outage = |packets: &str| format!(r#"{{ first = "500 ms", length = "200 ms", every = "1 s", packets = "{packets}" }}"#);
+    let record = run(&line(&[("link.line.forward.outage", &outage("wait"))]), 1);
+    let largest = delays(&record, "there-1")[1];
+    assert!(largest > LEAST + 0.188 && largest <= LEAST + 0.2 + 1e-6, "{largest}");
+    assert_eq!(figure(&record, "there-1", "loss_ratio"), 0.0);
+    let record = run(&line(&[("link.line.both.outage", &outage("lost"))]), 1);
+    for slot in ["there-1", "back-1"] {
+        let lost = figure(&record, slot, "loss_ratio");
+        assert!(is_near(lost, 0.2, 0.002), "{slot}: {lost}");
+        assert!(is_near(delays(&record, slot)[1], LEAST, 1e-6));
+    }
+}
+
+/// Losses in bursts have their share; jitter widens the delay, and never by chance alone changes the order.
+#[test]
+fn bursts_and_jitter_reach_the_datagrams() {
+    let set = [
+        ("run.duration", "1000 s"),
+        ("link.line.forward", r#"{ loss = "2 %", burst = 5 }"#),
+        ("link.line.back.jitter", r#"{ deviation = "3 ms", distribution = "uniform" }"#),
+    ];
+    let record = run(&line(&set), 1);
+    let lost = figure(&record, "there-1", "loss_ratio");
+    // Four standard errors of 100,000 packets in bursts of 5.
+    assert!(is_near(lost, 0.02, 4.0 * (0.02f64 * 0.98 * 9.0 / 100_000.0).sqrt()), "{lost}");
+    let [middle, largest] = delays(&record, "back-1");
+    let most = LEAST + 0.003 * 3f64.sqrt();
+    assert!(is_near(middle, LEAST, 0.0002) && largest <= most + 1e-6 && largest > most - 0.0001, "{middle} {largest}");
+}
+
+/// A table has rate, delay and loss.
+#[test]
+fn a_table_has_rate_delay_and_loss() {
+    let text = "time,rate,delay,loss\n0,12 Mbit/s,20 ms,0 %\n1,6 Mbit/s,40 ms,50 %\n";
+    let set = [("link.line.both.trace.csv", "x")];
+    let text = Some((TraceFormat::Csv, text));
+    let record = run(&recorded(&set, [text, text]), 1);
+    for slot in ["there-1", "back-1"] {
+        let [middle, largest] = delays(&record, slot);
+        assert!(is_near(middle, LEAST, SKETCH) && is_near(largest, LEAST + 0.021, 1e-6), "{slot}: {middle} {largest}");
+        let lost = figure(&record, slot, "loss_ratio");
+        // Half of the packets in half of the time: four standard errors of 500 draws of a half.
+        assert!(is_near(lost, 0.25, 4.0 * 0.5 / 500f64.sqrt() / 2.0), "{slot}: {lost}");
+    }
+}
+
+/// The same seed gives the same draws, another one others.
+#[test]
+fn runs_repeat() {
+    let set = [("link.line.both", r#"{ loss = "5 %", burst = 3, jitter = { deviation = "2 ms", correlation = "50 %" } }"#)];
+    let rows = |seed| {
+        let summary = run(&line(&set), seed).summary;
+        summary.iter().map(|row| format!("{} {} {}", row.subject, row.metric, row.value)).collect::<Vec<_>>()
+    };
+    assert_eq!(rows(3), rows(3));
+    assert_ne!(rows(3), rows(4));
+}

@@ -1,0 +1,109 @@
+//! The directions of links: losses, delays and rates over time.
+
+use cellway_net::{DelaySpec, Loss, RateSchedule, Schedule, Stream};
+use cellway_scenario::{
+    Change, ChangeOf, Direction, Framing, Link, LinkIndex, LinkTrace, Outage, OutagePackets, Recorded, TraceEnd,
+};
+use cellway_units::{Rate, Span, Time};
+
+use crate::build::Builder;
+
+impl<B: Clone> Builder<'_, B> {
+    /// Returns the losses of a link of the file, one for each direction.
+    pub(crate) fn link_losses(&self, link: &Link, names: [&str; 2]) -> [Loss; 2] {
+        [0, 1].map(|direction| {
+            let (own, trace) = (&link.directions[direction], link.traces[direction].as_deref());
+            let chance = link.loss_of(direction);
+            let mut stream = self.streams.stream(&stream_name(link, names, direction, "loss"));
+            let source = move || stream.bits();
+            let recorded = trace.and_then(|trace| trace.loss.as_ref());
+            let loss = match (recorded, own.burst) {
+                (Some(recorded), _) => Loss::scheduled(chance, of_recording(recorded, own, None), source),
+                (None, Some(length)) => Loss::in_bursts(chance, length, source),
+                (None, None) => Loss::random(chance, source),
+            };
+            loss.with_outages(outages(own.outage, OutagePackets::Lost)).with_listed(link.lost[direction].clone())
+        })
+    }
+
+    /// Returns rates and delays of a link's two directions, with the variation of the delays.
+    pub(crate) fn link_directions(&self, link: &Link, names: [&str; 2]) -> [(Rate, Span, Option<DelaySpec>); 2] {
+        [0, 1].map(|direction| {
+            let (own, trace) = (&link.directions[direction], link.traces[direction].as_deref());
+            let recorded = trace.and_then(|trace| trace.delay.as_ref());
+            let jitter = (!own.jitter.deviation.is_zero()).then(|| {
+                let mut stream = self.streams.stream(&stream_name(link, names, direction, "jitter"));
+                (own.jitter, Stream::new(move || stream.bits()))
+            });
+            let varying = DelaySpec {
+                schedule: recorded.map_or_else(never, |recorded| of_recording(recorded, own, None)),
+                jitter,
+                reorder: own.reorder,
+            };
+            let varies = !varying.is_fixed() && link.framing != Framing::Atm;
+            (link.rate_of(direction), link.delay_of(direction), varies.then_some(varying))
+        })
+    }
+
+    /// Returns the schedules of the rates of a link's two directions: recordings, changes and outages of a packet link; none
+    /// of an ATM link, whose changes [`Testbed::change`](crate::Testbed::change) applies from cell to cell.
+    pub(crate) fn schedules(&self, index: LinkIndex) -> [RateSchedule; 2] {
+        let link = &self.scenario.links[index.0];
+        [0, 1].map(|direction| {
+            if link.framing == Framing::Atm {
+                return RateSchedule::new(never(), never());
+            }
+            let (own, trace) = (&link.directions[direction], link.traces[direction].as_deref());
+            let rates = match trace.and_then(|trace: &LinkTrace| trace.rate.as_ref()) {
+                Some(recorded) => of_recording(recorded, own, Some(Rate::from_bps(0))),
+                None => Schedule::once(self.changes_of(index, direction)),
+            };
+            RateSchedule::new(rates, outages(own.outage, OutagePackets::Wait))
+        })
+    }
+
+    /// Returns the changes of the rate of a direction.
+    fn changes_of(&self, link: LinkIndex, end: usize) -> Vec<(Time, Rate)> {
+        let of = |change: &Change| -> Option<(Time, Rate)> {
+            let ChangeOf::Link(changed, direction) = change.what else { return None };
+            let is_here = changed == link && direction.ports().contains(&end);
+            is_here.then_some((Time::ZERO + change.at, change.rate))
+        };
+        self.scenario.changes.iter().filter_map(of).collect()
+    }
+}
+
+/// Returns the name of a random stream of a direction: "link/r1-s1/r1>s1/loss", with the name of the link first, as nodes may
+/// have several.
+fn stream_name(link: &Link, [a, b]: [&str; 2], direction: usize, what: &str) -> String {
+    let (from, to) = if direction == 0 { (a, b) } else { (b, a) };
+    format!("link/{}/{from}>{to}/{what}", link.name)
+}
+
+fn never<T: Copy>() -> Schedule<T> {
+    Schedule::once(Vec::new())
+}
+
+/// Returns the values of a recording. One that is not repeated has `at_end` after its end, or keeps its last value.
+fn of_recording<T: Copy>(recorded: &Recorded<T>, own: &Direction, at_end: Option<T>) -> Schedule<T> {
+    let mut changes = recorded.changes.clone();
+    match own.trace.end {
+        TraceEnd::Repeat => Schedule::repeating(changes, recorded.length),
+        TraceEnd::Stop => {
+            changes.extend(at_end.map(|value| (Time::ZERO + recorded.length, value)));
+            Schedule::once(changes)
+        }
+    }
+}
+
+/// Returns the outages in which packets have this fate: true at the start of each, false at its end.
+fn outages(outage: Outage, packets: OutagePackets) -> Schedule<bool> {
+    if outage.length.is_zero() || outage.packets != packets {
+        return never();
+    }
+    let changes = vec![(Time::ZERO, true), (Time::ZERO + outage.length, false)];
+    match outage.every {
+        Some(every) => Schedule::repeating(changes, every).from(outage.first),
+        None => Schedule::once(changes).from(outage.first),
+    }
+}
