@@ -6,7 +6,7 @@ use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 use cellway_lab::Error;
-use cellway_lab::emulate::{self, EmulationView, Far, ShellOptions, ShellPath, ShellReport};
+use cellway_lab::emulate::{self, EmulationView, Far, ShellLine, ShellOptions, ShellPath, ShellReport};
 use serde_json::{Value, json};
 
 use crate::args::Shell;
@@ -30,6 +30,13 @@ pub(crate) fn run(options: &Shell) -> Result<(), Failure> {
         framing: options.framing.clone(),
         mtu: options.mtu.clone(),
         loss: options.loss.clone(),
+        line: ShellLine {
+            rates: [options.up.clone(), options.down.clone()],
+            delay: options.delay.clone(),
+            loss_burst: options.loss_burst.clone(),
+            jitter: options.jitter.clone(),
+            outage: options.outage.clone(),
+        },
         multiplexing: options.multiplexing.clone(),
         serve: options.serve.clone(),
         ready: options.ready.clone(),

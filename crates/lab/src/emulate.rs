@@ -1,6 +1,7 @@
 //! One scenario file in real time: all its points and seeds, one after the other.
 
 mod shell;
+mod shell_line;
 
 use std::fs::File;
 use std::io::Write;
@@ -17,6 +18,7 @@ pub use cellway_emu::{
     ConversationView, Delays, Lateness, Lines, PortView, ProgramEnd, Snapshot as EmulationView, View,
 };
 pub use shell::{Far, ShellOptions, ShellPath, ShellReport, shell};
+pub use shell_line::ShellLine;
 
 use crate::error::Error;
 use crate::left_out::LeftOut;

@@ -8,7 +8,8 @@ use cellway_scenario::{Direction, LinkTrace, Plan, Point, TraceFiles, TraceForma
 
 use crate::error::Error;
 
-/// Recordings, each read once.
+/// Recordings, each read once. The default is for paths that start at the current folder.
+#[derive(Default)]
 pub(crate) struct TraceFolder {
     base: PathBuf,
     read: BTreeMap<(PathBuf, &'static str), LinkTrace>,
@@ -61,7 +62,8 @@ impl TraceFolder {
         Ok(direction.is_recorded().then(|| Arc::new(all)))
     }
 
-    fn file(&mut self, key: &'static str, path: &Path, format: TraceFormat) -> Result<LinkTrace, Unusable> {
+    /// Reads the recording that `key` of `trace` names.
+    pub(crate) fn file(&mut self, key: &'static str, path: &Path, format: TraceFormat) -> Result<LinkTrace, Unusable> {
         let path = self.base.join(path);
         if let Some(known) = self.read.get(&(path.clone(), key)) {
             return Ok(known.clone());

@@ -120,7 +120,10 @@ mod tests {
             reorder: true,
         };
         let mut delay = Delay::new(Span::from_ms(100), spec);
-        (0..count).map(|i| Time::ZERO + Span::from_us(i as u64)).map(|at| (delay.arrival(at) - at).as_secs_f64()).collect()
+        (0..count)
+            .map(|i| Time::ZERO + Span::from_us(i as u64))
+            .map(|at| (delay.arrival(at) - at).as_secs_f64())
+            .collect()
     }
 
     fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {

@@ -76,7 +76,11 @@ impl Loss {
     /// most 1, and leaves it with `1 / length`. One draw from `stream` for each unit.
     pub fn in_bursts(chance: Probability, length: f64, stream: impl RandomBits) -> Loss {
         let share = chance.as_f64();
-        let law = Law::Bursts { begins: threshold(share / (1.0 - share) / length), ends: threshold(1.0 / length), bad: false };
+        let law = Law::Bursts {
+            begins: threshold(share / (1.0 - share) / length),
+            ends: threshold(1.0 / length),
+            bad: false,
+        };
         Loss::drawn((!chance.is_zero()).then_some(law), stream)
     }
 

@@ -252,7 +252,8 @@ mod tests {
     /// A line that ends its schedule without a rate never sends what is left, nor does one whose schedule has none.
     #[test]
     fn a_line_without_a_rate_never_sends() {
-        let send = |schedule| Line::with_schedule(Rate::from_bps(1000), schedule).send(Time::ZERO, Bits(1000), Span::ZERO);
+        let send =
+            |schedule| Line::with_schedule(Rate::from_bps(1000), schedule).send(Time::ZERO, Bits(1000), Span::ZERO);
         assert_eq!(send(schedule(&[(1, 0)])), Time::MAX);
         let second = Span::from_secs(1);
         let none = Schedule::repeating(vec![(Time::ZERO, Rate::from_bps(0))], second);

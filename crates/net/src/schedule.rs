@@ -53,7 +53,6 @@ impl<T: Copy> Schedule<T> {
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()
     }
-
 }
 
 /// A value that follows a schedule.

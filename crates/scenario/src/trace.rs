@@ -14,6 +14,17 @@ pub struct Recorded<T> {
     pub length: Span,
 }
 
+impl Recorded<Rate> {
+    /// Returns the mean rate of the recording (bit/s, rounded down).
+    pub fn mean(&self) -> Rate {
+        let ends = self.changes.iter().skip(1).map(|&(at, _)| at).chain([Time::ZERO + self.length]);
+        let bits = self.changes.iter().zip(ends);
+        let total: u128 =
+            bits.map(|(&(at, rate), end)| u128::from(end.since(at).as_ps()) * u128::from(rate.as_bps())).sum();
+        Rate::from_bps((total / u128::from(self.length.as_ps())) as u64)
+    }
+}
+
 /// A recorded link.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LinkTrace {
@@ -29,11 +40,7 @@ impl LinkTrace {
     /// Returns this recording, with the quantities of `other` that it does not have.
     #[must_use]
     pub fn or(self, other: LinkTrace) -> LinkTrace {
-        LinkTrace {
-            rate: self.rate.or(other.rate),
-            delay: self.delay.or(other.delay),
-            loss: self.loss.or(other.loss),
-        }
+        LinkTrace { rate: self.rate.or(other.rate), delay: self.delay.or(other.delay), loss: self.loss.or(other.loss) }
     }
 }
 

@@ -90,7 +90,7 @@ pub(crate) struct Measure {
 
 /// A path in a few numbers, and a program behind it.
 #[derive(Debug, Group)]
-#[command(group = ArgGroup::new("path").args(["rate", "rtt", "loss"]).required(true).multiple(true))]
+#[command(group = ArgGroup::new("path").args(["rate", "rtt", "loss", "down", "up", "delay", "jitter", "outage"]).required(true).multiple(true))]
 pub(crate) struct Shell {
     /// The rate of the line for cells or packets (30Mbit/s), or its name (e1, ds1, e3, ds3, oc3c, oc12c, taxi,
     /// ethernet, fast-ethernet, fddi) [default: unlimited, which is 100 Gbit/s].
@@ -99,6 +99,22 @@ pub(crate) struct Shell {
     /// The round-trip time, without the time to send a packet [default: 0].
     #[arg(long, value_name = "TIME")]
     pub(crate) rtt: Option<String>,
+    /// Towards the program: a rate, or a recorded link in the format of mahimahi or as a table (time,rate,delay,loss), which
+    /// repeats [default: --rate].
+    #[arg(long, value_name = "RATE|FILE")]
+    pub(crate) down: Option<String>,
+    /// From the program, likewise.
+    #[arg(long, value_name = "RATE|FILE")]
+    pub(crate) up: Option<String>,
+    /// Delay of each direction: a time, or a file with a delay in ms for each 10 ms, which repeats [default: half of --rtt].
+    #[arg(long, value_name = "TIME|FILE", conflicts_with = "rtt")]
+    pub(crate) delay: Option<String>,
+    /// Random part of the delay of each packet: the standard deviation of a normal distribution. Packets stay in order.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) jitter: Option<String>,
+    /// Outages of this length at this interval, in which packets wait: 300ms/15s.
+    #[arg(long, value_name = "LENGTH/TIME")]
+    pub(crate) outage: Option<String>,
     /// Buffer before the line, in each direction: "256 cell" or "64 KiB", at least one packet of the MTU [default: one
     /// bandwidth-delay product, at least 64 KiB].
     #[arg(long, value_name = "SIZE")]
@@ -115,6 +131,9 @@ pub(crate) struct Shell {
     /// Packets lost at random, in each direction: 0.1%.
     #[arg(long, value_name = "SHARE")]
     pub(crate) loss: Option<String>,
+    /// Mean number of packets that --loss takes in a row [default: each is lost independently].
+    #[arg(long, value_name = "PACKETS", requires = "loss")]
+    pub(crate) loss_burst: Option<String>,
     /// The conversations that share a channel, and so a queue.
     #[arg(long, value_name = "NAME", default_value = "per-conversation",
           value_parser = ["per-conversation", "per-type", "per-destination"])]

@@ -5,9 +5,10 @@ use std::path::Path;
 use std::str::FromStr;
 
 use cellway_emu::{Block, Control, Foreground, Lines, Snapshot, View};
-use cellway_scenario::{Plan, QueueDiscipline};
+use cellway_scenario::{Plan, QueueDiscipline, Scenario};
 use cellway_units::{Bytes, CELL_OCTETS, Line, Rate, Span};
 
+use crate::emulate::shell_line::ShellLine;
 use crate::error::Error;
 
 /// The host that the program runs in, and the one that it talks to.
@@ -57,6 +58,8 @@ pub struct ShellPath {
     pub mtu: Option<String>,
     /// Packets that are lost at random, in each direction.
     pub loss: Option<String>,
+    /// The directions and the variation of the line.
+    pub line: ShellLine,
     /// "per-conversation", "per-type" or "per-destination".
     pub multiplexing: String,
     /// Commands that `sh` runs at the far end.
@@ -113,6 +116,15 @@ impl ShellPath {
         Plan::parse_with(&self.scenario(command)?, "", &[], None).map_err(|error| self.in_options(&error))
     }
 
+    /// Returns the scenario of a plan, with the recordings that options name.
+    fn recorded(&self, plan: &Plan) -> Result<Scenario, Error> {
+        let mut scenario = plan.base().clone();
+        for link in &mut scenario.links {
+            self.line.fill(link)?;
+        }
+        Ok(scenario)
+    }
+
     /// Returns the problems of the scenario by the option that each comes from, one for each option. The defaults of
     /// options are their own.
     fn in_options(&self, error: &cellway_scenario::Error) -> Error {
@@ -144,6 +156,9 @@ impl ShellPath {
                 "ready" => "--ready".to_owned(),
                 _ => format!("--serve {}", command.map_or("", |command| command)),
             };
+        }
+        if let Some(option) = ShellLine::option(key) {
+            return option.to_owned();
         }
         let last = key.rsplit('.').next().unwrap_or_default();
         match (key, last) {
@@ -189,6 +204,8 @@ impl ShellPath {
             Some(text) => read::<Span>("rtt", text, "a time like \"175 ms\"")?,
         };
         let (framing, cells) = (self.framing(), self.framing() == "atm");
+        let rate = self.line.fastest()?.or(rate);
+        let rtt = self.line.round_trip(rtt)?;
         let bdp = |rate: Rate| (u128::from(rate.as_bps()) * u128::from(rtt.as_ps()) / 8_000_000_000_000) as u64;
         let enough = rate.map_or(UNLIMITED_BUFFER.0, |rate| bdp(rate).max(LEAST_BUFFER.0));
         let size = match &self.buffer {
@@ -224,6 +241,7 @@ impl ShellPath {
         }
         // Packets are lost whole, before they are cut into cells.
         let loss = key("loss", &self.loss);
+        let loss = loss + &self.line.bursts()?;
         for (ends, loss) in [(["client", "near"], &*loss), (["far", "server"], "")] {
             text += &format!(
                 "[[link]]\nbetween = [\"{}\", \"{}\"]\nrate = \"{ACCESS}\"\ndelay = \"0 s\"\nframing = \"packet\"\n\
@@ -234,11 +252,12 @@ impl ShellPath {
             );
         }
         text += &format!(
-            "[[link]]\nbetween = [\"near\", \"far\"]\nrate = {}\ndelay = \"{} ps\"\nframing = {}\nmtu = {}\n",
+            "[[link]]\nbetween = [\"near\", \"far\"]\nrate = {}\ndelay = \"{} ps\"\nframing = {}\nmtu = {}\n{}",
             quoted(self.rate.as_deref().unwrap_or(ACCESS)),
             rtt.as_ps() / 2,
             quoted(framing),
             quoted(mtu),
+            self.line.keys()?,
         );
         text += &program(COMMAND, HOSTS[0], command, None);
         for (number, line) in self.serve.iter().enumerate() {
@@ -249,7 +268,7 @@ impl ShellPath {
     }
 }
 
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }
 
@@ -259,7 +278,7 @@ fn program(name: &str, host: &str, words: &[String], ready: Option<&String>) -> 
     format!("[[run.command]]\nname = \"{name}\"\nhost = \"{host}\"\nrun = [{}]\n{ready}", words.join(", "))
 }
 
-fn read<T: FromStr<Err: std::fmt::Display>>(name: &str, text: &str, accepted: &str) -> Result<T, Error> {
+pub(super) fn read<T: FromStr<Err: std::fmt::Display>>(name: &str, text: &str, accepted: &str) -> Result<T, Error> {
     text.trim().parse().map_err(|e| Error::Option(format!("--{name}: {e}; accepted: {accepted}")))
 }
 
@@ -284,7 +303,7 @@ pub fn shell(path: &ShellPath, command: &[OsString], options: ShellOptions<'_>) 
     let ShellOptions { capture, view, lines } = options;
     let shown: Vec<String> = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let plan = path.plan(&shown)?;
-    let scenario = &plan.base();
+    let scenario = &path.recorded(&plan)?;
     let outer = std::env::var(BLOCK).ok();
     let block = match &outer {
         None => Block::default(),

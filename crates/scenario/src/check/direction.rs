@@ -37,7 +37,11 @@ impl Check<'_> {
                 for key in ["correlation", "distribution"] {
                     let path = self.direction_path(place, &["jitter", key]);
                     if self.is_accepted(&path) && !self.is_in_sweep(place, &["jitter", "deviation"]) {
-                        self.refuse(&path, "is given without a deviation", "deviation in the same table, like \"5 ms\"");
+                        self.refuse(
+                            &path,
+                            "is given without a deviation",
+                            "deviation in the same table, like \"5 ms\"",
+                        );
                     }
                 }
             }

@@ -5,7 +5,8 @@ use cellway_spec::{Ared, Codel, Drr, DualPi2, FqCodel, Pie, Prio, Red};
 use cellway_units::{Bytes, CellRate, Probability, Rate, Span};
 
 use crate::model::{
-    BufferPer, Carrier, Charge, DirectionKeys, Discard, Fifo, Framing, HostKeys, NodeKind, Queue, QueueDiscipline, Sharing, TcpKeys,
+    BufferPer, Carrier, Charge, DirectionKeys, Discard, Fifo, Framing, HostKeys, NodeKind, Queue, QueueDiscipline,
+    Sharing, TcpKeys,
 };
 use crate::quantity::{LineRate, Size};
 

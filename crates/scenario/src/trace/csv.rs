@@ -41,7 +41,11 @@ pub(super) fn read(text: &str) -> Result<LinkTrace, TraceError> {
         let at = Time::ZERO + seconds(number, "time", cells[place])?;
         match times.last() {
             None if at != Time::ZERO => {
-                return Err(TraceError::at(number, format!("the first time is {}", cells[place]), "0 as the first time"));
+                return Err(TraceError::at(
+                    number,
+                    format!("the first time is {}", cells[place]),
+                    "0 as the first time",
+                ));
             }
             Some(last) if *last >= at => {
                 let message = format!("time {} does not follow the time of the row before it", cells[place]);
@@ -126,7 +130,8 @@ mod tests {
     #[test]
     fn columns_are_read_with_and_without_units() {
         let at = |ms| Time::ZERO + Span::from_ms(ms);
-        let read = read("time, loss, rate, delay\n0, 0, 1000000, 0.03\n0.5, 1 %, 20 Mbit/s, 30 ms\n2 s,0.02,0,20 ms\n").unwrap();
+        let read = read("time, loss, rate, delay\n0, 0, 1000000, 0.03\n0.5, 1 %, 20 Mbit/s, 30 ms\n2 s,0.02,0,20 ms\n")
+            .unwrap();
         let length = Span::from_ms(3500);
         let rates = [(0, 1_000_000), (500, 20_000_000), (2000, 0)].map(|(t, bps)| (at(t), Rate::from_bps(bps)));
         assert_eq!(read.rate, Some(Recorded { changes: rates.to_vec(), length }));

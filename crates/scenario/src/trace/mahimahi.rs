@@ -108,8 +108,10 @@ mod tests {
     fn a_packet_leaves_in_the_millisecond_before_its_time() {
         let read = |text| rates(text).unwrap();
         let mbit = |n: u64| Rate::from_bps(n * 1_000_000);
-        let expected = vec![(ms(0), mbit(0)), (ms(1), mbit(24)), (ms(2), mbit(12)), (ms(3), mbit(0)), (ms(4), mbit(12))];
+        let expected =
+            vec![(ms(0), mbit(0)), (ms(1), mbit(24)), (ms(2), mbit(12)), (ms(3), mbit(0)), (ms(4), mbit(12))];
         assert_eq!(read("2\n2\n3\n5\n"), Recorded { changes: expected, length: Span::from_ms(5) });
+        assert_eq!(read("2\n2\n3\n5\n").mean(), Rate::from_bps(4 * 12_000_000 / 5));
         // That of 0 ms is sent in the last millisecond, and a busy file has few changes.
         assert_eq!(read("0\n1\n2\r\n").changes, [(ms(0), mbit(12)), (ms(1), mbit(24))]);
         assert_eq!(read("1\n2\n3\n").changes, [(ms(0), mbit(12))]);
