@@ -284,6 +284,57 @@ def cures(results: Results) -> Figure:
         return figure
 
 
+def series(results: Results, axis: str, name: str, subject: str, metric: str) -> tuple[list[float], list[float]]:
+    """Return times (s) and values of a series of one point."""
+    chosen = (pl.col(axis) == name) & (pl.col("subject") == subject) & (pl.col("metric") == metric)
+    rows = results.series.filter(chosen).sort("t")
+    return rows["t"].to_list(), rows["value"].to_list()
+
+
+def over_time(results: Results, axis: str, capacity: tuple[list[float], list[float]], top: float) -> Figure:
+    """Draw the capacity of a link with the goodput of a download above the delay of a call, by value of an axis."""
+    names = results.summary[axis].unique(maintain_order=True).to_list()
+    colors = [style.ORANGE, style.BLUE, style.GREEN]
+    with style.styled():
+        figure, (upper, lower) = style.panels(3.6, 2, 1, width=WIDTH, sharex=True)
+        upper.fill_between(*capacity, step="post", color="0.85", linewidth=0, label="capacity")
+        for name, color in zip(names, colors, strict=False):
+            times, goodput = series(results, axis, name, "download-1", "goodput")
+            upper.plot(times, [rate / MBIT for rate in goodput], color=color, linewidth=1.1, label=name)
+            times, delay = series(results, axis, name, "call-1", "delay_mean")
+            lower.plot(times, [value * 1e3 for value in delay], color=color, linewidth=1.1)
+        upper.set_ylim(0, top)
+        upper.set_ylabel("Mbit/s")
+        upper.legend(loc="upper center", bbox_to_anchor=(0.5, 1.22), ncols=4, frameon=False)
+        lower.set_ylabel("Delay of the call (ms)")
+        lower.set_xlabel("Time (s)")
+        lower.set_xlim(0, 60)
+        return figure
+
+
+def satellite(results: Results) -> Figure:
+    """Draw a download over a link that hands over each 15 s, by congestion control."""
+    lines = (ROOT / "scenarios" / "traces" / "leo.csv").read_text().splitlines()[1:]
+    rows = [line.split(",") for line in lines]
+    capacity = [float(row[0]) for row in rows], [float(row[1].split()[0]) for row in rows]
+    return over_time(results, "traffic.download.tcp.control", capacity, 200)
+
+
+def cellular(results: Results) -> Figure:
+    """Draw a download over a mobile network, by queue discipline."""
+    times = [int(line) for line in (ROOT / "scenarios" / "traces" / "lte.down").read_text().split()]
+    bins = [0] * (2 * 60)
+    for cycle in range(60 * 1000 // times[-1] + 1):
+        for time in times:
+            place = (cycle * times[-1] + time - 1) // 500
+            if place < len(bins):
+                bins[place] += 1
+    capacity = [place / 2 for place in range(len(bins))], [count * 1500 * 8 * 2 / MBIT for count in bins]
+    figure = over_time(results, "buffer.queue", capacity, 14)
+    figure.axes[1].set_yscale("log")
+    return figure
+
+
 def microseconds(text: str) -> float:
     """Return a time of the scenario file as a number."""
     value, unit = text.split()
@@ -299,6 +350,8 @@ def main() -> int:
         ("gcra", "scenarios/policed.toml", policed),
         (STUDY, f"docs/validation/{STUDY}.toml", discards),
         ("bufferbloat", "scenarios/bufferbloat.toml", cures),
+        ("leo", "scenarios/leo.toml", satellite),
+        ("lte", "scenarios/lte.toml", cellular),
     ]
     for name, scenario, draw in drawn:
         results = cellway.simulate(ROOT / scenario)

@@ -40,6 +40,7 @@ macro_rules! blocks {
 blocks! {
     readme = "README.md": behind_a_path;
     emulation = "docs/guide/emulation.md": ping throughput queue nested scenario views;
+    coming_from = "docs/guide/coming-from.md": mahimahi dumbbell;
     from_netem = "docs/guide/from-netem.md": delay_and_rate loss shared_queue;
 }
 

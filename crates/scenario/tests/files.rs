@@ -222,6 +222,8 @@ fn what_is_written_reads_as_the_same_scenario() {
         "scenarios/voice-and-bulk.toml",
         "scenarios/red-and-ecn.toml",
         "scenarios/bufferbloat.toml",
+        "scenarios/lte.toml",
+        "scenarios/leo.toml",
     ] {
         for point in shipped(path).points().unwrap() {
             let text = point.scenario.to_toml();

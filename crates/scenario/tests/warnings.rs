@@ -34,6 +34,8 @@ fn right_files_have_none() {
         "many-customers",
         "voice-and-bulk",
         "bufferbloat",
+        "lte",
+        "leo",
         "red-and-ecn",
     ] {
         let path = repository(&format!("scenarios/{name}.toml"));

@@ -1,11 +1,11 @@
 //! A small network to run, and the time that packets take through it, worked out apart from the simulator.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use cellway_apps::GroupWorkload;
 use cellway_record::RunRecord;
-use cellway_scenario::{Override, Plan, Scenario};
+use cellway_scenario::{LinkTrace, Override, Plan, Scenario, TraceFiles, TraceFormat};
 use cellway_sim::{Capture, Control};
 
 pub(crate) const LINE: u128 = 1_500_000;
@@ -93,6 +93,22 @@ pub(crate) fn count(record: &RunRecord, metric: &str) -> f64 {
 pub(crate) fn scenario(text: &str, set: &[(&str, &str)]) -> Scenario {
     let set: Vec<Override> = set.iter().map(|(key, value)| Override::new(*key, *value)).collect();
     Plan::parse_with(text, "t.toml", &set, None).unwrap_or_else(|e| panic!("{e}")).base().clone()
+}
+
+/// Reads the recordings that the links of a scenario name; their paths start at `folder`.
+pub(crate) fn read_traces(scenario: &mut Scenario, folder: &Path) {
+    for link in &mut scenario.links {
+        for (direction, trace) in link.directions.iter().zip(&mut link.traces) {
+            let TraceFiles { rate, delay, csv, .. } = &direction.trace;
+            let files = [(rate, TraceFormat::Opportunities), (delay, TraceFormat::Delays), (csv, TraceFormat::Csv)];
+            let mut all = LinkTrace::default();
+            for (path, format) in files.into_iter().filter_map(|(path, format)| Some((path.as_ref()?, format))) {
+                let text = std::fs::read_to_string(folder.join(&**path)).unwrap();
+                all = all.or(format.read(&text).unwrap());
+            }
+            *trace = direction.is_recorded().then(|| all.into());
+        }
+    }
 }
 
 pub(crate) fn workloads(scenario: &Scenario) -> Vec<GroupWorkload> {
