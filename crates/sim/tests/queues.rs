@@ -36,9 +36,9 @@ fn tcp_waits_as_long_as_the_discipline_is_told() {
         // A target of 5 ms [0.949, 0.0035, 0.0092], [0.955, 0.0036, 0.0163].
         ("codel", 0.94, 0.0043, 0.011),
         ("fq-codel", 0.94, 0.0044, 0.020),
-        // A target of 15 ms [0.993, 0.0166, 0.0343], [0.990, 0.0137, 0.0284].
+        // A target of 15 ms [0.993, 0.0166, 0.0343], [0.982, 0.0133, 0.0284].
         ("pie", 0.98, 0.020, 0.041),
-        ("dualpi2", 0.98, 0.0165, 0.034),
+        ("dualpi2", 0.975, 0.016, 0.034),
     ] {
         let [busy, wait, longest, dropped, marked] = outcome(discipline, &[]);
         assert!(busy >= utilisation && wait <= mean && longest <= p99, "{discipline}: {busy} {wait} {longest}");
