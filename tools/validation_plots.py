@@ -1,4 +1,4 @@
-"""Draw the figures of docs/models (abr.md, gcra.md, fq-codel.md) and docs/validation/romanow-floyd.md into docs/images.
+"""Draw the figures of docs/models (abr.md, gcra.md, fq-codel.md, links.md) and docs/validation/romanow-floyd.md into docs/images.
 
 Each figure runs a scenario file; the numbers of the pages are printed. Those of ABR and GCRA are compared with a
 calculation made here, apart from the simulator.
@@ -286,8 +286,7 @@ def cures(results: Results) -> Figure:
 
 def series(results: Results, axis: str, name: str, subject: str, metric: str) -> tuple[list[float], list[float]]:
     """Return times (s) and values of a series of one point."""
-    chosen = (pl.col(axis) == name) & (pl.col("subject") == subject) & (pl.col("metric") == metric)
-    rows = results.series.filter(chosen).sort("t")
+    rows = results.series(metric, at=subject).filter(pl.col(axis) == name).sort("t")
     return rows["t"].to_list(), rows["value"].to_list()
 
 
