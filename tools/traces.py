@@ -1,9 +1,9 @@
 """Make the recorded links of the examples: python tools/traces.py [FOLDER], by default scenarios/traces.
 
 They are not recordings. lte.down and lte.up follow the model of a cellular link by Winstein, Sivaraman and Balakrishnan
-(NSDI 2013): opportunities to send a packet are a Poisson process whose rate is a Brownian motion of 200
-packets/s per root second from 0 to 1000 packets/s (600 for lte.up), which stays at 0 for 1 s on average once it gets there.
-leo.csv has what measurements of Starlink found (Mohan et al., WWW 2024; Garcia et al., LEO-NET 2023): a new satellite each
+(NSDI 2013): opportunities to send a packet are a Poisson process whose rate is a Brownian motion of 200 packets/s per
+root second from 0 to 1000 packets/s (600 for lte.up), which stays at 0 for 1 s on average once it gets there. leo.csv
+has what measurements of Starlink found (Mohan et al., WWW 2024; Garcia et al., LEO-NET 2023): a new satellite every
 15 s, with another delay and capacity, and losses when it takes over.
 """
 

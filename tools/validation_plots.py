@@ -1,4 +1,4 @@
-"""Draw the figures of docs/models (abr.md, gcra.md, fq-codel.md, links.md) and docs/validation/romanow-floyd.md into docs/images.
+"""Draw the figures of docs/models (abr, gcra, fq-codel, links) and docs/validation/romanow-floyd.md into docs/images.
 
 Each figure runs a scenario file; the numbers of the pages are printed. Those of ABR and GCRA are compared with a
 calculation made here, apart from the simulator.
@@ -293,11 +293,11 @@ def series(results: Results, axis: str, name: str, subject: str, metric: str) ->
 def over_time(results: Results, axis: str, capacity: tuple[list[float], list[float]], top: float) -> Figure:
     """Draw the capacity of a link with the goodput of a download above the delay of a call, by value of an axis."""
     names = results.summary[axis].unique(maintain_order=True).to_list()
-    colors = [style.ORANGE, style.BLUE, style.GREEN]
+    inks = [style.ORANGE, style.BLUE, style.GREEN]
     with style.styled():
         figure, (upper, lower) = style.panels(3.6, 2, 1, width=WIDTH, sharex=True)
         upper.fill_between(*capacity, step="post", color="0.85", linewidth=0, label="capacity")
-        for name, color in zip(names, colors, strict=False):
+        for name, color in zip(names, inks, strict=False):
             times, goodput = series(results, axis, name, "download-1", "goodput")
             upper.plot(times, [rate / MBIT for rate in goodput], color=color, linewidth=1.1, label=name)
             times, delay = series(results, axis, name, "call-1", "delay_mean")
