@@ -144,7 +144,7 @@ impl OnOff {
 }
 
 /// Draws from the exponential distribution with this mean (s), by inversion.
-fn exponential(stream: &mut Stream, mean: f64) -> Span {
+pub(crate) fn exponential(stream: &mut Stream, mean: f64) -> Span {
     Span::from_secs_f64(-libm::log1p(-stream.uniform()) * mean)
 }
 

@@ -10,6 +10,7 @@ mod unit;
 pub mod command;
 pub mod datagram;
 pub mod emulation;
+pub mod flow;
 pub mod gateway;
 pub mod group;
 pub mod network;
@@ -160,6 +161,7 @@ pub fn all() -> impl Iterator<Item = &'static Definition> {
         port::ALL,
         slot::ALL,
         datagram::ALL,
+        flow::ALL,
         group::ALL,
         network::ALL,
         gateway::ALL,

@@ -6,6 +6,7 @@ mod classes;
 mod control;
 mod crossing;
 mod emulate;
+mod flows;
 mod framing;
 mod machine;
 mod names;

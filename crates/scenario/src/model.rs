@@ -18,9 +18,10 @@ pub use traffic::*;
 
 pub use cellway_spec::{
     AbrParameters, AckDelay, AppKind, Arrivals, BufferPer, Charge, CongestionControl, Connect, DataConnection, Discard,
-    Discipline, Draw, Encapsulation, FastRetransmit, Fifo, Fraction, Framing, LossRecovery, Multiplexing, NodeKind,
-    PolicerAction, Queue, QueueDiscipline, Sharing, SourceKind, Spike, TcpKeys, TcpProfile, TcpSpec, TransportChoice,
-    UDP_HEADER_OCTETS, UdpSource, Variant,
+    Discipline, Draw, Encapsulation, FastRetransmit, Fifo, FlowArrivals, FlowPace, FlowSizes, FlowSource, FlowSpec,
+    Fraction, Framing, LossRecovery, Multiplexing, NodeKind, PolicerAction, Queue, QueueDiscipline, Sharing,
+    SizeDistribution, SourceKind, Spike, TcpKeys, TcpProfile, TcpSpec, TransportChoice, UDP_HEADER_OCTETS, UdpSource,
+    Variant,
 };
 use cellway_units::Span;
 

@@ -34,6 +34,7 @@ fn right_files_have_none() {
         "many-customers",
         "voice-and-bulk",
         "bufferbloat",
+        "incast",
         "red-and-ecn",
     ] {
         let path = repository(&format!("scenarios/{name}.toml"));

@@ -120,6 +120,8 @@ impl TcpSlot {
     }
 
     pub(crate) fn connection(&mut self, serial: u32) -> Option<&mut Connection> {
-        self.connections.iter_mut().find(|c| c.serial == serial)
+        // Serial numbers ascend. A slot whose flows arrive by themselves may have thousands of connections.
+        let place = self.connections.binary_search_by_key(&serial, |c| c.serial).ok()?;
+        self.connections.get_mut(place)
     }
 }

@@ -20,6 +20,7 @@ impl Engine {
             }
             Seen::Delay { span } => self.testbed.meter.delay(now, slot, span),
             Seen::Item { bytes, span } => self.testbed.meter.item(now, slot, bytes, span),
+            Seen::Flow(event) => self.testbed.meter.flow(observation.at, slot, event),
             Seen::Ended { outcome, reason, .. } => {
                 self.testbed.meter.conversation(slot, outcome == Outcome::Failed);
                 if let Some(reason) = reason {

@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::Sender;
 
-use cellway_apps::{ConnId, Outcome, Side};
+use cellway_apps::{ConnId, FlowEvent, Outcome, Side};
 use cellway_measure::tcp::TcpInfo;
 use cellway_units::{Bytes, Span, Time};
 
@@ -45,6 +45,8 @@ pub enum Seen {
         /// The duration, as defined by [`cellway_apps::Action::Item`].
         span: Span,
     },
+    /// An event of a flow that arrives by itself.
+    Flow(FlowEvent),
     /// A datagram was sent.
     DatagramSent,
     /// A datagram has arrived.

@@ -17,6 +17,7 @@ impl Check<'_> {
         let own = "udp with its own keys: source, packet, rate, on, off, duration, ecn";
         for (key, message, accepted) in [
             ("app", "a group sends UDP datagrams (udp) or has an application over TCP (app), not both", "udp or app"),
+            ("flows", "are transfers over TCP; this group sends UDP datagrams", "udp or flows"),
             ("workload", "is for an application over TCP; this group sends UDP datagrams", own),
             ("tcp", "is for TCP; this group sends UDP datagrams", own),
             (

@@ -4,7 +4,7 @@ use cellway_settings::table;
 use cellway_spec::{DatagramEcn, Dscp};
 use cellway_units::{Bytes, Probability, Rate, Span};
 
-use crate::file::ServiceFile;
+use crate::file::{FlowsFile, ServiceFile};
 use crate::model::{AppKind, DataConnection, Draw, Framing, HostKeys, SourceKind, TcpKeys};
 use crate::quantity::{LineRate, RttSpan};
 
@@ -17,8 +17,10 @@ table! {
     pub(crate) struct TrafficFile {
         /// Letters, digits, - and _; unique among groups.
         name: String,
-        /// The application, over TCP. A group has this or `udp`.
+        /// The application, over TCP. A group has this, `udp` or `flows`.
         app: Option<AppKind>,
+        /// Transfers over TCP that arrive by themselves; `app` is "flows" then and need not be given.
+        flows: Option<FlowsFile>,
         /// A source of UDP datagrams, in place of conversations over TCP.
         udp: Option<UdpFile>,
         /// The number of slots, which run side by side. It may be 0.

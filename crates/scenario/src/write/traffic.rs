@@ -9,6 +9,7 @@ use crate::model::{
     AbrSpec, App, Arrivals, HostKeys, HostSpec, Protocol, Scenario, Service, Spike, Tables, TcpKeys, Traffic, UdpSource,
 };
 use crate::tree::quoted;
+use crate::write::flows::write_flows;
 use crate::write::{list, word};
 
 impl Scenario {
@@ -26,7 +27,10 @@ impl Scenario {
         }
         if let Some(tcp) = traffic.tcp() {
             // A refused gateway and a missing one are the same here.
-            writeln!(out, "repeat = {}\ngateway = {}", tcp.repeat, tcp.gateways.is_some())?;
+            if !matches!(tcp.app, App::Flows(_)) {
+                writeln!(out, "repeat = {}", tcp.repeat)?;
+            }
+            writeln!(out, "gateway = {}", tcp.gateways.is_some())?;
         }
         if let Some(access) = &traffic.access {
             writeln!(
@@ -100,8 +104,12 @@ fn write_udp(out: &mut String, source: &UdpSource) -> std::fmt::Result {
 }
 
 fn write_app(out: &mut String, app: &App) -> std::fmt::Result {
+    if let App::Flows(flows) = app {
+        return write_flows(out, flows);
+    }
     writeln!(out, "[traffic.workload]")?;
     match app {
+        App::Flows(_) => Ok(()),
         App::Ftp { tables, spike, data_connection, handshake } => {
             write_tables(out, tables)?;
             if let Some(Spike { size, weight }) = spike {

@@ -100,6 +100,8 @@ impl Run<'_> {
             }
             Action::Delay { span } => self.bed.meter.delay(now, index, span),
             Action::Item { bytes, span } => self.bed.meter.item(now, index, bytes, span),
+            Action::Flow(event) => self.bed.meter.flow(now, index, event),
+            Action::Abort { conn } => self.abort(now, index, (conversation, conn)),
             Action::Ended => {
                 let slot = self.slots[index].tcp();
                 let failed = slot.conversation.as_ref().map(|c| c.outcome()) == Some(Outcome::Failed);
@@ -138,6 +140,17 @@ impl Run<'_> {
         }
         slot.connections.push(connection);
         self.tcp(now, index, serial, from.into(), |tcp, out| tcp.connect(now, out));
+    }
+
+    /// Drops both ends of a connection, and those of gateways.
+    fn abort(&mut self, now: Time, index: usize, of: (u32, ConnId)) {
+        let connections = &mut self.slots[index].tcp().connections;
+        if let Some(place) = connections.iter().position(|c| (c.conversation, c.conn) == of) {
+            let connection = connections.remove(place);
+            if let Some(relay) = connection.relay.as_deref() {
+                self.abandon(now, relay);
+            }
+        }
     }
 
     fn at_end(

@@ -135,6 +135,9 @@ impl Summary {
             Some(datagrams) => self.datagrams(s, datagrams.fates(inside), datagrams.delays(), datagrams.jitters()),
             None => self.conversations(s, slot),
         }
+        if let Some(flows) = &slot.flows {
+            flows.rows().into_iter().for_each(|(metric, value)| self.put(s, metric, value));
+        }
         if let Some(acr) = slot.acr.mean() {
             self.put(s, &slots::ACR_MEAN, acr);
             self.put(s, &slots::ACR_MIN, slot.acr_min);
@@ -224,6 +227,11 @@ impl Summary {
             self.put(s, &group::COLLAPSES_MEAN, mean(&|m| m.since_warmup(|t| t.tcp.collapses)));
             self.put(s, &group::TIMEOUTS_MEAN, mean(&|m| m.since_warmup(|t| t.tcp.timeouts)));
             self.put(s, &group::WINDOW_AT_MAX_MEAN, mean(&|m| m.full.mean(now).unwrap_or(0.0)));
+        }
+        let mut flows = members.iter().filter_map(|member| member.flows.as_deref());
+        if let Some(mut all) = flows.next().cloned() {
+            flows.for_each(|more| all.merge(more));
+            all.rows().into_iter().for_each(|(metric, value)| self.put(s, metric, value));
         }
         if let Some(jain) = group.jain.mean() {
             self.put(s, &group::JAIN, jain);
