@@ -32,12 +32,15 @@ mod tables;
 mod telnet;
 mod transfer;
 mod validate;
+mod video;
 mod workload;
 mod writer;
 mod www;
 
 pub use action::{Action, ConnId, FlowEvent, Side};
-pub use cellway_spec::{AppKind, Arrivals, DataConnection, DatagramEcn, Draw, Spike, UDP_HEADER_OCTETS, UdpSource};
+pub use cellway_spec::{
+    AppKind, Arrivals, DataConnection, DatagramEcn, Draw, Spike, UDP_HEADER_OCTETS, UdpSource, Video,
+};
 pub use conversation::{Conversation, Outcome};
 pub use datagrams::{DatagramMark, DatagramSource};
 pub use error::TableError;

@@ -35,8 +35,7 @@ impl Frames {
         let interval = f64::from(video.key_frame_interval);
         let mean = per_frame * interval / (video.key_frame_ratio + interval - 1.0);
         let packet = spec.packet.0;
-        let mut frames =
-            Frames { video, packet, start, sizes, mean, captured: 0, left: 0, packets: 0, fresh: true };
+        let mut frames = Frames { video, packet, start, sizes, mean, captured: 0, left: 0, packets: 0, fresh: true };
         frames.capture();
         frames
     }

@@ -21,7 +21,7 @@ pub use cellway_spec::{
     Discipline, Draw, Encapsulation, FastRetransmit, Fifo, FlowArrivals, FlowPace, FlowSizes, FlowSource, FlowSpec,
     Fraction, Framing, LossRecovery, Multiplexing, NodeKind, PolicerAction, Queue, QueueDiscipline, Sharing,
     SizeDistribution, SourceKind, Spike, TcpKeys, TcpProfile, TcpSpec, TransportChoice, UDP_HEADER_OCTETS, UdpSource,
-    Variant,
+    Variant, Video,
 };
 use cellway_units::Span;
 

@@ -223,6 +223,7 @@ fn what_is_written_reads_as_the_same_scenario() {
         "scenarios/red-and-ecn.toml",
         "scenarios/bufferbloat.toml",
         "scenarios/incast.toml",
+        "scenarios/video.toml",
     ] {
         for point in shipped(path).points().unwrap() {
             let text = point.scenario.to_toml();

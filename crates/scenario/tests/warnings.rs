@@ -35,6 +35,7 @@ fn right_files_have_none() {
         "voice-and-bulk",
         "bufferbloat",
         "incast",
+        "video",
         "red-and-ecn",
     ] {
         let path = repository(&format!("scenarios/{name}.toml"));

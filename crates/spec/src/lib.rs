@@ -53,4 +53,4 @@ pub use tcp::{
     AckDelay, CongestionControl, FastRetransmit, LossRecovery, MAX_PACKET, MAX_WINDOW, ProfileKeys, TCP_HEADERS,
     TIMESTAMPS_OPTION, TcpKeys, TcpProfile, TcpSpec, Variant,
 };
-pub use udp::{Arrivals, DatagramEcn, SourceKind, UDP_HEADER_OCTETS, UDP_MARK_OCTETS, UdpSource};
+pub use udp::{Arrivals, DatagramEcn, SourceKind, UDP_HEADER_OCTETS, UDP_MARK_OCTETS, UdpSource, Video};

@@ -3,13 +3,14 @@
 mod changes;
 mod datagrams;
 mod flows;
+mod frames;
 mod slot;
 mod summary;
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use cellway_apps::{FlowEvent, Side};
+use cellway_apps::Side;
 use cellway_net::{Fabric, Framing, LossCounters, NodeId, PortCounters, PortId};
 use cellway_record::metric::{QueueUnit, datagram, port as ports, slot as slots};
 use cellway_record::stats::{Moments, jain};
@@ -314,20 +315,6 @@ impl Meter {
         }
         if let Some(items) = &mut meter.items {
             items.push(now, span.as_secs_f64());
-        }
-    }
-
-    /// Records an event of a flow of a slot whose flows arrive by themselves, which occurs at `now`.
-    pub fn flow(&mut self, now: Time, slot: usize, event: FlowEvent) {
-        let meter = &mut self.slots[slot];
-        if let FlowEvent::Completed { since, .. } = event {
-            meter.now.items += 1;
-            if let Some(items) = &mut meter.items {
-                items.push(now, now.since(since).as_secs_f64());
-            }
-        }
-        if let Some(flows) = &mut meter.flows {
-            flows.record(now, self.warmup, event);
         }
     }
 

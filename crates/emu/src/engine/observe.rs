@@ -27,6 +27,7 @@ impl Engine {
                     self.failures.entry(reason).and_modify(|count| *count += 1).or_insert(1);
                 }
             }
+            Seen::FrameSent { packets } => self.testbed.meter.frame_sent(slot, observation.at, packets),
             Seen::DatagramSent => self.testbed.meter.datagram_sent(slot, observation.at),
             Seen::DatagramReceived { sequence, sent, payload } => {
                 self.testbed.meter.datagram_received(slot, observation.at, sequence, sent, payload);

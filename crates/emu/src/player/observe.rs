@@ -47,6 +47,11 @@ pub enum Seen {
     },
     /// An event of a flow that arrives by itself.
     Flow(FlowEvent),
+    /// A frame of a video was captured: the next datagrams of the slot.
+    FrameSent {
+        /// Their number.
+        packets: u32,
+    },
     /// A datagram was sent.
     DatagramSent,
     /// A datagram has arrived.

@@ -6,7 +6,8 @@ use cellway_settings::in_file::Printed;
 use cellway_spec::{DatagramEcn, Dscp};
 
 use crate::model::{
-    AbrSpec, App, Arrivals, HostKeys, HostSpec, Protocol, Scenario, Service, Spike, Tables, TcpKeys, Traffic, UdpSource,
+    AbrSpec, App, Arrivals, HostKeys, HostSpec, Protocol, Scenario, Service, Spike, Tables, TcpKeys, Traffic,
+    UdpSource, Video,
 };
 use crate::tree::quoted;
 use crate::write::flows::write_flows;
@@ -99,6 +100,12 @@ fn write_udp(out: &mut String, source: &UdpSource) -> std::fmt::Result {
     }
     if let Arrivals::OnOff { on, off } = source.arrivals {
         writeln!(out, "on = \"{on}\"\noff = \"{off}\"")?;
+    }
+    if let Some(video) = source.video() {
+        let Video { frame_rate, key_frame_interval, key_frame_ratio, frame_sigma, playout_delay } = video;
+        writeln!(out, "frame-rate = {frame_rate:?}\nkey-frame-interval = {key_frame_interval}")?;
+        writeln!(out, "key-frame-ratio = {key_frame_ratio:?}\nframe-sigma = {frame_sigma:?}")?;
+        writeln!(out, "playout-delay = \"{playout_delay}\"")?;
     }
     Ok(())
 }

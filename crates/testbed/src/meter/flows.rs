@@ -7,6 +7,8 @@ use cellway_scenario::{TcpTraffic, Traffic};
 use cellway_spec::{TCP_HEADERS, TIMESTAMPS_OPTION};
 use cellway_units::{Bytes, Rate, Sketch, Span, Time};
 
+use super::Meter;
+
 /// The largest flows of the classes small and medium, as in the evaluation of pFabric (Alizadeh et al. 2013).
 const CLASSES: [Bytes; 2] = [Bytes(100_000), Bytes(10_000_000)];
 
@@ -51,6 +53,22 @@ struct Times {
     means: [Moments; 2],
     /// In picoseconds, and in millionths.
     sketches: [Sketch; 2],
+}
+
+impl Meter {
+    /// Records an event of a flow of a slot whose flows arrive by themselves, which occurs at `now`.
+    pub fn flow(&mut self, now: Time, slot: usize, event: FlowEvent) {
+        let meter = &mut self.slots[slot];
+        if let FlowEvent::Completed { since, .. } = event {
+            meter.now.items += 1;
+            if let Some(items) = &mut meter.items {
+                items.push(now, now.since(since).as_secs_f64());
+            }
+        }
+        if let Some(flows) = &mut meter.flows {
+            flows.record(now, self.warmup, event);
+        }
+    }
 }
 
 impl Ideal {

@@ -5,6 +5,8 @@ use std::collections::VecDeque;
 use cellway_record::metric::{Metric, frame};
 use cellway_units::{Sketch, Span, Time};
 
+use super::Meter;
+
 /// The time after its play-out for which packets of an incomplete frame are still counted.
 const PATIENCE: Span = Span::from_secs(10);
 
@@ -37,6 +39,15 @@ struct Counts {
     sent: u64,
     late: u64,
     incomplete: u64,
+}
+
+impl Meter {
+    /// Records a frame of a video that was captured at `at`: the next `packets` datagrams of the slot.
+    pub fn frame_sent(&mut self, slot: usize, at: Time, packets: u32) {
+        if let Some(datagrams) = &mut self.slots[slot].datagrams {
+            datagrams.frame_sent(at, self.warmup, packets);
+        }
+    }
 }
 
 impl Frames {
@@ -107,7 +118,8 @@ impl Frames {
             rows.push((&frame::FRAMES_LATE, late as f64 / sent as f64));
             rows.push((&frame::FRAMES_INCOMPLETE, incomplete as f64 / sent as f64));
         }
-        for (metric, q) in [(&frame::FRAME_DELAY_P50, 0.5), (&frame::FRAME_DELAY_P95, 0.95), (&frame::FRAME_DELAY_P99, 0.99)]
+        for (metric, q) in
+            [(&frame::FRAME_DELAY_P50, 0.5), (&frame::FRAME_DELAY_P95, 0.95), (&frame::FRAME_DELAY_P99, 0.99)]
         {
             let delay = self.delays.percentile(q).map(|ps| Span::from_ps(ps).as_secs_f64());
             rows.extend(delay.map(|delay| (metric, delay)));
@@ -147,7 +159,9 @@ mod tests {
         let rows = frames.rows();
         let value = |name: &str| rows.iter().find(|row| row.0.name() == name).unwrap().1;
         assert_eq!(["frames_sent", "frames_late", "frames_incomplete"].map(value), [4.0, 0.25, 0.25]);
-        assert!((value("frame_delay_p50") / 0.1 - 1.0).abs() < 0.004 && (value("frame_delay_p99") - 0.141).abs() < 1e-12);
+        assert!(
+            (value("frame_delay_p50") / 0.1 - 1.0).abs() < 0.004 && (value("frame_delay_p99") - 0.141).abs() < 1e-12
+        );
         let mut both = frames.clone();
         both.merge(&frames);
         assert_eq!(both.counts.sent, 8);

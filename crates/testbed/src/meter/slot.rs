@@ -95,7 +95,7 @@ impl SlotMeter {
             bottleneck: traffic.bottleneck,
             framing: traffic.bottleneck_framing,
             interactive: matches!(traffic.app(), Some(App::Telnet { .. })),
-            datagrams: traffic.tcp().is_none().then(Box::default),
+            datagrams: traffic.udp().map(|source| Box::new(Datagrams::new(source))),
             flows,
             trace,
             now: SlotTotals::default(),
