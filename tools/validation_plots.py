@@ -1,4 +1,4 @@
-"""Draw the figures of docs/models (abr.md, flows.md, fq-codel.md, gcra.md) and docs/validation/romanow-floyd.md into docs/images.
+"""Draw the figures of docs/models (abr.md, flows.md, fq-codel.md, gcra.md) and of docs/validation/romanow-floyd.md.
 
 Each figure runs a scenario file; the numbers of the pages are printed. Those of ABR and GCRA are compared with a
 calculation made here, apart from the simulator.
@@ -294,11 +294,10 @@ def cures(results: Results) -> Figure:
 
 def incast(results: Results) -> Figure:
     """Draw the completion time of answers and the goodput while they last, by the number of senders."""
-    rows = results.summary.filter(pl.col("subject").is_in(["answer", "rack>client"]))
-    table = rows.pivot("metric", index=["variant", SENDERS, "subject"], values="value").sort("variant", SENDERS)
+    rows = results.summary.filter(pl.col("subject") == "answer")
+    answers = rows.pivot("metric", index=["variant", SENDERS], values="value").sort(SENDERS, maintain_order=True)
     with pl.Config(tbl_rows=-1):
-        print(table.select("variant", SENDERS, "subject", "fct_p50", "fct_p99", "timeouts_mean", "dropped_packets"))
-    answers = table.filter(pl.col("subject") == "answer")
+        print(answers.select("variant", SENDERS, "fct_p50", "fct_p99", "timeouts_mean"))
     with style.styled():
         figure, (left, right) = style.panels(2.7, 1, 2, width=WIDTH)
         for order, variant in enumerate(answers["variant"].unique(maintain_order=True)):
@@ -313,7 +312,7 @@ def incast(results: Results) -> Figure:
                   label="line rate")  # fmt: skip
         for axes in (left, right):
             axes.set_xscale("log", base=2)
-            axes.set_xticks(senders, [str(count) for count in senders])
+            axes.set_xticks(senders, [f"{count:g}" for count in senders])
             axes.set_xlabel("Senders")
         left.set_yscale("log")
         left.set_yticks([1, 10, 100, 1000], ["1", "10", "100", "1000"])
