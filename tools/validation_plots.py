@@ -1,4 +1,4 @@
-"""Draw the figures of docs/models (abr, gcra, fq-codel, links) and docs/validation/romanow-floyd.md into docs/images.
+"""Draw the figures of docs/models (abr, flows, fq-codel, gcra, links) and of docs/validation/romanow-floyd.md.
 
 Each figure runs a scenario file; the numbers of the pages are printed. Those of ABR and GCRA are compared with a
 calculation made here, apart from the simulator.
@@ -50,6 +50,14 @@ LINE = 149.76e6
 DISCARDS = {"epd": "early packet discard", "ppd": "partial packet discard", "plain": "plain"}
 """Labels, by the first word of a variant."""
 STUDY = "romanow-floyd"
+
+# `scenarios/incast.toml`
+SENDERS = "traffic.answer.count"
+ANSWER = 256e3
+"""The bytes of a sender."""
+GIGABIT = 1e9
+FRAME, SEGMENT = 1538, 1448
+"""Octets of a full Ethernet frame on the line, and those of its payload."""
 
 Bursts = dict[tuple[str, float], list[float]]
 """By variant and tolerance in microseconds."""
@@ -334,6 +342,37 @@ def cellular(results: Results) -> Figure:
     return figure
 
 
+def incast(results: Results) -> Figure:
+    """Draw the completion time of answers and the goodput while they last, by the number of senders."""
+    rows = results.summary.filter(pl.col("subject") == "answer")
+    answers = rows.pivot("metric", index=["variant", SENDERS], values="value").sort(SENDERS, maintain_order=True)
+    with pl.Config(tbl_rows=-1):
+        print(answers.select("variant", SENDERS, "fct_p50", "fct_p99", "timeouts_mean"))
+    with style.styled():
+        figure, (left, right) = style.panels(2.7, 1, 2, width=WIDTH)
+        for order, variant in enumerate(answers["variant"].unique(maintain_order=True)):
+            of = answers.filter(pl.col("variant") == variant)
+            mark = style.numbered(order)
+            look = {"color": mark.color, "linestyle": mark.dashes, "marker": mark.marker}
+            left.plot(of[SENDERS], of["fct_p99"] * 1e3, label=variant, **look)
+            right.plot(of[SENDERS], of[SENDERS] * ANSWER * 8 / of["fct_p99"] / MBIT, **look)
+        senders = answers[SENDERS].unique().sort()
+        # Full frames back to back on the line of the client.
+        left.plot(senders, senders * ANSWER / SEGMENT * FRAME * 8 / GIGABIT * 1e3, color="0.6", linewidth=1,
+                  label="line rate")  # fmt: skip
+        for axes in (left, right):
+            axes.set_xscale("log", base=2)
+            axes.set_xticks(senders, [f"{count:g}" for count in senders])
+            axes.set_xlabel("Senders")
+        left.set_yscale("log")
+        left.set_yticks([1, 10, 100, 1000], ["1", "10", "100", "1000"])
+        left.set_ylabel("Completion time, p99 (ms)")
+        right.set_ylim(0, 1000)
+        right.set_ylabel("Goodput of a round (Mbit/s)")
+        style.legend(figure, left, columns=4)
+        return figure
+
+
 def microseconds(text: str) -> float:
     """Return a time of the scenario file as a number."""
     value, unit = text.split()
@@ -351,6 +390,7 @@ def main() -> int:
         ("bufferbloat", "scenarios/bufferbloat.toml", cures),
         ("leo", "scenarios/leo.toml", satellite),
         ("lte", "scenarios/lte.toml", cellular),
+        ("incast", "scenarios/incast.toml", incast),
     ]
     for name, scenario, draw in drawn:
         results = cellway.simulate(ROOT / scenario)

@@ -21,6 +21,27 @@ impl Side {
     }
 }
 
+/// An event of a flow of [`Workload::Flows`](crate::Workload::Flows).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlowEvent {
+    /// A flow has arrived. One of the other events but [`FlowEvent::Rejected`] follows, unless the run ends.
+    Arrived,
+    /// A flow has arrived while as many were open as may be: it is not carried.
+    Rejected,
+    /// The last byte of a flow has arrived at the responder.
+    Completed {
+        /// Its size.
+        bytes: Bytes,
+        /// When it arrived at the originator.
+        since: Time,
+    },
+    /// The connection of a flow was reset or timed out before its last byte arrived.
+    Failed {
+        /// When it arrived at the originator.
+        since: Time,
+    },
+}
+
 /// A TCP connection of a conversation, numbered from 0 in the order of opening.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ConnId(pub u32);
@@ -84,6 +105,14 @@ pub enum Action {
         /// request, and in [`Workload::Www`](crate::Workload::Www) until it is displayed.
         span: Span,
     },
+    /// Forget connection `conn`, which was reset or timed out at one end: drop both ends at once. RFC 9293 section
+    /// 3.10.5 (ABORT).
+    Abort {
+        /// The connection.
+        conn: ConnId,
+    },
+    /// An event of a flow that arrives by itself.
+    Flow(FlowEvent),
     /// The conversation is over; the last action, exactly once. After a failure the driver drops all remaining
     /// connections.
     Ended,

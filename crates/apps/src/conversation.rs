@@ -7,6 +7,7 @@ use crate::action::{Action, ConnId, Side};
 use crate::animation::Animation;
 use crate::bulk::Bulk;
 use crate::dialogue::Dialogue;
+use crate::flows::Flows;
 use crate::ftp::FtpScript;
 use crate::ftp_get::FtpGet;
 use crate::nntp::NntpScript;
@@ -53,6 +54,7 @@ enum App {
     FtpGet(Box<FtpGet>),
     Www(Box<Www>),
     Animation(Box<Animation>),
+    Flows(Box<Flows>),
 }
 
 impl Conversation {
@@ -84,6 +86,7 @@ impl Conversation {
             Workload::FtpGet(get) => App::FtpGet(Box::new(FtpGet::new(get))),
             Workload::Www(www) => App::Www(Box::new(Www::new(www))),
             Workload::Animation(animation) => App::Animation(Box::new(Animation::new(animation))),
+            Workload::Flows(flows) => App::Flows(Box::new(Flows::new(flows, &named))),
         };
         Conversation { app, open: 0, outcome: Outcome::Running }
     }
@@ -93,12 +96,14 @@ impl Conversation {
         self.outcome
     }
 
-    /// Begins it: opens its first connection, actively at the originator.
+    /// Begins it: opens its first connection, actively at the originator. Flows open theirs as they arrive.
     pub fn start(&mut self, now: Time, out: &mut Vec<Action>) {
         self.step(out, |app, out| match app {
             App::Www(www) => www.open(now, out),
+            App::Flows(flows) => flows.start(now, out),
             _ => out.push(Action::Open { conn: ConnId(0), from: Side::Originator }),
         });
+        self.end_of_flows(out);
     }
 
     /// Returns true if `side` of `conn` controls its own reading, with [`Action::Consume`]. Otherwise it reads
@@ -120,6 +125,7 @@ impl Conversation {
             App::FtpGet(get) => get.connected(now, conn, side, out),
             App::Www(www) => www.connected(conn, side, out),
             App::Animation(animation) => animation.connected(now, side, out),
+            App::Flows(flows) => flows.connected(conn, side, out),
         });
     }
 
@@ -134,6 +140,7 @@ impl Conversation {
             App::FtpGet(get) => get.received(now, conn, side, bytes, out),
             App::Www(www) => www.received(now, conn, side, bytes, out),
             App::Animation(animation) => animation.received(now, bytes, out),
+            App::Flows(flows) => flows.received(conn, side, bytes, out),
         });
     }
 
@@ -143,7 +150,7 @@ impl Conversation {
             App::Transfer(transfer) => transfer.written(now, out),
             App::FtpGet(get) => get.written(now, conn, out),
             App::Animation(animation) => animation.written(now, out),
-            App::Dialogue(_) | App::Telnet(_) | App::Bulk(_) | App::Www(_) => {}
+            App::Dialogue(_) | App::Telnet(_) | App::Bulk(_) | App::Www(_) | App::Flows(_) => {}
         });
     }
 
@@ -163,7 +170,7 @@ impl Conversation {
             App::Dialogue(dialogue) => dialogue.peer_closed(conn, side, out),
             App::FtpGet(get) => get.peer_closed(conn, side, out),
             App::Www(www) => www.peer_closed(conn, side, out),
-            App::Telnet(_) | App::Bulk(_) | App::Transfer(_) | App::Animation(_) => {
+            App::Telnet(_) | App::Bulk(_) | App::Transfer(_) | App::Animation(_) | App::Flows(_) => {
                 if side == Side::Responder {
                     out.push(Action::Close { conn, side });
                 }
@@ -172,8 +179,11 @@ impl Conversation {
     }
 
     /// Reports that both sides of `conn` have closed it, and each has received the FIN of the other.
-    pub fn closed(&mut self, _now: Time, _conn: ConnId, out: &mut Vec<Action>) {
-        if self.outcome == Outcome::Running {
+    pub fn closed(&mut self, _now: Time, conn: ConnId, out: &mut Vec<Action>) {
+        if let App::Flows(flows) = &mut self.app {
+            flows.closed(conn);
+            self.end_of_flows(out);
+        } else if self.outcome == Outcome::Running {
             self.open = self.open.saturating_sub(1);
             if self.open == 0 {
                 self.end(Outcome::Completed, out);
@@ -181,9 +191,12 @@ impl Conversation {
         }
     }
 
-    /// Reports that `conn` was reset or timed out: the conversation fails.
-    pub fn failed(&mut self, _now: Time, _conn: ConnId, out: &mut Vec<Action>) {
-        if self.outcome == Outcome::Running {
+    /// Reports that `conn` was reset or timed out: the conversation fails. Of flows only the one of `conn` does.
+    pub fn failed(&mut self, _now: Time, conn: ConnId, out: &mut Vec<Action>) {
+        if let App::Flows(flows) = &mut self.app {
+            flows.failed(conn, out);
+            self.end_of_flows(out);
+        } else if self.outcome == Outcome::Running {
             self.end(Outcome::Failed, out);
         }
     }
@@ -196,8 +209,10 @@ impl Conversation {
             App::FtpGet(get) => get.timer(now, out),
             App::Www(www) => www.timer(now, out),
             App::Animation(animation) => animation.timer(now, out),
+            App::Flows(flows) => flows.timer(now, out),
             App::Dialogue(_) | App::Bulk(_) => {}
         });
+        self.end_of_flows(out);
     }
 
     /// Calls the application unless the conversation is over, and counts the connections that it opens.
@@ -207,6 +222,16 @@ impl Conversation {
             act(&mut self.app, out);
             let opened = out[before..].iter().filter(|action| matches!(action, Action::Open { .. })).count();
             self.open += opened as u32;
+        }
+    }
+
+    /// Ends a conversation of flows once none is open and none arrives any more.
+    fn end_of_flows(&mut self, out: &mut Vec<Action>) {
+        if let App::Flows(flows) = &self.app
+            && self.outcome == Outcome::Running
+            && flows.is_over()
+        {
+            self.end(Outcome::Completed, out);
         }
     }
 

@@ -1,9 +1,10 @@
 //! A source of datagrams, as a state machine without I/O: the times at which its packets leave.
 
 use cellway_spec::{Arrivals, UDP_MARK_OCTETS, UdpSource};
-use cellway_units::{Span, Time};
+use cellway_units::{Bytes, Span, Time};
 
 use crate::random::{Stream, Streams};
+use crate::video::Frames;
 
 /// The source of one slot. The times of its packets depend only on the seed and the slot, not on the network.
 #[derive(Clone, Debug)]
@@ -50,6 +51,7 @@ enum Gaps {
     Constant(Spacing),
     Poisson(Box<Stream>),
     OnOff(Box<OnOff>),
+    Video(Box<Frames>),
 }
 
 /// Equal times between packets, whose long-run rate is exact.
@@ -84,6 +86,7 @@ impl DatagramSource {
                 let left = exponential(&mut lengths[0], on.as_secs_f64());
                 Gaps::OnOff(Box::new(OnOff { spacing: Spacing::default(), means: [on, off], lengths, left }))
             }
+            Arrivals::Video(video) => Gaps::Video(Box::new(Frames::new(&spec, video, start, stream("frame-size")))),
         };
         let end = spec.duration.map_or(Time::MAX, |duration| start + duration);
         let mut source = DatagramSource { gaps, spec, next: Some(start), end, sequence: 0 };
@@ -96,6 +99,23 @@ impl DatagramSource {
     /// Returns when the next packet leaves; `None` if none does any more.
     pub fn next(&self) -> Option<Time> {
         self.next
+    }
+
+    /// Returns the size of the packet that leaves next.
+    pub fn packet(&self) -> Bytes {
+        match &self.gaps {
+            Gaps::Video(frames) => frames.packet(),
+            Gaps::Constant(_) | Gaps::Poisson(_) | Gaps::OnOff(_) => self.spec.packet,
+        }
+    }
+
+    /// Returns the number of packets of the frame that the next packet begins; `None` if it begins none, or the source is
+    /// no video.
+    pub fn frame(&self) -> Option<u32> {
+        match &self.gaps {
+            Gaps::Video(frames) => frames.begins(),
+            Gaps::Constant(_) | Gaps::Poisson(_) | Gaps::OnOff(_) => None,
+        }
     }
 
     /// Removes the packet that is due and returns its sequence number, from 0.
@@ -112,6 +132,7 @@ impl DatagramSource {
     fn advance(&mut self, last: Time) {
         let bits = self.spec.packet.bits();
         let gap = match &mut self.gaps {
+            Gaps::Video(frames) => frames.advance(last).since(last),
             Gaps::Constant(spacing) => spacing.next(self.spec),
             Gaps::Poisson(arrivals) => exponential(arrivals, bits.0 as f64 / self.spec.rate.as_bps() as f64),
             Gaps::OnOff(periods) => periods.next(self.spec),
@@ -144,7 +165,7 @@ impl OnOff {
 }
 
 /// Draws from the exponential distribution with this mean (s), by inversion.
-fn exponential(stream: &mut Stream, mean: f64) -> Span {
+pub(crate) fn exponential(stream: &mut Stream, mean: f64) -> Span {
     Span::from_secs_f64(-libm::log1p(-stream.uniform()) * mean)
 }
 

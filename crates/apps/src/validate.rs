@@ -3,6 +3,8 @@
 use cellway_spec::{DataConnection, Spike};
 use cellway_units::{Bytes, Rate, Span};
 
+use crate::flow_sizes::SizeLaw;
+use crate::flows::{FlowProcess, FlowsWorkload};
 use crate::workload::{Handshakes, Workload};
 
 /// The faults of a setting.
@@ -62,6 +64,20 @@ pub enum WorkloadError {
     /// A session without time.
     #[error("duration is 0 s; it must be above that")]
     NoTime,
+    /// Flows without time between them.
+    #[error("interval is 0 s; it must be above that")]
+    NoTimeBetween,
+    /// A parameter of a distribution that is out of range.
+    #[error("{what} is {given}; it must be above 0")]
+    Parameter {
+        /// The setting.
+        what: &'static str,
+        /// The given value.
+        given: f64,
+    },
+    /// A largest size that is not above the least.
+    #[error("maximum is not above minimum; it must be larger")]
+    Bounds,
     /// A data connection without a handshake that requests it.
     #[error("a data connection per item needs at least 1 handshake per item, which asks for it")]
     Unannounced,
@@ -132,8 +148,51 @@ impl Workload {
                 }
                 if animation.duration == Some(Span::ZERO) { Err(WorkloadError::NoTime) } else { Ok(()) }
             }
+            Workload::Flows(flows) => validate_flows(flows),
         }
     }
+}
+
+/// Checks the settings of flows.
+fn validate_flows(flows: &FlowsWorkload) -> Result<(), WorkloadError> {
+    if flows.count == Some(0) {
+        return Err(WorkloadError::None { what: "count" });
+    }
+    if flows.limit == 0 {
+        return Err(WorkloadError::None { what: "limit" });
+    }
+    if flows.duration == Some(Span::ZERO) {
+        return Err(WorkloadError::NoTime);
+    }
+    match &flows.process {
+        FlowProcess::Poisson { interval, sizes } | FlowProcess::Periodic { interval, sizes } => {
+            if interval.is_zero() {
+                return Err(WorkloadError::NoTimeBetween);
+            }
+            match sizes {
+                SizeLaw::Table(_) => Ok(()),
+                SizeLaw::Fixed(size) => filled("size", *size).and_then(|()| bounded("size", u128::from(size.0))),
+                SizeLaw::LogNormal { median, sigma } => {
+                    filled("median", *median)?;
+                    positive("sigma", *sigma, *sigma >= 0.0)
+                }
+                SizeLaw::Pareto { shape, minimum, maximum } => {
+                    filled("minimum", *minimum)?;
+                    positive("shape", *shape, *shape > 0.0)?;
+                    match maximum {
+                        Some(maximum) if maximum <= minimum => Err(WorkloadError::Bounds),
+                        _ => Ok(()),
+                    }
+                }
+            }
+        }
+        FlowProcess::Trace(flows) if flows.is_empty() => Err(WorkloadError::None { what: "trace" }),
+        FlowProcess::Trace(_) => Ok(()),
+    }
+}
+
+fn positive(what: &'static str, given: f64, fits: bool) -> Result<(), WorkloadError> {
+    if fits && given.is_finite() { Ok(()) } else { Err(WorkloadError::Parameter { what, given }) }
 }
 
 impl Handshakes {

@@ -3,6 +3,8 @@
 use cellway_spec::{AppKind, DataConnection, Draw, Spike, UdpSource};
 use cellway_units::{Bytes, Rate, Span};
 
+use crate::flow_sizes::SizeLaw;
+use crate::flows::{FlowProcess, FlowsWorkload};
 use crate::tables::Tables;
 
 /// Request-and-reply exchanges, each a pause of one round trip between the two hosts.
@@ -150,6 +152,8 @@ pub enum Workload {
     Www(WwwWorkload),
     /// The originator draws frames on the responder's display.
     Animation(AnimationWorkload),
+    /// Transfers from the originator to the responder arrive by themselves, each over its own connection.
+    Flows(FlowsWorkload),
 }
 
 impl Workload {
@@ -182,6 +186,12 @@ impl Workload {
             AppKind::Animation => {
                 Workload::Animation(AnimationWorkload { frame: Bytes(40_000), rate: 50.0, duration: None })
             }
+            AppKind::Flows => Workload::Flows(FlowsWorkload {
+                process: FlowProcess::Poisson { interval: Span::from_ms(100), sizes: SizeLaw::Fixed(Bytes(100_000)) },
+                count: None,
+                duration: None,
+                limit: 10_000,
+            }),
         }
     }
 
@@ -197,6 +207,7 @@ impl Workload {
             Workload::FtpGet(_) => AppKind::FtpGet,
             Workload::Www(_) => AppKind::Www,
             Workload::Animation(_) => AppKind::Animation,
+            Workload::Flows(_) => AppKind::Flows,
         }
     }
 }

@@ -148,3 +148,23 @@ fn a_source_above_the_line_loses_the_rest() {
     let dropped = dropped.unwrap().value;
     assert!((lost - dropped).abs() <= 30.0, "{lost} {dropped}");
 }
+
+/// A video through namespaces: its frames are whole, and none is faster than its packets on the line.
+#[test]
+fn the_frames_of_a_video_cross_the_network() {
+    if !possible("the_frames_of_a_video_cross_the_network") {
+        return;
+    }
+    let _one = one_at_a_time();
+    // Frames of 1000 B, and every fourth of 5000 B in five packets.
+    let video = "{ source = \"video\", packet = \"1000 B\", rate = \"400 kbit/s\", frame-rate = 25, key-frame-interval = 4, \
+                 key-frame-ratio = 5, frame-sigma = 0, playout-delay = \"500 ms\" }";
+    let emulated = run(&[("traffic.voice.udp", video)]);
+    let of = |metric| figure(&emulated, metric);
+    // Captured from 1 s to 4.5 s, whatever the machine does; a first and a last one may be either.
+    assert!((86.0..=88.0).contains(&of("frames_sent")), "{}", of("frames_sent"));
+    assert_eq!([of("frames_late"), of("frames_incomplete"), of("packets_lost")], [0.0; 3], "{:?}", emulated.notes);
+    // 8 ms on the line and 20 ms of propagation; of a key frame five times 8 ms.
+    assert!(of("frame_delay_p50") >= 0.028 * (1.0 - 1.0 / 256.0), "{}", of("frame_delay_p50"));
+    assert!(of("frame_delay_p95") >= 0.06 * (1.0 - 1.0 / 256.0), "{}", of("frame_delay_p95"));
+}

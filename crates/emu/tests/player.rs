@@ -11,7 +11,7 @@ mod harness;
 
 use std::time::Duration;
 
-use cellway_apps::{AppKind, DataConnection, Outcome, Side, Tables, Variable, Workload};
+use cellway_apps::{AppKind, DataConnection, FlowProcess, Outcome, Side, SizeLaw, Tables, Variable, Workload};
 use cellway_emu::player::{HostTcp, PlayerError, Seen};
 use cellway_measure::tcp::TcpOptions;
 use cellway_units::{Bytes, Rate, Span, Time};
@@ -70,6 +70,11 @@ fn everything() -> Vec<(&'static str, Workload)> {
     let mut animation = Workload::new(AppKind::Animation);
     let Workload::Animation(a) = &mut animation else { unreachable!() };
     a.duration = Some(Span::from_ms(250));
+    let mut flows = Workload::new(AppKind::Flows);
+    let Workload::Flows(f) = &mut flows else { unreachable!() };
+    f.count = Some(40);
+    let sizes = SizeLaw::LogNormal { median: Bytes(20_000), sigma: 1.5 };
+    f.process = FlowProcess::Poisson { interval: Span::from_ms(5), sizes };
     vec![
         ("ftp", Workload::new(AppKind::Ftp)),
         ("ftp-per-item", per_item),
@@ -85,6 +90,7 @@ fn everything() -> Vec<(&'static str, Workload)> {
         ("www", www(None, &[100_000, 1, 65_536])),
         ("www-shown", www(Some(Rate::from_bps(8_000_000)), &[50_000, 3_000, 1])),
         ("animation", animation),
+        ("flows", flows),
     ]
 }
 

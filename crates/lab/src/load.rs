@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cellway_apps::{GroupWorkload, Tables, Variable};
-use cellway_scenario::{App, Override, Plan, Point, Problem};
+use cellway_apps::{GroupWorkload, SizeTable, Tables, Variable, parse_trace};
+use cellway_scenario::{App, FlowSource, Override, Plan, Point, Problem};
+use cellway_sim::FlowFile;
 
 use crate::error::Error;
 use crate::traces::TraceFolder;
@@ -42,15 +43,17 @@ pub fn check(plan: &Plan, folder: &Path) -> Result<Checked, Error> {
     Ok(Checked { points: points.len(), warnings: plan.warnings(&points) })
 }
 
-/// Full tables, read once per folder.
+/// Full tables, read once per folder, and files of flows.
 pub(crate) struct TableFolders {
     base: PathBuf,
     read: BTreeMap<String, Tables>,
+    /// By their name, and true for a trace.
+    flows: BTreeMap<(String, bool), FlowFile>,
 }
 
 impl TableFolders {
     pub(crate) fn new(base: &Path) -> TableFolders {
-        TableFolders { base: base.to_owned(), read: BTreeMap::new() }
+        TableFolders { base: base.to_owned(), read: BTreeMap::new(), flows: BTreeMap::new() }
     }
 
     /// Returns the workload of each traffic group at a point of `plan`.
@@ -61,6 +64,13 @@ impl TableFolders {
             .iter()
             .enumerate()
             .map(|(group, traffic)| {
+                if let Some(App::Flows(flows)) = traffic.app() {
+                    let file = match flows.source.file() {
+                        Some(file) => Some(self.flow_file(plan, point.index, group, &flows.source, file)?),
+                        None => None,
+                    };
+                    return Ok(cellway_sim::flow_workload(traffic, file).map_err(cellway_sim::Error::from)?);
+                }
                 let tables = match traffic.app().and_then(table_folder) {
                     Some(folder) => Some(self.folder(folder).map_err(|error| match error {
                         // The error names the key of the scenario file that the user can correct.
@@ -76,6 +86,36 @@ impl TableFolders {
                 Ok(cellway_sim::workload(traffic, tables).map_err(cellway_sim::Error::from)?)
             })
             .collect()
+    }
+
+    /// Returns the content of the file of the flows of traffic group `group`.
+    fn flow_file(
+        &mut self,
+        plan: &Plan,
+        index: usize,
+        group: usize,
+        source: &FlowSource,
+        file: &str,
+    ) -> Result<FlowFile, Error> {
+        let is_trace = matches!(source, FlowSource::Trace { .. });
+        let key = (file.to_owned(), is_trace);
+        if let Some(known) = self.flows.get(&key) {
+            return Ok(known.clone());
+        }
+        let path = self.base.join(file);
+        let name = path.to_string_lossy();
+        let text = fs::read_to_string(&path).map_err(|source| {
+            let message = format!("cannot read {name}: {source}");
+            plan.refuse_flows(index, group, &message, "a CSV file, relative to this file")
+        })?;
+        let read = if is_trace {
+            parse_trace(&text, &name).map(|flows| FlowFile::Trace(flows.into()))
+        } else {
+            SizeTable::parse_csv(&text, &name).map(|table| FlowFile::Sizes(table.into()))
+        };
+        let read = read.map_err(|e| plan.refuse_flows(index, group, &e.fault(), &e.accepted))?;
+        self.flows.insert(key, read.clone());
+        Ok(read)
     }
 
     fn folder(&mut self, folder: &str) -> Result<Tables, Error> {
@@ -100,6 +140,11 @@ fn table_folder(app: &App) -> Option<&str> {
         App::Ftp { tables, .. } | App::Nntp { tables, .. } | App::Smtp { tables, .. } | App::Telnet { tables, .. } => {
             tables.folder.as_deref()
         }
-        App::Bulk { .. } | App::Ttcp { .. } | App::FtpGet { .. } | App::Www { .. } | App::Animation { .. } => None,
+        App::Bulk { .. }
+        | App::Ttcp { .. }
+        | App::FtpGet { .. }
+        | App::Www { .. }
+        | App::Animation { .. }
+        | App::Flows(_) => None,
     }
 }

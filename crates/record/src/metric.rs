@@ -10,6 +10,8 @@ mod unit;
 pub mod command;
 pub mod datagram;
 pub mod emulation;
+pub mod flow;
+pub mod frame;
 pub mod gateway;
 pub mod group;
 pub mod network;
@@ -160,6 +162,8 @@ pub fn all() -> impl Iterator<Item = &'static Definition> {
         port::ALL,
         slot::ALL,
         datagram::ALL,
+        frame::ALL,
+        flow::ALL,
         group::ALL,
         network::ALL,
         gateway::ALL,

@@ -7,6 +7,7 @@ mod control;
 mod crossing;
 mod direction;
 mod emulate;
+mod flows;
 mod framing;
 mod machine;
 mod names;

@@ -6,12 +6,14 @@
 
 mod control;
 mod emulate;
+mod flows;
 mod network;
 mod sweep;
 mod traffic;
 
 pub(crate) use control::*;
 pub(crate) use emulate::*;
+pub(crate) use flows::*;
 pub(crate) use network::*;
 use sweep::SweepFile;
 pub(crate) use traffic::*;

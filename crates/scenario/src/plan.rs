@@ -241,9 +241,18 @@ impl Plan {
     /// with its location in this file. For callers that find the fault outside the scenario file, such as in a table
     /// that cannot be read.
     pub fn refuse_workload(&self, index: usize, group: usize, key: &str, message: &str, accepted: &str) -> Error {
+        self.refuse_at(index, &at!["traffic", group, "workload", key], message, accepted)
+    }
+
+    /// Returns the error that the file of the flows of traffic group `group` cannot be used at point `index`, with its
+    /// location in this file.
+    pub fn refuse_flows(&self, index: usize, group: usize, message: &str, accepted: &str) -> Error {
+        self.refuse_at(index, &at!["traffic", group, "flows", "file"], message, accepted)
+    }
+
+    fn refuse_at(&self, index: usize, path: &[Step], message: &str, accepted: &str) -> Error {
         let choices = self.choices(index);
-        let path = at!["traffic", group, "workload", key];
-        let found = Found::in_tree(&self.tree_at(&choices), &path, message).accepted(accepted);
+        let found = Found::in_tree(&self.tree_at(&choices), path, message).accepted(accepted);
         let mut problems = Problems::default();
         problems.add([found], self.told(&choices).as_deref());
         found::error(&self.sources, problems)

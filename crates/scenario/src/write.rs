@@ -1,6 +1,7 @@
 //! A checked scenario back to a file, with every value written out.
 
 mod emulate;
+mod flows;
 mod network;
 mod traffic;
 

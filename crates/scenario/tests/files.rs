@@ -224,6 +224,8 @@ fn what_is_written_reads_as_the_same_scenario() {
         "scenarios/bufferbloat.toml",
         "scenarios/lte.toml",
         "scenarios/leo.toml",
+        "scenarios/incast.toml",
+        "scenarios/video.toml",
     ] {
         for point in shipped(path).points().unwrap() {
             let text = point.scenario.to_toml();

@@ -3,7 +3,7 @@
 
 mod common;
 
-use cellway_scenario::{Arrivals, Plan};
+use cellway_scenario::{Arrivals, Plan, Video};
 use cellway_units::{Bytes, Rate, Span};
 use common::{edited, refusal, scenario};
 
@@ -29,6 +29,34 @@ fn a_source_is_taken_with_its_defaults_and_printed_again() {
     assert_eq!((source.duration, source.mean_rate().round()), (Some(Span::from_secs(9)), 10_213.0));
     let printed = s.to_toml();
     assert_eq!(Plan::parse(&printed, "printed.toml").unwrap().base(), &s, "{printed}");
+}
+
+#[test]
+fn a_video_is_taken_with_its_defaults_and_printed_again() {
+    let least = "source = \"video\", packet = \"1200 B\", rate = \"3 Mbit/s\", frame-rate = 29.97";
+    let more = "key-frame-interval = 250, key-frame-ratio = 8, frame-sigma = 0, playout-delay = \"1 s\"";
+    let playout_delay = Span::from_ms(150);
+    let video =
+        Video { frame_rate: 29.97, key_frame_interval: 60, key_frame_ratio: 5.0, frame_sigma: 0.25, playout_delay };
+    let playout_delay = Span::from_secs(1);
+    let own = Video { key_frame_interval: 250, key_frame_ratio: 8.0, frame_sigma: 0.0, playout_delay, ..video };
+    for (text, expected) in [(least.to_owned(), video), (format!("{least}, {more}"), own)] {
+        let s = scenario(&with_udp(&text, &[]));
+        assert_eq!(s.traffic[0].udp().unwrap().video(), Some(&expected));
+        let printed = s.to_toml();
+        assert_eq!(Plan::parse(&printed, "printed.toml").unwrap().base(), &s, "{printed}");
+    }
+    let told = |udp: &str| refusal(&with_udp(udp, &[])).to_string();
+    let cbr = "packet = \"200 B\", rate = \"80 kbit/s\"";
+    for (text, expected) in [
+        (told(&format!("source = \"video\", {cbr}")), "traffic.ftp.udp.frame-rate: is missing: a video needs it"),
+        (told(&format!("{cbr}, frame-rate = 30")), "is for source = \"video\", which has frames"),
+        (told(&format!("{least}, on = \"1 s\"")), "is for source = \"on-off\""),
+        (told(&format!("{least}, key-frame-ratio = 0.5")), "from 1 to 1000"),
+        (told(&format!("{least}, key-frame-interval = 0")), "key-frame-interval"),
+    ] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
 }
 
 #[test]

@@ -36,6 +36,8 @@ fn right_files_have_none() {
         "bufferbloat",
         "lte",
         "leo",
+        "incast",
+        "video",
         "red-and-ecn",
     ] {
         let path = repository(&format!("scenarios/{name}.toml"));

@@ -113,8 +113,8 @@ pub(crate) struct Run<'a> {
     pub(crate) gateway_output: gateway::Output,
     actions: Vec<Action>,
     pub(crate) todo: VecDeque<Todo>,
-    /// Slots with a connection that may have ended.
-    touched: Vec<usize>,
+    /// Slots and the serial numbers of connections that may have ended.
+    touched: Vec<(usize, u32)>,
 }
 
 /// The number of instants with host events between two checks for a stop request. The largest packet has 1,366 cells,
@@ -263,10 +263,14 @@ impl Run<'_> {
     /// Sends the datagram of a slot that is due.
     fn send_datagram(&mut self, now: Time, index: usize) {
         let Slot::Udp(slot) = &mut self.slots[index] else { return };
+        let (frame, octets) = (slot.source.frame(), slot.source.packet().0 as u32);
         let mark = DatagramMark { sequence: slot.source.send(), sent: now };
         let body = Body::Datagram { number: self.packets, mark };
-        let ([from, to], conversation, octets) = (slot.plan.hosts, slot.plan.legs[0], slot.spec.packet.0 as u32);
+        let ([from, to], conversation) = (slot.plan.hosts, slot.plan.legs[0]);
         self.timers.add_if(slot.source.next(), TimerKey { slot: index as u32, kind: TimerKind::Datagram });
+        if let Some(packets) = frame {
+            self.bed.meter.frame_sent(index, now, packets);
+        }
         self.bed.meter.datagram_sent(index, now);
         self.bed.fabric.send(
             now,
@@ -337,7 +341,7 @@ impl Run<'_> {
         }
         // A connection can only have ended if this end of it is closed.
         if end.tcp.state() == State::Closed {
-            self.touched.push(index);
+            self.touched.push((index, serial));
         }
     }
 }

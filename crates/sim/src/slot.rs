@@ -1,9 +1,10 @@
 //! A slot of a traffic group: the traffic between the same two hosts.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use cellway_apps::random::Streams;
-use cellway_apps::{Conversation, DatagramSource, UdpSource, Workload};
+use cellway_apps::{ConnId, Conversation, DatagramSource, UdpSource, Workload};
 use cellway_net::NodeId;
 use cellway_testbed::{SlotPlan, SlotProtocol, TcpSlotPlan};
 
@@ -59,8 +60,9 @@ pub(crate) struct TcpSlot {
     pub(crate) conversation: Option<Conversation>,
     /// Conversations begun.
     pub(crate) begun: u32,
-    /// Open connections, also of earlier conversations; oldest first.
-    pub(crate) connections: Vec<Connection>,
+    /// Open connections, also of earlier conversations; oldest first. A slot whose flows arrive by themselves may have
+    /// thousands in TIME-WAIT, which end in about this order.
+    pub(crate) connections: VecDeque<Connection>,
     /// Connections opened.
     pub(crate) opened: u32,
     /// The number of initial sequence numbers that have been drawn.
@@ -69,7 +71,7 @@ pub(crate) struct TcpSlot {
 
 impl TcpSlot {
     fn new(plan: Arc<SlotPlan>) -> TcpSlot {
-        TcpSlot { plan, conversation: None, begun: 0, connections: Vec::new(), opened: 0, sequences: 0 }
+        TcpSlot { plan, conversation: None, begun: 0, connections: VecDeque::new(), opened: 0, sequences: 0 }
     }
 
     /// Returns the TCP of its plan.
@@ -120,6 +122,21 @@ impl TcpSlot {
     }
 
     pub(crate) fn connection(&mut self, serial: u32) -> Option<&mut Connection> {
-        self.connections.iter_mut().find(|c| c.serial == serial)
+        let place = self.connections.binary_search_by_key(&serial, |c| c.serial).ok()?;
+        self.connections.get_mut(place)
+    }
+
+    /// Returns the place of a connection by its conversation and its number there, both of which ascend.
+    pub(crate) fn place_of(&self, of: (u32, ConnId)) -> Option<usize> {
+        self.connections.binary_search_by_key(&of, |c| (c.conversation, c.conn)).ok()
+    }
+
+    /// Forgets a connection if all its ends are closed.
+    pub(crate) fn forget_if_over(&mut self, serial: u32) {
+        if let Ok(place) = self.connections.binary_search_by_key(&serial, |c| c.serial)
+            && self.connections[place].is_over()
+        {
+            self.connections.remove(place);
+        }
     }
 }

@@ -24,6 +24,8 @@ choice! {
         Www = "www",
         /// Frames at a steady pace; a write that blocks delays the next frame.
         Animation = "animation",
+        /// Transfers of random sizes that arrive by themselves, each over its own connection; with the table `flows`.
+        Flows = "flows",
     }
 }
 

@@ -18,11 +18,13 @@ choice! {
         Poisson = "poisson",
         /// At a constant rate while it is on. The periods on and off have random (exponential) lengths.
         OnOff = "on-off",
+        /// The frames of a video: packets leave together, at a constant frame rate.
+        Video = "video",
     }
 }
 
 /// The times at which the packets of a source leave, with the lengths of periods.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arrivals {
     /// At a constant rate.
     Constant,
@@ -36,6 +38,23 @@ pub enum Arrivals {
         /// The mean length of a period off.
         off: Span,
     },
+    /// As frames, cut into packets of which all but the last are full.
+    Video(Video),
+}
+
+/// The frames of a video. The size of a frame is random (log-normal) around the mean of its kind.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Video {
+    /// Frames per second, above 0.
+    pub frame_rate: f64,
+    /// Frames from one key frame to the next, at least 1: every frame. The first frame is a key frame.
+    pub key_frame_interval: u32,
+    /// The mean size of a key frame, in those of the other frames, at least 1.
+    pub key_frame_ratio: f64,
+    /// The standard deviation of the natural logarithm of the size, from 0 on.
+    pub frame_sigma: f64,
+    /// The time from the capture of a frame to its play-out. A frame that is complete later is late.
+    pub playout_delay: Span,
 }
 
 choice! {
@@ -61,12 +80,12 @@ impl DatagramEcn {
     }
 }
 
-/// A source of UDP datagrams of one size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A source of UDP datagrams: of one size, or of a video.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UdpSource {
     /// The times at which packets leave.
     pub arrivals: Arrivals,
-    /// An IP packet, with its headers: at least [`UDP_HEADER_OCTETS`] and [`UDP_MARK_OCTETS`].
+    /// An IP packet, with its headers; of a video the largest. At least [`UDP_HEADER_OCTETS`] and [`UDP_MARK_OCTETS`].
     pub packet: Bytes,
     /// Bits of IP packets per second: the mean rate; of an on-off source the rate while it is on. Never zero.
     pub rate: Rate,
@@ -83,6 +102,7 @@ impl Arrivals {
             Arrivals::Constant => SourceKind::Constant,
             Arrivals::Poisson => SourceKind::Poisson,
             Arrivals::OnOff { .. } => SourceKind::OnOff,
+            Arrivals::Video(_) => SourceKind::Video,
         }
     }
 }
@@ -93,11 +113,19 @@ impl UdpSource {
         Bytes(self.packet.0.saturating_sub(UDP_HEADER_OCTETS))
     }
 
+    /// Returns the video, if it is one.
+    pub const fn video(&self) -> Option<&Video> {
+        match &self.arrivals {
+            Arrivals::Video(video) => Some(video),
+            Arrivals::Constant | Arrivals::Poisson | Arrivals::OnOff { .. } => None,
+        }
+    }
+
     /// Returns the mean rate over all time, in bit/s of IP packets.
     pub fn mean_rate(&self) -> f64 {
         let rate = self.rate.as_bps() as f64;
         match self.arrivals {
-            Arrivals::Constant | Arrivals::Poisson => rate,
+            Arrivals::Constant | Arrivals::Poisson | Arrivals::Video(_) => rate,
             Arrivals::OnOff { on, off } => {
                 let [on, off] = [on, off].map(Span::as_secs_f64);
                 rate * on / (on + off)

@@ -1,11 +1,15 @@
 //! Converts the settings of a scenario to those of network, TCP and applications.
 
+use std::sync::Arc;
+
 use cellway_apps as apps;
 use cellway_gateway::{Class, ClassError, Classes, DATA_OVERHEAD, GatewayConfig, Transport, Window, Wire};
 use cellway_net as net;
 use cellway_scenario as file;
-use cellway_scenario::{App, BufferSize, Protocol, Scenario, TcpTraffic, Traffic};
-use cellway_units::Bytes;
+use cellway_scenario::{
+    App, BufferSize, FlowPace, FlowSizes, FlowSource, FlowSpec, Protocol, Scenario, TcpTraffic, Traffic,
+};
+use cellway_units::{Bytes, Span};
 
 use crate::error::Error;
 use crate::plan::class_port;
@@ -25,6 +29,13 @@ pub const UDP_KIND: u32 = OTHER_KIND + 1;
 /// The port of the responders of datagrams: that of RTP. RFC 3551 section 8.
 pub const UDP_PORT: u16 = 5004;
 
+/// The port of the responders of flows: that of HTTP as an alternative. IANA, Service Name and Transport Protocol Port
+/// Number Registry.
+pub const FLOWS_PORT: u16 = 8080;
+
+/// The least mean time between the flows of a slot.
+const LEAST_INTERVAL: Span = Span::from_ns(1);
+
 /// FTP's data connections. RFC 959 section 5.2.
 const FTP_DATA_PORT: u16 = 20;
 
@@ -39,14 +50,27 @@ pub fn well_known_ports(app: &App) -> [u16; 2] {
         App::Bulk { .. } | App::Ttcp { .. } => [5001; 2],
         App::Www { .. } => [80; 2],
         App::Animation { .. } => [6000; 2],
+        App::Flows(_) => [FLOWS_PORT; 2],
     }
 }
 
+/// The content of the file that the flows of a group name.
+#[derive(Clone, Debug)]
+pub enum FlowFile {
+    /// A distribution of sizes.
+    Sizes(Arc<apps::SizeTable>),
+    /// Times and sizes.
+    Trace(Arc<[apps::TraceFlow]>),
+}
+
 /// Returns the workload of a traffic group, with the distributions built into the program; `tables` are those read from
-/// the folder that the group names, if it does.
+/// the folder that the group names, if it does. A group whose flows need a file has [`flow_workload`].
 pub fn workload(traffic: &Traffic, tables: Option<apps::Tables>) -> Result<apps::GroupWorkload, Error> {
     match &traffic.protocol {
-        Protocol::Tcp(tcp) => Ok(apps::GroupWorkload::Conversations(application(traffic, tcp, tables)?)),
+        Protocol::Tcp(tcp) => match &tcp.app {
+            App::Flows(_) => flow_workload(traffic, None),
+            _ => Ok(apps::GroupWorkload::Conversations(application(traffic, tcp, tables)?)),
+        },
         Protocol::Udp(source) => Ok(apps::GroupWorkload::Datagrams(*source)),
     }
 }
@@ -95,6 +119,62 @@ fn application(traffic: &Traffic, tcp: &TcpTraffic, tables: Option<apps::Tables>
         }
         _ => unreachable!("the workload is made of the same kind"),
     }
+    valid(traffic, workload)
+}
+
+/// Returns the workload of a group whose flows arrive by themselves; `file` is the content of the file that it names, if
+/// it does.
+pub fn flow_workload(traffic: &Traffic, file: Option<FlowFile>) -> Result<apps::GroupWorkload, Error> {
+    let refused = |message: &str| Error::Workload { traffic: traffic.name.clone(), message: message.to_owned() };
+    let Some(App::Flows(spec)) = traffic.app() else { return Err(refused("has no flows")) };
+    let law = |sizes: &FlowSizes| match (sizes, &file) {
+        (FlowSizes::WebSearch, _) => Ok(apps::SizeLaw::Table(Arc::new(apps::SizeTable::web_search()))),
+        (FlowSizes::DataMining, _) => Ok(apps::SizeLaw::Table(Arc::new(apps::SizeTable::data_mining()))),
+        (FlowSizes::Fixed(size), _) => Ok(apps::SizeLaw::Fixed(*size)),
+        (FlowSizes::LogNormal { median, sigma }, _) => Ok(apps::SizeLaw::LogNormal { median: *median, sigma: *sigma }),
+        (FlowSizes::Pareto { shape, minimum, maximum }, _) => {
+            Ok(apps::SizeLaw::Pareto { shape: *shape, minimum: *minimum, maximum: *maximum })
+        }
+        (FlowSizes::Table { .. }, Some(FlowFile::Sizes(table))) => Ok(apps::SizeLaw::Table(table.clone())),
+        (FlowSizes::Table { .. }, _) => Err(refused("the file of the sizes has not been read")),
+    };
+    let process = match &spec.source {
+        FlowSource::Trace { .. } => match &file {
+            Some(FlowFile::Trace(flows)) => apps::FlowProcess::Trace(flows.clone()),
+            _ => return Err(refused("the trace of the flows has not been read")),
+        },
+        FlowSource::Poisson { pace, sizes } => {
+            let sizes = law(sizes)?;
+            apps::FlowProcess::Poisson { interval: interval(traffic, *pace, &sizes).map_err(|e| refused(&e))?, sizes }
+        }
+        FlowSource::Periodic { pace, sizes } => {
+            let sizes = law(sizes)?;
+            apps::FlowProcess::Periodic { interval: interval(traffic, *pace, &sizes).map_err(|e| refused(&e))?, sizes }
+        }
+    };
+    let FlowSpec { count, duration, limit, .. } = *spec;
+    let workload = apps::Workload::Flows(apps::FlowsWorkload { process, count, duration, limit });
+    Ok(apps::GroupWorkload::Conversations(valid(traffic, workload)?))
+}
+
+/// Returns the mean time between the flows of a slot, or the reason for which there is none.
+fn interval(traffic: &Traffic, pace: FlowPace, sizes: &apps::SizeLaw) -> Result<Span, String> {
+    let interval = match pace {
+        FlowPace::Interval(interval) => interval,
+        FlowPace::Load(load) => {
+            let mean = sizes.mean().ok_or("load needs a mean size, which these sizes do not have")?;
+            let slots = f64::from(traffic.count.max(1));
+            Span::from_secs_f64(mean * 8.0 * slots / (load * traffic.bottleneck.as_bps() as f64))
+        }
+    };
+    if interval < LEAST_INTERVAL {
+        return Err(format!("flows arrive every {interval}; at least {LEAST_INTERVAL} is accepted, with a lower load"));
+    }
+    Ok(interval)
+}
+
+/// Returns a workload unless its settings are refused.
+fn valid(traffic: &Traffic, workload: apps::Workload) -> Result<apps::Workload, Error> {
     let refused = |e: apps::WorkloadError| Error::Workload { traffic: traffic.name.clone(), message: e.to_string() };
     workload.validate().map_err(refused)?;
     Ok(workload)

@@ -25,7 +25,9 @@ mod segment;
 pub use attach::Host;
 pub use bed::Testbed;
 pub use capture::Capture;
-pub use convert::{OTHER_KIND, UDP_KIND, UDP_PORT, type_number, well_known_ports, workload};
+pub use convert::{
+    FLOWS_PORT, FlowFile, OTHER_KIND, UDP_KIND, UDP_PORT, flow_workload, type_number, well_known_ports, workload,
+};
 pub use error::Error;
 pub use meter::{Meter, MeteredPort, TcpTotals};
 pub use plan::{Leg, PairPlan, SlotPlan, SlotProtocol, Split, TcpSlotPlan, class_port};

@@ -2,6 +2,8 @@
 
 mod changes;
 mod datagrams;
+mod flows;
+mod frames;
 mod slot;
 mod summary;
 

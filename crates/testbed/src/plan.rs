@@ -223,7 +223,7 @@ impl<B: Clone> Builder<'_, B> {
             let traced = scenario.observe.trace.contains(&file::Slot { traffic: group, number });
             let record = |wanted: bool| wanted.then(|| Changes::new(scenario.observe.max_rows as usize));
             let records = [record(traced), record(scenario.observe.series)];
-            self.slot_meters.push(SlotMeter::new(&name, traffic, records));
+            self.slot_meters.push(SlotMeter::new(&name, traffic, scenario.propagation_round_trip(traffic), records));
             let start = Time::ZERO + traffic.slot_start(number) + jitter(traffic, &name, streams);
             let protocol = match (&traffic.protocol, &config) {
                 (Protocol::Udp(source), _) => SlotProtocol::Udp(*source),

@@ -246,7 +246,12 @@ fn caveats(scenario: &Scenario, index: usize, tcp: &TcpTraffic, hops: &[Hop]) ->
     note(!limited.is_empty(), format!("the sender's own pacing-rate,{limited}, is not counted"));
     note(traffic.count == 0, "the group has no slots; predicted as if it had one".to_owned());
     let greedy = matches!(tcp.app, App::Bulk { .. } | App::Ttcp { .. } | App::FtpGet { .. });
-    note(!greedy, format!("{} does not always have data to send: an upper bound", tcp.app.kind().name()));
+    let flows = matches!(tcp.app, App::Flows(_));
+    note(
+        flows,
+        "flows arrive by themselves and overlap; predicted as one transfer without end for each slot".to_owned(),
+    );
+    note(!greedy && !flows, format!("{} does not always have data to send: an upper bound", tcp.app.kind().name()));
     let shares = |other: &Traffic| other.count > 0 && other.route.iter().any(|l| traffic.route.contains(l));
     let others: Vec<&str> = (scenario.traffic.iter().enumerate())
         .filter(|(i, other)| *i != index && shares(other))

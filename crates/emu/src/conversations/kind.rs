@@ -1,7 +1,7 @@
 //! The type of a conversation, from its ports.
 
 use cellway_apps::AppKind;
-use cellway_testbed::{OTHER_KIND, UDP_KIND, UDP_PORT};
+use cellway_testbed::{FLOWS_PORT, OTHER_KIND, UDP_KIND, UDP_PORT};
 use cellway_wire::ip::{Flow, Recognised, protocol};
 
 /// The type of an application, as derived from its port. Channels can be shared by type: Cáceres 1993, section 2.
@@ -17,6 +17,8 @@ pub enum Kind {
     X11,
     /// ttcp and its successors: iperf, iperf3.
     Ttcp,
+    /// The flows of a scenario that arrive by themselves, on the alternative port of HTTP.
+    Flows,
     /// The datagrams of a scenario, on the port of RTP.
     Udp,
     /// Any other port, or a protocol without ports.
@@ -36,6 +38,7 @@ impl Kind {
             Kind::Nntp => "nntp",
             Kind::X11 => "x11",
             Kind::Ttcp => "ttcp",
+            Kind::Flows => "flows",
             Kind::Udp => "udp",
             Kind::Other => "other",
         }
@@ -62,6 +65,7 @@ impl Kind {
             Kind::Http => AppKind::Www,
             Kind::X11 => AppKind::Animation,
             Kind::Ttcp => AppKind::Bulk,
+            Kind::Flows => AppKind::Flows,
             Kind::Udp => return UDP_KIND,
             Kind::Other => return OTHER_KIND,
             Kind::Ssh => return UDP_KIND + 1,
@@ -80,6 +84,7 @@ impl Kind {
             80 | 443 => Kind::Http,
             119 => Kind::Nntp,
             5001 | 5201 => Kind::Ttcp,
+            FLOWS_PORT => Kind::Flows,
             6000..=6063 => Kind::X11,
             _ => return None,
         })

@@ -20,12 +20,14 @@ impl Engine {
             }
             Seen::Delay { span } => self.testbed.meter.delay(now, slot, span),
             Seen::Item { bytes, span } => self.testbed.meter.item(now, slot, bytes, span),
+            Seen::Flow(event) => self.testbed.meter.flow(observation.at, slot, event),
             Seen::Ended { outcome, reason, .. } => {
                 self.testbed.meter.conversation(slot, outcome == Outcome::Failed);
                 if let Some(reason) = reason {
                     self.failures.entry(reason).and_modify(|count| *count += 1).or_insert(1);
                 }
             }
+            Seen::FrameSent { packets } => self.testbed.meter.frame_sent(slot, observation.at, packets),
             Seen::DatagramSent => self.testbed.meter.datagram_sent(slot, observation.at),
             Seen::DatagramReceived { sequence, sent, payload } => {
                 self.testbed.meter.datagram_received(slot, observation.at, sequence, sent, payload);

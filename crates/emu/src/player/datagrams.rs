@@ -95,7 +95,8 @@ struct Flow {
     source: DatagramSource,
     /// Sender and receiver.
     sockets: [Socket; 2],
-    /// Octets of payload.
+    /// Octets of the largest IP packet, and of its payload.
+    packet: u64,
     payload: usize,
 }
 
@@ -192,14 +193,21 @@ impl DatagramPlayer {
         {
             self.due.pop();
             let flow = &mut self.flows[index];
+            let (frame, octets) = (flow.source.frame(), flow.source.packet().0);
             let sequence = flow.source.send();
             self.due.extend(flow.source.next().map(|next| Reverse((next, index))));
             let sent = clock.now().unwrap_or(now);
             self.played.latest = self.played.latest.max(sent.since(at));
             self.played.sent += 1;
-            let payload = &mut self.buffer[..flow.payload];
+            // The largest packet has the largest payload.
+            let octets = octets.saturating_sub(flow.packet - flow.payload as u64) as usize;
+            let payload = &mut self.buffer[..octets.max(DatagramMark::LEN)];
             payload.fill(0);
             payload[..DatagramMark::LEN].copy_from_slice(&DatagramMark { sequence, sent }.octets());
+            if let Some(packets) = frame {
+                // A frame is captured at its own time, however late its packets leave.
+                let _ = self.sender.send(Observation { at, slot: flow.slot, seen: Seen::FrameSent { packets } });
+            }
             // The observation is sent first: the datagram may arrive before the next statement.
             let observation = Observation { at: sent, slot: flow.slot, seen: Seen::DatagramSent };
             let _ = self.sender.send(observation);
@@ -258,7 +266,8 @@ impl Flow {
         let v6 = if from.is_ipv6() { IPV6_MORE } else { 0 };
         let payload = slot.source.packet.0.saturating_sub(UDP_HEADER_OCTETS + v6) as usize;
         let source = DatagramSource::new(slot.source, streams, &slot.name, slot.start);
-        Ok(Flow { slot: slot.slot, source, sockets: [sender, receiver], payload: payload.max(DatagramMark::LEN) })
+        let (sockets, packet) = ([sender, receiver], slot.source.packet.0);
+        Ok(Flow { slot: slot.slot, source, sockets, packet, payload: payload.max(DatagramMark::LEN) })
     }
 }
 

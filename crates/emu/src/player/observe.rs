@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::Sender;
 
-use cellway_apps::{ConnId, Outcome, Side};
+use cellway_apps::{ConnId, FlowEvent, Outcome, Side};
 use cellway_measure::tcp::TcpInfo;
 use cellway_units::{Bytes, Span, Time};
 
@@ -44,6 +44,13 @@ pub enum Seen {
         bytes: Bytes,
         /// The duration, as defined by [`cellway_apps::Action::Item`].
         span: Span,
+    },
+    /// An event of a flow that arrives by itself.
+    Flow(FlowEvent),
+    /// A frame of a video was captured: the next datagrams of the slot.
+    FrameSent {
+        /// Their number.
+        packets: u32,
     },
     /// A datagram was sent.
     DatagramSent,

@@ -32,7 +32,8 @@ fn reports_acks(workload: &Workload, side: Side) -> bool {
             | Workload::Ttcp(_)
             | Workload::FtpGet(_)
             | Workload::Www(_)
-            | Workload::Animation(_) => false,
+            | Workload::Animation(_)
+            | Workload::Flows(_) => false,
         }
 }
 
@@ -165,9 +166,26 @@ impl Player {
             Action::Timer { at, id } => self.timers.add(at, Due::App { slot: index, conversation, id }),
             Action::Delay { span } => self.reporter.report(self.now, index, Seen::Delay { span }),
             Action::Item { bytes, span } => self.reporter.report(self.now, index, Seen::Item { bytes, span }),
+            Action::Flow(event) => self.reporter.report(self.now, index, Seen::Flow(event)),
+            Action::Abort { conn } => self.abort(index, (conversation, conn)),
             Action::Ended => self.ended(time, index, conversation),
         }
         Ok(())
+    }
+
+    /// Drops both ends of a connection.
+    fn abort(&mut self, index: usize, of: (u32, ConnId)) {
+        let connections = &self.slots[index].connections;
+        let Some(serial) = connections.iter().find(|c| (c.conversation, c.conn) == of).map(|c| c.serial) else {
+            return;
+        };
+        SIDES.into_iter().for_each(|side| self.drop_end(index, serial, side));
+        let slot = &mut self.slots[index];
+        for connection in slot.connections.extract_if(.., |c| c.serial == serial) {
+            if let Some((listener, _)) = connection.awaited {
+                self.listeners.forget(listener, index, connection.serial);
+            }
+        }
     }
 
     fn ended(&mut self, time: Time, index: usize, conversation: u32) {

@@ -56,6 +56,11 @@ impl Check<'_> {
                 let rate = self.needed(i, "rate", options.rate, "frames a second, like 50");
                 App::Animation { frame: frame?, rate: rate?, duration: options.duration? }
             }
+            AppKind::Flows => {
+                let accepted = "flows = { interval = \"100 ms\", sizes = \"web-search\" }, with your values";
+                self.refuse(&at!["traffic", i, "flows"], "is missing: app = \"flows\" needs it", accepted);
+                return None;
+            }
         };
         (self.found.len() == before).then_some(app)
     }

@@ -12,7 +12,9 @@ use crate::check::network::Network;
 use crate::check::tcp::Layers;
 use crate::check::timeline::direction;
 use crate::file::{NodeFile, TrafficFile};
-use crate::model::{Access, Attachment, Framing, Multiplexing, NodeKind, Protocol, Run, TcpKeys, TcpTraffic, Traffic};
+use crate::model::{
+    Access, App, Attachment, Framing, Multiplexing, NodeKind, Protocol, Run, TcpKeys, TcpTraffic, Traffic,
+};
 use crate::quantity::RttSpan;
 use crate::route;
 use crate::tree::at;
@@ -121,17 +123,22 @@ impl Check<'_> {
         path: Option<&Path>,
         nodes: &[NodeFile],
     ) -> Option<Protocol> {
-        if group.app == Some(None) {
+        if group.app == Some(None) && matches!(group.flows, Some(None)) {
             let accepted =
                 "an application over TCP, like app = \"bulk\", or udp = { packet = \"200 B\", rate = \"80 kbit/s\" }";
             self.refuse(&at!["traffic", i, "app"], "is missing", accepted);
         }
-        let app = self.app(i, group);
+        let app = match group.flows.as_ref()? {
+            Some(flows) => self.flows(i, group.app?, flows).map(App::Flows),
+            None => self.app(i, group),
+        };
         let tcp = self.tcp(&layers(), path.map(Path::mtu));
         let (tcp, path) = (tcp?, path?);
         let gateway_tcp = self.split(layers, tcp, path, nodes);
         let gateways = path.gateways();
-        let traffic = TcpTraffic { app: app?, repeat: group.repeat?, tcp, gateways, gateway_tcp: gateway_tcp? };
+        // Flows are one conversation, which ends when no more arrive.
+        let repeat = group.repeat? && !matches!(app, Some(App::Flows(_)));
+        let traffic = TcpTraffic { app: app?, repeat, tcp, gateways, gateway_tcp: gateway_tcp? };
         Some(Protocol::Tcp(Box::new(traffic)))
     }
 

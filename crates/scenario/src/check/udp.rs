@@ -1,6 +1,6 @@
 //! Sources of UDP datagrams.
 
-use cellway_spec::{Arrivals, SourceKind, UdpSource};
+use cellway_spec::{Arrivals, SourceKind, UdpSource, Video};
 use cellway_units::{Bytes, Span};
 
 use crate::check::Check;
@@ -11,12 +11,20 @@ use crate::tree::{Step, at};
 /// The least time between two packets of a source, which the clock counts to a thousandth.
 const LEAST_INTERVAL: Span = Span::from_ns(1);
 
+/// A key frame every two seconds at 30 frames/s, as segments of streams have.
+const KEY_FRAME_INTERVAL: u32 = 60;
+const KEY_FRAME_RATIO: f64 = 5.0;
+const FRAME_SIGMA: f64 = 0.25;
+/// What most users of a conversation do not notice. ITU-T G.114.
+const PLAYOUT_DELAY: Span = Span::from_ms(150);
+
 impl Check<'_> {
     /// Refuses the keys of a group of datagrams that are for TCP.
     pub(super) fn only_keys_of_udp(&mut self, i: usize) {
-        let own = "udp with its own keys: source, packet, rate, on, off, duration, ecn";
+        let own = "udp with its own keys: source, packet, rate, duration, ecn and those of the source";
         for (key, message, accepted) in [
             ("app", "a group sends UDP datagrams (udp) or has an application over TCP (app), not both", "udp or app"),
+            ("flows", "are transfers over TCP; this group sends UDP datagrams", "udp or flows"),
             ("workload", "is for an application over TCP; this group sends UDP datagrams", own),
             ("tcp", "is for TCP; this group sends UDP datagrams", own),
             (
@@ -40,13 +48,14 @@ impl Check<'_> {
             self.udp_packet(&at("packet"), packet, path);
         }
         let (kind, packet, rate) = (file.source?, file.packet, file.rate);
+        let video = self.video(i, kind, file);
         for (key, given) in [("on", file.on), ("off", file.off)] {
             match (kind, given) {
                 (SourceKind::OnOff, Some(None)) => {
                     let accepted = "a mean time, like on = \"1 s\" and off = \"1.35 s\"";
                     self.refuse(&at(key), "is missing: an on-off source needs it", accepted);
                 }
-                (SourceKind::Constant | SourceKind::Poisson, Some(Some(_))) => {
+                (SourceKind::Constant | SourceKind::Poisson | SourceKind::Video, Some(Some(_))) => {
                     let message = "is for source = \"on-off\", which pauses";
                     self.refuse(&at(key), message, "source = \"on-off\", or neither on nor off");
                 }
@@ -70,8 +79,33 @@ impl Check<'_> {
                 }
                 Arrivals::OnOff { on, off }
             }
+            SourceKind::Video => Arrivals::Video(video?),
         };
         (self.found.len() == before).then_some(UdpSource { arrivals, packet, rate, duration, ecn: file.ecn? })
+    }
+
+    /// Returns the frames of a video, and refuses their keys of any other source.
+    fn video(&mut self, i: usize, kind: SourceKind, file: &UdpFile) -> Option<Video> {
+        let at = |key: &str| at!["traffic", i, "udp", key];
+        if kind != SourceKind::Video {
+            for key in ["frame-rate", "key-frame-interval", "key-frame-ratio", "frame-sigma", "playout-delay"] {
+                if self.is_accepted(&at(key)) {
+                    self.refuse(&at(key), "is for source = \"video\", which has frames", "source = \"video\"");
+                }
+            }
+            return None;
+        }
+        let frame_rate = file.frame_rate?;
+        if frame_rate.is_none() {
+            self.refuse(&at("frame-rate"), "is missing: a video needs it", "frames per second, like 30");
+        }
+        Some(Video {
+            frame_rate: frame_rate?,
+            key_frame_interval: file.key_frame_interval?.unwrap_or(KEY_FRAME_INTERVAL),
+            key_frame_ratio: file.key_frame_ratio?.unwrap_or(KEY_FRAME_RATIO),
+            frame_sigma: file.frame_sigma?.unwrap_or(FRAME_SIGMA),
+            playout_delay: file.playout_delay?.unwrap_or(PLAYOUT_DELAY),
+        })
     }
 
     fn udp_packet(&mut self, at: &[Step], packet: Bytes, path: Option<&Path>) {

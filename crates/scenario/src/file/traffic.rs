@@ -4,7 +4,7 @@ use cellway_settings::table;
 use cellway_spec::{DatagramEcn, Dscp};
 use cellway_units::{Bytes, Probability, Rate, Span};
 
-use crate::file::ServiceFile;
+use crate::file::{FlowsFile, ServiceFile};
 use crate::model::{AppKind, DataConnection, Draw, Framing, HostKeys, SourceKind, TcpKeys};
 use crate::quantity::{LineRate, RttSpan};
 
@@ -17,8 +17,10 @@ table! {
     pub(crate) struct TrafficFile {
         /// Letters, digits, - and _; unique among groups.
         name: String,
-        /// The application, over TCP. A group has this or `udp`.
+        /// The application, over TCP. A group has this, `udp` or `flows`.
         app: Option<AppKind>,
+        /// Transfers over TCP that arrive by themselves; `app` is "flows" then and need not be given.
+        flows: Option<FlowsFile>,
         /// A source of UDP datagrams, in place of conversations over TCP.
         udp: Option<UdpFile>,
         /// The number of slots, which run side by side. It may be 0.
@@ -55,11 +57,11 @@ table! {
 }
 
 table! {
-    /// Datagrams of one size, from the originator to the responder, which only counts them.
+    /// Datagrams from the originator to the responder, which only counts them: of one size, or of a video.
     pub(crate) struct UdpFile {
         /// The times at which packets leave.
         source: SourceKind = SourceKind::Constant,
-        /// The size of an IP packet. 28 bytes are headers of IPv4 and UDP; 16 are a sequence number and the send time.
+        /// The size of an IP packet; of a video the largest. 28 bytes are headers of IPv4 and UDP; 16 are a sequence number and the send time.
         #[range(min = "44 B", max = "65535 B")]
         packet: Bytes,
         /// Bits of IP packets per second: the mean, or of an on-off source the rate while it is on.
@@ -71,6 +73,21 @@ table! {
         /// on-off: the mean length of a period off; required.
         #[range(above = "0 s")]
         off: Option<Span>,
+        /// video: frames per second; required.
+        #[range(above = 0, max = 1000)]
+        frame_rate: Option<f64>,
+        /// video: frames from one key frame to the next. Default: 60.
+        #[range(min = 1)]
+        key_frame_interval: Option<u32>,
+        /// video: the mean size of a key frame, in those of other frames. Default: 5.
+        #[range(min = 1, max = 1000)]
+        key_frame_ratio: Option<f64>,
+        /// video: the standard deviation of the natural logarithm of the size of a frame. Default: 0.25.
+        #[range(min = 0, max = 3)]
+        frame_sigma: Option<f64>,
+        /// video: the time from the capture of a frame to its play-out. Default: 150 ms.
+        #[range(above = "0 s")]
+        playout_delay: Option<Span>,
         /// The time for which each slot sends, from its start. Default: to the end of the run.
         #[range(above = "0 s")]
         duration: Option<Span>,

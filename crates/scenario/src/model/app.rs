@@ -1,6 +1,6 @@
 //! Applications.
 
-use cellway_spec::{AppKind, DataConnection, Draw, Spike};
+use cellway_spec::{AppKind, DataConnection, Draw, FlowSpec, Spike};
 use cellway_units::{Bytes, Rate, Span};
 
 /// The application of a group's conversations, with its options.
@@ -83,6 +83,8 @@ pub enum App {
         /// The time for which frames are sent; without end if absent.
         duration: Option<Span>,
     },
+    /// Transfers of random sizes that arrive by themselves, each over a connection of its own.
+    Flows(FlowSpec),
 }
 
 impl App {
@@ -99,6 +101,7 @@ impl App {
             App::FtpGet { .. } => AppKind::FtpGet,
             App::Www { .. } => AppKind::Www,
             App::Animation { .. } => AppKind::Animation,
+            App::Flows(_) => AppKind::Flows,
         }
     }
 }

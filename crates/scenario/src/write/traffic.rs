@@ -6,9 +6,11 @@ use cellway_settings::in_file::Printed;
 use cellway_spec::{DatagramEcn, Dscp};
 
 use crate::model::{
-    AbrSpec, App, Arrivals, HostKeys, HostSpec, Protocol, Scenario, Service, Spike, Tables, TcpKeys, Traffic, UdpSource,
+    AbrSpec, App, Arrivals, HostKeys, HostSpec, Protocol, Scenario, Service, Spike, Tables, TcpKeys, Traffic,
+    UdpSource, Video,
 };
 use crate::tree::quoted;
+use crate::write::flows::write_flows;
 use crate::write::{list, word};
 
 impl Scenario {
@@ -26,7 +28,10 @@ impl Scenario {
         }
         if let Some(tcp) = traffic.tcp() {
             // A refused gateway and a missing one are the same here.
-            writeln!(out, "repeat = {}\ngateway = {}", tcp.repeat, tcp.gateways.is_some())?;
+            if !matches!(tcp.app, App::Flows(_)) {
+                writeln!(out, "repeat = {}", tcp.repeat)?;
+            }
+            writeln!(out, "gateway = {}", tcp.gateways.is_some())?;
         }
         if let Some(access) = &traffic.access {
             writeln!(
@@ -96,12 +101,22 @@ fn write_udp(out: &mut String, source: &UdpSource) -> std::fmt::Result {
     if let Arrivals::OnOff { on, off } = source.arrivals {
         writeln!(out, "on = \"{on}\"\noff = \"{off}\"")?;
     }
+    if let Some(video) = source.video() {
+        let Video { frame_rate, key_frame_interval, key_frame_ratio, frame_sigma, playout_delay } = video;
+        writeln!(out, "frame-rate = {frame_rate:?}\nkey-frame-interval = {key_frame_interval}")?;
+        writeln!(out, "key-frame-ratio = {key_frame_ratio:?}\nframe-sigma = {frame_sigma:?}")?;
+        writeln!(out, "playout-delay = \"{playout_delay}\"")?;
+    }
     Ok(())
 }
 
 fn write_app(out: &mut String, app: &App) -> std::fmt::Result {
+    if let App::Flows(flows) = app {
+        return write_flows(out, flows);
+    }
     writeln!(out, "[traffic.workload]")?;
     match app {
+        App::Flows(_) => Ok(()),
         App::Ftp { tables, spike, data_connection, handshake } => {
             write_tables(out, tables)?;
             if let Some(Spike { size, weight }) = spike {

@@ -1,5 +1,6 @@
 //! Events and actions between endpoints, applications and gateways within an instant.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use cellway_apps::{Action, ConnId, Conversation, Outcome, Side};
@@ -49,8 +50,8 @@ impl Run<'_> {
                 Todo::Gateway { pair, which, action } => self.execute_gateway(now, pair, which, action),
             }
         }
-        while let Some(index) = self.touched.pop() {
-            self.slots[index].tcp().connections.retain(|c| !c.is_over());
+        while let Some((index, serial)) = self.touched.pop() {
+            self.slots[index].tcp().forget_if_over(serial);
         }
     }
 
@@ -100,12 +101,14 @@ impl Run<'_> {
             }
             Action::Delay { span } => self.bed.meter.delay(now, index, span),
             Action::Item { bytes, span } => self.bed.meter.item(now, index, bytes, span),
+            Action::Flow(event) => self.bed.meter.flow(now, index, event),
+            Action::Abort { conn } => self.abort(now, index, (conversation, conn)),
             Action::Ended => {
                 let slot = self.slots[index].tcp();
                 let failed = slot.conversation.as_ref().map(|c| c.outcome()) == Some(Outcome::Failed);
                 self.bed.meter.conversation(index, failed);
                 if failed {
-                    let (over, left): (Vec<_>, Vec<_>) =
+                    let (over, left): (VecDeque<_>, VecDeque<_>) =
                         slot.connections.drain(..).partition(|c| c.conversation == conversation);
                     slot.connections = left;
                     over.iter().filter_map(|c| c.relay.as_deref()).for_each(|relay| self.abandon(now, relay));
@@ -136,8 +139,17 @@ impl Run<'_> {
             let flow = self.pairs[split.pair].flow(index as u32, serial);
             connection.split([split.pair, split.near], flow, from, split.tcp, slot.initial_sequences(&self.streams));
         }
-        slot.connections.push(connection);
+        slot.connections.push_back(connection);
         self.tcp(now, index, serial, from.into(), |tcp, out| tcp.connect(now, out));
+    }
+
+    /// Drops both ends of a connection, and those of gateways.
+    fn abort(&mut self, now: Time, index: usize, of: (u32, ConnId)) {
+        let slot = self.slots[index].tcp();
+        let connection = slot.place_of(of).and_then(|place| slot.connections.remove(place));
+        if let Some(relay) = connection.as_ref().and_then(|connection| connection.relay.as_deref()) {
+            self.abandon(now, relay);
+        }
     }
 
     fn at_end(
@@ -148,8 +160,8 @@ impl Run<'_> {
         side: Side,
         act: impl FnOnce(&mut End, &mut Output),
     ) {
-        let connection = self.slots[index].tcp().connections.iter().find(|c| (c.conversation, c.conn) == of);
-        if let Some(serial) = connection.map(|c| c.serial) {
+        let slot = self.slots[index].tcp();
+        if let Some(serial) = slot.place_of(of).map(|place| slot.connections[place].serial) {
             self.end(now, index, serial, side.into(), act);
         }
     }

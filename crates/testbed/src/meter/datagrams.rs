@@ -2,7 +2,10 @@
 
 use cellway_record::metric::{Metric, datagram, slot};
 use cellway_record::stats::{InterarrivalJitter, Moments};
+use cellway_spec::UdpSource;
 use cellway_units::{Sketch, Span, Time};
+
+use super::frames::Frames;
 
 /// The datagrams of a slot. Those that were sent during the warm-up are not counted.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +26,8 @@ pub(super) struct Datagrams {
     jitters: Moments,
     jitter_max: f64,
     delays: Delays,
+    /// The frames, if it sends a video.
+    frames: Option<Frames>,
 }
 
 /// Delays from sending to arrival.
@@ -45,6 +50,27 @@ pub(super) struct Fates {
 }
 
 impl Datagrams {
+    /// Creates the datagrams of a source.
+    pub(super) fn new(source: &UdpSource) -> Datagrams {
+        Datagrams { frames: source.video().map(|video| Frames::new(video.playout_delay)), ..Datagrams::default() }
+    }
+
+    /// Records a frame captured at `at`, of the next `packets` datagrams.
+    pub(super) fn frame_sent(&mut self, at: Time, warmup: Time, packets: u32) {
+        if let Some(frames) = &mut self.frames
+            && at >= warmup
+        {
+            frames.sent(at, self.sent, packets);
+        }
+    }
+
+    /// Returns the frames at the end of a run, if it sends a video.
+    pub(super) fn frames(&self, end: Time) -> Option<Frames> {
+        let mut frames = self.frames.clone()?;
+        frames.finish(end);
+        Some(frames)
+    }
+
     /// Records a datagram sent at `at`. `settled`: it arrives before the end of the run unless it is lost.
     pub(super) fn sent(&mut self, at: Time, warmup: Time, settled: bool) {
         self.sent += 1;
@@ -60,6 +86,9 @@ impl Datagrams {
     pub(super) fn received(&mut self, at: Time, sequence: u64, sent: Time) -> Span {
         let delay = at.since(sent);
         let jitter = self.jitter.arrived(sent, at);
+        if let Some(frames) = &mut self.frames {
+            frames.received(at, sequence);
+        }
         if sequence >= self.before {
             self.received += 1;
             self.reordered += u64::from(sequence < self.expected);

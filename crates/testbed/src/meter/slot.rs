@@ -9,6 +9,7 @@ use cellway_units::{Rate, Span, Time};
 
 use super::Changes;
 use super::datagrams::Datagrams;
+use super::flows::{Flows, Ideal};
 
 /// The TCP counters of a slot, over all its connections and both ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,6 +60,8 @@ pub(crate) struct SlotMeter {
     pub(super) interactive: bool,
     /// The figures of its datagrams, if it sends any; it then has none of TCP and of items.
     pub(super) datagrams: Option<Box<Datagrams>>,
+    /// The figures of its flows, if they arrive by themselves.
+    pub(super) flows: Option<Box<Flows>>,
     /// The send window at each change, if the scenario traces it.
     pub(super) trace: Option<Box<Changes>>,
     pub(crate) now: SlotTotals,
@@ -81,7 +84,10 @@ pub(crate) struct SlotMeter {
 }
 
 impl SlotMeter {
-    pub(crate) fn new(name: &str, traffic: &Traffic, records: [Option<Changes>; 2]) -> SlotMeter {
+    /// Creates the meter of a slot; `round_trip` is the propagation round trip of its path.
+    pub(crate) fn new(name: &str, traffic: &Traffic, round_trip: Span, records: [Option<Changes>; 2]) -> SlotMeter {
+        let flows = traffic.tcp().filter(|tcp| matches!(tcp.app, App::Flows(_)));
+        let flows = flows.map(|tcp| Box::new(Flows::new(Ideal::new(traffic, tcp, round_trip))));
         let [trace, items] = records.map(|record| record.map(Box::new));
         let nothing = TimeWeighted::new(Time::ZERO, 0);
         SlotMeter {
@@ -89,7 +95,8 @@ impl SlotMeter {
             bottleneck: traffic.bottleneck,
             framing: traffic.bottleneck_framing,
             interactive: matches!(traffic.app(), Some(App::Telnet { .. })),
-            datagrams: traffic.tcp().is_none().then(Box::default),
+            datagrams: traffic.udp().map(|source| Box::new(Datagrams::new(source))),
+            flows,
             trace,
             now: SlotTotals::default(),
             at_warmup: SlotTotals::default(),

@@ -9,6 +9,7 @@ use cellway_record::{Quantity, Rows};
 use cellway_units::{Span, Time};
 
 use super::datagrams::{Delays, Fates};
+use super::frames::Frames;
 use super::{Changes, GroupMeter, Meter, PortMeter, QueueWatch, SlotMeter, SlotTotals, mean_queue, ratio};
 
 /// The rows of a summary as they are made.
@@ -132,8 +133,14 @@ impl Summary {
         self.put(s, &slots::THROUGHPUT, slot.throughput_since_warmup(self.span));
         self.put(s, &slots::LINE_SHARE, slot.line_share(self.span));
         match &slot.datagrams {
-            Some(datagrams) => self.datagrams(s, datagrams.fates(inside), datagrams.delays(), datagrams.jitters()),
+            Some(datagrams) => {
+                self.datagrams(s, datagrams.fates(inside), datagrams.delays(), datagrams.jitters());
+                self.frames(s, datagrams.frames(self.now));
+            }
             None => self.conversations(s, slot),
+        }
+        if let Some(flows) = &slot.flows {
+            flows.rows().into_iter().for_each(|(metric, value)| self.put(s, metric, value));
         }
         if let Some(acr) = slot.acr.mean() {
             self.put(s, &slots::ACR_MEAN, acr);
@@ -181,6 +188,12 @@ impl Summary {
         }
     }
 
+    /// Adds the rows of the frames of a slot or group, if it sends a video.
+    fn frames(&mut self, s: &Arc<str>, frames: Option<Frames>) {
+        let rows = frames.iter().flat_map(Frames::rows);
+        rows.for_each(|(metric, value)| self.put(s, metric, value));
+    }
+
     /// Adds the rows of the datagrams of all slots of a group, if they send any.
     fn datagrams_of(&mut self, s: &Arc<str>, members: &[SlotMeter], inside: &[u64]) -> bool {
         let (mut fates, mut delays) = (Fates::default(), Delays::default());
@@ -197,6 +210,14 @@ impl Summary {
             }
         }
         if any {
+            let frames = members.iter().filter_map(|slot| slot.datagrams.as_ref()?.frames(self.now));
+            self.frames(
+                s,
+                frames.reduce(|mut all, more| {
+                    all.merge(&more);
+                    all
+                }),
+            );
             self.datagrams(s, fates, &delays, means.mean().map(|mean| [mean, most]));
         }
         any
@@ -224,6 +245,11 @@ impl Summary {
             self.put(s, &group::COLLAPSES_MEAN, mean(&|m| m.since_warmup(|t| t.tcp.collapses)));
             self.put(s, &group::TIMEOUTS_MEAN, mean(&|m| m.since_warmup(|t| t.tcp.timeouts)));
             self.put(s, &group::WINDOW_AT_MAX_MEAN, mean(&|m| m.full.mean(now).unwrap_or(0.0)));
+        }
+        let mut flows = members.iter().filter_map(|member| member.flows.as_deref());
+        if let Some(mut all) = flows.next().cloned() {
+            flows.for_each(|more| all.merge(more));
+            all.rows().into_iter().for_each(|(metric, value)| self.put(s, metric, value));
         }
         if let Some(jain) = group.jain.mean() {
             self.put(s, &group::JAIN, jain);

@@ -152,6 +152,7 @@ impl Alone<'_> {
         let Some(slowest) = self.slowest() else { return none("there is no line") };
         let one = self.traffic.count <= 1;
         match (self.source.arrivals, self.unlike_fifo) {
+            (Arrivals::Video(_), _) => none("frames of random sizes arrive at once"),
             // Each packet has left every line before the next one comes.
             (Arrivals::Constant | Arrivals::OnOff { .. }, _) if one && slowest.seconds <= self.interval() => {
                 Answer::Value(self.path_delay)
@@ -188,6 +189,7 @@ impl Alone<'_> {
         let Some(slowest) = self.slowest() else { return none("there is no line") };
         let one = self.traffic.count <= 1;
         match (self.source.arrivals, self.unlike_fifo) {
+            (Arrivals::Video(_), _) => none("the buffer takes part of each frame"),
             (Arrivals::Poisson, _) => none("the queue of a Poisson source has no bound, the buffer has"),
             _ if !one => none("several sources meet in phases that chance decides"),
             _ if slowest.seconds <= self.interval() => Answer::Value(on_links),

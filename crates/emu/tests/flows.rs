@@ -1,0 +1,56 @@
+//! Flows that arrive by themselves, over the kernel's TCP and the network of their scenario.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use cellway_emu::{Control, emulate};
+use cellway_scenario::Plan;
+use common::{one_at_a_time, possible};
+
+const NET: &str = r#"version = 1
+name = "flows"
+buffer = { size = "100 kB", per = "port" }
+node = [
+  { name = "a", kind = "host" }, { name = "r1", kind = "router" }, { name = "r2", kind = "router" }, { name = "b", kind = "host" },
+]
+link = [
+  { between = ["a", "r1"], rate = "fast-ethernet", delay = "0 s" },
+  { name = "line", between = ["r1", "r2"], rate = "8 Mbit/s", delay = "20 ms" },
+  { between = ["r2", "b"], rate = "fast-ethernet", delay = "0 s" },
+]
+run = { duration = "5 s", warmup = "1 s", emulate = { lateness-limit = "10 s" } }
+
+[[traffic]]
+name = "get"
+from = "a"
+to = "b"
+flows = { arrivals = "periodic", interval = "100 ms", sizes = "fixed", size = "10 kB" }
+
+[observe]
+interval = "500 ms"
+fairness-window = "1 s"
+"#;
+
+/// Ten flows a second, each over a real connection: all complete, and none is faster than the path.
+#[test]
+fn real_flows_complete_no_faster_than_the_path() {
+    if !possible("real_flows_complete_no_faster_than_the_path") {
+        return;
+    }
+    let _one = one_at_a_time();
+    let plan = Plan::parse_with(NET, "t.toml", &[], None).unwrap();
+    let workloads: Vec<_> =
+        plan.base().traffic.iter().map(|traffic| cellway_testbed::workload(traffic, None).unwrap()).collect();
+    let emulated = emulate(plan.base(), &workloads, 1, Control::default()).unwrap();
+    let of = |metric: &str| {
+        let row = emulated.record.summary.iter().find(|row| &*row.subject == "get-1" && row.metric == metric);
+        row.unwrap_or_else(|| panic!("no {metric}: {:?}", emulated.notes)).value
+    };
+    assert_eq!(of("flows_started"), 40.0, "{:?}", emulated.notes);
+    // The last may be in flight at the end.
+    assert!(of("flows_completed") >= 39.0, "{}", of("flows_completed"));
+    // Three times 20 ms, and 10 kB on the line; a slowdown is at least 1 by its definition.
+    assert!(of("fct_p50") >= 0.07 && of("fct_mean") >= 0.07, "{}", of("fct_p50"));
+    assert!((1.0..3.0).contains(&of("slowdown_p50")), "{}", of("slowdown_p50"));
+}
