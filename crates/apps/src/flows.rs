@@ -75,7 +75,7 @@ pub(crate) struct Flows {
 
 #[derive(Debug)]
 enum Source {
-    Poisson { interval: f64, sizes: SizeLaw, arrivals: Stream, drawn: Stream },
+    Poisson { interval: f64, sizes: SizeLaw, arrivals: Box<Stream>, drawn: Stream },
     Periodic { interval: Span, sizes: SizeLaw, drawn: Stream },
     Trace(Arc<[TraceFlow]>),
 }
@@ -95,7 +95,7 @@ impl Flows {
             FlowProcess::Poisson { interval, sizes } => Source::Poisson {
                 interval: interval.as_secs_f64(),
                 sizes: sizes.clone(),
-                arrivals: named.stream("arrivals"),
+                arrivals: Box::new(named.stream("arrivals")),
                 drawn: named.stream("sizes"),
             },
             FlowProcess::Periodic { interval, sizes } => {
