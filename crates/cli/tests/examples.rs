@@ -15,9 +15,13 @@ fn the_examples_run_in_real_time() {
         std::io::stderr().write_all(format!("skipped: {why}\n").as_bytes()).unwrap();
         return;
     }
-    for (name, groups) in
-        [("bufferbloat", ["call", "upload"]), ("lte", ["call", "download"]), ("leo", ["call", "download"])]
-    {
+    for (name, groups) in [
+        ("bufferbloat", ["call", "upload"]),
+        ("lte", ["call", "download"]),
+        ("leo", ["call", "download"]),
+        ("incast", ["answer", "network"]),
+        ("video", ["video", "download"]),
+    ] {
         let text = std::fs::read_to_string(repository(&format!("scenarios/{name}.toml"))).unwrap();
         let (first_point, _) = text.split_once("[sweep]").unwrap();
         let traces = repository("scenarios/traces");

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use cellway_record::RunRecord;
 use cellway_scenario::{LinkTrace, Scenario, TraceFormat};
-use common::{figure, run, scenario, series};
+use cellway_sim::{Capture, Control};
+use common::{figure, run, scenario, series, workloads};
 
 /// Datagrams of 1500 B from one host to another, and back, over a line of packets of 12 Mbit/s: 1 ms each.
 const LINE: &str = r#"version = 1
@@ -194,4 +195,29 @@ fn runs_repeat() {
     };
     assert_eq!(rows(3), rows(3));
     assert_ne!(rows(3), rows(4));
+}
+
+/// A capture makes every packet depart and arrive by events of its own: the run is the same.
+#[test]
+fn a_capture_changes_nothing() {
+    let text = "time,rate,delay\n0,12 Mbit/s,20 ms\n0.3,0,35 ms\n0.4,3 Mbit/s,5 ms\n";
+    for reorder in ["true", "false"] {
+        let both = format!(
+            r#"{{ trace = {{ csv = "x" }}, loss = "1 %", burst = 2, reorder = {reorder}, jitter = {{ deviation = "3 ms" }},
+                 outage = {{ length = "50 ms", every = "700 ms", packets = "lost" }} }}"#
+        );
+        let text = Some((TraceFormat::Csv, text));
+        let scenario = recorded(&[("link.line.both", &both), ("traffic.there.udp.rate", "5 Mbit/s")], [text, text]);
+        let (mut file, mut records) = (Vec::new(), 0);
+        let capture = Some(Capture::new("r1", &mut file, &mut records));
+        let captured =
+            cellway_sim::run(&scenario, &workloads(&scenario), 1, Control { stop: &|| false, capture }).unwrap();
+        let plain = run(&scenario, 1);
+        let rows = |record: &RunRecord| {
+            let of = |row: &cellway_record::Row| format!("{} {} {:?} {}", row.subject, row.metric, row.t, row.value);
+            record.summary.iter().chain(&record.series).map(of).collect::<Vec<_>>()
+        };
+        assert_eq!(rows(&captured), rows(&plain));
+        assert!(records > 1000 && figure(&plain, "there-1", "packets_lost") > 10.0);
+    }
 }
