@@ -373,6 +373,35 @@ def incast(results: Results) -> Figure:
         return figure
 
 
+def frames(results: Results) -> Figure:
+    """Draw the delay of frames, and the frames that are late or incomplete, by queue discipline."""
+    rows = results.summary.filter(pl.col("subject") == "video")
+    table = rows.pivot("metric", index="buffer.queue", values="value")
+    names = table["buffer.queue"].to_list()[::-1]
+    places = range(len(names))
+    with style.styled():
+        figure, (left, right) = style.panels(2.0, 1, 2, width=WIDTH, sharey=True)
+        for place, name in zip(places, names, strict=True):
+            of = table.filter(pl.col("buffer.queue") == name)
+            median, high = of["frame_delay_p50"][0] * 1e3, of["frame_delay_p99"][0] * 1e3
+            left.plot([median, high], [place, place], color=style.BLUE, linewidth=1.5, solid_capstyle="butt")
+            left.plot(median, place, color=style.BLUE, marker="o", linestyle="none")
+            left.plot(high, place, color=style.BLUE, marker="|", markersize=9, linestyle="none")
+            late, incomplete = of["frames_late"][0] * 100, of["frames_incomplete"][0] * 100
+            right.barh(place, late, height=0.55, color=style.ORANGE, label="late" if place == 0 else None)
+            right.barh(
+                place, incomplete, left=late, height=0.55, color="0.6", label="incomplete" if place == 0 else None
+            )
+        left.axvline(100, color="0.6", linewidth=0.8)
+        left.set_xlim(0, 450)
+        left.set_yticks(places, names)
+        left.set_xlabel("Delay of a frame (ms)")
+        right.set_xlim(0, 100)
+        right.set_xlabel("Frames (%)")
+        right.legend(loc="lower right", frameon=False)
+        return figure
+
+
 def microseconds(text: str) -> float:
     """Return a time of the scenario file as a number."""
     value, unit = text.split()
@@ -391,6 +420,7 @@ def main() -> int:
         ("leo", "scenarios/leo.toml", satellite),
         ("lte", "scenarios/lte.toml", cellular),
         ("incast", "scenarios/incast.toml", incast),
+        ("video", "scenarios/video.toml", frames),
     ]
     for name, scenario, draw in drawn:
         results = cellway.simulate(ROOT / scenario)
