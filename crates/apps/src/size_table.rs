@@ -3,7 +3,7 @@
 /// Octets of payload of the packets in which the published distributions count.
 const PACKET: f64 = 1460.0;
 
-/// Sizes of flows to a cluster that answers web searches, in packets: M. Alizadeh et al., "Data Center TCP (DCTCP)",
+/// Sizes of flows to a cluster that answers web searches, in packets: M. Alizadeh et al., "DCTCP",
 /// SIGCOMM 2010, figure 4, with the knots of the simulations of pFabric (Alizadeh et al., SIGCOMM 2013).
 const WEB_SEARCH: [(f64, f64); 11] = [
     (6.0, 0.15),
