@@ -8,6 +8,9 @@ use cellway_scenario::{Direction, LinkTrace, Plan, Point, TraceFiles, TraceForma
 
 use crate::error::Error;
 
+/// The most bytes of a file with a recording: half an hour at 1 Gbit/s.
+const MAX_FILE: u64 = 1 << 30;
+
 /// Recordings, each read once. The default is for paths that start at the current folder.
 #[derive(Default)]
 pub(crate) struct TraceFolder {
@@ -69,11 +72,20 @@ impl TraceFolder {
             return Ok(known.clone());
         }
         let shown = path.display();
-        let text = std::fs::read_to_string(&path).map_err(|error| Unusable {
+        let wrong = |message| Unusable {
             key,
-            message: format!("cannot read {shown}: {error}"),
+            message,
             accepted: "the path of a text file, relative to the folder of this file".to_owned(),
-        })?;
+        };
+        let about = std::fs::metadata(&path).map_err(|error| wrong(format!("cannot read {shown}: {error}")))?;
+        // A pipe would be read until its writer ends, and can be read once only.
+        if !about.is_file() {
+            return Err(wrong(format!("{shown} is not a regular file")));
+        }
+        if about.len() > MAX_FILE {
+            return Err(wrong(format!("{shown} has {} bytes, more than {MAX_FILE}", about.len())));
+        }
+        let text = std::fs::read_to_string(&path).map_err(|error| wrong(format!("cannot read {shown}: {error}")))?;
         let trace = format.read(&text).map_err(|error| {
             let line = error.line.map_or(String::new(), |line| format!(":{line}"));
             Unusable { key, message: format!("{shown}{line}: {}", error.message), accepted: error.accepted }

@@ -167,12 +167,12 @@ fn given<'a, T: FromStr<Err: Display>>(
         return Ok(Some(Given::Quantity(quantity)));
     }
     let path = Path::new(text);
-    if !path.exists() {
+    if !path.is_file() {
         // A wrong quantity has a reason of its own.
         if text.starts_with(|first: char| first.is_ascii_digit()) {
             return read(name, text, accepted).map(|quantity| Some(Given::Quantity(quantity)));
         }
-        return Err(Error::Option(format!("--{name} {text}: there is no such file; accepted: {accepted}")));
+        return Err(Error::Option(format!("--{name} {text}: there is no such regular file; accepted: {accepted}")));
     }
     let start = std::fs::read_to_string(path).map(|all| all.trim_start().chars().take(1).collect::<String>());
     let is_table = start.is_ok_and(|start| start.chars().all(char::is_alphabetic) && !start.is_empty());

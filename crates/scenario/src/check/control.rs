@@ -42,7 +42,7 @@ impl Check<'_> {
             self.alone("shaper", i, &port, &ports, &names, traffic);
             ports.push((i, port.clone()));
             let (at, link, groups) = port;
-            self.within_line(&at!["shaper", i, "rate"], rate, &network.links[link.0]);
+            self.within_line(&at!["shaper", i, "rate"], rate, &network.links[link.0], 0);
             let sustained = self.sustained(&at!["shaper", i], file.scr, file.mbs, "rate", rate);
             let (Some(name), Some(sustained)) = (names[i].clone(), sustained) else { continue };
             shapers.push(Shaper { name, at, link, traffic: groups, rate, sustained });
@@ -177,10 +177,12 @@ impl Check<'_> {
         }
     }
 
-    pub(super) fn within_line(&mut self, path: &[Step], rate: Rate, link: &Link) {
-        if rate > link.rate {
-            let message = format!("{rate} is more than link {:?} has, {}", link.name, link.rate);
-            self.refuse(path, message, format!("at most {}", link.rate));
+    /// Refuses a rate above that of a direction (0 or 1) of a link.
+    pub(super) fn within_line(&mut self, path: &[Step], rate: Rate, link: &Link, direction: usize) {
+        let most = link.rate_of(direction);
+        if rate > most {
+            let message = format!("{rate} is more than link {:?} has, {most}", link.name);
+            self.refuse(path, message, format!("at most {most}"));
         }
     }
 
@@ -265,7 +267,7 @@ impl Check<'_> {
         let what = match *key {
             "shaper" => {
                 let shaper = &shapers[place];
-                self.within_line(&path("rate"), rate, &network.links[shaper.link.0]);
+                self.within_line(&path("rate"), rate, &network.links[shaper.link.0], 0);
                 let least = shaper.sustained.map(|(scr, _)| ("scr of the shaper", scr));
                 self.at_least(&path("rate"), rate, least);
                 ChangeOf::Shaper(place)

@@ -7,6 +7,7 @@ use crate::check::Check;
 use crate::check::machine::WINDOWS_PER_FLOW;
 use crate::check::network::Network;
 use crate::check::tcp::Layers;
+use crate::check::timeline::direction;
 use crate::file::{NodeFile, TrafficFile};
 use crate::model::{Access, Attachment, Framing, GatewaySpec, LinkIndex, NodeIndex, NodeKind, TcpSpec, Traffic};
 use crate::route;
@@ -128,7 +129,8 @@ impl Check<'_> {
     fn transport_fits(&mut self, gateways: [NodeIndex; 2], between: &[LinkIndex], network: &Network) {
         for (node, line) in gateways.into_iter().zip([between.first(), between.last()]) {
             let (Some(spec), Some(line)) = (&network.nodes[node.0].gateway, line) else { continue };
-            self.within_line(&at!["node", node.0, "gateway", "rate"], spec.rate, &network.links[line.0]);
+            let line = &network.links[line.0];
+            self.within_line(&at!["node", node.0, "gateway", "rate"], spec.rate, line, direction(line, node));
         }
         let specs = gateways.map(|node| network.nodes[node.0].gateway.as_ref());
         if let [Some(one), Some(other)] = specs

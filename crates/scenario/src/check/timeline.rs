@@ -120,7 +120,7 @@ fn gateways(network: &Network, traffic: &[Traffic]) -> Vec<Sender> {
         let node = &network.nodes[node.0];
         let rate = node.gateway.as_ref()?.rate;
         let name = format!("gateway {:?}", node.name);
-        (rate <= network.links[line.0.0].rate).then_some(Sender { name, rate, line, set_by: None })
+        (rate <= network.links[line.0.0].rate_of(line.1)).then_some(Sender { name, rate, line, set_by: None })
     };
     lines.into_iter().filter_map(sender).collect()
 }

@@ -71,7 +71,7 @@ fn input(
     };
     let all = || before.iter().chain(after).map(link);
     // Both directions: each cell takes its own time on each line and the propagation.
-    let one_way: f64 = all().map(|l| l.delay.as_secs_f64() + cell(l.rate)).sum();
+    let one_way: f64 = all().map(|l| l.mean_delay().as_secs_f64() + cell(l.rate)).sum();
     // The last cell of an acknowledgement follows the first at the pace of the slowest line. The last cell of a
     // segment begins on the line 1/c before its time in the spacer would be over.
     let slowest = all().map(|l| cell(l.rate)).fold(0.0, f64::max);
