@@ -164,7 +164,11 @@ fn print_report(report: &ShellReport) {
                     .sum::<f64>()
             ),
             format!("{:.0}", figure(report, port, "marked")),
-            format!("{:.0}", lost.map_or(0.0, |(access, _)| figure(report, access, "lost"))),
+            // Packets are lost on the access link of the client, or on the line if a recording says so.
+            format!(
+                "{:.0}",
+                lost.map_or(0.0, |(access, _)| figure(report, access, "lost") + figure(report, port, "lost"))
+            ),
         ]);
     }
     output::say(&format!("path: {seconds:.1} s, {} packets", run.delays.count()));

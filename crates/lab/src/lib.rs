@@ -20,6 +20,7 @@ pub mod predict;
 pub mod reproduce;
 mod simulate;
 mod study;
+mod text_file;
 mod traces;
 mod transient;
 

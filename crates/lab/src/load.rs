@@ -9,6 +9,7 @@ use cellway_scenario::{App, FlowSource, Override, Plan, Point, Problem};
 use cellway_sim::FlowFile;
 
 use crate::error::Error;
+use crate::text_file;
 use crate::traces::TraceFolder;
 
 /// Reads and checks the scenario file `path`, with keys overridden; every point of its sweep too.
@@ -104,10 +105,8 @@ impl TableFolders {
         }
         let path = self.base.join(file);
         let name = path.to_string_lossy();
-        let text = fs::read_to_string(&path).map_err(|source| {
-            let message = format!("cannot read {name}: {source}");
-            plan.refuse_flows(index, group, &message, "a CSV file, relative to this file")
-        })?;
+        let text = text_file::read(&path)
+            .map_err(|message| plan.refuse_flows(index, group, &message, "a CSV file, relative to this file"))?;
         let read = if is_trace {
             parse_trace(&text, &name).map(|flows| FlowFile::Trace(flows.into()))
         } else {

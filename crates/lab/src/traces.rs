@@ -4,18 +4,16 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cellway_scenario::{Direction, LinkTrace, Plan, Point, TraceFiles, TraceFormat};
+use cellway_scenario::{Change, ChangeOf, Direction, LinkIndex, LinkTrace, Plan, Point, TraceFiles, TraceFormat};
 
 use crate::error::Error;
-
-/// The most bytes of a file with a recording: half an hour at 1 Gbit/s.
-const MAX_FILE: u64 = 1 << 30;
+use crate::text_file;
 
 /// Recordings, each read once. The default is for paths that start at the current folder.
 #[derive(Default)]
 pub(crate) struct TraceFolder {
     base: PathBuf,
-    read: BTreeMap<(PathBuf, &'static str), LinkTrace>,
+    read: BTreeMap<(PathBuf, TraceFormat), Arc<LinkTrace>>,
 }
 
 /// A fault of a recording: the key of `trace` that names it, the fault, and what is accepted.
@@ -33,10 +31,21 @@ impl TraceFolder {
 
     /// Reads the recordings of all links of a point of `plan` into it.
     pub(crate) fn fill(&mut self, plan: &Plan, point: &mut Point) -> Result<(), Error> {
+        let changes = &point.scenario.changes;
         for (number, link) in point.scenario.links.iter_mut().enumerate() {
             for direction in [0, 1] {
-                link.traces[direction] = self.recorded(&link.directions[direction]).map_err(|wrong| {
-                    let Unusable { key, message, accepted } = wrong;
+                let is_here = |change: &Change| match change.what {
+                    ChangeOf::Link(LinkIndex(of), both) => of == number && both.ports().contains(&direction),
+                    ChangeOf::Shaper(_) | ChangeOf::Pcr(_) => false,
+                };
+                let recorded = self.recorded(&link.directions[direction]).and_then(|trace| {
+                    if trace.as_ref().is_some_and(|trace| trace.rate.is_some()) && changes.iter().any(is_here) {
+                        let message = "the file has rates, and [[change]] changes that of the link, too".to_owned();
+                        return Err(Unusable { key: "csv", message, accepted: "one of them".to_owned() });
+                    }
+                    Ok(trace)
+                });
+                link.traces[direction] = recorded.map_err(|Unusable { key, message, accepted }| {
                     plan.refuse_trace(point.index, (number, direction), key, &message, &accepted)
                 })?;
             }
@@ -52,45 +61,42 @@ impl TraceFolder {
             ("delay", delay, TraceFormat::Delays),
             ("csv", csv, TraceFormat::Csv),
         ];
-        let mut all = LinkTrace::default();
+        let mut all: Option<Arc<LinkTrace>> = None;
         for (key, path, format) in files {
-            if let Some(path) = path {
-                all = all.or(self.file(key, path, format)?);
-            }
+            let Some(path) = path else { continue };
+            let file = self.file(key, path, format)?;
+            all = Some(match all {
+                None => file,
+                Some(all) => Arc::new((*all).clone().or((*file).clone())),
+            });
         }
-        if all.loss.is_some() && direction.burst.is_some() {
+        if all.as_ref().is_some_and(|all| all.loss.is_some()) && direction.burst.is_some() {
             let message = "the file has losses, and burst is given, too".to_owned();
             return Err(Unusable { key: "csv", message, accepted: "one of them".to_owned() });
         }
-        Ok(direction.is_recorded().then(|| Arc::new(all)))
+        Ok(all)
     }
 
     /// Reads the recording that `key` of `trace` names.
-    pub(crate) fn file(&mut self, key: &'static str, path: &Path, format: TraceFormat) -> Result<LinkTrace, Unusable> {
+    pub(crate) fn file(
+        &mut self,
+        key: &'static str,
+        path: &Path,
+        format: TraceFormat,
+    ) -> Result<Arc<LinkTrace>, Unusable> {
         let path = self.base.join(path);
-        if let Some(known) = self.read.get(&(path.clone(), key)) {
+        if let Some(known) = self.read.get(&(path.clone(), format)) {
             return Ok(known.clone());
         }
         let shown = path.display();
-        let wrong = |message| Unusable {
-            key,
-            message,
-            accepted: "the path of a text file, relative to the folder of this file".to_owned(),
-        };
-        let about = std::fs::metadata(&path).map_err(|error| wrong(format!("cannot read {shown}: {error}")))?;
-        // A pipe would be read until its writer ends, and can be read once only.
-        if !about.is_file() {
-            return Err(wrong(format!("{shown} is not a regular file")));
-        }
-        if about.len() > MAX_FILE {
-            return Err(wrong(format!("{shown} has {} bytes, more than {MAX_FILE}", about.len())));
-        }
-        let text = std::fs::read_to_string(&path).map_err(|error| wrong(format!("cannot read {shown}: {error}")))?;
+        let wrong = |message| Unusable { key, message, accepted: "the path of a text file".to_owned() };
+        let text = text_file::read(&path).map_err(wrong)?;
         let trace = format.read(&text).map_err(|error| {
             let line = error.line.map_or(String::new(), |line| format!(":{line}"));
             Unusable { key, message: format!("{shown}{line}: {}", error.message), accepted: error.accepted }
         })?;
-        self.read.insert((path, key), trace.clone());
+        let trace = Arc::new(trace);
+        self.read.insert((path, format), Arc::clone(&trace));
         Ok(trace)
     }
 }

@@ -96,7 +96,7 @@ impl JitterDraws {
         }
     }
 
-    /// Draws a normal variate, by the polar form of Box and Muller (1958); its second value is not used.
+    /// Draws a normal variate by the method of Box and Muller (1958); its second value is not used.
     fn normal(&mut self) -> f64 {
         let mut uniform = || ((self.stream.bits() >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
         let (radius, angle) = (libm::sqrt(-2.0 * libm::log(uniform())), std::f64::consts::TAU * uniform());

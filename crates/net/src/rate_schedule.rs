@@ -81,6 +81,16 @@ impl Timeline {
         // In units of 10^-12 bit, of which a line of r bit/s sends r in a picosecond.
         let mut left = u128::from(bits.0) * 1_000_000_000_000 + u128::from(carry);
         loop {
+            if self.outages.value() {
+                // No change of the rate matters before the end of the outage.
+                at = self.outages.next_change();
+                if at == Time::MAX || at > never {
+                    return Ended { at: Time::MAX, carry: 0, rate: Rate::from_bps(0) };
+                }
+                self.outages.change();
+                self.rates.advance(at);
+                continue;
+            }
             let (change, rate) = (self.next_change(), self.rate());
             let sent = u128::from((change - at).as_ps()) * u128::from(rate.as_bps());
             if left < sent {

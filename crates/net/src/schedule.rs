@@ -45,7 +45,7 @@ impl<T: Copy> Schedule<T> {
 
     /// Moves the start of the schedule to `start`.
     #[must_use]
-    pub fn from(self, start: Span) -> Schedule<T> {
+    pub fn starting_at(self, start: Span) -> Schedule<T> {
         Schedule { start, ..self }
     }
 
@@ -94,9 +94,9 @@ impl<T: Copy> Scheduled<T> {
         }
     }
 
-    /// Makes all changes until `now`, in a time that does not depend on their number.
+    /// Makes all changes until `now`, by a binary search.
     pub(crate) fn advance(&mut self, now: Time) {
-        if self.next_change() > now {
+        if self.schedule.is_empty() || self.next_change() > now {
             return;
         }
         if let Some(period) = self.schedule.period {
@@ -158,7 +158,7 @@ mod tests {
                 true => Schedule::repeating(listed, Span::from_ps(period)),
                 false => Schedule::once(listed),
             };
-            let schedule = schedule.from(Span::from_ps(start));
+            let schedule = schedule.starting_at(Span::from_ps(start));
             let (mut by_advance, mut one_by_one) = (Scheduled::new(0, schedule.clone()), Scheduled::new(0, schedule));
             let mut now = 0;
             for step in steps {

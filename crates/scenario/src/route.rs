@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use cellway_spec::OutagePackets;
 use cellway_units::{Rate, Span};
 
 use crate::model::{Access, Attachment, Framing, Link, LinkIndex, Node, NodeIndex, NodeKind, Scenario, Traffic};
@@ -59,7 +60,10 @@ impl Link {
     pub fn is_lossy(&self) -> bool {
         let loses = |direction: usize| {
             let own = &self.directions[direction];
-            !self.loss_of(direction).is_zero() || own.trace.csv.is_some() || !own.outage.length.is_zero()
+            let in_outages = !own.outage.length.is_zero() && own.outage.packets == OutagePackets::Lost;
+            // Until the table has been read it may have losses.
+            let recorded = self.traces[direction].as_ref().is_none_or(|trace| trace.loss.is_some());
+            !self.loss_of(direction).is_zero() || in_outages || (own.trace.csv.is_some() && recorded)
         };
         loses(0) || loses(1) || self.loses_by_number()
     }

@@ -14,21 +14,35 @@ pub struct Recorded<T> {
     pub length: Span,
 }
 
-impl Recorded<Rate> {
-    /// Returns the mean rate of the recording (bit/s, rounded down).
-    pub fn mean(&self) -> Rate {
+impl<T: Copy> Recorded<T> {
+    /// Returns the mean over time of a number made of the value, rounded down.
+    fn mean_of(&self, number: impl Fn(T) -> u64) -> u64 {
         let ends = self.changes.iter().skip(1).map(|&(at, _)| at).chain([Time::ZERO + self.length]);
-        let bits = self.changes.iter().zip(ends);
+        let parts = self.changes.iter().zip(ends);
         let total: u128 =
-            bits.map(|(&(at, rate), end)| u128::from(end.since(at).as_ps()) * u128::from(rate.as_bps())).sum();
-        Rate::from_bps((total / u128::from(self.length.as_ps())) as u64)
+            parts.map(|(&(at, value), end)| u128::from(end.since(at).as_ps()) * u128::from(number(value))).sum();
+        (total / u128::from(self.length.as_ps())) as u64
+    }
+}
+
+impl Recorded<Rate> {
+    /// Returns the mean rate (bit/s, rounded down).
+    pub fn mean(&self) -> Rate {
+        Rate::from_bps(self.mean_of(Rate::as_bps))
+    }
+}
+
+impl Recorded<Span> {
+    /// Returns the mean delay (rounded down to a picosecond).
+    pub fn mean(&self) -> Span {
+        Span::from_ps(self.mean_of(Span::as_ps))
     }
 }
 
 /// A recorded link.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LinkTrace {
-    /// The rate, in bits of IP packets.
+    /// The rate, in bits of packets with the framing of the link.
     pub rate: Option<Recorded<Rate>>,
     /// The propagation delay.
     pub delay: Option<Recorded<Span>>,
@@ -67,7 +81,7 @@ impl TraceError {
 }
 
 /// The format of a file with a recording.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TraceFormat {
     /// Times in ms at which a packet of 1500 B can leave, one in a line.
     Opportunities,

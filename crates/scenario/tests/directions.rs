@@ -59,8 +59,10 @@ fn what_a_direction_cannot_have_is_refused() {
         (vec![("link.line.back.outage.every", "20 s")], "is given without a length"),
         (
             vec![("link.line.both.outage", r#"{ length = "2 s", every = "2 s" }"#)],
-            "2 s is not longer than an outage, 2 s",
+            "2 s is not longer than an outage, 2 s, by 1 us or more",
         ),
+        (vec![("link.line.both.outage.length", "999 ns")], "999 ns is less than 1 us"),
+        (vec![("link.line.both.jitter.correlation", "20 %")], "is given without a deviation"),
         (vec![cells, ("link.line.forward.rate", "1 Mbit/s")], "link.line.forward.rate: is for links of packets"),
         (vec![cells, ("link.line.both.trace.rate", "x")], "link.line.both.trace: is for links of packets"),
         (vec![cells, ("link.line.both.outage.length", "1 s")], "accepted: packets = \"lost\" in the same table"),
@@ -96,4 +98,18 @@ fn the_rate_of_a_recording_does_not_change() {
     let set = [Override::new("link.line.both.trace.rate", "x")];
     let error = Plan::parse_with(&text, "t.toml", &set, None).map(|_| ()).unwrap_err().to_string();
     assert!(error.contains("change.1.link: the rate of link \"line\" is that of its recording"), "{error}");
+}
+
+/// A direction may turn off what both have, and have what is only useful beside a key of the other.
+#[test]
+fn a_direction_turns_off_what_both_have() {
+    for (both, forward) in [
+        (r#"{ outage = { length = "1 s", every = "2 s" } }"#, r#"{ outage = { length = "0 s" } }"#),
+        (r#"{ jitter = { deviation = "1 ms", correlation = "10 %" } }"#, r#"{ jitter = { deviation = "0 s" } }"#),
+        (r#"{ loss = "1 %", burst = 3 }"#, r#"{ loss = "0 %" }"#),
+        (r#"{ outage = { every = "2 s" } }"#, r#"{ outage = { length = "1 s" } }"#),
+        (r#"{ burst = 4, trace = { csv = "x" } }"#, "{ }"),
+    ] {
+        scenario(&[("link.line.both", both), ("link.line.forward", forward)]);
+    }
 }

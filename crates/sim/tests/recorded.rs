@@ -201,10 +201,13 @@ fn runs_repeat() {
 #[test]
 fn a_capture_changes_nothing() {
     let text = "time,rate,delay\n0,12 Mbit/s,20 ms\n0.3,0,35 ms\n0.4,3 Mbit/s,5 ms\n";
-    for reorder in ["true", "false"] {
+    // Without losses packets go ahead of their departures, unless the run is captured.
+    for (reorder, losses, packets) in
+        [("true", "", "wait"), ("false", "", "wait"), ("true", r#"loss = "1 %", burst = 2,"#, "lost")]
+    {
         let both = format!(
-            r#"{{ trace = {{ csv = "x" }}, loss = "1 %", burst = 2, reorder = {reorder}, jitter = {{ deviation = "3 ms" }},
-                 outage = {{ length = "50 ms", every = "700 ms", packets = "lost" }} }}"#
+            r#"{{ trace = {{ csv = "x" }}, {losses} reorder = {reorder}, jitter = {{ deviation = "3 ms" }},
+                 outage = {{ length = "50 ms", every = "700 ms", packets = "{packets}" }} }}"#
         );
         let text = Some((TraceFormat::Csv, text));
         let scenario = recorded(&[("link.line.both", &both), ("traffic.there.udp.rate", "5 Mbit/s")], [text, text]);
@@ -218,6 +221,6 @@ fn a_capture_changes_nothing() {
             record.summary.iter().chain(&record.series).map(of).collect::<Vec<_>>()
         };
         assert_eq!(rows(&captured), rows(&plain));
-        assert!(records > 1000 && figure(&plain, "there-1", "packets_lost") > 10.0);
+        assert!(records > 1000, "{records}");
     }
 }

@@ -41,7 +41,10 @@ impl<B: Clone> Builder<'_, B> {
                 reorder: own.reorder,
             };
             let varies = !varying.is_fixed() && link.framing != Framing::Atm;
-            (link.rate_of(direction), link.delay_of(direction), varies.then_some(varying))
+            // Queue disciplines are configured for the mean of a recording.
+            let mean = trace.and_then(|trace| trace.rate.as_ref()).map(Recorded::<Rate>::mean);
+            let rate = mean.unwrap_or_else(|| link.rate_of(direction)).max(Rate::from_bps(1));
+            (rate, link.delay_of(direction), varies.then_some(varying))
         })
     }
 
@@ -103,7 +106,7 @@ fn outages(outage: Outage, packets: OutagePackets) -> Schedule<bool> {
     }
     let changes = vec![(Time::ZERO, true), (Time::ZERO + outage.length, false)];
     match outage.every {
-        Some(every) => Schedule::repeating(changes, every).from(outage.first),
-        None => Schedule::once(changes).from(outage.first),
+        Some(every) => Schedule::repeating(changes, every).starting_at(outage.first),
+        None => Schedule::once(changes).starting_at(outage.first),
     }
 }

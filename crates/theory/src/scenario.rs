@@ -170,7 +170,7 @@ fn leg(traffic: &Traffic, from: &End<'_>, to: &End<'_>, hops: &[Hop], transport:
     }
     stages.extend(data.stages(hops));
     stages.extend(host_stage(&to.name, to.host.rate, to.host.receive, &data, to.shared));
-    let one_way: f64 = hops.iter().map(|h| h.delay.as_secs_f64()).sum();
+    let propagation: f64 = hops.iter().map(|h| h.delay.as_secs_f64() + h.delay_back.as_secs_f64()).sum();
     let cost =
         |host: &HostSpec, packet: &Packet| host.rate.map_or(0.0, |r| packet.octets.bits().0 as f64 / r.as_bps() as f64);
     let machines = cost(&from.host, &data)
@@ -186,7 +186,7 @@ fn leg(traffic: &Traffic, from: &End<'_>, to: &End<'_>, hops: &[Hop], transport:
         None => (to.tcp.window, from.tcp.send_buffer),
     };
     let (round_trip, loss) =
-        (2.0 * one_way + data.transit(hops, false) + ack.transit(hops, true) + machines, data.loss(hops));
+        (propagation + data.transit(hops, false) + ack.transit(hops, true) + machines, data.loss(hops));
     let delayed_ack = !transport && to.tcp.delayed_ack.0.is_some();
     let connections = u64::from(traffic.count.max(1));
     let rtt = Span::from_secs_f64(round_trip);

@@ -204,7 +204,7 @@ impl ShellPath {
             Some(text) => read::<Span>("rtt", text, "a time like \"175 ms\"")?,
         };
         let (framing, cells) = (self.framing(), self.framing() == "atm");
-        let rate = self.line.fastest()?.or(rate);
+        let rate = self.line.fastest(rate)?;
         let rtt = self.line.round_trip(rtt)?;
         let bdp = |rate: Rate| (u128::from(rate.as_bps()) * u128::from(rtt.as_ps()) / 8_000_000_000_000) as u64;
         let enough = rate.map_or(UNLIMITED_BUFFER.0, |rate| bdp(rate).max(LEAST_BUFFER.0));

@@ -3,8 +3,9 @@
 use std::fmt::Display;
 use std::path::Path;
 use std::str::FromStr;
+use std::sync::Arc;
 
-use cellway_scenario::{Link, TraceFormat};
+use cellway_scenario::{Link, LinkTrace, Recorded, TraceFormat};
 use cellway_units::{Rate, Span};
 
 use super::shell::{quoted, read};
@@ -69,34 +70,54 @@ impl ShellLine {
     }
 
     fn delay(&self) -> Result<Option<Given<'_, Span>>, Error> {
-        let accepted = "a time like \"20 ms\", or a file with recorded delays";
-        given("delay", self.delay.as_deref(), TraceFormat::Delays, accepted)
+        let accepted = "a time like \"20 ms\", or a file with a delay in ms for each 10 ms";
+        let given = given("delay", self.delay.as_deref(), TraceFormat::Delays, accepted)?;
+        match given {
+            Some(Given::File(file, TraceFormat::Csv)) => Err(Error::Option(format!(
+                "--delay {file}: this is a table; accepted: {accepted}, or the table as --down and --up"
+            ))),
+            given => Ok(given),
+        }
     }
 
-    /// Returns the larger of the rates of the directions, of a recording its mean; none if no direction has its own.
-    pub(super) fn fastest(&self) -> Result<Option<Rate>, Error> {
+    /// Returns what the file of a direction records, if it has one.
+    fn recorded(&self, direction: usize) -> Result<Arc<LinkTrace>, Error> {
+        match self.rate(direction)? {
+            Some(Given::File(file, format)) => read_trace(DIRECTIONS[direction].0, file, format),
+            _ => Ok(Arc::default()),
+        }
+    }
+
+    /// Returns the larger rate of the two directions, of a recording its mean; `rate` is that of a direction without its own.
+    pub(super) fn fastest(&self, rate: Option<Rate>) -> Result<Option<Rate>, Error> {
         let mut fastest = None;
         for direction in [0, 1] {
-            let rate = match self.rate(direction)? {
-                None => None,
+            let own = match self.rate(direction)? {
                 Some(Given::Quantity(rate)) => Some(rate),
-                Some(Given::File(file, format)) => {
-                    let recorded = TraceFolder::default().file("rate", Path::new(file), format);
-                    let recorded = recorded.map_err(|wrong| refused(DIRECTIONS[direction].0, wrong))?;
-                    recorded.rate.map(|rate| rate.mean())
-                }
+                _ => self.recorded(direction)?.rate.as_ref().map(Recorded::<Rate>::mean),
             };
-            fastest = fastest.max(rate);
+            fastest = fastest.max(own.or(rate));
         }
         Ok(fastest)
     }
 
-    /// Returns the round trip: twice the delay if that is a time, else `rtt`.
+    /// Returns the round trip: the delays of both directions, of a recording their means; `rtt` if there are none.
     pub(super) fn round_trip(&self, rtt: Span) -> Result<Span, Error> {
-        match self.delay()? {
-            Some(Given::Quantity(delay)) => Ok(delay.saturating_mul(2)),
-            _ => Ok(rtt),
+        let mean = |trace: &LinkTrace| trace.delay.as_ref().map(Recorded::<Span>::mean);
+        let tables = [mean(&*self.recorded(0)?), mean(&*self.recorded(1)?)];
+        let delay = match self.delay()? {
+            Some(Given::Quantity(delay)) => Some(delay),
+            Some(Given::File(file, format)) => mean(&*read_trace("delay", file, format)?),
+            None => None,
+        };
+        if let (Some(_), Some(direction)) = (delay, tables.iter().position(Option::is_some)) {
+            let table = DIRECTIONS[direction].0;
+            let message = format!("--delay: the table of --{table} has the delay, too; accepted: one of them");
+            return Err(Error::Option(message));
         }
+        let half = Span::from_ps(rtt.as_ps() / 2);
+        let [up, down] = tables.map(|table| delay.or(table).unwrap_or(half));
+        Ok(up + down)
     }
 
     /// Returns the keys of the link that loses packets.
@@ -104,7 +125,11 @@ impl ShellLine {
         match &self.loss_burst {
             None => Ok(String::new()),
             Some(text) => {
-                let packets: f64 = read("loss-burst", text, "a mean number of packets, like 8")?;
+                let accepted = "a mean number of packets, like 8";
+                let packets: f64 = read("loss-burst", text, accepted)?;
+                if !packets.is_finite() {
+                    return Err(Error::Option(format!("--loss-burst {text}: this is no number; accepted: {accepted}")));
+                }
                 Ok(format!("both = {{ burst = {packets:?} }}\n"))
             }
         }
@@ -177,6 +202,10 @@ fn given<'a, T: FromStr<Err: Display>>(
     let start = std::fs::read_to_string(path).map(|all| all.trim_start().chars().take(1).collect::<String>());
     let is_table = start.is_ok_and(|start| start.chars().all(char::is_alphabetic) && !start.is_empty());
     Ok(Some(Given::File(text, if is_table { TraceFormat::Csv } else { format })))
+}
+
+fn read_trace(option: &str, file: &str, format: TraceFormat) -> Result<Arc<LinkTrace>, Error> {
+    TraceFolder::default().file("rate", Path::new(file), format).map_err(|wrong| refused(option, wrong))
 }
 
 fn refused(option: &str, wrong: Unusable) -> Error {

@@ -72,7 +72,8 @@ impl<B: Clone> Fabric<B> {
                     Some(unit) => port.propagate(now, unit),
                 };
                 let started = port.serve(now, &mut self.packets, &mut self.rms, true);
-                // Only one of the two can be the first unit on the link.
+                // A port whose units wait for their departure before the link takes them lets none go ahead.
+                debug_assert!(arrives.is_none() || started.is_none_or(|started| started.arrives.is_none()));
                 let arrives = arrives.or(started.and_then(|started| started.arrives));
                 let leaves = started.and_then(|started| started.departs);
                 // The next event replaces the departure in the calendar.

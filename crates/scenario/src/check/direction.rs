@@ -1,7 +1,7 @@
 //! The directions of a link: what they have of their own, and who may have it.
 
 use cellway_spec::OutagePackets;
-use cellway_units::Probability;
+use cellway_units::{Probability, Span};
 
 use crate::check::Check;
 use crate::file::LinkFile;
@@ -10,6 +10,9 @@ use crate::tree::{Step, at};
 
 /// The tables of a link that have keys of directions.
 const TABLES: [&str; 2] = ["forward", "back"];
+
+/// The least length of an outage. Shorter ones would take the time of many packets to pass.
+const LEAST_OUTAGE: Span = Span::from_us(1);
 
 /// The place of a direction in the file, for messages.
 #[derive(Clone, Copy)]
@@ -36,8 +39,8 @@ impl Check<'_> {
             if own.jitter.deviation.is_zero() {
                 for key in ["correlation", "distribution"] {
                     let path = self.direction_path(place, &["jitter", key]);
-                    if self.is_accepted(&path) && !self.is_in_sweep(place, &["jitter", "deviation"]) {
-                        self.refuse(
+                    if self.is_accepted(&path) && !self.is_known(place, &["jitter", "deviation"]) {
+                        self.refuse_once(
                             &path,
                             "is given without a deviation",
                             "deviation in the same table, like \"5 ms\"",
@@ -82,15 +85,20 @@ impl Check<'_> {
         if outage.length.is_zero() {
             for key in ["first", "every", "packets"] {
                 let path = self.direction_path(place, &["outage", key]);
-                if self.is_accepted(&path) && !self.is_in_sweep(place, &["outage", "length"]) {
+                if self.is_accepted(&path) && !self.is_known(place, &["outage", "length"]) {
                     self.refuse_once(&path, "is given without a length", "length in the same table, like \"200 ms\"");
                 }
             }
             return;
         }
-        if let Some(every) = outage.every.filter(|every| *every <= outage.length) {
+        if outage.length < LEAST_OUTAGE {
+            let path = self.direction_path(place, &["outage", "length"]);
+            self.refuse_once(&path, format!("{} is less than 1 us", outage.length), "1 us or more, like \"200 ms\"");
+        }
+        let is_short = |every: &Span| *every <= outage.length || *every - outage.length < LEAST_OUTAGE;
+        if let Some(every) = outage.every.filter(is_short) {
             let path = self.direction_path(place, &["outage", "every"]);
-            let message = format!("{every} is not longer than an outage, {}", outage.length);
+            let message = format!("{every} is not longer than an outage, {}, by 1 us or more", outage.length);
             self.refuse_once(&path, message, "a time between the starts of two outages, like \"15 s\"");
         }
     }
@@ -100,7 +108,10 @@ impl Check<'_> {
         let Some(burst) = own.burst else { return };
         let path = self.direction_path(place, &["burst"]);
         let share = loss.as_f64();
-        if loss.is_zero() && !self.is_in_sweep(place, &["loss"]) && !self.is_swept(&at!["link", place.link, "loss"]) {
+        let of_link = at!["link", place.link, "loss"];
+        // The table of a recording may have losses; an explicit 0 turns the bursts of another direction off.
+        let is_known = self.is_known(place, &["loss"]) || self.is_given(&of_link) || self.is_swept(&of_link);
+        if loss.is_zero() && !is_known && own.trace.csv.is_none() {
             self.refuse_once(&path, "is given without losses", "loss beside it or in the link, like \"1 %\"");
         } else if share / (1.0 - share) > burst {
             let message = format!("{burst} in a row are too few for a loss of {loss}");
@@ -122,8 +133,11 @@ impl Check<'_> {
         })
     }
 
-    fn is_in_sweep(&self, place: Place, key: &[&str]) -> bool {
-        Self::direction_paths(place, key).iter().any(|path| self.is_swept(path))
+    /// Returns true if the file or its sweep gives a key of any direction of the link, even with the value that turns it off.
+    fn is_known(&self, place: Place, key: &[&str]) -> bool {
+        let other = Place { direction: 1 - place.direction, ..place };
+        let mut paths = [place, other].into_iter().flat_map(|place| Self::direction_paths(place, key));
+        paths.any(|path| self.is_given(&path) || self.is_swept(&path))
     }
 
     /// Refuses the value at `path`, unless the other direction has led to the same.

@@ -74,10 +74,10 @@ table! {
         #[range(above = "0 s")]
         off: Option<Span>,
         /// video: frames per second; required.
-        #[range(above = 0, max = 1000)]
+        #[range(min = 1, max = 1000)]
         frame_rate: Option<f64>,
         /// video: frames from one key frame to the next. Default: 60.
-        #[range(min = 1)]
+        #[range(min = 1, max = 1_000_000)]
         key_frame_interval: Option<u32>,
         /// video: the mean size of a key frame, in those of other frames. Default: 5.
         #[range(min = 1, max = 1000)]

@@ -10,7 +10,7 @@ choice! {
     pub enum TraceEnd {
         /// It begins again.
         Repeat = "repeat",
-        /// It sends nothing; delay and loss stay as they are.
+        /// A recorded rate becomes 0; delay and loss stay as they are.
         Stop = "stop",
     }
 }

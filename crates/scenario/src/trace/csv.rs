@@ -8,7 +8,10 @@ use super::{LinkTrace, Recorded, TraceError, push};
 
 const HEADER: &str = "a header with the columns time, and one or more of rate, delay, loss, like time,rate,delay";
 const ROWS: &str = "a value for each column, with a unit as in scenario files (0.5 s, 20 Mbit/s, 30 ms, 1 %), or a number of \
-                    s, bit/s, s, and a share from 0 to 1";
+                    s, bit/s, s, and a share from 0 to below 1";
+
+/// The least time between two rows.
+const LEAST_STEP: Span = Span::from_us(1);
 
 /// A column of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +49,10 @@ pub(super) fn read(text: &str) -> Result<LinkTrace, TraceError> {
                     format!("the first time is {}", cells[place]),
                     "0 as the first time",
                 ));
+            }
+            Some(last) if *last < at && at.since(*last) < LEAST_STEP => {
+                let message = format!("time {} is less than 1 us after that of the row before it", cells[place]);
+                return Err(TraceError::at(number, message, "steps of 1 us or more"));
             }
             Some(last) if *last >= at => {
                 let message = format!("time {} does not follow the time of the row before it", cells[place]);
@@ -120,7 +127,7 @@ fn rate(line: usize, text: &str) -> Result<Rate, TraceError> {
 }
 
 fn share(line: usize, text: &str) -> Result<Probability, TraceError> {
-    value(line, "loss", text, |share| format!("{} %", share * 100.0).parse().ok())
+    value(line, "loss", text, |share| format!("{:.13} %", share * 100.0).parse().ok())
 }
 
 #[cfg(test)]
@@ -139,6 +146,8 @@ mod tests {
         assert_eq!(read.delay, Some(Recorded { changes: delays, length }));
         let losses = [(0, "0 %"), (500, "1 %"), (2000, "2 %")].map(|(t, loss)| (at(t), loss.parse().unwrap()));
         assert_eq!(read.loss, Some(Recorded { changes: losses.to_vec(), length }));
+        let share = super::read("time,loss\n0,0.07\n1,0.001\n").unwrap().loss.unwrap();
+        assert_eq!(share.changes, [(at(0), "7 %".parse().unwrap()), (at(1000), "0.1 %".parse().unwrap())]);
         assert_eq!(super::read("time,rate\n0,5\n1,5\n").unwrap().delay, None);
     }
 
@@ -154,6 +163,7 @@ mod tests {
             ("time,rate\n0,1\n", "the table has one row"),
             ("time,rate\n1,1\n2,2\n", "line 2: the first time is 1"),
             ("time,rate\n0,1\n0,2\n", "line 3: time 0 does not follow"),
+            ("time,rate\n0,1\n1 ns,2\n", "line 3: time 1 ns is less than 1 us after"),
             ("time,rate\n0,1\n1\n", "line 3: 1 values for 2 columns"),
             ("time,rate\n0,-1\n1,1\n", "line 2: rate \"-1\" is negative"),
             ("time,rate\n0,fast\n1,1\n", "line 2: rate \"fast\" is not accepted"),

@@ -65,7 +65,7 @@ pub(super) fn rates(text: &str) -> Result<Recorded<Rate>, TraceError> {
     let mut changes = Vec::new();
     let mut end_of_last = 0;
     for (end, count) in counts {
-        if end - 1 > end_of_last || (end_of_last == 0 && end > 1) {
+        if end - 1 > end_of_last {
             push(&mut changes, at(end_of_last), Rate::from_bps(0));
         }
         push(&mut changes, at(end - 1), Rate::from_bps(count * ONE_PACKET));

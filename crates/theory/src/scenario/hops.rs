@@ -14,7 +14,9 @@ use crate::prediction::Limit;
 pub(super) struct Hop {
     /// The node at its end; `None` for an implicit host.
     pub(super) to: Option<NodeIndex>,
+    /// The propagation delay in the direction of the data, and in the other one.
     pub(super) delay: Span,
+    pub(super) delay_back: Span,
     pub(super) framing: LineFraming,
     /// The probability that a cell, or a packet without cells, is lost on it.
     loss: f64,
@@ -50,6 +52,7 @@ pub(super) fn hops(scenario: &Scenario, index: usize, back: bool) -> Vec<Hop> {
         Hop {
             to,
             delay: access.delay,
+            delay_back: access.delay,
             framing: framing(access.framing),
             loss: access.loss.as_f64(),
             name: "access".to_owned(),
@@ -75,15 +78,17 @@ pub(super) fn hops(scenario: &Scenario, index: usize, back: bool) -> Vec<Hop> {
     for (i, &place) in links.iter().enumerate() {
         let link = &scenario.links[place.0];
         let at = nodes[i];
+        let direction = usize::from(link.a != at);
         let is_host = matches!(from, Attachment::Host(host) if host == at);
         let shapers = scenario.shapers.iter().enumerate();
         let shapers = shapers.filter(|(_, s)| s.at == at && s.link == place && s.traffic.contains(&index));
         let peak = |shaper| scenario.shaper_rate_at_start(shaper);
         hops.push(Hop {
             to: Some(nodes[i + 1]),
-            delay: link.mean_delay(),
+            delay: link.delay_of(direction),
+            delay_back: link.delay_of(1 - direction),
             framing: framing(link.framing),
-            loss: link.loss_of(usize::from(link.a != at)).as_f64(),
+            loss: link.loss_of(direction).as_f64(),
             name: link.name.clone(),
             rate: scenario.link_rate_at_start(place, at),
             back: scenario.link_rate_at_start(place, nodes[i + 1]),

@@ -111,6 +111,10 @@ fn obstacle(scenario: &Scenario, index: usize) -> Option<String> {
     if let Some(link) = traffic.route.iter().map(|link| &scenario.links[link.0]).find(|link| link.varies()) {
         return Some(format!("rate or delay of link {} vary", link.name));
     }
+    let in_bursts = |link: &&cellway_scenario::Link| link.directions.iter().any(|direction| direction.burst.is_some());
+    if let Some(link) = traffic.route.iter().map(|link| &scenario.links[link.0]).find(in_bursts) {
+        return Some(format!("link {} loses in bursts", link.name));
+    }
     if scenario.policers.iter().any(|policer| policer.traffic.contains(&index)) {
         return Some("a policer drops or tags cells".to_owned());
     }
