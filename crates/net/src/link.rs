@@ -22,43 +22,42 @@ pub(crate) enum Unit {
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
     delay: Span,
-    /// The delay of packets, if it is not always `delay`.
-    varying: Option<Box<Delay>>,
     under_way: UnderWay,
 }
 
 #[derive(Clone, Debug)]
 enum UnderWay {
     Cells(CellsUnderWay),
-    /// Packets, each with the instant its last bit arrives, in that order.
-    Packets(VecDeque<(Time, PacketRef)>),
+    /// Packets, each with the instant its last bit arrives, in that order; and their delay, if it is not always that of the
+    /// link. It is here because a port of cells then needs no room for it.
+    Packets(VecDeque<(Time, PacketRef)>, Option<Box<Delay>>),
 }
 
 impl Link {
     pub(crate) fn new(delay: Span, framing: Framing) -> Link {
         let under_way = match framing {
             Framing::Atm => UnderWay::Cells(CellsUnderWay::default()),
-            Framing::Packet | Framing::Ethernet | Framing::Fddi => UnderWay::Packets(VecDeque::new()),
+            Framing::Packet | Framing::Ethernet | Framing::Fddi => UnderWay::Packets(VecDeque::new(), None),
         };
-        Link { delay, varying: None, under_way }
+        Link { delay, under_way }
     }
 
     /// Lets the delay of packets vary.
     pub(crate) fn vary(&mut self, spec: DelaySpec) {
-        debug_assert!(matches!(self.under_way, UnderWay::Packets(_)), "cells have one delay");
-        self.varying = Some(Box::new(Delay::new(self.delay, spec)));
+        let UnderWay::Packets(_, varying) = &mut self.under_way else { unreachable!("cells have one delay") };
+        *varying = Some(Box::new(Delay::new(self.delay, spec)));
     }
 
     /// Returns true if units arrive in the instant in which they leave the line.
     #[inline]
     pub(crate) fn is_instant(&self) -> bool {
-        self.delay.is_zero() && self.varying.is_none()
+        self.delay.is_zero() && !matches!(self.under_way, UnderWay::Packets(_, Some(_)))
     }
 
     /// Returns true if packets may overtake.
     #[inline]
     fn reorders(&self) -> bool {
-        self.varying.as_ref().is_some_and(|delay| delay.reorder)
+        matches!(&self.under_way, UnderWay::Packets(_, Some(delay)) if delay.reorder)
     }
 
     /// Accepts a unit that left `line` at `now`; returns its arrival if it is the only one on the link.
@@ -67,7 +66,7 @@ impl Link {
         let arrives = now + self.delay;
         let first = match (&mut self.under_way, unit) {
             (UnderWay::Cells(cells), Unit::Cell(cell)) => cells.push(line.pulse_at(arrives), cell, line),
-            (UnderWay::Packets(_), Unit::Packet(packet)) => return self.push_packet(now, packet),
+            (UnderWay::Packets(..), Unit::Packet(packet)) => return self.push_packet(now, packet),
             _ => unreachable!("a line sends either cells or packets"),
         };
         first.then_some(arrives)
@@ -77,8 +76,10 @@ impl Link {
     /// before it leads to it.
     #[inline]
     pub(crate) fn push_packet(&mut self, leaves: Time, packet: PacketRef) -> Option<Time> {
-        let UnderWay::Packets(packets) = &mut self.under_way else { unreachable!("a line of cells sends no packets") };
-        let Some(varying) = &mut self.varying else {
+        let UnderWay::Packets(packets, varying) = &mut self.under_way else {
+            unreachable!("a line of cells sends no packets")
+        };
+        let Some(varying) = varying else {
             let arrives = leaves + self.delay;
             packets.push_back((arrives, packet));
             return (packets.len() == 1).then_some(arrives);
@@ -100,7 +101,7 @@ impl Link {
                 let (cell, next) = cells.pop(line);
                 Some((Unit::Cell(cell), next))
             }
-            UnderWay::Packets(packets) => {
+            UnderWay::Packets(packets, _) => {
                 let next = packets.get(1).map(|&(at, _)| at);
                 if next == Some(now) {
                     return None;
@@ -120,7 +121,7 @@ impl Link {
                 let (cell, next) = cells.pop(line);
                 (Unit::Cell(cell), next)
             }
-            UnderWay::Packets(packets) => {
+            UnderWay::Packets(packets, _) => {
                 let (_, packet) = packets.pop_front().expect("an arrival is pending");
                 (Unit::Packet(packet), packets.front().map(|&(at, _)| at).filter(|_| !reorders))
             }
