@@ -263,6 +263,13 @@ def discards(results: Results) -> Figure:
         return figure
 
 
+def upper_half(axes: Axes, place: int, median: float, high: float) -> None:
+    """Draw a median with the line to a high percentile."""
+    axes.plot([median, high], [place, place], color=style.BLUE, linewidth=1.5, solid_capstyle="butt")
+    axes.plot(median, place, color=style.BLUE, marker="o", linestyle="none")
+    axes.plot(high, place, color=style.BLUE, marker="|", markersize=9, linestyle="none")
+
+
 def cures(results: Results) -> Figure:
     """Draw the delay of the call and the goodput of the uploads, by queue discipline."""
     rows = results.summary.filter(pl.col("subject").is_in(["call", "upload"]))
@@ -276,10 +283,7 @@ def cures(results: Results) -> Figure:
         figure, (left, right) = style.panels(2.6, 1, 2, width=WIDTH, sharey=True)
         for place, name in zip(places, names, strict=True):
             of = call.filter(pl.col("buffer.queue") == name)
-            median, high = of["delay_p50"][0] * 1e3, of["delay_p99"][0] * 1e3
-            left.plot([median, high], [place, place], color=style.BLUE, linewidth=1.5, solid_capstyle="butt")
-            left.plot(median, place, color=style.BLUE, marker="o", linestyle="none")
-            left.plot(high, place, color=style.BLUE, marker="|", markersize=9, linestyle="none")
+            upper_half(left, place, of["delay_p50"][0] * 1e3, of["delay_p99"][0] * 1e3)
         goodput = [upload.filter(pl.col("buffer.queue") == name)["goodput_total"][0] / MBIT for name in names]
         right.barh(places, goodput, height=0.55, color=style.ORANGE)
         left.set_xscale("log")
@@ -383,10 +387,7 @@ def frames(results: Results) -> Figure:
         figure, (left, right) = style.panels(2.0, 1, 2, width=WIDTH, sharey=True)
         for place, name in zip(places, names, strict=True):
             of = table.filter(pl.col("buffer.queue") == name)
-            median, high = of["frame_delay_p50"][0] * 1e3, of["frame_delay_p99"][0] * 1e3
-            left.plot([median, high], [place, place], color=style.BLUE, linewidth=1.5, solid_capstyle="butt")
-            left.plot(median, place, color=style.BLUE, marker="o", linestyle="none")
-            left.plot(high, place, color=style.BLUE, marker="|", markersize=9, linestyle="none")
+            upper_half(left, place, of["frame_delay_p50"][0] * 1e3, of["frame_delay_p99"][0] * 1e3)
             late, incomplete = of["frames_late"][0] * 100, of["frames_incomplete"][0] * 100
             right.barh(place, late, height=0.55, color=style.ORANGE, label="late" if place == 0 else None)
             right.barh(

@@ -1,12 +1,11 @@
 //! Files of flows: a distribution of sizes, and a trace of arrivals.
 
-use cellway_units::Span;
+use cellway_units::{Columns, ColumnsError, Span};
 
+use crate::flow_sizes::MOST_BYTES;
 use crate::flows::TraceFlow;
 use crate::size_table::SizeTable;
 
-/// The largest size of a flow, far above any: 1 PiB.
-const MOST_BYTES: f64 = (1_u64 << 50) as f64;
 /// The latest arrival of a trace, in s: beyond the longest run.
 const MOST_SECONDS: f64 = 1e7;
 
@@ -20,7 +19,7 @@ pub struct FlowFileError {
     pub line: Option<usize>,
     /// The fault.
     pub message: String,
-    /// What is accepted, with an example.
+    /// The accepted form, with an example.
     pub accepted: String,
 }
 
@@ -33,66 +32,45 @@ impl FlowFileError {
     }
 }
 
-/// Two columns of numbers under a header, with the lines that they are from.
-struct Columns<'a> {
+/// Two columns of numbers, with the lines that they are from.
+struct Numbers<'a> {
     file: &'a str,
     names: [&'static str; 2],
     rows: Vec<(usize, [f64; 2])>,
 }
 
-impl<'a> Columns<'a> {
-    /// Reads lines of two numbers, in the order of the header. Blank lines are skipped.
-    fn read(text: &str, file: &'a str, names: [&'static str; 2], example: &str) -> Result<Columns<'a>, FlowFileError> {
-        let wrong =
-            |line, message: String, accepted: String| FlowFileError { file: file.into(), line, message, accepted };
+impl<'a> Numbers<'a> {
+    /// Reads a table with these two columns; `example` is a row of it.
+    fn read(text: &str, file: &'a str, names: [&'static str; 2], example: &str) -> Result<Numbers<'a>, FlowFileError> {
         let header = format!("the first line is \"{},{}\", each line after it like \"{example}\"", names[0], names[1]);
-        let mut lines = text.trim_start_matches('\u{feff}').lines().map(str::trim).enumerate();
-        let Some((_, first)) = lines.next().filter(|(_, first)| !first.is_empty()) else {
-            return Err(wrong(None, "the file is empty".into(), header));
+        let wrong = |ColumnsError { line, message }| FlowFileError {
+            file: file.into(),
+            line,
+            message,
+            accepted: header.clone(),
         };
-        let found: Vec<&str> = first.split(',').map(str::trim).collect();
-        if let Some(unknown) = found.iter().find(|column| !names.contains(column)) {
-            return Err(wrong(Some(1), format!("the column {unknown:?} is unknown"), header));
-        }
-        let place = |name: &str| found.iter().position(|column| *column == name);
-        let mut places = [0; 2];
-        for (place_of, name) in places.iter_mut().zip(names) {
-            let missing = || wrong(Some(1), format!("the column {name:?} is missing"), header.clone());
-            *place_of = place(name).ok_or_else(missing)?;
-        }
-        if found.len() > 2 {
-            return Err(wrong(Some(1), "a column is given twice".into(), header));
-        }
+        let columns = Columns::read(text, &names).map_err(wrong)?;
+        let [first, second] = names.map(|name| columns.place(name).map_err(wrong));
+        let places = [first?, second?];
         let mut rows = Vec::new();
-        for (index, text) in lines.filter(|(_, text)| !text.is_empty()) {
-            let line = Some(index + 1);
-            let fields: Vec<&str> = text.split(',').map(str::trim).collect();
-            if fields.len() != 2 {
-                let message = format!("{text:?} has {} values", fields.len());
-                return Err(wrong(line, message, format!("two values, like \"{example}\"")));
+        for row in columns.rows() {
+            let (line, values) = row.map_err(wrong)?;
+            let mut numbers = [0.0; 2];
+            for ((number, place), name) in numbers.iter_mut().zip(places).zip(names) {
+                let found = values[place].parse::<f64>().ok().filter(|number| number.is_finite());
+                *number = found.ok_or_else(|| FlowFileError {
+                    file: file.into(),
+                    line: Some(line),
+                    message: format!("{name} {:?} is no number", values[place]),
+                    accepted: format!("a line like \"{example}\""),
+                })?;
             }
-            let mut row = [0.0; 2];
-            for ((value, place), name) in row.iter_mut().zip(places).zip(names) {
-                let number = fields[place].parse::<f64>().ok().filter(|number| number.is_finite());
-                let not = || {
-                    wrong(
-                        line,
-                        format!("{name} {:?} is no number", fields[place]),
-                        format!("a line like \"{example}\""),
-                    )
-                };
-                *value = number.ok_or_else(not)?;
-            }
-            rows.push((index + 1, row));
+            rows.push((line, numbers));
         }
         if rows.is_empty() {
-            return Err(wrong(
-                None,
-                "no line follows the header".into(),
-                format!("at least one line like \"{example}\""),
-            ));
+            return Err(wrong(ColumnsError { line: None, message: "no line follows the header".into() }));
         }
-        Ok(Columns { file, names, rows })
+        Ok(Numbers { file, names, rows })
     }
 
     fn refuse(&self, line: usize, message: String, accepted: &str) -> FlowFileError {
@@ -127,7 +105,7 @@ impl SizeTable {
     /// Reads a cumulative distribution: a header `size,probability`, and lines of a size in bytes and the probability
     /// of at most that. `file` is the name of the text in errors.
     pub fn parse_csv(text: &str, file: &str) -> Result<SizeTable, FlowFileError> {
-        let columns = Columns::read(text, file, ["size", "probability"], "20000,0.53")?;
+        let columns = Numbers::read(text, file, ["size", "probability"], "20000,0.53")?;
         columns.sizes(0)?;
         columns.sorted(0, "sizes in ascending order")?;
         if let Some((line, row)) = columns.rows.iter().find(|(_, row)| !(0.0..=1.0).contains(&row[1])) {
@@ -150,7 +128,7 @@ impl SizeTable {
 /// Reads a trace of flows: a header `time,size`, and lines of a time in seconds from the start of the slot and a size in
 /// bytes. `file` is the name of the text in errors.
 pub fn parse_trace(text: &str, file: &str) -> Result<Vec<TraceFlow>, FlowFileError> {
-    let columns = Columns::read(text, file, ["time", "size"], "0.25,20000")?;
+    let columns = Numbers::read(text, file, ["time", "size"], "0.25,20000")?;
     columns.sizes(1)?;
     if let Some((line, row)) = columns.rows.iter().find(|(_, row)| row[1].fract() != 0.0) {
         return Err(columns.refuse(
@@ -176,7 +154,7 @@ mod tests {
     fn a_distribution_and_a_trace_are_read() {
         let table = SizeTable::parse_csv("probability,size\n0.5,1000\n\n1, 3000\n", "a.csv").unwrap();
         assert_eq!(table, SizeTable::new([(1000.0, 0.5), (3000.0, 1.0)]));
-        let trace = parse_trace("\u{feff}time,size\r\n0,1\r\n0.25,20000\r\n0.25,7", "t.csv").unwrap();
+        let trace = parse_trace("time,size\r\n0,1\r\n0.25,20000\r\n0.25,7", "t.csv").unwrap();
         let at = |ms, size| TraceFlow { at: Span::from_ms(ms), size };
         assert_eq!(trace, [at(0, 1), at(250, 20_000), at(250, 7)]);
     }
@@ -187,11 +165,11 @@ mod tests {
         let trace = |text: &str| parse_trace(text, "t.csv").unwrap_err().to_string();
         let header = "the first line is \"time,size\", each line after it like \"0.25,20000\"";
         assert_eq!(trace(""), format!("t.csv: the file is empty; {header}"));
-        assert_eq!(trace("time,size\n"), "t.csv: no line follows the header; at least one line like \"0.25,20000\"");
+        assert_eq!(trace("time,size\n"), format!("t.csv: no line follows the header; {header}"));
         assert_eq!(trace("time\n1"), format!("t.csv:1: the column \"size\" is missing; {header}"));
         assert_eq!(trace("time,size,rate\n"), format!("t.csv:1: the column \"rate\" is unknown; {header}"));
-        assert_eq!(trace("time,size,size\n"), format!("t.csv:1: a column is given twice; {header}"));
-        assert_eq!(trace("time,size\n1,2,3"), "t.csv:2: \"1,2,3\" has 3 values; two values, like \"0.25,20000\"");
+        assert_eq!(trace("time,size,size\n"), format!("t.csv:1: the column \"size\" is given twice; {header}"));
+        assert_eq!(trace("time,size\n1,2,3"), format!("t.csv:2: \"1,2,3\" has 3 values for 2 columns; {header}"));
         assert_eq!(trace("time,size\n1,2 kB"), "t.csv:2: size \"2 kB\" is no number; a line like \"0.25,20000\"");
         assert_eq!(trace("time,size\n1,NaN"), "t.csv:2: size \"NaN\" is no number; a line like \"0.25,20000\"");
         let accepted = "a size from 1 B to 1 PiB, as a number of bytes like 20000";

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use cellway_units::Bytes;
+use cellway_units::{Bytes, standard_normal};
 
 use crate::random::Stream;
 use crate::size_table::SizeTable;
 
 /// The largest size of a flow, far above any: 1 PiB.
-const MOST_BYTES: f64 = (1_u64 << 50) as f64;
+pub(crate) const MOST_BYTES: f64 = (1_u64 << 50) as f64;
 
 /// A distribution of sizes. A drawn size is rounded up to a whole byte.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,10 +76,9 @@ impl SizeLaw {
     }
 }
 
-/// Draws from the standard normal distribution (G. E. P. Box and M. E. Muller 1958, the first of the pair).
+/// Draws from the standard normal distribution.
 pub(crate) fn normal(stream: &mut Stream) -> f64 {
-    let radius = libm::sqrt(-2.0 * libm::log1p(-stream.uniform()));
-    radius * libm::cos(2.0 * std::f64::consts::PI * stream.uniform())
+    standard_normal([stream.bits(), stream.bits()])
 }
 
 #[cfg(test)]

@@ -57,7 +57,7 @@ impl Stream {
 
     /// Returns a number in [0, 1): the upper 53 bits of [`Stream::bits`] over 2^53, so every value is exact.
     pub fn uniform(&mut self) -> f64 {
-        (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
+        cellway_units::uniform(self.bits())
     }
 
     /// Returns a whole number in `0..n`, each equally likely (a product in 128 bits; the few products that would favour

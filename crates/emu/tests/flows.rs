@@ -47,9 +47,9 @@ fn real_flows_complete_no_faster_than_the_path() {
         let row = emulated.record.summary.iter().find(|row| &*row.subject == "get-1" && row.metric == metric);
         row.unwrap_or_else(|| panic!("no {metric}: {:?}", emulated.notes)).value
     };
-    assert_eq!(of("flows_started"), 40.0, "{:?}", emulated.notes);
-    // The last may be in flight at the end.
-    assert!(of("flows_completed") >= 39.0, "{}", of("flows_completed"));
+    // The first and the last of 40 may be begun late, and one more may be in flight at the end.
+    assert!((39.0..=41.0).contains(&of("flows_started")), "{}: {:?}", of("flows_started"), emulated.notes);
+    assert!(of("flows_completed") >= 38.0, "{}", of("flows_completed"));
     // Three times 20 ms, and 10 kB on the line; a slowdown is at least 1 by its definition.
     assert!(of("fct_p50") >= 0.07 && of("fct_mean") >= 0.07, "{}", of("fct_p50"));
     assert!((1.0..3.0).contains(&of("slowdown_p50")), "{}", of("slowdown_p50"));

@@ -4,23 +4,22 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cellway_scenario::{Change, ChangeOf, Direction, LinkIndex, LinkTrace, Plan, Point, TraceFiles, TraceFormat};
+use cellway_scenario::{Change, ChangeOf, Direction, LinkIndex, LinkTrace, Plan, Point, TraceFormat};
 
 use crate::error::Error;
 use crate::text_file;
 
-/// Recordings, each read once. The default is for paths that start at the current folder.
-#[derive(Default)]
+/// Recordings, each read once.
 pub(crate) struct TraceFolder {
     base: PathBuf,
     read: BTreeMap<(PathBuf, TraceFormat), Arc<LinkTrace>>,
 }
 
 /// A fault of a recording: the key of `trace` that names it, the fault, and what is accepted.
-pub(crate) struct Unusable {
-    pub(crate) key: &'static str,
-    pub(crate) message: String,
-    pub(crate) accepted: String,
+struct Unusable {
+    key: &'static str,
+    message: String,
+    accepted: String,
 }
 
 impl TraceFolder {
@@ -54,16 +53,9 @@ impl TraceFolder {
     }
 
     /// Returns the recording of a direction, if it has one.
-    pub(crate) fn recorded(&mut self, direction: &Direction) -> Result<Option<Arc<LinkTrace>>, Unusable> {
-        let TraceFiles { rate, delay, csv, .. } = &direction.trace;
-        let files = [
-            ("rate", rate, TraceFormat::Opportunities),
-            ("delay", delay, TraceFormat::Delays),
-            ("csv", csv, TraceFormat::Csv),
-        ];
+    fn recorded(&mut self, direction: &Direction) -> Result<Option<Arc<LinkTrace>>, Unusable> {
         let mut all: Option<Arc<LinkTrace>> = None;
-        for (key, path, format) in files {
-            let Some(path) = path else { continue };
+        for (key, path, format) in direction.trace.files() {
             let file = self.file(key, path, format)?;
             all = Some(match all {
                 None => file,
@@ -78,12 +70,7 @@ impl TraceFolder {
     }
 
     /// Reads the recording that `key` of `trace` names.
-    pub(crate) fn file(
-        &mut self,
-        key: &'static str,
-        path: &Path,
-        format: TraceFormat,
-    ) -> Result<Arc<LinkTrace>, Unusable> {
+    fn file(&mut self, key: &'static str, path: &Path, format: TraceFormat) -> Result<Arc<LinkTrace>, Unusable> {
         let path = self.base.join(path);
         if let Some(known) = self.read.get(&(path.clone(), format)) {
             return Ok(known.clone());

@@ -141,11 +141,11 @@ impl<B: Clone> Fabric<B> {
 
     /// Joins two nodes, in both directions; returns the ports `a` to `b` and `b` to `a`, with numbers that
     /// follow each other.
-    pub fn add_link(&mut self, [a, b]: [NodeId; 2], mut spec: LinkSpec) -> [PortId; 2] {
+    pub fn add_link(&mut self, [a, b]: [NodeId; 2], spec: LinkSpec) -> [PortId; 2] {
         let first = self.ports.len() as u32;
-        for (end, [node, to]) in [[a, b], [b, a]].into_iter().enumerate() {
-            let port = std::mem::take(&mut spec.ports[end]);
-            self.ports.push(Port::new(node, to, &spec, port));
+        let LinkSpec { framing, discipline, ports } = spec;
+        for (nodes, port) in [[a, b], [b, a]].into_iter().zip(ports) {
+            self.ports.push(Port::new(nodes, framing, discipline, port));
         }
         [PortId(first), PortId(first + 1)]
     }

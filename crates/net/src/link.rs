@@ -54,12 +54,6 @@ impl Link {
         self.delay.is_zero() && !matches!(self.under_way, UnderWay::Packets(_, Some(_)))
     }
 
-    /// Returns true if packets may overtake.
-    #[inline]
-    fn reorders(&self) -> bool {
-        matches!(&self.under_way, UnderWay::Packets(_, Some(delay)) if delay.reorder)
-    }
-
     /// Accepts a unit that left `line` at `now`; returns its arrival if it is the only one on the link.
     #[inline(always)]
     pub(crate) fn push(&mut self, now: Time, unit: Unit, line: &Line) -> Option<Time> {
@@ -92,7 +86,6 @@ impl Link {
     /// Like [`Link::pop`]; returns `None`, and changes nothing, if the unit behind the first may arrive `now`, too.
     #[inline(always)]
     pub(crate) fn pop_alone(&mut self, now: Time, line: &Line) -> Option<(Unit, Option<Time>)> {
-        let reorders = self.reorders();
         match &mut self.under_way {
             UnderWay::Cells(cells) => {
                 if cells.may_have_two(now, line) {
@@ -101,13 +94,13 @@ impl Link {
                 let (cell, next) = cells.pop(line);
                 Some((Unit::Cell(cell), next))
             }
-            UnderWay::Packets(packets, _) => {
+            UnderWay::Packets(packets, varying) => {
                 let next = packets.get(1).map(|&(at, _)| at);
                 if next == Some(now) {
                     return None;
                 }
                 let (_, packet) = packets.pop_front().expect("an arrival is pending");
-                Some((Unit::Packet(packet), next.filter(|_| !reorders)))
+                Some((Unit::Packet(packet), next.filter(|_| !may_overtake(varying))))
             }
         }
     }
@@ -115,15 +108,14 @@ impl Link {
     /// Returns the unit that arrives now, and the next arrival for which the calendar has no event.
     #[inline(always)]
     pub(crate) fn pop(&mut self, line: &Line) -> (Unit, Option<Time>) {
-        let reorders = self.reorders();
         match &mut self.under_way {
             UnderWay::Cells(cells) => {
                 let (cell, next) = cells.pop(line);
                 (Unit::Cell(cell), next)
             }
-            UnderWay::Packets(packets, _) => {
+            UnderWay::Packets(packets, varying) => {
                 let (_, packet) = packets.pop_front().expect("an arrival is pending");
-                (Unit::Packet(packet), packets.front().map(|&(at, _)| at).filter(|_| !reorders))
+                (Unit::Packet(packet), packets.front().map(|&(at, _)| at).filter(|_| !may_overtake(varying)))
             }
         }
     }
@@ -134,6 +126,12 @@ impl Link {
             cells.split(line);
         }
     }
+}
+
+/// Returns true if packets may overtake, so that each has an event of its own.
+#[inline]
+fn may_overtake(varying: &Option<Box<Delay>>) -> bool {
+    varying.as_ref().is_some_and(|delay| delay.reorder)
 }
 
 /// Cells of one frame that left the line back to back.

@@ -12,10 +12,6 @@ use crate::rate_schedule::RateSchedule;
 /// A link: a line in each direction, with the output port before it and the propagation delay behind it.
 #[derive(Clone, Debug)]
 pub struct LinkSpec {
-    /// The rate of both lines, in bit/s; until the first change of a port's schedule.
-    pub rate: Rate,
-    /// The propagation delay in each direction.
-    pub delay: Span,
     /// The framing of both lines.
     pub framing: Framing,
     /// The order in which a cell line serves its channels; unused on a packet line.
@@ -24,9 +20,15 @@ pub struct LinkSpec {
     pub ports: [PortSpec; 2],
 }
 
-/// The output port at one end of a link. The default has an unlimited FIFO, no packet cost and no loss.
-#[derive(Clone, Debug, Default)]
+/// The output port at one end of a link, with the line and the delay behind it.
+#[derive(Clone, Debug)]
 pub struct PortSpec {
+    /// The rate of the line, in bit/s; until the first change of the schedule.
+    pub rate: Rate,
+    /// The propagation delay.
+    pub delay: Span,
+    /// The variation of the delay of packets; that of cells is fixed.
+    pub varying: Option<DelaySpec>,
     /// The buffer memory; `None` is unlimited.
     pub buffer: Option<BufferSpec>,
     /// The queue discipline of a packet line; unused on a cell line. `None` is a FIFO that drops at the tail.
@@ -39,18 +41,28 @@ pub struct PortSpec {
     pub packet_cost: Span,
     /// The loss of cells or packets that have left the line.
     pub loss: Loss,
-    /// The rate of this line (bit/s), if it is not that of the link.
-    pub rate: Option<Rate>,
-    /// The propagation delay behind this line, if it is not that of the link.
-    pub delay: Option<Span>,
-    /// The variation of the delay of packets; that of cells is fixed.
-    pub varying: Option<DelaySpec>,
+}
+
+impl PortSpec {
+    /// Creates a port with an unlimited FIFO, a fixed rate and delay, no packet cost and no loss.
+    pub fn new(rate: Rate, delay: Span) -> PortSpec {
+        PortSpec {
+            rate,
+            delay,
+            varying: None,
+            buffer: None,
+            queue: None,
+            schedule: None,
+            packet_cost: Span::ZERO,
+            loss: Loss::default(),
+        }
+    }
 }
 
 impl LinkSpec {
-    /// Creates a link with default ports, whose cell lines serve their channels in round robin.
+    /// Creates a link with default ports, the same in both directions, whose cell lines serve their channels in round robin.
     pub fn new(rate: Rate, delay: Span, framing: Framing) -> LinkSpec {
-        LinkSpec { rate, delay, framing, discipline: Discipline::RoundRobin, ports: Default::default() }
+        LinkSpec { framing, discipline: Discipline::RoundRobin, ports: [0, 1].map(|_| PortSpec::new(rate, delay)) }
     }
 
     /// Sets the queue disciplines of both ports.
@@ -58,24 +70,6 @@ impl LinkSpec {
     pub fn with_queues(mut self, queues: [Option<QdiscSpec>; 2]) -> LinkSpec {
         for (port, queue) in self.ports.iter_mut().zip(queues) {
             port.queue = queue;
-        }
-        self
-    }
-
-    /// Sets the schedules of the rates of both packet lines.
-    #[must_use]
-    pub fn with_schedules(mut self, schedules: [RateSchedule; 2]) -> LinkSpec {
-        for (port, schedule) in self.ports.iter_mut().zip(schedules) {
-            port.schedule = Some(schedule);
-        }
-        self
-    }
-
-    /// Sets rates and delays of single directions, and the variation of their delays.
-    #[must_use]
-    pub fn with_directions(mut self, directions: [(Rate, Span, Option<DelaySpec>); 2]) -> LinkSpec {
-        for (port, (rate, delay, varying)) in self.ports.iter_mut().zip(directions) {
-            (port.rate, port.delay, port.varying) = (Some(rate), Some(delay), varying);
         }
         self
     }

@@ -5,7 +5,7 @@ mod admit;
 mod cells;
 mod packets;
 
-use cellway_spec::Framing;
+use cellway_spec::{Discipline, Framing};
 use cellway_units::{Rate, Span, Time};
 
 pub(crate) use cells::CellPort;
@@ -16,7 +16,7 @@ use crate::counters::{Level, PortCounters, UnitCounters};
 use crate::ids::NodeId;
 use crate::line::Line;
 use crate::link::{Link, Unit};
-use crate::link_spec::{LinkSpec, PortSpec};
+use crate::link_spec::PortSpec;
 use crate::loss::Loss;
 use crate::packet::{PacketRef, Packets};
 use crate::qdisc::{Qdisc, Queued, Waits};
@@ -87,10 +87,8 @@ pub(crate) struct Port {
 }
 
 impl Port {
-    pub(crate) fn new(node: NodeId, to: NodeId, link: &LinkSpec, spec: PortSpec) -> Port {
-        let &LinkSpec { rate, delay, framing, discipline, .. } = link;
-        let PortSpec { buffer, queue, schedule, packet_cost, loss, rate: own_rate, delay: own_delay, varying } = spec;
-        let (rate, delay) = (own_rate.unwrap_or(rate), own_delay.unwrap_or(delay));
+    pub(crate) fn new([node, to]: [NodeId; 2], framing: Framing, discipline: Discipline, spec: PortSpec) -> Port {
+        let PortSpec { rate, delay, varying, buffer, queue, schedule, packet_cost, loss } = spec;
         let is_scheduled = schedule.as_ref().is_some_and(|schedule| !schedule.is_empty());
         assert!(framing != Framing::Atm || !is_scheduled, "a line of cells has no schedule");
         let mut link = Link::new(delay, framing);

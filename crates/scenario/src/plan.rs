@@ -7,7 +7,7 @@ use crate::check;
 use crate::effect;
 use crate::excess;
 use crate::found::{self, Found, Problems, Source, Sources};
-use crate::model::Scenario;
+use crate::model::{Direction, Scenario};
 use crate::path;
 use crate::problem::{Error, Problem};
 use crate::schema;
@@ -268,15 +268,10 @@ impl Plan {
         message: &str,
         accepted: &str,
     ) -> Error {
-        let choices = self.choices(index);
-        let tree = self.tree_at(&choices);
-        let own = ["forward", "back"][direction];
-        let paths = [own, "both"].map(|table| at!["link", link, table, "trace", key]);
+        let tree = self.tree_at(&self.choices(index));
+        let paths = [Direction::TABLES[direction], "both"].map(|table| at!["link", link, table, "trace", key]);
         let path = paths.iter().find(|path| tree.find(&path[..]).is_some()).unwrap_or(&paths[0]);
-        let found = Found::in_tree(&tree, path, message).accepted(accepted);
-        let mut problems = Problems::default();
-        problems.add([found], self.told(&choices).as_deref());
-        found::error(&self.sources, problems)
+        self.refuse_at(index, path, message, accepted)
     }
 
     /// Which choice of each axis makes point `index`.

@@ -83,7 +83,7 @@ fn cells_may_be_lost_in_bursts_and_outages() {
     assert!(scenario(&set).links[0].is_lossy());
 }
 
-/// What is swept may be without use at a point.
+/// A swept key may be without use at a point.
 #[test]
 fn a_sweep_may_begin_without_losses() {
     let text = format!("{TWO}\n[sweep]\naxes = {{ \"link.line.forward.loss\" = [\"0 %\", \"1 %\"] }}\n");

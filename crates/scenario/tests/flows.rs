@@ -73,7 +73,7 @@ fn what_flows_cannot_have_is_refused_in_words() {
     for (text, expected) in [
         (told("interval = \"10 ms\"", &[]), "traffic.ftp.flows.sizes: is missing"),
         (told("sizes = \"web-search\"", &[]), "traffic.ftp.flows.interval: is missing"),
-        (told("interval = \"0 s\", sizes = \"web-search\"", &[]), "more than \"0 s\""),
+        (told("interval = \"0 s\", sizes = \"web-search\"", &[]), "at least \"1 us\""),
         (told(&format!("{web}, load = 0.5"), &[]), "traffic.ftp.flows.load: and interval both give"),
         (told(&format!("{web}, size = \"1 kB\""), &[]), "is not a key of sizes = \"web-search\""),
         (told("interval = \"10 ms\", sizes = \"fixed\"", &[]), "traffic.ftp.flows.size: is missing"),

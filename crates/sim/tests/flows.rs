@@ -4,56 +4,26 @@
 mod common;
 
 use cellway_record::RunRecord;
-use common::{figure, run, scenario, series};
+use cellway_scenario::Scenario;
+use common::{figure, hosts_at_a_line, run, scenario, series};
 
-/// Two hosts on fast links, and between the routers a line of 1 Mbit/s. Hosts send whole flows at once: the initial
-/// window is 10 segments of 960 B, packets of 1000 B.
-const LINE: &str = r#"version = 1
-name = "line"
-node = [
-    { name = "a", kind = "host" }, { name = "r1", kind = "router" }, { name = "r2", kind = "router" }, { name = "b", kind = "host" },
-]
-
-[run]
-duration = "20 s"
-warmup = "2 s"
-
-[buffer]
-size = "200 kB"
-per = "port"
-
-[tcp]
+/// Hosts send whole flows at once: the initial window is 10 segments of 960 B, packets of 1000 B.
+const GROUP: &str = r#"[tcp]
 profile = "classic"
 mss = "960 B"
 window = "65535 B"
 initial-window = 10
-
-[[link]]
-between = ["a", "r1"]
-rate = "10 Mbit/s"
-delay = "1 ms"
-
-[[link]]
-name = "line"
-between = ["r1", "r2"]
-rate = "1 Mbit/s"
-delay = "20 ms"
-
-[[link]]
-between = ["r2", "b"]
-rate = "10 Mbit/s"
-delay = "1 ms"
 
 [[traffic]]
 name = "get"
 from = "a"
 to = "b"
 flows = { arrivals = "periodic", interval = "500 ms", sizes = "fixed", size = "9600 B" }
-
-[observe]
-interval = "1 s"
-fairness-window = "1 s"
 "#;
+
+fn line(set: &[(&str, &str)]) -> Scenario {
+    scenario(&hosts_at_a_line(GROUP), set)
+}
 
 fn of<'a>(record: &'a RunRecord, subject: &'a str) -> impl Fn(&str) -> f64 + 'a {
     move |metric| figure(record, subject, metric)
@@ -68,7 +38,7 @@ fn has(record: &RunRecord, subject: &str, metric: &str) -> bool {
 /// on the line, 800 us and 1 ms for the last.
 #[test]
 fn a_flow_alone_completes_in_the_time_of_its_packets() {
-    let record = run(&scenario(LINE, &[]), 1);
+    let record = run(&line(&[]), 1);
     let handshake = 2.0 * (2.0 * 35.2e-6 + 352e-6 + 22e-3);
     let data = 32e-6 + 1.8e-3 + 80e-3 + 20e-3 + 1.8e-3;
     // 1.5 round trips of 44 ms, and ten packets on the line.
@@ -94,8 +64,8 @@ fn a_flow_alone_completes_in_the_time_of_its_packets() {
 /// Two flows of one instant share the line: the last byte of the second arrives as late as if both were one flow.
 #[test]
 fn flows_that_overlap_share_the_line() {
-    let two = run(&scenario(LINE, &[("traffic.get.count", "2")]), 1);
-    let alone = figure(&run(&scenario(LINE, &[]), 1), "get", "fct_p50");
+    let two = run(&line(&[("traffic.get.count", "2")]), 1);
+    let alone = figure(&run(&line(&[]), 1), "get", "fct_p50");
     let of = of(&two, "get");
     assert_eq!(of("flows_completed"), 72.0);
     // Another ten packets on the line, and an ACK of 40 B before them.
@@ -113,7 +83,7 @@ fn a_load_is_carried_and_a_seed_repeats_it() {
         ("run.duration", "\"400 s\""),
         ("tcp.mss", "\"960 B\""),
     ];
-    let scenario = scenario(LINE, &set);
+    let scenario = line(&set);
     let record = run(&scenario, 1);
     // A mean of 4 kB times exp(0.125), 4533 B: 55.2 flows/s in 398 s on 1 Mbit/s at half load, give or take 4 standard
     // deviations of the sum of 5486 flows: sqrt(1 + 0.533 squared) / sqrt(5486) of it.
@@ -130,14 +100,14 @@ fn a_load_is_carried_and_a_seed_repeats_it() {
 #[test]
 fn an_overload_is_bounded_and_a_dead_path_fails() {
     let set = [("traffic.get.flows.interval", "\"50 ms\""), ("traffic.get.flows.limit", "5")];
-    let record = run(&scenario(LINE, &set), 1);
+    let record = run(&line(&set), 1);
     let of_overload = of(&record, "get");
     let (started, rejected) = (of_overload("flows_started"), of_overload("flows_rejected"));
     assert_eq!(started + rejected, 360.0);
     assert!(rejected > 100.0, "{rejected}");
     let dead = [("link.line.loss", "\"99.999%\""), ("run.duration", "\"900 s\""), ("traffic.get.flows.count", "3")];
     let dead = [dead[0], dead[1], dead[2], ("run.warmup", "\"0 s\"")];
-    let record = run(&scenario(LINE, &dead), 1);
+    let record = run(&line(&dead), 1);
     let of_dead = of(&record, "get");
     assert_eq!(["flows_started", "flows_completed", "flows_failed"].map(of_dead), [3.0, 0.0, 3.0]);
     assert_eq!(of(&record, "get-1")("conversations"), 1.0);

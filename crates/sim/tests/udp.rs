@@ -4,52 +4,20 @@
 mod common;
 
 use cellway_record::RunRecord;
-use common::{NetworkPath, PS, figure, run, scenario, series};
+use cellway_scenario::Scenario;
+use common::{NetworkPath, PS, figure, hosts_at_a_line, run, scenario, series};
 
-/// Two hosts on fast links, and between the routers a line of 1 Mbit/s with a queue of 20,000 B.
-const LINE: &str = r#"version = 1
-name = "line"
-node = [
-    { name = "a", kind = "host" }, { name = "r1", kind = "router" }, { name = "r2", kind = "router" }, { name = "b", kind = "host" },
-]
-
-[run]
-duration = "20 s"
-warmup = "2 s"
-
-[buffer]
-size = "20000 B"
-per = "port"
-
-[[link]]
-between = ["a", "r1"]
-rate = "10 Mbit/s"
-delay = "1 ms"
-
-[[link]]
-name = "line"
-between = ["r1", "r2"]
-rate = "1 Mbit/s"
-delay = "20 ms"
-
-[[link]]
-between = ["r2", "b"]
-rate = "10 Mbit/s"
-delay = "1 ms"
-
-[[traffic]]
+/// Speech from one host to the other.
+const GROUP: &str = r#"[[traffic]]
 name = "voice"
 from = "a"
 to = "b"
-
-[traffic.udp]
-packet = "200 B"
-rate = "80 kbit/s"
-
-[observe]
-interval = "1 s"
-fairness-window = "1 s"
+udp = { packet = "200 B", rate = "80 kbit/s" }
 "#;
+
+fn line(set: &[(&str, &str)]) -> Scenario {
+    scenario(&hosts_at_a_line(GROUP), set)
+}
 
 fn of<'a>(record: &'a RunRecord, subject: &'a str) -> impl Fn(&str) -> f64 + 'a {
     move |metric| figure(record, subject, metric)
@@ -62,7 +30,7 @@ fn has(record: &RunRecord, subject: &str, metric: &str) -> bool {
 /// 160 us + 1 ms, 1.6 ms + 20 ms, 160 us + 1 ms: the same for each packet, every 20 ms.
 #[test]
 fn a_constant_source_alone_has_the_delay_of_the_path_and_no_jitter() {
-    let record = run(&scenario(LINE, &[]), 1);
+    let record = run(&line(&[]), 1);
     for subject in ["voice-1", "voice"] {
         let of = of(&record, subject);
         for metric in ["delay_mean", "delay_p50", "delay_p95", "delay_p99", "delay_max"] {
@@ -92,7 +60,7 @@ fn a_constant_source_alone_has_the_delay_of_the_path_and_no_jitter() {
 #[test]
 fn a_constant_source_above_the_line_loses_the_excess() {
     let set = [("traffic.voice.udp.rate", "\"2.5 Mbit/s\""), ("traffic.voice.udp.packet", "\"1000 B\"")];
-    let record = run(&scenario(LINE, &set), 1);
+    let record = run(&line(&set), 1);
     let of = of(&record, "voice-1");
     // 18 s of a packet each 3.2 ms; 1 Mbit/s passes one each 8 ms, and the queue is full from before the warm-up on.
     assert_eq!(of("packets_sent"), 5625.0);
@@ -116,7 +84,7 @@ fn losses_after_the_last_arrival_count() {
         ("buffer.size", "\"4 MB\""),
         ("run.warmup", "\"0 s\""),
     ];
-    let record = run(&scenario(LINE, &set), 1);
+    let record = run(&line(&set), 1);
     let of = of(&record, "voice-1");
     // Packet i, from 0, is sent at 0.8 i ms and arrives at the line 1.8 ms later: 24,998 do in 20 s. The line takes one
     // each 8 ms from 1.8 ms on, 2,500, and 4,000 wait for it.
@@ -133,7 +101,7 @@ fn the_sums_of_a_group_are_those_of_its_slots() {
         ("traffic.voice.udp.rate", "\"700 kbit/s\""),
         ("traffic.voice.jitter", "\"20 ms\""),
     ];
-    let record = run(&scenario(LINE, &set), 1);
+    let record = run(&line(&set), 1);
     for metric in ["packets_sent", "packets_received", "packets_lost"] {
         let sum: f64 = (1..=3).map(|i| figure(&record, &format!("voice-{i}"), metric)).sum();
         assert_eq!(figure(&record, "voice", metric), sum, "{metric}");
@@ -150,7 +118,7 @@ fn the_sums_of_a_group_are_those_of_its_slots() {
 /// All packets are lost: a loss ratio of 1, no delay, no jitter.
 #[test]
 fn a_slot_of_which_nothing_arrives() {
-    let record = run(&scenario(LINE, &[("link.line.loss", "\"99.999999%\"")]), 1);
+    let record = run(&line(&[("link.line.loss", "\"99.999999%\"")]), 1);
     let of = of(&record, "voice-1");
     assert_eq!(
         [of("packets_sent"), of("packets_received"), of("packets_lost"), of("loss_ratio")],
@@ -164,7 +132,7 @@ fn a_slot_of_which_nothing_arrives() {
 fn random_loss_is_counted() {
     let set =
         [("link.line.loss", "\"20%\""), ("traffic.voice.udp.rate", "\"800 kbit/s\""), ("run.duration", "\"182 s\"")];
-    let record = run(&scenario(LINE, &set), 1);
+    let record = run(&line(&set), 1);
     let of = of(&record, "voice-1");
     assert_eq!(of("packets_sent"), 90_000.0);
     let deviation = (0.2 * 0.8 / 90_000.0f64).sqrt();
@@ -196,7 +164,7 @@ fn the_start_stagger_and_duration_of_a_group_hold() {
         ("traffic.voice.stagger", "\"1 s\""),
         ("traffic.voice.udp.duration", "\"3 s\""),
     ];
-    let record = run(&scenario(LINE, &set), 1);
+    let record = run(&line(&set), 1);
     assert_eq!([1, 2].map(|i| figure(&record, &format!("voice-{i}"), "packets_received")), [150.0; 2]);
     let received =
         |slot: &str| -> Vec<bool> { series(&record, slot, "goodput").iter().map(|row| row.1 > 0.0).collect() };
@@ -211,10 +179,10 @@ fn the_start_stagger_and_duration_of_a_group_hold() {
 fn a_source_is_a_function_of_the_seed() {
     let set = [("traffic.voice.udp.source", "\"poisson\"")];
     let slow = [set[0], ("link.line.rate", "\"90 kbit/s\"")];
-    let sent = |set: &[(&str, &str)], seed| figure(&run(&scenario(LINE, set), seed), "voice-1", "packets_sent");
+    let sent = |set: &[(&str, &str)], seed| figure(&run(&line(set), seed), "voice-1", "packets_sent");
     assert_eq!(sent(&set, 1), sent(&slow, 1));
     assert_ne!(sent(&set, 1), sent(&set, 2));
-    assert_eq!(run(&scenario(LINE, &set), 3), run(&scenario(LINE, &set), 3));
+    assert_eq!(run(&line(&set), 3), run(&line(&set), 3));
 }
 
 /// Packets of 1250 B take 1 ms on the fast links and 10 ms on the line of 1 Mbit/s, from 2 ms after they were sent. At 5.007 s
@@ -223,7 +191,7 @@ fn a_source_is_a_function_of_the_seed() {
 fn a_packet_on_the_line_at_a_change_of_its_rate_is_sent_in_two_parts() {
     let change = "[[change]]\nat = \"5.007 s\"\nlink = \"line\"\nrate = \"2 Mbit/s\"\n";
     let set = [("traffic.voice.udp.packet", "\"1250 B\""), ("traffic.voice.udp.rate", "\"100 kbit/s\"")];
-    let record = run(&scenario(&format!("{LINE}\n{change}"), &set), 1);
+    let record = run(&scenario(&hosts_at_a_line(&format!("{GROUP}\n{change}")), &set), 1);
     let of = of(&record, "voice-1");
     // Every 100 ms from 2 s on, the last at 19.9 s: 30 at 1 Mbit/s, one at both rates, 149 at 2 Mbit/s.
     assert_eq!(of("packets_received"), 180.0);

@@ -4,41 +4,11 @@
 mod common;
 
 use cellway_record::RunRecord;
-use common::{figure, run, scenario};
+use cellway_scenario::Scenario;
+use common::{figure, hosts_at_a_line, run, scenario};
 
-/// Two hosts on fast links, and between the routers a line of 1 Mbit/s with a queue of 20,000 B. A frame has 2000 B in
-/// the mean: frames of 1000 B, and every fourth of 5000 B.
-const LINE: &str = r#"version = 1
-name = "line"
-node = [
-    { name = "a", kind = "host" }, { name = "r1", kind = "router" }, { name = "r2", kind = "router" }, { name = "b", kind = "host" },
-]
-
-[run]
-duration = "20 s"
-warmup = "2 s"
-
-[buffer]
-size = "20000 B"
-per = "port"
-
-[[link]]
-between = ["a", "r1"]
-rate = "10 Mbit/s"
-delay = "1 ms"
-
-[[link]]
-name = "line"
-between = ["r1", "r2"]
-rate = "1 Mbit/s"
-delay = "20 ms"
-
-[[link]]
-between = ["r2", "b"]
-rate = "10 Mbit/s"
-delay = "1 ms"
-
-[[traffic]]
+/// A frame has 2000 B in the mean: frames of 1000 B, and every fourth of 5000 B.
+const GROUP: &str = r#"[[traffic]]
 name = "video"
 from = "a"
 to = "b"
@@ -52,11 +22,11 @@ key-frame-interval = 4
 key-frame-ratio = 5
 frame-sigma = 0
 playout-delay = "50 ms"
-
-[observe]
-interval = "1 s"
-fairness-window = "1 s"
 "#;
+
+fn line(set: &[(&str, &str)]) -> Scenario {
+    scenario(&hosts_at_a_line(GROUP), set)
+}
 
 fn of<'a>(record: &'a RunRecord, subject: &'a str) -> impl Fn(&str) -> f64 + 'a {
     move |metric| figure(record, subject, metric)
@@ -66,7 +36,7 @@ fn of<'a>(record: &'a RunRecord, subject: &'a str) -> impl Fn(&str) -> f64 + 'a 
 /// which ends with the last when the next frame arrives there, 40 ms later.
 #[test]
 fn frames_alone_take_the_time_of_their_packets() {
-    let record = run(&scenario(LINE, &[]), 1);
+    let record = run(&line(&[]), 1);
     for subject in ["video-1", "video"] {
         let of = of(&record, subject);
         assert!((of("frame_delay_p50") / 0.0316 - 1.0).abs() < 0.004, "{}", of("frame_delay_p50"));
@@ -78,7 +48,7 @@ fn frames_alone_take_the_time_of_their_packets() {
         assert_eq!([of("frames_incomplete"), of("packets_lost")], [0.0; 2]);
     }
     // The delay of a key frame to the picosecond.
-    let with = |playout| run(&scenario(LINE, &[("traffic.video.udp.playout-delay", playout)]), 1);
+    let with = |playout| run(&line(&[("traffic.video.udp.playout-delay", playout)]), 1);
     assert_eq!(of(&with("\"63599999999 ps\""), "video")("frames_late"), 112.0 / 449.0);
     let all_in_time = with("\"63600 us\"");
     assert_eq!(of(&all_in_time, "video")("frames_late"), 0.0);
@@ -90,7 +60,7 @@ fn frames_alone_take_the_time_of_their_packets() {
 #[test]
 fn losses_make_frames_incomplete_and_seeds_repeat() {
     let set = [("traffic.video.udp.rate", "\"2 Mbit/s\""), ("traffic.video.udp.frame-sigma", "0.3")];
-    let overload = scenario(LINE, &set);
+    let overload = line(&set);
     let record = run(&overload, 1);
     let of_overload = of(&record, "video");
     let [late, incomplete] = ["frames_late", "frames_incomplete"].map(&of_overload);
@@ -99,6 +69,6 @@ fn losses_make_frames_incomplete_and_seeds_repeat() {
     let rows = |record: &RunRecord| record.summary.iter().map(|row| row.value).collect::<Vec<_>>();
     assert_eq!(rows(&run(&overload, 1)), rows(&record));
     assert_ne!(rows(&run(&overload, 2)), rows(&record));
-    let dead = run(&scenario(LINE, &[("link.line.loss", "\"99.9999%\"")]), 1);
+    let dead = run(&line(&[("link.line.loss", "\"99.9999%\"")]), 1);
     assert_eq!([of(&dead, "video")("frames_incomplete"), of(&dead, "video")("frames_late")], [1.0, 0.0]);
 }

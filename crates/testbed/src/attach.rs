@@ -135,7 +135,8 @@ impl<B: Clone> Builder<'_, B> {
         self.reassembling.push(line);
         let host = self.fabric.add_node(NodeKind::Host);
         let rate = spec.rate.unwrap_or(AT_ONCE);
-        let ports = [spec.send, spec.receive].map(|packet_cost| PortSpec { packet_cost, ..PortSpec::default() });
+        let ports =
+            [spec.send, spec.receive].map(|packet_cost| PortSpec { packet_cost, ..PortSpec::new(rate, Span::ZERO) });
         let link = LinkSpec { ports, ..LinkSpec::new(rate, Span::ZERO, Framing::Packet) };
         let inner = self.fabric.add_link([host, line], link);
         Attached { line, host: Some(host), inner: Some(inner) }
@@ -149,13 +150,10 @@ impl<B: Clone> Builder<'_, B> {
             let is_host = ends.map(|node| scenario.nodes[node.0].kind == NodeKind::Host);
             let buffers = is_host.map(|host| (!host).then(|| convert::buffer(&link.buffer)));
             let [a, b] = ends.map(|node| &scenario.nodes[node.0].name);
-            let spec = LinkSpec::new(link.rate, link.delay, link.framing)
-                .with_discipline(scenario.multiplexing.server)
+            let ports = self.directions(file::LinkIndex(self.ports.len()), [a, b]);
+            let spec = LinkSpec { framing: link.framing, discipline: scenario.multiplexing.server, ports }
                 .with_buffers(buffers)
-                .with_queues(self.queues(&link.buffer, link.mtu, [a, b], Some(&link.name), is_host))
-                .with_losses(self.link_losses(link, [a, b]))
-                .with_directions(self.link_directions(link, [a, b]))
-                .with_schedules(self.schedules(file::LinkIndex(self.ports.len())));
+                .with_queues(self.queues(&link.buffer, link.mtu, [a, b], Some(&link.name), is_host));
             let pair = self.fabric.add_link(lines, spec);
             // The figures of bare links of hosts are those of their conversations, unless the links lose packets.
             if link.framing == file::Framing::Atm || is_host == [false; 2] || link.is_lossy() {

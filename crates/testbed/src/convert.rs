@@ -34,7 +34,7 @@ pub const UDP_PORT: u16 = 5004;
 pub const FLOWS_PORT: u16 = 8080;
 
 /// The least mean time between the flows of a slot.
-const LEAST_INTERVAL: Span = Span::from_ns(1);
+const LEAST_INTERVAL: Span = Span::from_us(1);
 
 /// FTP's data connections. RFC 959 section 5.2.
 const FTP_DATA_PORT: u16 = 20;

@@ -1,68 +1,67 @@
 //! The directions of links: losses, delays and rates over time.
 
-use cellway_net::{DelaySpec, Loss, RateSchedule, Schedule, Stream};
+use cellway_net::{DelaySpec, Loss, PortSpec, RateSchedule, Schedule, Stream};
 use cellway_scenario::{
     Change, ChangeOf, Direction, Framing, Link, LinkIndex, LinkTrace, Outage, OutagePackets, Recorded, TraceEnd,
 };
-use cellway_units::{Rate, Span, Time};
+use cellway_units::{Rate, Time};
 
 use crate::build::Builder;
 
 impl<B: Clone> Builder<'_, B> {
-    /// Returns the losses of a link of the file, one for each direction.
-    pub(crate) fn link_losses(&self, link: &Link, names: [&str; 2]) -> [Loss; 2] {
+    /// Returns the ports of a link of the file, in both directions, without their buffers and queues. `names` are those of its
+    /// nodes.
+    pub(crate) fn directions(&self, index: LinkIndex, names: [&str; 2]) -> [PortSpec; 2] {
+        let link = &self.scenario.links[index.0];
         [0, 1].map(|direction| {
-            let (own, trace) = (&link.directions[direction], link.traces[direction].as_deref());
-            let chance = link.loss_of(direction);
-            let mut stream = self.streams.stream(&stream_name(link, names, direction, "loss"));
-            let source = move || stream.bits();
-            let recorded = trace.and_then(|trace| trace.loss.as_ref());
-            let loss = match (recorded, own.burst) {
-                (Some(recorded), _) => Loss::scheduled(chance, of_recording(recorded, own, None), source),
-                (None, Some(length)) => Loss::in_bursts(chance, length, source),
-                (None, None) => Loss::random(chance, source),
-            };
-            loss.with_outages(outages(own.outage, OutagePackets::Lost)).with_listed(link.lost[direction].clone())
-        })
-    }
-
-    /// Returns rates and delays of a link's two directions, with the variation of the delays.
-    pub(crate) fn link_directions(&self, link: &Link, names: [&str; 2]) -> [(Rate, Span, Option<DelaySpec>); 2] {
-        [0, 1].map(|direction| {
-            let (own, trace) = (&link.directions[direction], link.traces[direction].as_deref());
-            let recorded = trace.and_then(|trace| trace.delay.as_ref());
-            let jitter = (!own.jitter.deviation.is_zero()).then(|| {
-                let mut stream = self.streams.stream(&stream_name(link, names, direction, "jitter"));
-                (own.jitter, Stream::new(move || stream.bits()))
-            });
-            let varying = DelaySpec {
-                schedule: recorded.map_or_else(never, |recorded| of_recording(recorded, own, None)),
-                jitter,
-                reorder: own.reorder,
-            };
-            let varies = !varying.is_fixed() && link.framing != Framing::Atm;
+            let trace = link.traces[direction].as_deref();
             // Queue disciplines are configured for the mean of a recording.
             let mean = trace.and_then(|trace| trace.rate.as_ref()).map(Recorded::<Rate>::mean);
             let rate = mean.unwrap_or_else(|| link.rate_of(direction)).max(Rate::from_bps(1));
-            (rate, link.delay_of(direction), varies.then_some(varying))
+            PortSpec {
+                varying: Some(self.varying(link, names, direction)),
+                // Changes of an ATM link are applied from cell to cell by [`Testbed::change`](crate::Testbed::change).
+                schedule: (link.framing != Framing::Atm).then(|| self.schedule(index, direction)),
+                loss: self.loss(link, names, direction),
+                ..PortSpec::new(rate, link.delay_of(direction))
+            }
         })
     }
 
-    /// Returns the schedules of the rates of a link's two directions: recordings, changes and outages of a packet link; none
-    /// of an ATM link, whose changes [`Testbed::change`](crate::Testbed::change) applies from cell to cell.
-    pub(crate) fn schedules(&self, index: LinkIndex) -> [RateSchedule; 2] {
+    fn loss(&self, link: &Link, names: [&str; 2], direction: usize) -> Loss {
+        let (own, trace) = (&link.directions[direction], link.traces[direction].as_deref());
+        let chance = link.loss_of(direction);
+        let mut stream = self.streams.stream(&stream_name(link, names, direction, "loss"));
+        let source = move || stream.bits();
+        let recorded = trace.and_then(|trace| trace.loss.as_ref());
+        let loss = match (recorded, own.burst) {
+            (Some(recorded), _) => Loss::scheduled(chance, of_recording(recorded, own, None), source),
+            (None, Some(length)) => Loss::in_bursts(chance, length, source),
+            (None, None) => Loss::random(chance, source),
+        };
+        loss.with_outages(outages(own.outage, OutagePackets::Lost)).with_listed(link.lost[direction].clone())
+    }
+
+    fn varying(&self, link: &Link, names: [&str; 2], direction: usize) -> DelaySpec {
+        let (own, trace) = (&link.directions[direction], link.traces[direction].as_deref());
+        let jitter = (!own.jitter.deviation.is_zero()).then(|| {
+            let mut stream = self.streams.stream(&stream_name(link, names, direction, "jitter"));
+            (own.jitter, Stream::new(move || stream.bits()))
+        });
+        let recorded = trace.and_then(|trace| trace.delay.as_ref());
+        let schedule = recorded.map_or_else(never, |recorded| of_recording(recorded, own, None));
+        DelaySpec { schedule, jitter, reorder: own.reorder }
+    }
+
+    /// Returns the rates of a packet line: those of a recording, or the changes, and none in outages.
+    fn schedule(&self, index: LinkIndex, direction: usize) -> RateSchedule {
         let link = &self.scenario.links[index.0];
-        [0, 1].map(|direction| {
-            if link.framing == Framing::Atm {
-                return RateSchedule::new(never(), never());
-            }
-            let (own, trace) = (&link.directions[direction], link.traces[direction].as_deref());
-            let rates = match trace.and_then(|trace: &LinkTrace| trace.rate.as_ref()) {
-                Some(recorded) => of_recording(recorded, own, Some(Rate::from_bps(0))),
-                None => Schedule::once(self.changes_of(index, direction)),
-            };
-            RateSchedule::new(rates, outages(own.outage, OutagePackets::Wait))
-        })
+        let (own, trace) = (&link.directions[direction], link.traces[direction].as_deref());
+        let rates = match trace.and_then(|trace: &LinkTrace| trace.rate.as_ref()) {
+            Some(recorded) => of_recording(recorded, own, Some(Rate::from_bps(0))),
+            None => Schedule::once(self.changes_of(index, direction)),
+        };
+        RateSchedule::new(rates, outages(own.outage, OutagePackets::Wait))
     }
 
     /// Returns the changes of the rate of a direction.

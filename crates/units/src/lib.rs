@@ -5,6 +5,8 @@
 //! refused with the accepted units.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod columns;
+mod distributions;
 mod ecn;
 mod framing;
 mod line;
@@ -17,6 +19,8 @@ mod size;
 mod sketch;
 mod time;
 
+pub use columns::{Columns, ColumnsError};
+pub use distributions::{standard_normal, uniform};
 pub use ecn::Ecn;
 pub use framing::{AAL5_TRAILER_OCTETS, LLC_SNAP_OCTETS, aal5_cells, bare_cells, ethernet_octets, fddi_octets};
 pub use line::Line;

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::str::FromStr;
 
 use cellway_emu::{Block, Control, Foreground, Lines, Snapshot, View};
-use cellway_scenario::{Plan, QueueDiscipline, Scenario};
+use cellway_scenario::{Plan, QueueDiscipline};
 use cellway_units::{Bytes, CELL_OCTETS, Line, Rate, Span};
 
-use crate::emulate::shell_line::ShellLine;
+use crate::emulate::shell_line::{ReadLine, ShellLine};
 use crate::error::Error;
 
 /// The host that the program runs in, and the one that it talks to.
@@ -90,6 +90,10 @@ impl ShellPath {
     /// # Errors
     /// The options that are wrong, each with its message.
     pub fn plan(&self, command: &[String]) -> Result<Plan, Error> {
+        self.plan_of(&self.line.read()?, command)
+    }
+
+    fn plan_of(&self, line: &ReadLine<'_>, command: &[String]) -> Result<Plan, Error> {
         if self.ready.len() > self.serve.len() {
             let (ready, serve) = (self.ready.len(), self.serve.len());
             let message = format!(
@@ -113,16 +117,7 @@ impl ShellPath {
             );
             return Err(Error::Option(message));
         }
-        Plan::parse_with(&self.scenario(command)?, "", &[], None).map_err(|error| self.in_options(&error))
-    }
-
-    /// Returns the scenario of a plan, with the recordings that options name.
-    fn recorded(&self, plan: &Plan) -> Result<Scenario, Error> {
-        let mut scenario = plan.base().clone();
-        for link in &mut scenario.links {
-            self.line.fill(link)?;
-        }
-        Ok(scenario)
+        Plan::parse_with(&self.scenario(line, command)?, "", &[], None).map_err(|error| self.in_options(&error))
     }
 
     /// Returns the problems of the scenario by the option that each comes from, one for each option. The defaults of
@@ -191,7 +186,7 @@ impl ShellPath {
     }
 
     /// Returns the path as the text of a scenario file.
-    fn scenario(&self, command: &[String]) -> Result<String, Error> {
+    fn scenario(&self, line: &ReadLine<'_>, command: &[String]) -> Result<String, Error> {
         let rate = match &self.rate {
             None => None,
             Some(text) => Some(match text.trim().parse::<Line>() {
@@ -204,8 +199,8 @@ impl ShellPath {
             Some(text) => read::<Span>("rtt", text, "a time like \"175 ms\"")?,
         };
         let (framing, cells) = (self.framing(), self.framing() == "atm");
-        let rate = self.line.fastest(rate)?;
-        let rtt = self.line.round_trip(rtt)?;
+        let rate = line.fastest(rate);
+        let rtt = line.round_trip(rtt);
         let bdp = |rate: Rate| (u128::from(rate.as_bps()) * u128::from(rtt.as_ps()) / 8_000_000_000_000) as u64;
         let enough = rate.map_or(UNLIMITED_BUFFER.0, |rate| bdp(rate).max(LEAST_BUFFER.0));
         let size = match &self.buffer {
@@ -241,7 +236,7 @@ impl ShellPath {
         }
         // Packets are lost whole, before they are cut into cells.
         let loss = key("loss", &self.loss);
-        let loss = loss + &self.line.bursts()?;
+        let loss = loss + &line.bursts()?;
         for (ends, loss) in [(["client", "near"], &*loss), (["far", "server"], "")] {
             text += &format!(
                 "[[link]]\nbetween = [\"{}\", \"{}\"]\nrate = \"{ACCESS}\"\ndelay = \"0 s\"\nframing = \"packet\"\n\
@@ -257,7 +252,7 @@ impl ShellPath {
             rtt.as_ps() / 2,
             quoted(framing),
             quoted(mtu),
-            self.line.keys()?,
+            line.keys()?,
         );
         text += &program(COMMAND, HOSTS[0], command, None);
         for (number, line) in self.serve.iter().enumerate() {
@@ -302,8 +297,10 @@ pub struct ShellOptions<'a> {
 pub fn shell(path: &ShellPath, command: &[OsString], options: ShellOptions<'_>) -> Result<ShellReport, Error> {
     let ShellOptions { capture, view, lines } = options;
     let shown: Vec<String> = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let plan = path.plan(&shown)?;
-    let scenario = &path.recorded(&plan)?;
+    let line = path.line.read()?;
+    let plan = path.plan_of(&line, &shown)?;
+    let mut scenario = plan.base().clone();
+    scenario.links.iter_mut().for_each(|link| line.fill(link));
     let outer = std::env::var(BLOCK).ok();
     let block = match &outer {
         None => Block::default(),
@@ -350,7 +347,7 @@ pub fn shell(path: &ShellPath, command: &[OsString], options: ShellOptions<'_>) 
     if let (Some((node, _)), Some(file)) = (capture, &mut file) {
         control.capture = Some(cellway_emu::Capture::new(node, file, &mut records));
     }
-    let emulated = cellway_emu::emulate(scenario, &[], 1, control).map_err(|error| match error {
+    let emulated = cellway_emu::emulate(&scenario, &[], 1, control).map_err(|error| match error {
         cellway_emu::Error::ProgramFailed { name, why, said } => {
             let number = name.strip_prefix(SERVE).and_then(|number| number.parse::<usize>().ok());
             let command = number.and_then(|n| path.serve.get(n.checked_sub(1)?)).cloned().unwrap_or(name);

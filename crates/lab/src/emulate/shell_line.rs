@@ -5,17 +5,17 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use cellway_scenario::{Link, LinkTrace, Recorded, TraceFormat};
+use cellway_scenario::{Direction, Link, LinkTrace, Recorded, TraceFormat};
 use cellway_units::{Rate, Span};
 
 use super::shell::{quoted, read};
 use crate::error::Error;
-use crate::traces::{TraceFolder, Unusable};
+use crate::text_file;
 
 /// The options of the directions, in the order of a link's: from the client, towards it.
-const DIRECTIONS: [(&str, &str); 2] = [("up", "forward"), ("down", "back")];
+const OPTIONS: [&str; 2] = ["up", "down"];
 
-/// What a line has besides a rate, a round trip and losses.
+/// The options of a line besides its rate, its round trip and its losses.
 #[derive(Clone, Debug, Default)]
 pub struct ShellLine {
     /// From the client, towards it: a rate, or a file with a recorded link; the rate of the path if absent.
@@ -30,22 +30,69 @@ pub struct ShellLine {
     pub outage: Option<String>,
 }
 
-/// The value of an option: a quantity, or a file.
-#[derive(Clone, Copy)]
+/// The value of an option: a quantity, or a file with its recording.
 enum Given<'a, T> {
     Quantity(T),
-    File(&'a str, TraceFormat),
+    File { name: &'a str, format: TraceFormat, trace: Arc<LinkTrace> },
 }
 
-impl<T> Given<'_, T> {
-    /// Returns the key of a direction that names the file, if it is one; `quantity` is what the file records.
-    fn trace(&self, quantity: &str) -> Option<String> {
+impl<'a, T: Copy + FromStr<Err: Display>> Given<'a, T> {
+    /// Reads an option that is a quantity or the name of a file, which has `format` unless it begins with a letter, as a table
+    /// does.
+    fn read(option: &str, text: &'a str, format: TraceFormat, accepted: &str) -> Result<Given<'a, T>, Error> {
+        if let Ok(quantity) = text.trim().parse() {
+            return Ok(Given::Quantity(quantity));
+        }
+        let path = Path::new(text);
+        if !path.is_file() {
+            // A wrong quantity has a reason of its own.
+            if text.starts_with(|first: char| first.is_ascii_digit()) {
+                return read(option, text, accepted).map(Given::Quantity);
+            }
+            let message = format!("--{option} {text}: there is no such regular file; accepted: {accepted}");
+            return Err(Error::Option(message));
+        }
+        let content = text_file::read(path).map_err(|why| Error::Option(format!("--{option}: {why}")))?;
+        let is_table = content.trim_start().starts_with(char::is_alphabetic);
+        let format = if is_table { TraceFormat::Csv } else { format };
+        let trace = format.read(&content).map_err(|error| {
+            let line = error.line.map_or(String::new(), |line| format!(":{line}"));
+            Error::Option(format!("--{option}: {text}{line}: {}; accepted: {}", error.message, error.accepted))
+        })?;
+        Ok(Given::File { name: text, format, trace: Arc::new(trace) })
+    }
+
+    fn quantity(&self) -> Option<T> {
         match self {
-            Given::Quantity(_) => None,
-            Given::File(file, TraceFormat::Csv) => Some(format!("trace = {{ csv = {} }}", quoted(file))),
-            Given::File(file, _) => Some(format!("trace = {{ {quantity} = {} }}", quoted(file))),
+            Given::Quantity(quantity) => Some(*quantity),
+            Given::File { .. } => None,
         }
     }
+
+    fn recorded(&self) -> Option<&Arc<LinkTrace>> {
+        match self {
+            Given::Quantity(_) => None,
+            Given::File { trace, .. } => Some(trace),
+        }
+    }
+
+    /// Returns the key of a direction that names the file, if it is one; `quantity` is what the file records.
+    fn key(&self, quantity: &str) -> Option<String> {
+        match self {
+            Given::Quantity(_) => None,
+            Given::File { name, format, .. } => {
+                let key = if *format == TraceFormat::Csv { "csv" } else { quantity };
+                Some(format!("trace = {{ {key} = {} }}", quoted(name)))
+            }
+        }
+    }
+}
+
+/// A line whose options have been read, with the recordings that they name.
+pub(super) struct ReadLine<'a> {
+    options: &'a ShellLine,
+    rates: [Option<Given<'a, Rate>>; 2],
+    delay: Option<Given<'a, Span>>,
 }
 
 impl ShellLine {
@@ -58,71 +105,68 @@ impl ShellLine {
             () if has("jitter") => Some("--jitter"),
             () if has("outage") => Some("--outage"),
             () if has("both") => Some("--delay"),
-            () if has("forward") => Some("--up"),
-            () if has("back") => Some("--down"),
+            () if has(Direction::TABLES[0]) => Some("--up"),
+            () if has(Direction::TABLES[1]) => Some("--down"),
             () => None,
         }
     }
 
-    fn rate(&self, direction: usize) -> Result<Option<Given<'_, Rate>>, Error> {
-        let accepted = "a rate like \"30 Mbit/s\", or a file with a recorded link";
-        given(DIRECTIONS[direction].0, self.rates[direction].as_deref(), TraceFormat::Opportunities, accepted)
-    }
-
-    fn delay(&self) -> Result<Option<Given<'_, Span>>, Error> {
-        let accepted = "a time like \"20 ms\", or a file with a delay in ms for each 10 ms";
-        let given = given("delay", self.delay.as_deref(), TraceFormat::Delays, accepted)?;
-        match given {
-            Some(Given::File(file, TraceFormat::Csv)) => Err(Error::Option(format!(
-                "--delay {file}: this is a table; accepted: {accepted}, or the table as --down and --up"
-            ))),
-            given => Ok(given),
-        }
-    }
-
-    /// Returns what the file of a direction records, if it has one.
-    fn recorded(&self, direction: usize) -> Result<Arc<LinkTrace>, Error> {
-        match self.rate(direction)? {
-            Some(Given::File(file, format)) => read_trace(DIRECTIONS[direction].0, file, format),
-            _ => Ok(Arc::default()),
-        }
-    }
-
-    /// Returns the larger rate of the two directions, of a recording its mean; `rate` is that of a direction without its own.
-    pub(super) fn fastest(&self, rate: Option<Rate>) -> Result<Option<Rate>, Error> {
-        let mut fastest = None;
-        for direction in [0, 1] {
-            let own = match self.rate(direction)? {
-                Some(Given::Quantity(rate)) => Some(rate),
-                _ => self.recorded(direction)?.rate.as_ref().map(Recorded::<Rate>::mean),
-            };
-            fastest = fastest.max(own.or(rate));
-        }
-        Ok(fastest)
-    }
-
-    /// Returns the round trip: the delays of both directions, of a recording their means; `rtt` if there are none.
-    pub(super) fn round_trip(&self, rtt: Span) -> Result<Span, Error> {
-        let mean = |trace: &LinkTrace| trace.delay.as_ref().map(Recorded::<Span>::mean);
-        let tables = [mean(&*self.recorded(0)?), mean(&*self.recorded(1)?)];
-        let delay = match self.delay()? {
-            Some(Given::Quantity(delay)) => Some(delay),
-            Some(Given::File(file, format)) => mean(&*read_trace("delay", file, format)?),
-            None => None,
+    /// Reads the options that are quantities or files.
+    pub(super) fn read(&self) -> Result<ReadLine<'_>, Error> {
+        let of_rate = "a rate like \"30 Mbit/s\", or a file with a recorded link";
+        let of_delay = "a time like \"20 ms\", or a file with a delay in ms for each 10 ms";
+        let rate = |direction: usize| {
+            let text = self.rates[direction].as_deref();
+            text.map(|text| Given::read(OPTIONS[direction], text, TraceFormat::Opportunities, of_rate)).transpose()
         };
-        if let (Some(_), Some(direction)) = (delay, tables.iter().position(Option::is_some)) {
-            let table = DIRECTIONS[direction].0;
+        let delay = self.delay.as_deref().map(|text| Given::read("delay", text, TraceFormat::Delays, of_delay));
+        let line = ReadLine { options: self, rates: [rate(0)?, rate(1)?], delay: delay.transpose()? };
+        if let Some(Given::File { name, format: TraceFormat::Csv, .. }) = line.delay {
+            let message =
+                format!("--delay {name}: this is a table; accepted: {of_delay}, or the table as --down and --up");
+            return Err(Error::Option(message));
+        }
+        if let (Some(_), Some(direction)) = (&line.delay, line.table_delays().iter().position(Option::is_some)) {
+            let table = OPTIONS[direction];
             let message = format!("--delay: the table of --{table} has the delay, too; accepted: one of them");
             return Err(Error::Option(message));
         }
+        Ok(line)
+    }
+}
+
+impl ReadLine<'_> {
+    /// Returns the mean delays of the tables of the directions.
+    fn table_delays(&self) -> [Option<Span>; 2] {
+        [0, 1].map(|direction| {
+            let trace = self.rates[direction].as_ref().and_then(Given::recorded);
+            trace.and_then(|trace| trace.delay.as_ref()).map(Recorded::<Span>::mean)
+        })
+    }
+
+    /// Returns the larger rate of the two directions, of a recording its mean; `rate` is that of a direction without its own.
+    pub(super) fn fastest(&self, rate: Option<Rate>) -> Option<Rate> {
+        let of = |given: &Given<'_, Rate>| {
+            let mean = given.recorded().and_then(|trace| trace.rate.as_ref()).map(Recorded::<Rate>::mean);
+            given.quantity().or(mean)
+        };
+        self.rates.iter().map(|given| given.as_ref().and_then(of).or(rate)).max().flatten()
+    }
+
+    /// Returns the round trip: the delays of both directions, of a recording their means; `rtt` if there are none.
+    pub(super) fn round_trip(&self, rtt: Span) -> Span {
+        let delay = self.delay.as_ref().and_then(|given| {
+            let mean = given.recorded().and_then(|trace| trace.delay.as_ref()).map(Recorded::<Span>::mean);
+            given.quantity().or(mean)
+        });
         let half = Span::from_ps(rtt.as_ps() / 2);
-        let [up, down] = tables.map(|table| delay.or(table).unwrap_or(half));
-        Ok(up + down)
+        let [up, down] = self.table_delays().map(|table| delay.or(table).unwrap_or(half));
+        up + down
     }
 
     /// Returns the keys of the link that loses packets.
     pub(super) fn bursts(&self) -> Result<String, Error> {
-        match &self.loss_burst {
+        match &self.options.loss_burst {
             None => Ok(String::new()),
             Some(text) => {
                 let accepted = "a mean number of packets, like 8";
@@ -137,12 +181,12 @@ impl ShellLine {
 
     /// Returns the keys of the line.
     pub(super) fn keys(&self) -> Result<String, Error> {
-        let mut both: Vec<String> = self.delay()?.and_then(|delay| delay.trace("delay")).into_iter().collect();
-        if let Some(text) = &self.jitter {
+        let mut both: Vec<String> = self.delay.as_ref().and_then(|delay| delay.key("delay")).into_iter().collect();
+        if let Some(text) = &self.options.jitter {
             let deviation: Span = read("jitter", text, "a time like \"5 ms\"")?;
             both.push(format!("jitter = {{ deviation = \"{deviation}\" }}"));
         }
-        if let Some(text) = &self.outage {
+        if let Some(text) = &self.options.outage {
             let accepted = "the length of an outage and the time from one to the next, like 300ms/15s";
             let Some((length, every)) = text.split_once('/') else {
                 return Err(Error::Option(format!("--outage {text}: this is not LENGTH/TIME; accepted: {accepted}")));
@@ -151,63 +195,30 @@ impl ShellLine {
             both.push(format!("outage = {{ length = \"{length}\", first = \"{every}\", every = \"{every}\" }}"));
         }
         let mut text = table("both", &both);
-        for (direction, (_, name)) in DIRECTIONS.into_iter().enumerate() {
-            let key = match self.rate(direction)? {
-                Some(Given::Quantity(rate)) => Some(format!("rate = \"{rate}\"")),
-                Some(file) => file.trace("rate"),
-                None => None,
-            };
+        for (name, given) in Direction::TABLES.into_iter().zip(&self.rates) {
+            let key = given.as_ref().and_then(|given| {
+                given.quantity().map(|rate| format!("rate = \"{rate}\"")).or_else(|| given.key("rate"))
+            });
             text += &table(name, key.as_slice());
         }
         Ok(text)
     }
 
-    /// Reads the recordings of a link.
-    pub(super) fn fill(&self, link: &mut Link) -> Result<(), Error> {
-        let mut folder = TraceFolder::default();
-        for direction in [0, 1] {
-            link.traces[direction] = folder.recorded(&link.directions[direction]).map_err(|wrong| {
-                let of_delay = wrong.key == "delay" || self.rates[direction].is_none();
-                refused(if of_delay { "delay" } else { DIRECTIONS[direction].0 }, wrong)
-            })?;
+    /// Gives a link the recordings that its keys name.
+    pub(super) fn fill(&self, link: &mut Link) {
+        let delay = self.delay.as_ref().and_then(Given::recorded);
+        for (direction, trace) in link.traces.iter_mut().enumerate() {
+            let rate = self.rates[direction].as_ref().and_then(Given::recorded);
+            let is_recorded = link.directions[direction].is_recorded();
+            *trace = match (rate, delay) {
+                _ if !is_recorded => None,
+                (Some(rate), Some(delay)) => Some(Arc::new((**rate).clone().or((**delay).clone()))),
+                (one, other) => one.or(other).cloned(),
+            };
         }
-        Ok(())
     }
 }
 
 fn table(name: &str, keys: &[String]) -> String {
     if keys.is_empty() { String::new() } else { format!("{name} = {{ {} }}\n", keys.join(", ")) }
-}
-
-/// Reads an option that is a quantity, which begins with a digit, or the name of a file, which has `format` unless its first
-/// line begins with the name of a column.
-fn given<'a, T: FromStr<Err: Display>>(
-    name: &str,
-    text: Option<&'a str>,
-    format: TraceFormat,
-    accepted: &str,
-) -> Result<Option<Given<'a, T>>, Error> {
-    let Some(text) = text else { return Ok(None) };
-    if let Ok(quantity) = text.trim().parse() {
-        return Ok(Some(Given::Quantity(quantity)));
-    }
-    let path = Path::new(text);
-    if !path.is_file() {
-        // A wrong quantity has a reason of its own.
-        if text.starts_with(|first: char| first.is_ascii_digit()) {
-            return read(name, text, accepted).map(|quantity| Some(Given::Quantity(quantity)));
-        }
-        return Err(Error::Option(format!("--{name} {text}: there is no such regular file; accepted: {accepted}")));
-    }
-    let start = std::fs::read_to_string(path).map(|all| all.trim_start().chars().take(1).collect::<String>());
-    let is_table = start.is_ok_and(|start| start.chars().all(char::is_alphabetic) && !start.is_empty());
-    Ok(Some(Given::File(text, if is_table { TraceFormat::Csv } else { format })))
-}
-
-fn read_trace(option: &str, file: &str, format: TraceFormat) -> Result<Arc<LinkTrace>, Error> {
-    TraceFolder::default().file("rate", Path::new(file), format).map_err(|wrong| refused(option, wrong))
-}
-
-fn refused(option: &str, wrong: Unusable) -> Error {
-    Error::Option(format!("--{option}: {}; accepted: {}", wrong.message, wrong.accepted))
 }

@@ -1,12 +1,14 @@
 //! Draws by a probability in `f64`. Only additions, multiplications and divisions are used, which every machine rounds
 //! alike.
 
+use cellway_units::uniform;
+
 use crate::loss::Stream;
 
-/// Returns a number from 0 to below 1. An `f64` holds exactly its 53 bits.
+/// Returns a number from 0 to below 1.
 #[inline]
 pub(super) fn draw(stream: &mut Stream) -> f64 {
-    (stream.bits() >> 11) as f64 / (1u64 << 53) as f64
+    uniform(stream.bits())
 }
 
 /// Returns `base` to the power of `exponent`, by squaring.

@@ -3,7 +3,7 @@
 use super::declare::metrics;
 
 metrics! {
-    /// Share of the time in which the line was sending.
+    /// Share of the time in which a unit was on the line; one that waits there while the line has no rate counts.
     UTILISATION: Share of [Port] in [Summary, Bins] by [Simulate, Emulate];
     /// Mean number of those that wait over time; the one in service is not counted.
     QUEUE_MEAN as "Mean queue": CellOrPacket of [Port] in [Summary, Bins] by [Simulate, Emulate];

@@ -8,9 +8,6 @@ use crate::file::LinkFile;
 use crate::model::{Direction, DirectionKeys, Framing};
 use crate::tree::{Step, at};
 
-/// The tables of a link that have keys of directions.
-const TABLES: [&str; 2] = ["forward", "back"];
-
 /// The least length of an outage. Shorter ones would take the time of many packets to pass.
 const LEAST_OUTAGE: Span = Span::from_us(1);
 
@@ -127,7 +124,7 @@ impl Check<'_> {
 
     /// Returns the two places at which a key of a direction may be given: for it alone, and for both.
     fn direction_paths(place: Place, key: &[&str]) -> [Vec<Step>; 2] {
-        [TABLES[place.direction], "both"].map(|table| {
+        [Direction::TABLES[place.direction], "both"].map(|table| {
             let start = at!["link", place.link, table].to_vec();
             start.into_iter().chain(key.iter().map(|key| Step::from(*key))).collect()
         })

@@ -15,7 +15,7 @@ const LEAST_INTERVAL: Span = Span::from_ns(1);
 const KEY_FRAME_INTERVAL: u32 = 60;
 const KEY_FRAME_RATIO: f64 = 5.0;
 const FRAME_SIGMA: f64 = 0.25;
-/// What most users of a conversation do not notice. ITU-T G.114.
+/// The delay that most users of a conversation do not notice. ITU-T G.114.
 const PLAYOUT_DELAY: Span = Span::from_ms(150);
 
 impl Check<'_> {

@@ -15,7 +15,7 @@ table! {
         /// The instants at which flows arrive.
         arrivals: FlowArrivals = FlowArrivals::Poisson,
         /// poisson, periodic: the mean time between two flows of a slot. Required without `load`.
-        #[range(above = "0 s")]
+        #[range(min = "1 us")]
         interval: Option<Span>,
         /// poisson, periodic: the bytes of the flows of all slots, as a share of the rate of the bottleneck link. It gives the
         /// time between flows, in place of `interval`.

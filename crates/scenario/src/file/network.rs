@@ -79,11 +79,12 @@ table! {
         /// The cells (on an ATM link), or else the packets, to lose: their numbers, from 1 in the order of transmission,
         /// ascending.
         lost: Option<LostFile>,
-        /// Bursts of losses, variation of the delay, outages and recordings, in both directions.
+        /// Bursts of losses, variation of the delay, outages and recordings in both directions; also rate, delay and loss, before
+        /// those of the link.
         both: Option<DirectionKeys>,
-        /// What differs from the first node of `between` to the second.
+        /// The keys that differ from the first node of `between` to the second.
         forward: Option<DirectionKeys>,
-        /// What differs from the second node of `between` to the first.
+        /// The keys that differ from the second node of `between` to the first.
         back: Option<DirectionKeys>,
         /// Keys of [buffer] that differ for the two ports of this link.
         buffer: Option<BufferKeys>,

@@ -5,8 +5,10 @@ use cellway_settings::{choice, section};
 use cellway_spec::{Jitter, Outage};
 use cellway_units::{Probability, Rate, Span};
 
+use crate::trace::TraceFormat;
+
 choice! {
-    /// What a recorded link does after the end of its file.
+    /// The behaviour of a recorded link after the end of its file.
     pub enum TraceEnd {
         /// It begins again.
         Repeat = "repeat",
@@ -55,11 +57,25 @@ section! {
     }
 }
 
+impl TraceFiles {
+    /// Returns the files with their keys and formats. A quantity that several record is that of the first.
+    pub fn files(&self) -> impl Iterator<Item = (&'static str, &FilePath, TraceFormat)> {
+        let of_key = [
+            ("rate", &self.rate, TraceFormat::Opportunities),
+            ("delay", &self.delay, TraceFormat::Delays),
+            ("csv", &self.csv, TraceFormat::Csv),
+        ];
+        of_key.into_iter().filter_map(|(key, path, format)| Some((key, path.as_ref()?, format)))
+    }
+}
+
 impl Direction {
+    /// The tables of a link with the keys of one direction: 0 and 1.
+    pub const TABLES: [&str; 2] = ["forward", "back"];
+
     /// Returns true if it follows a recording.
     pub fn is_recorded(&self) -> bool {
-        let TraceFiles { rate, delay, csv, .. } = &self.trace;
-        rate.is_some() || delay.is_some() || csv.is_some()
+        self.trace.files().next().is_some()
     }
 
     /// Returns true if its rate or delay vary.

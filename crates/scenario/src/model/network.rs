@@ -112,9 +112,9 @@ pub struct Link {
     /// The chance that a cell, or a packet where it carries those, is lost after it has left the line; of a direction that
     /// has none of its own.
     pub loss: Probability,
-    /// What directions have of their own.
+    /// The keys of each direction.
     pub directions: [Direction; 2],
-    /// What the files record that `directions` name, once they have been read. This crate reads no files.
+    /// The content of the files that `directions` name, once they have been read. This crate reads no files.
     pub traces: [Option<Arc<LinkTrace>>; 2],
     /// The numbers of the cells or packets that are lost, ascending, in the directions a to b and b to a; the first that
     /// leaves the line has number 1.

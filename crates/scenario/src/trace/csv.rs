@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use cellway_units::{Probability, Rate, Span, Time};
+use cellway_units::{Columns, ColumnsError, Probability, Rate, Span, Time};
 
 use super::{LinkTrace, Recorded, TraceError, push};
 
@@ -13,60 +13,44 @@ const ROWS: &str = "a value for each column, with a unit as in scenario files (0
 /// The least time between two rows.
 const LEAST_STEP: Span = Span::from_us(1);
 
-/// A column of a table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Column {
-    Time,
-    Rate,
-    Delay,
-    Loss,
-}
-
-impl Column {
-    const ALL: [(Column, &'static str); 4] =
-        [(Column::Time, "time"), (Column::Rate, "rate"), (Column::Delay, "delay"), (Column::Loss, "loss")];
-}
-
 /// Reads a table. A row holds until the next; the last one as long as the one before it.
 pub(super) fn read(text: &str) -> Result<LinkTrace, TraceError> {
-    let mut rows = text.lines().enumerate().map(|(i, line)| (i + 1, line.trim())).filter(|(_, row)| !row.is_empty());
-    let Some((first, header)) = rows.next() else { return Err(TraceError::whole("the file is empty", HEADER)) };
-    let columns = columns(first, header)?;
+    let of_header = |ColumnsError { line, message }| TraceError { line, message, accepted: HEADER.to_owned() };
+    let of_row = |ColumnsError { line, message }| TraceError { line, message, accepted: ROWS.to_owned() };
+    let columns = Columns::read(text, &["time", "rate", "delay", "loss"]).map_err(of_header)?;
+    let time = columns.place("time").map_err(of_header)?;
+    let [of_rate, of_delay, of_loss] = ["rate", "delay", "loss"].map(|name| columns.place(name).ok());
+    if columns.names().len() == 1 {
+        return Err(TraceError::whole("the table has only the column time", HEADER));
+    }
     let (mut rates, mut delays, mut losses) = (Vec::new(), Vec::new(), Vec::new());
     let mut times: Vec<Time> = Vec::new();
-    for (number, row) in rows {
-        let cells: Vec<&str> = row.split(',').map(str::trim).collect();
-        if cells.len() != columns.len() {
-            let message = format!("{} values for {} columns", cells.len(), columns.len());
-            return Err(TraceError::at(number, message, ROWS));
-        }
-        let place = columns.iter().position(|column| *column == Column::Time).unwrap_or_default();
-        let at = Time::ZERO + seconds(number, "time", cells[place])?;
+    for row in columns.rows() {
+        let (line, values) = row.map_err(of_row)?;
+        let shown = values[time];
+        let at = Time::ZERO + seconds(line, "time", shown)?;
+        let refused =
+            |message, accepted: &str| Err(TraceError { line: Some(line), message, accepted: accepted.to_owned() });
         match times.last() {
-            None if at != Time::ZERO => {
-                return Err(TraceError::at(
-                    number,
-                    format!("the first time is {}", cells[place]),
-                    "0 as the first time",
-                ));
-            }
-            Some(last) if *last < at && at.since(*last) < LEAST_STEP => {
-                let message = format!("time {} is less than 1 us after that of the row before it", cells[place]);
-                return Err(TraceError::at(number, message, "steps of 1 us or more"));
-            }
+            None if at != Time::ZERO => return refused(format!("the first time is {shown}"), "0 as the first time"),
             Some(last) if *last >= at => {
-                let message = format!("time {} does not follow the time of the row before it", cells[place]);
-                return Err(TraceError::at(number, message, "ascending times"));
+                let message = format!("time {shown} does not follow the time of the row before it");
+                return refused(message, "ascending times");
+            }
+            Some(last) if at.since(*last) < LEAST_STEP => {
+                let message = format!("time {shown} is less than {LEAST_STEP} after that of the row before it");
+                return refused(message, "steps of 1 us or more");
             }
             _ => times.push(at),
         }
-        for (column, cell) in columns.iter().zip(cells) {
-            match column {
-                Column::Time => {}
-                Column::Rate => push(&mut rates, at, rate(number, cell)?),
-                Column::Delay => push(&mut delays, at, seconds(number, "delay", cell)?),
-                Column::Loss => push(&mut losses, at, share(number, cell)?),
-            }
+        if let Some(place) = of_rate {
+            push(&mut rates, at, rate(line, values[place])?);
+        }
+        if let Some(place) = of_delay {
+            push(&mut delays, at, seconds(line, "delay", values[place])?);
+        }
+        if let Some(place) = of_loss {
+            push(&mut losses, at, share(line, values[place])?);
         }
     }
     let [.., before, last] = times[..] else {
@@ -82,25 +66,6 @@ pub(super) fn read(text: &str) -> Result<LinkTrace, TraceError> {
 
 fn recorded<T>(changes: Vec<(Time, T)>, length: Span) -> Option<Recorded<T>> {
     (!changes.is_empty()).then_some(Recorded { changes, length })
-}
-
-fn columns(number: usize, header: &str) -> Result<Vec<Column>, TraceError> {
-    let mut columns = Vec::new();
-    for name in header.split(',').map(str::trim) {
-        let wrong = |message| TraceError::at(number, message, HEADER);
-        let Some((column, _)) = Column::ALL.into_iter().find(|(_, known)| *known == name) else {
-            return Err(wrong(format!("{name:?} is not a column")));
-        };
-        if columns.contains(&column) {
-            return Err(wrong(format!("column {name:?} is there twice")));
-        }
-        columns.push(column);
-    }
-    match columns.contains(&Column::Time) {
-        true if columns.len() > 1 => Ok(columns),
-        true => Err(TraceError::at(number, "the table has only the column time", HEADER)),
-        false => Err(TraceError::at(number, "there is no column time", HEADER)),
-    }
 }
 
 /// Reads a number or a quantity; `of_number` makes the value of a number, `None` if it is out of range.
@@ -155,16 +120,16 @@ mod tests {
     fn faults_have_their_line() {
         for (text, message) in [
             ("", "the file is empty; accepted: a header"),
-            ("time\n0\n", "line 1: the table has only the column time"),
-            ("rate,delay\n1,2\n", "line 1: there is no column time"),
-            ("time,speed\n0,1\n", "line 1: \"speed\" is not a column"),
-            ("time,rate,rate\n", "line 1: column \"rate\" is there twice"),
+            ("time\n0\n", "the table has only the column time"),
+            ("rate,delay\n1,2\n", "line 1: the column \"time\" is missing"),
+            ("time,speed\n0,1\n", "line 1: the column \"speed\" is unknown"),
+            ("time,rate,rate\n", "line 1: the column \"rate\" is given twice"),
             ("time,rate\n", "the table has no rows"),
             ("time,rate\n0,1\n", "the table has one row"),
             ("time,rate\n1,1\n2,2\n", "line 2: the first time is 1"),
             ("time,rate\n0,1\n0,2\n", "line 3: time 0 does not follow"),
             ("time,rate\n0,1\n1 ns,2\n", "line 3: time 1 ns is less than 1 us after"),
-            ("time,rate\n0,1\n1\n", "line 3: 1 values for 2 columns"),
+            ("time,rate\n0,1\n1\n", "line 3: \"1\" has 1 values for 2 columns"),
             ("time,rate\n0,-1\n1,1\n", "line 2: rate \"-1\" is negative"),
             ("time,rate\n0,fast\n1,1\n", "line 2: rate \"fast\" is not accepted"),
             ("time,loss\n0,1\n1,0\n", "line 2: loss \"1\" is out of range"),

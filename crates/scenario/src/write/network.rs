@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use cellway_settings::in_file::Printed;
 
-use crate::model::{Buffer, BufferSize, DirectionKeys, GatewaySpec, HostKeys, HostSpec, Queue, Scenario};
+use crate::model::{Buffer, BufferSize, Direction, DirectionKeys, GatewaySpec, HostKeys, HostSpec, Queue, Scenario};
 use crate::tree::quoted;
 use crate::write::word;
 
@@ -31,7 +31,7 @@ impl Scenario {
             if !(forward.is_empty() && back.is_empty()) {
                 writeln!(out, "lost = {{ forward = {forward:?}, back = {back:?} }}")?;
             }
-            for (key, direction) in ["forward", "back"].into_iter().zip(&link.directions) {
+            for (key, direction) in Direction::TABLES.into_iter().zip(&link.directions) {
                 let keys = DirectionKeys::from(direction.clone());
                 if Some(direction) != DirectionKeys::NONE.resolve().as_ref() {
                     writeln!(out, "{key} = {}", keys.print())?;

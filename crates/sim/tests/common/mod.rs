@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use cellway_apps::GroupWorkload;
 use cellway_record::RunRecord;
-use cellway_scenario::{LinkTrace, Override, Plan, Scenario, TraceFiles, TraceFormat};
+use cellway_scenario::{LinkTrace, Override, Plan, Scenario};
 use cellway_sim::{Capture, Control};
 
 pub(crate) const LINE: u128 = 1_500_000;
@@ -51,6 +51,27 @@ access = { rate = "1.5 Mbit/s", delay = "0 s", mtu = "9180 B" }
 interval = "1 s"
 fairness-window = "1 s"
 "#;
+
+/// Returns two hosts on fast links, and between their routers a line of 1 Mbit/s and 20 ms with a queue of 20,000 B, with
+/// tables that follow.
+pub(crate) fn hosts_at_a_line(tables: &str) -> String {
+    format!(
+        r#"version = 1
+name = "line"
+node = [
+    {{ name = "a", kind = "host" }}, {{ name = "r1", kind = "router" }}, {{ name = "r2", kind = "router" }}, {{ name = "b", kind = "host" }},
+]
+run = {{ duration = "20 s", warmup = "2 s" }}
+buffer = {{ size = "20000 B", per = "port" }}
+observe = {{ interval = "1 s", fairness-window = "1 s" }}
+link = [
+    {{ between = ["a", "r1"], rate = "10 Mbit/s", delay = "1 ms" }},
+    {{ name = "line", between = ["r1", "r2"], rate = "1 Mbit/s", delay = "20 ms" }},
+    {{ between = ["r2", "b"], rate = "10 Mbit/s", delay = "1 ms" }},
+]
+{tables}"#
+    )
+}
 
 /// Returns a line of 10 Mbit/s between two routers, with a queue discipline before it and memory that never fills; keys
 /// and tables can follow.
@@ -99,10 +120,8 @@ pub(crate) fn scenario(text: &str, set: &[(&str, &str)]) -> Scenario {
 pub(crate) fn read_traces(scenario: &mut Scenario, folder: &Path) {
     for link in &mut scenario.links {
         for (direction, trace) in link.directions.iter().zip(&mut link.traces) {
-            let TraceFiles { rate, delay, csv, .. } = &direction.trace;
-            let files = [(rate, TraceFormat::Opportunities), (delay, TraceFormat::Delays), (csv, TraceFormat::Csv)];
             let mut all = LinkTrace::default();
-            for (path, format) in files.into_iter().filter_map(|(path, format)| Some((path.as_ref()?, format))) {
+            for (_, path, format) in direction.trace.files() {
                 let text = std::fs::read_to_string(folder.join(&**path)).unwrap();
                 all = all.or(format.read(&text).unwrap());
             }
