@@ -222,3 +222,46 @@ impl ReadLine<'_> {
 fn table(name: &str, keys: &[String]) -> String {
     if keys.is_empty() { String::new() } else { format!("{name} = {{ {} }}\n", keys.join(", ")) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MBIT: u64 = 1_000_000;
+
+    fn line(up: Option<&str>, down: Option<&str>, delay: Option<&str>) -> ShellLine {
+        let owned = |text: Option<&str>| text.map(str::to_owned);
+        ShellLine { rates: [owned(up), owned(down)], delay: owned(delay), ..ShellLine::default() }
+    }
+
+    /// Four packets in 3 ms; 10 ms, then 30 ms; a table with 20 Mbit/s and 40 ms.
+    #[test]
+    fn buffers_are_sized_by_the_means_of_recordings() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path.to_str().unwrap().to_owned()
+        };
+        let (rates, delays) = (file("a.down", "1\n2\n3\n3\n"), file("a.delay", "10\n30\n"));
+        let table = file("a.csv", "time,rate,delay\n0,20 Mbit/s,40 ms\n1,20 Mbit/s,40 ms\n");
+        let (given, rtt) = (Some(Rate::from_bps(30 * MBIT)), Span::from_ms(100));
+        let of = |line: ShellLine| {
+            let line = line.read().unwrap();
+            (line.fastest(given).map(Rate::as_bps), line.fastest(None).map(Rate::as_bps), line.round_trip(rtt))
+        };
+        let ms = Span::from_ms;
+        assert_eq!(of(line(None, None, None)), (Some(30 * MBIT), None, ms(100)));
+        assert_eq!(of(line(Some("5 Mbit/s"), None, None)), (Some(30 * MBIT), Some(5 * MBIT), ms(100)));
+        assert_eq!(of(line(None, Some(&rates), Some("20 ms"))), (Some(30 * MBIT), Some(16 * MBIT), ms(40)));
+        assert_eq!(of(line(Some("90 Mbit/s"), Some(&rates), Some(&delays))).2, ms(40));
+        assert_eq!(of(line(None, Some(&table), None)), (Some(30 * MBIT), Some(20 * MBIT), ms(90)));
+        let refused = |line: ShellLine| line.read().map(|_| ()).unwrap_err().to_string();
+        assert!(
+            refused(line(None, Some(&table), Some("20 ms"))).starts_with("--delay: the table of --down has the delay")
+        );
+        assert!(refused(line(None, None, Some(&table))).contains("this is a table"));
+        assert!(refused(line(Some("none.up"), None, None)).starts_with("--up none.up: there is no such regular file"));
+        assert!(refused(line(Some("5 Mbt/s"), None, None)).starts_with("--up: \"Mbt/s\""));
+    }
+}
