@@ -49,19 +49,24 @@ fn queue(discipline: QueueDiscipline) -> Queue {
     }
 }
 
+/// Random bits, the same for the same seed.
+fn random(mut state: u64) -> impl FnMut() -> u64 + Clone + Send + Sync + 'static {
+    move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state ^ (state >> 33)
+    }
+}
+
 fn network(conversations: u32, discipline: QueueDiscipline) -> (Fabric<()>, PortId) {
     let mut net = Fabric::new(Multiplexing::PerConversation, Encapsulation::VcMux);
     let [near, far] = [NodeKind::Router, NodeKind::Router].map(|kind| net.add_node(kind));
     let spec = |seed: u64| {
-        let mut state = seed;
-        let stream = Stream::new(move || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            state ^ (state >> 33)
-        });
+        let stream = Stream::new(random(seed));
         Some(QdiscSpec { queue: queue(discipline), largest: Bytes(1500), stream })
     };
     let line = LinkSpec::new(Rate::from_bps(1_000_000_000), Span::from_ms(1), Framing::Packet);
     let [forward, back] = net.add_link([near, far], line.with_queues([spec(1), spec(2)]));
+    let mut all_hosts = Vec::new();
     for conversation in 0..conversations {
         let hosts = [net.add_node(NodeKind::Host), net.add_node(NodeKind::Host)];
         let access = || LinkSpec::new(Rate::from_bps(10_000_000_000), Span::from_us(10), Framing::Packet);
@@ -69,11 +74,15 @@ fn network(conversations: u32, discipline: QueueDiscipline) -> (Fabric<()>, Port
         let [far_up, far_down] = net.add_link([hosts[1], far], access());
         let paths: [&[_]; 2] = [&[up, forward, far_down], &[far_up, back, down]];
         net.open(ConversationSpec { conversation, kind: 0, hosts, paths, share: None, class: Class::Ubr }).unwrap();
-        for _ in 0..4 {
-            let [from, to] = hosts;
-            let packet = Packet { conversation, from, to, flow: 0, octets: 1500, ecn: Ecn::NotEct, dscp: 0, body: () };
-            net.send(Time::ZERO, packet);
-        }
+        all_hosts.push(hosts);
+    }
+    // In a random order: neighbours in memory would be found in the cache as they never are in traffic.
+    let mut order: Vec<(u32, [NodeId; 2])> = (0..4).flat_map(|_| (0..).zip(all_hosts.iter().copied())).collect();
+    let mut draw = random(3);
+    (1..order.len()).for_each(|last| order.swap(last, (draw() % (last as u64 + 1)) as usize));
+    for (conversation, [from, to]) in order {
+        let packet = Packet { conversation, from, to, flow: 0, octets: 1500, ecn: Ecn::NotEct, dscp: 0, body: () };
+        net.send(Time::ZERO, packet);
     }
     net.serve(Time::ZERO);
     (net, forward)

@@ -18,13 +18,18 @@ pub(super) struct FlowQueues<S> {
     hashes: u32,
     seed: u64,
     queues: Vec<FlowQueue<S>>,
-    packets: Vec<Link>,
+    packets: Vec<Entry>,
+    /// The packet after each of `packets` in its queue, or the free entry after it. Apart, so that the end of a queue is
+    /// found without its last packet.
+    after: Vec<u32>,
     /// The first of the free entries of `packets`.
     free: u32,
 }
 
-/// The packets of one queue, a list in `FlowQueues::packets`, and its place in a round. All that a packet needs is together.
+/// The packets of one queue, a list in `FlowQueues::packets`, and its place in a round. All that a packet
+/// needs is in one line of the processor's cache.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 struct FlowQueue<S> {
     state: S,
     octets: u64,
@@ -41,16 +46,26 @@ pub(super) trait State: Copy + Default {
     fn emptied(&mut self);
 }
 
+/// A packet that waits, in half a line of the processor's cache.
 #[derive(Clone, Copy, Debug)]
-struct Link {
-    packet: Queued,
-    next: u32,
-}
+#[repr(align(32))]
+struct Entry(Queued);
 
 impl<S: State> FlowQueues<S> {
+    /// True if a queue, and each packet, is in one line of the cache.
+    pub(super) const IS_COMPACT: bool = size_of::<FlowQueue<S>>() == 64 && size_of::<Entry>() == 32;
+
     /// Queues without packets, for `hashes` values of a hash that depends on `seed`.
     pub(super) fn new(hashes: u32, seed: u64) -> FlowQueues<S> {
-        FlowQueues { of_hash: Vec::new(), hashes, seed, queues: Vec::new(), packets: Vec::new(), free: NONE }
+        FlowQueues {
+            of_hash: Vec::new(),
+            hashes,
+            seed,
+            queues: Vec::new(),
+            packets: Vec::new(),
+            after: Vec::new(),
+            free: NONE,
+        }
     }
 
     #[inline]
@@ -101,7 +116,7 @@ impl<S: State> FlowQueues<S> {
     /// Returns the first packet of a queue.
     #[inline]
     pub(super) fn head(&self, flow: FlowIndex) -> Option<&Queued> {
-        self.packets.get(self.queue(flow).first as usize).map(|link| &link.packet)
+        self.packets.get(self.queue(flow).first as usize).map(|entry| &entry.0)
     }
 
     /// Returns true if a queue is in a round.
@@ -152,25 +167,25 @@ impl<S: State> FlowQueues<S> {
     /// Returns the places of the packets of a queue in their order.
     fn places(&self, flow: FlowIndex) -> impl Iterator<Item = u32> + '_ {
         let some = |place: u32| (place != NONE).then_some(place);
-        std::iter::successors(some(self.queue(flow).first), move |place| some(self.packets[*place as usize].next))
+        std::iter::successors(some(self.queue(flow).first), move |place| some(self.after[*place as usize]))
     }
 
     /// Returns true if a packet of a conversation is in a queue.
     fn has_of(&self, flow: FlowIndex, conversation: u32) -> bool {
-        self.places(flow).any(|place| self.packets[place as usize].packet.conversation == conversation)
+        self.places(flow).any(|place| self.packets[place as usize].0.conversation == conversation)
     }
 
     /// Takes the oldest packet of a conversation from a queue.
     fn remove_of(&mut self, flow: FlowIndex, conversation: u32) -> Option<Queued> {
         let places: Vec<u32> = self.places(flow).collect();
-        let of = |place: &u32| self.packets[*place as usize].packet.conversation == conversation;
+        let of = |place: &u32| self.packets[*place as usize].0.conversation == conversation;
         let at = places.iter().position(of)?;
         let Some(before) = at.checked_sub(1).map(|before| places[before]) else { return self.pop(flow) };
         let place = places[at];
-        let next = std::mem::replace(&mut self.packets[place as usize].next, self.free);
-        self.packets[before as usize].next = next;
+        let next = std::mem::replace(&mut self.after[place as usize], self.free);
+        self.after[before as usize] = next;
         self.free = place;
-        let packet = self.packets[place as usize].packet;
+        let packet = self.packets[place as usize].0;
         let queue = self.queue_mut(flow);
         if next == NONE {
             queue.last = before;
@@ -182,13 +197,14 @@ impl<S: State> FlowQueues<S> {
     /// Adds a packet at the end of a queue.
     #[inline]
     pub(super) fn push(&mut self, flow: FlowIndex, packet: Queued) {
-        let link = Link { packet, next: NONE };
-        let place = self.free;
-        let place = if place == NONE {
-            self.packets.push(link);
+        let place = if self.free == NONE {
+            self.packets.push(Entry(packet));
+            self.after.push(NONE);
             self.packets.len() as u32 - 1
         } else {
-            self.free = std::mem::replace(&mut self.packets[place as usize], link).next;
+            let place = self.free;
+            self.packets[place as usize] = Entry(packet);
+            self.free = std::mem::replace(&mut self.after[place as usize], NONE);
             place
         };
         let queue = self.queue_mut(flow);
@@ -197,7 +213,7 @@ impl<S: State> FlowQueues<S> {
         if last == NONE {
             queue.first = place;
         } else {
-            self.packets[last as usize].next = place;
+            self.after[last as usize] = place;
         }
     }
 
@@ -206,9 +222,8 @@ impl<S: State> FlowQueues<S> {
     pub(super) fn pop(&mut self, flow: FlowIndex) -> Option<Queued> {
         let queue = &mut self.queues[flow.0 as usize];
         let place = queue.first;
-        let link = self.packets.get_mut(place as usize)?;
-        let packet = link.packet;
-        queue.first = std::mem::replace(&mut link.next, self.free);
+        let packet = self.packets.get(place as usize)?.0;
+        queue.first = std::mem::replace(&mut self.after[place as usize], self.free);
         self.free = place;
         if queue.first == NONE {
             queue.last = NONE;

@@ -29,6 +29,8 @@ struct Flow {
     credit: i64,
 }
 
+const _: () = assert!(FlowQueues::<Flow>::IS_COMPACT);
+
 impl State for Flow {
     fn emptied(&mut self) {
         self.control.emptied();
@@ -130,6 +132,7 @@ struct FlowHead<'a> {
 }
 
 impl Head for FlowHead<'_> {
+    #[inline(always)]
     fn take(&mut self) -> Option<Queued> {
         let packet = self.waiting.queues.pop(self.flow)?;
         self.waiting.memory.release(packet);

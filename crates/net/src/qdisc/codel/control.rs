@@ -29,13 +29,22 @@ pub(crate) struct Parameters {
     pub(crate) largest: Bytes,
 }
 
+/// The delay of the packets at the head, as the control has seen it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Delay {
+    /// The last packet waited less than the target, or was among the last octets of the queue.
+    #[default]
+    Low,
+    /// Packets wait longer; those that leave from `late_from` on have done so for an interval.
+    High { late_from: Time },
+    /// They have done so for an interval, and packets are dropped.
+    Dropping,
+}
+
 /// The state of the control.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Control {
-    /// The time at which packets will have waited too long for an interval; `None` if one has waited less.
-    too_long_from: Option<Time>,
-    /// True while packets are dropped.
-    dropping: bool,
+    delay: Delay,
     /// The time of the next drop; after dropping has ended, the time at which the next was due.
     next_drop: Time,
     /// The number from which the distance of drops follows: one more at each drop.
@@ -53,11 +62,11 @@ impl Control {
         head: &mut impl Head,
         drops: &mut Drops,
     ) -> Option<Queued> {
-        let (mut packet, mut is_late) = self.take(parameters, now, head)?;
-        if !self.dropping {
-            if !is_late {
-                return Some(packet);
-            }
+        let mut packet = self.take(parameters, now, head)?;
+        if !self.is_late(now) {
+            return Some(packet);
+        }
+        if self.delay != Delay::Dropping {
             // The first drop. The count goes on if dropping ended recently.
             let recent = self.count - self.first_count;
             let is_recent = now < self.next_drop + parameters.interval.saturating_mul(REMEMBERED);
@@ -66,22 +75,22 @@ impl Control {
             self.next_drop = parameters.next_drop(now, self.count);
             if !head.mark(&mut packet) {
                 head.drop(packet, drops);
-                (packet, is_late) = self.take(parameters, now, head)?;
+                packet = self.take(parameters, now, head)?;
             }
-            self.dropping = is_late;
+            if self.is_late(now) {
+                self.delay = Delay::Dropping;
+            }
             return Some(packet);
         }
-        self.dropping = is_late;
-        while self.dropping && now >= self.next_drop {
+        while self.is_late(now) && now >= self.next_drop {
             self.count = self.count.saturating_add(1);
             if head.mark(&mut packet) {
                 self.next_drop = parameters.next_drop(self.next_drop, self.count);
                 return Some(packet);
             }
             head.drop(packet, drops);
-            (packet, is_late) = self.take(parameters, now, head)?;
-            self.dropping = is_late;
-            if is_late {
+            packet = self.take(parameters, now, head)?;
+            if self.is_late(now) {
                 self.next_drop = parameters.next_drop(self.next_drop, self.count);
             }
         }
@@ -90,23 +99,32 @@ impl Control {
 
     /// An empty queue resets the interval and stops dropping.
     pub(crate) fn emptied(&mut self) {
-        self.too_long_from = None;
-        self.dropping = false;
+        self.delay = Delay::Low;
     }
 
-    /// Takes the packet at the head; returns true with it if packets have waited too long for an interval. An empty queue
-    /// resets the interval and stops dropping.
-    fn take(&mut self, parameters: &Parameters, now: Time, head: &mut impl Head) -> Option<(Queued, bool)> {
+    /// Takes the packet at the head, and records its delay. An empty queue resets the interval and stops dropping.
+    #[inline(always)]
+    fn take(&mut self, parameters: &Parameters, now: Time, head: &mut impl Head) -> Option<Queued> {
         let Some(packet) = head.take() else {
             self.emptied();
             return None;
         };
         if now - packet.since < parameters.target || head.octets() <= parameters.largest.0 {
-            self.too_long_from = None;
-            return Some((packet, false));
+            self.delay = Delay::Low;
+        } else if self.delay == Delay::Low {
+            self.delay = Delay::High { late_from: now + parameters.interval };
         }
-        let from = *self.too_long_from.get_or_insert(now + parameters.interval);
-        Some((packet, now >= from))
+        Some(packet)
+    }
+
+    /// Returns true if packets have waited too long for an interval.
+    #[inline(always)]
+    fn is_late(&self, now: Time) -> bool {
+        match self.delay {
+            Delay::Low => false,
+            Delay::High { late_from } => now >= late_from,
+            Delay::Dropping => true,
+        }
     }
 }
 
