@@ -48,6 +48,8 @@ pub(crate) struct Datagram {
     forward: bool,
     /// True if its checksums are known to be correct.
     sound: bool,
+    /// True unless it is a TCP segment without payload.
+    has_data: bool,
 }
 
 /// A packet that its host is to be given.
@@ -201,9 +203,14 @@ impl Engine {
     }
 
     fn deliver(&mut self, at: Time) {
-        for Delivery { packet } in self.delivered.drain(..) {
+        for Delivery { packet, transit } in self.delivered.drain(..) {
+            if let Some(transit) = transit
+                && packet.body.has_data
+            {
+                self.testbed.transit(at, packet.conversation, transit);
+            }
             let Some(host) = self.hosts.of_node(packet.to) else { continue };
-            let Datagram { octets, entered, id, forward, sound } = packet.body;
+            let Datagram { octets, entered, id, forward, sound, .. } = packet.body;
             self.delays.record(at - entered);
             if let Some(open) = self.open.get_mut(id.slot()).and_then(Option::as_mut).filter(|open| open.id == id) {
                 open.delivered[usize::from(!forward)] += octets.len() as u64;
@@ -351,8 +358,9 @@ impl Engine {
         let flow = if is_overflow { ports(recognised.flow) } else { 0 };
         let Some(Some(open)) = self.open.get(sighting.id.slot()) else { return Ok(()) };
         let (length, ecn, dscp) = (octets.len() as u32, ip::ecn(&octets), ip::dscp(&octets));
-        let body =
-            Datagram { octets: Arc::new(octets), entered: now, id: sighting.id, forward: sighting.forward, sound };
+        let has_data = recognised.segment.is_none_or(|segment| segment.payload > 0);
+        let (id, forward) = (sighting.id, sighting.forward);
+        let body = Datagram { octets: Arc::new(octets), entered: now, id, forward, sound, has_data };
         let [from, to] = [from, to].map(|host| self.hosts[host].node);
         let packet = Carried { conversation: open.number, from, to, flow, octets: length, ecn, dscp, body };
         self.testbed.fabric.send(now, packet);

@@ -65,7 +65,7 @@ impl FrameDiscard {
 
 #[cfg(test)]
 mod tests {
-    use cellway_units::Ecn;
+    use cellway_units::{Ecn, Time};
 
     use super::*;
     use crate::cell::Flags;
@@ -76,6 +76,7 @@ mod tests {
         let mut packets = Packets::new();
         let node = crate::ids::NodeId(0);
         let frame = packets.insert(
+            Time::ZERO,
             Packet { conversation: 0, from: node, to: node, flow: 0, octets: 100, ecn: Ecn::NotEct, dscp: 0, body: () },
             0,
         );

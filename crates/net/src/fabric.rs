@@ -22,7 +22,7 @@ use crate::channel::Class;
 use crate::counters::LossCounters;
 use crate::ids::{ChannelId, NodeId, PortId};
 use crate::link_spec::LinkSpec;
-use crate::packet::{Packet, Packets};
+use crate::packet::{Packet, Packets, Transit};
 use crate::port::Port;
 use crate::reassembly::Reassembly;
 use crate::rm_cells::RmCells;
@@ -33,6 +33,8 @@ use crate::tap::Tap;
 pub struct Delivery<B> {
     /// The packet; `packet.to` is the host.
     pub packet: Packet<B>,
+    /// Its way here, if the network records it: see [`Fabric::record_transits`].
+    pub transit: Option<Transit>,
 }
 
 /// The next step of a packet at a node.

@@ -69,7 +69,7 @@ pub use ids::{ChannelId, NodeId, PortId};
 pub use line::Line;
 pub use link_spec::{LinkSpec, PortSpec};
 pub use loss::{Loss, RandomBits, Stream};
-pub use packet::Packet;
+pub use packet::{Packet, Transit};
 pub use policer::PolicerSpec;
 pub use qdisc::{QdiscSpec, Waits};
 pub use rate_schedule::RateSchedule;

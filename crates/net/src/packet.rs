@@ -1,8 +1,9 @@
 //! Packets in the network, each held once however many cells it is cut into.
 
-use cellway_units::{Ecn, Time};
+use cellway_units::{Ecn, Span, Time};
 
 use crate::counters::ConversationCounters;
+use crate::fabric::Delivery;
 use crate::ids::NodeId;
 use crate::qdisc::{Drops, Queued};
 
@@ -28,6 +29,15 @@ pub struct Packet<B> {
     pub body: B,
 }
 
+/// The times of a packet on its way through the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transit {
+    /// The instant at which its host sent it.
+    pub sent: Time,
+    /// The time that it has waited in the queues of packet lines, that of its host included. Queues of cells are not.
+    pub waited: Span,
+}
+
 /// A packet's place in [`Packets`], or an RM cell's in [`RmCells`](crate::rm_cells::RmCells).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PacketRef(pub(crate) u32);
@@ -47,6 +57,9 @@ struct Entry<B> {
 pub(crate) struct Packets<B> {
     entries: Vec<Entry<B>>,
     free: Vec<u32>,
+    /// The transit of the packet at each place of `entries`, if transits are recorded. Apart from the entries: their size
+    /// is counted by the packet.
+    transits: Option<Vec<Transit>>,
     /// Packets that a queue has just dropped.
     dropped: Drops,
     /// The counters of the packets of each conversation.
@@ -55,7 +68,7 @@ pub(crate) struct Packets<B> {
 
 impl<B> Packets<B> {
     pub(crate) fn new() -> Packets<B> {
-        Packets { entries: Vec::new(), free: Vec::new(), dropped: Drops::new(), counters: Vec::new() }
+        Packets { entries: Vec::new(), free: Vec::new(), transits: None, dropped: Drops::new(), counters: Vec::new() }
     }
 
     /// Reserves the counters of this many conversations.
@@ -63,9 +76,42 @@ impl<B> Packets<B> {
         self.counters.reserve_exact(conversations);
     }
 
-    /// Adds a packet to the network, in direction `way` of its conversation.
+    /// Records the transits of packets. None may be in the network.
+    pub(crate) fn record_transits(&mut self) {
+        debug_assert!(self.entries.is_empty(), "a packet in the network has no transit");
+        self.transits.get_or_insert_default();
+    }
+
+    /// Adds a packet to the network at `now`, in direction `way` of its conversation.
     #[inline]
-    pub(crate) fn insert(&mut self, packet: Packet<B>, way: u8) -> PacketRef {
+    pub(crate) fn insert(&mut self, now: Time, packet: Packet<B>, way: u8) -> PacketRef {
+        let at = self.add(packet, way);
+        if self.transits.is_some() {
+            self.begin_transit(now, at);
+        }
+        at
+    }
+
+    #[cold]
+    fn begin_transit(&mut self, now: Time, at: PacketRef) {
+        let Some(transits) = &mut self.transits else { return };
+        let begun = Transit { sent: now, waited: Span::ZERO };
+        match transits.get_mut(at.0 as usize) {
+            Some(transit) => *transit = begun,
+            None => transits.push(begun),
+        }
+    }
+
+    /// Adds the wait of a packet that leaves a queue for the line.
+    #[inline]
+    pub(crate) fn waited(&mut self, at: PacketRef, wait: Span) {
+        if let Some(transits) = &mut self.transits {
+            transits[at.0 as usize].waited += wait;
+        }
+    }
+
+    #[inline]
+    fn add(&mut self, packet: Packet<B>, way: u8) -> PacketRef {
         self.counters_mut(packet.conversation).sent += 1;
         let entry = Entry { packet: Some(packet), gone: 0, way, steps: 0 };
         match self.free.pop() {
@@ -107,10 +153,10 @@ impl<B> Packets<B> {
 
     /// Hands a packet over to its host.
     #[inline]
-    pub(crate) fn deliver(&mut self, at: PacketRef) -> Packet<B> {
+    pub(crate) fn deliver(&mut self, at: PacketRef) -> Delivery<B> {
         let packet = self.remove(at);
         self.counters_mut(packet.conversation).delivered += 1;
-        packet
+        Delivery { packet, transit: self.transits.as_ref().map(|transits| transits[at.0 as usize]) }
     }
 
     /// Returns the entry for the queue that the packet joins at `now`.

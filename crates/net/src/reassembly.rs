@@ -102,7 +102,7 @@ impl Reassembly {
 
 #[cfg(test)]
 mod tests {
-    use cellway_units::Ecn;
+    use cellway_units::{Ecn, Time};
 
     use super::*;
     use crate::cell::Flags;
@@ -132,7 +132,7 @@ mod tests {
                 dscp: 0,
                 body: (),
             };
-            let frame = packets.insert(packet, 0);
+            let frame = packets.insert(Time::ZERO, packet, 0);
             packets.lose(frame, CELLS - range.len() as u16, CELLS);
             let mut arrived = false;
             for index in range {

@@ -15,6 +15,7 @@ pub mod frame;
 pub mod gateway;
 pub mod group;
 pub mod network;
+pub mod observed;
 pub mod port;
 pub mod slot;
 pub mod spacer;
@@ -165,6 +166,7 @@ pub fn all() -> impl Iterator<Item = &'static Definition> {
         frame::ALL,
         flow::ALL,
         group::ALL,
+        observed::ALL,
         network::ALL,
         gateway::ALL,
         command::ALL,

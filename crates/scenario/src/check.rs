@@ -8,6 +8,7 @@ mod crossing;
 mod direction;
 mod emulate;
 mod flows;
+mod flows_named;
 mod framing;
 mod machine;
 mod names;

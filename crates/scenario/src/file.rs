@@ -92,6 +92,17 @@ table! {
 }
 
 table! {
+    /// A set of flows with figures of its own.
+    pub(crate) struct SetFile {
+        /// Letters, digits, - and _. The subject of its rows, so no group, slot or node has it.
+        name: String,
+        /// Its flows: slots like "ftp-1", all slots of a group by its name, or "all".
+        #[length(min = 1)]
+        flows: Vec<String>,
+    }
+}
+
+table! {
     /// The records of a run besides its summary.
     pub(crate) struct ObserveFile {
         /// The bin of the series. Default: 100 rtt, at most the run.
@@ -105,6 +116,11 @@ table! {
         /// Output ports whose queue length is recorded at each change. "s1>b" is the port of node s1 to its neighbour b. If
         /// several links join the two, "s1>b/spare" is the port of the link spare.
         queue: Option<Vec<String>>,
+        /// Flows whose congestion window, smoothed round-trip time, data in flight, one-way delay and queue sojourn are
+        /// recorded in each bin: slots like "ftp-1", all slots of a group by its name, or "all".
+        flows: Option<Vec<String>>,
+        /// Sets of flows with a loss ratio, percentiles of round-trip time and one-way delay, and Jain's index of their own.
+        set: Option<Vec<SetFile>>,
         /// True: series of bins are recorded.
         series: bool = true,
         /// The maximum number of rows of one run for its bins, and for each quantity that is recorded at its changes. Above

@@ -112,8 +112,21 @@ pub struct Observe {
     pub series: bool,
     /// Output ports whose queue is recorded at each change: the node and the link on which it sends.
     pub queue: Vec<(NodeIndex, LinkIndex)>,
+    /// Slots whose TCP and packets have series; only slots that exist.
+    pub flows: Vec<Slot>,
+    /// Sets of slots with figures of their own.
+    pub sets: Vec<FlowSet>,
     /// The most rows of a run's bins, and of each quantity that is recorded at its changes.
     pub max_rows: u64,
+}
+
+/// A named set of slots.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowSet {
+    /// Its name; that of no group, slot or node.
+    pub name: String,
+    /// Its slots in order, each once; only slots that exist.
+    pub slots: Vec<Slot>,
 }
 
 /// One conversation slot.

@@ -37,10 +37,11 @@ impl Scenario {
     /// The bin of the series: [`Observe::interval`](crate::Observe::interval), doubled until the bins of a run have no
     /// more than [`Observe::max_rows`](crate::Observe::max_rows) rows.
     pub fn bin(&self) -> Span {
-        // At most two figures of each port and five of each conversation.
+        // At most two figures of each port, five of each conversation and five more of each in `observe.flows`.
         let lossy = |group: &&Traffic| group.access.is_some_and(|access| !access.loss.is_zero());
         let access_ports: u64 = self.traffic.iter().filter(lossy).map(|group| 4 * u64::from(group.count)).sum();
         let figures = 2 * (2 * self.links.len() as u64 + access_ports) + 5 * self.conversations();
+        let figures = figures + 5 * self.observe.flows.len() as u64;
         let mut bin = self.observe.interval;
         let rows = |bin: Span| figures.saturating_mul(self.run.duration.as_ps() / bin.as_ps());
         while rows(bin) > self.observe.max_rows && bin < self.run.duration {

@@ -9,7 +9,7 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-use crate::model::{AbrSwitchKeys, ChangeOf, MultiplexingKeys, PolicerAction, Scenario};
+use crate::model::{AbrSwitchKeys, ChangeOf, MultiplexingKeys, PolicerAction, Scenario, Slot};
 use crate::tree::quoted;
 
 impl Scenario {
@@ -41,7 +41,15 @@ impl Scenario {
         let ports =
             observe.queue.iter().map(|(at, link)| format!("{}>{}", self.nodes[at.0].name, self.links[link.0].name));
         writeln!(out, "trace = {}\nqueue = {}\nseries = {}", list(slots), list(ports), observe.series)?;
-        writeln!(out, "max-rows = {}", observe.max_rows)
+        writeln!(out, "max-rows = {}", observe.max_rows)?;
+        let names = |slots: &[Slot]| list(slots.iter().map(|slot| self.traffic[slot.traffic].slot(slot.number)));
+        if !observe.flows.is_empty() {
+            writeln!(out, "flows = {}", names(&observe.flows))?;
+        }
+        for set in &observe.sets {
+            writeln!(out, "\n[[observe.set]]\nname = {}\nflows = {}", quoted(&set.name), names(&set.slots))?;
+        }
+        Ok(())
     }
 
     fn write_control(&self, out: &mut String) -> std::fmt::Result {

@@ -240,3 +240,15 @@ fn what_is_written_reads_as_the_same_scenario() {
     ]);
     assert_eq!(scenario(&scenario(&odd).to_toml()), scenario(&odd));
 }
+
+/// Slots, groups and "all", each slot once and in order; the file that is written back says the same.
+#[test]
+fn flows_and_sets_are_slots() {
+    let lists = "flows = [\"ftp-2\", \"all\"]\nset = [{ name = \"s\", flows = [\"ftp-2\"] }, { name = \"g\", flows = [\"ftp\"] }]";
+    let s = scenario(&with(&format!("\n[observe]\n{lists}\n")));
+    let [first, second] = [1, 2].map(|number| Slot { traffic: 0, number });
+    assert_eq!(s.observe.flows, [first, second]);
+    let sets: Vec<_> = s.observe.sets.iter().map(|set| (&set.name[..], &set.slots[..])).collect();
+    assert_eq!(sets, [("s", &[second][..]), ("g", &[first, second])]);
+    assert_eq!(scenario(&s.to_toml()), s);
+}

@@ -29,6 +29,16 @@ fn cases() -> Vec<(&'static str, String)> {
         ("unknown key", edited(&[("warmup", "warmpu")])),
         ("unknown key with _", edited(&[("window = \"8 KiB\"", "window = \"8 KiB\"\nsend_buffer = \"8 KiB\"")])),
         ("unknown section", with("\n[observer]\nseries = true\n")),
+        ("flows that do not exist", with("\n[observe]\nflows = [\"fpt\", \"ftp-9\", \"ftp-2\", \"all\"]\n")),
+        ("flows without series", with("\n[observe]\nflows = [\"ftp\"]\nseries = false\n")),
+        ("a set of unknown flows", with("\n[[observe.set]]\nname = \"s\"\nflows = [\"ftp\", \"bbr\"]\n")),
+        (
+            "sets with names of others",
+            with(
+                "\n[observe]\nset = [{ name = \"ftp\", flows = [\"ftp\"] }, { name = \"ftp-1\", flows = [\"all\"] }, \
+                 { name = \"r1\", flows = [\"all\"] }, { name = \"a b\", flows = [] }]\n",
+            ),
+        ),
         ("key after a header", edited(&[("[tcp]", "[tcp]\ndescription = \"late\"")])),
         ("missing keys", edited(&[("rate = \"1.5 Mbit/s\"\n", ""), ("duration = \"60 s\"\n", "")])),
         (

@@ -24,3 +24,14 @@ pub(crate) enum Body {
     /// A packet from one gateway of a pair to the other.
     Transport { pair: u32, packet: Box<TpPacket> },
 }
+
+impl Body {
+    /// Returns true for a packet of a host with data: no bare acknowledgement, and none between gateways.
+    pub(crate) fn has_data(&self) -> bool {
+        match self {
+            Body::Segment { segment, .. } => segment.len > 0,
+            Body::Datagram { .. } => true,
+            Body::Transport { .. } => false,
+        }
+    }
+}

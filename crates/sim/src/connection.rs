@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cellway_apps::{ConnId, Side};
 use cellway_gateway::FlowId;
 use cellway_tcp::{Config, Endpoint, LossRecovery, Output, Segment, State, Stats};
-use cellway_testbed::TcpTotals;
+use cellway_testbed::{TcpSample, TcpTotals};
 use cellway_units::Time;
 
 /// The position of an endpoint on the path from the originator to the responder. The two in the middle exist only if
@@ -75,6 +75,17 @@ impl End {
             armed: None,
             reported: TcpTotals::default(),
         }
+    }
+
+    /// Returns the present state of TCP; none before the SYN and after the end of the connection.
+    pub(crate) fn sample(&self) -> Option<TcpSample> {
+        let tcp = &self.tcp;
+        (!matches!(tcp.state(), State::Closed | State::Listen | State::TimeWait)).then(|| TcpSample {
+            sent: tcp.stats().bytes_sent,
+            cwnd: tcp.congestion_window(),
+            srtt: tcp.smoothed_rtt(),
+            in_flight: tcp.in_flight(),
+        })
     }
 
     /// Writes data of the application, and with `close` closes after them.

@@ -15,7 +15,7 @@ use cellway_testbed::{Capture, Leg, Testbed};
 use cellway_units::{Bytes, Time};
 
 use crate::body::Body;
-use crate::connection::{End, Place};
+use crate::connection::{End, Place, SIDES};
 use crate::error::Error;
 use crate::gateway::GatewayPair;
 use crate::octets::octets;
@@ -139,7 +139,9 @@ impl Run<'_> {
                 None => {
                     let next = self.bed.fabric.deadline().unwrap_or(end).min(timer);
                     while self.bed.meter.next() <= next {
-                        self.bed.meter.tick(self.bed.meter.next(), &mut self.bed.fabric);
+                        let tick = self.bed.meter.next();
+                        self.sample_tcp(tick);
+                        self.bed.meter.tick(tick, &mut self.bed.fabric);
                     }
                     if next >= end {
                         break;
@@ -148,7 +150,12 @@ impl Run<'_> {
                     next
                 }
             };
-            for Delivery { packet } in &delivered {
+            for Delivery { packet, transit } in &delivered {
+                if let Some(transit) = *transit
+                    && packet.body.has_data()
+                {
+                    self.bed.transit(now, packet.conversation, transit);
+                }
                 self.deliver(now, packet);
             }
             delivered.clear();
@@ -183,6 +190,19 @@ impl Run<'_> {
         let (mut summary, series) = self.bed.finish(end);
         self.pairs.iter().for_each(|pair| pair.report(&mut summary));
         Ok(RunRecord { summary: summary.finish(), series: series.finish(), counts })
+    }
+
+    /// Samples the newest connections of the slots whose TCP is recorded, if a bin ends at `now`.
+    fn sample_tcp(&mut self, now: Time) {
+        let Some(sampled) = self.bed.meter.sampled(now) else { return };
+        for &index in sampled.iter() {
+            let Slot::Tcp(slot) = &mut self.slots[index] else { continue };
+            for side in SIDES {
+                let sample =
+                    slot.newest().and_then(|connection| connection.end(side.into())).and_then(|end| end.sample());
+                self.bed.meter.sample(index, side, sample);
+            }
+        }
     }
 
     /// Processes a packet that has arrived at its host, or at a gateway.
@@ -324,6 +344,11 @@ impl Run<'_> {
             && end.take_written()
         {
             self.todo.push_back(Todo::Written { slot: index, serial, side });
+        }
+        if let Some(rtt) = self.output.rtt
+            && place.side().is_some()
+        {
+            self.bed.meter.round_trip(now, index, rtt);
         }
         if let Some(unreported) = end.unreported() {
             self.bed.meter.tcp(index, unreported);

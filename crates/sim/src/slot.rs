@@ -126,6 +126,12 @@ impl TcpSlot {
         self.connections.get_mut(place)
     }
 
+    /// Returns the connection that was opened last, if it is still open.
+    pub(crate) fn newest(&mut self) -> Option<&mut Connection> {
+        let newest = self.opened.checked_sub(1)?;
+        self.connection(newest)
+    }
+
     /// Returns the place of a connection by its conversation and its number there, both of which ascend.
     pub(crate) fn place_of(&self, of: (u32, ConnId)) -> Option<usize> {
         self.connections.binary_search_by_key(&of, |c| (c.conversation, c.conn)).ok()

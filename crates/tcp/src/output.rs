@@ -1,5 +1,7 @@
 //! The segments and events of an endpoint.
 
+use cellway_units::Span;
+
 use crate::Segment;
 
 /// Receives the segments and events of an endpoint. Owned, reused and cleared by the caller.
@@ -9,6 +11,8 @@ pub struct Output {
     pub segments: Vec<Segment>,
     /// Events for the application, in order.
     pub events: Vec<Event>,
+    /// The round-trip time that the call measured, as coarse as the clock.
+    pub rtt: Option<Span>,
 }
 
 impl Output {
@@ -16,6 +20,7 @@ impl Output {
     pub fn clear(&mut self) {
         self.segments.clear();
         self.events.clear();
+        self.rtt = None;
     }
 }
 

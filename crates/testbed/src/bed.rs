@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use cellway_net::{ChannelId, Class, ConversationSpec, Fabric, NodeId, PortId};
+use cellway_net::{ChannelId, Class, ConversationSpec, Fabric, NodeId, PortId, Transit};
 use cellway_record::Rows;
 use cellway_scenario::Scenario;
 use cellway_units::Time;
@@ -98,18 +98,20 @@ impl<B: Clone> Testbed<B> {
     }
 
     fn open_as(&mut self, now: Time, spec: ConversationSpec<'_>, opened: Opened) -> Result<(), Error> {
-        let index = spec.conversation as usize;
+        let conversation = spec.conversation;
+        let index = conversation as usize;
         if index >= self.opened.len() {
             self.opened.resize(index + 1, None);
         }
         if let Err(refused) = self.fabric.open(spec) {
-            self.free.push(spec.conversation);
+            self.free.push(conversation);
             return Err(refused.into());
         }
+        self.meter.opened(conversation, &opened.slots);
         self.opened[index] = Some(opened);
-        let set = self.set_up(now, spec.conversation);
+        let set = self.set_up(now, conversation);
         if set.is_err() {
-            self.close(spec.conversation);
+            self.close(conversation);
         }
         set
     }
@@ -121,6 +123,7 @@ impl<B: Clone> Testbed<B> {
         if !self.fabric.close(conversation) {
             return false;
         }
+        self.meter.closed(conversation, self.fabric.conversation_counters(conversation));
         let Some(opened) = self.opened.get_mut(conversation as usize).and_then(Option::take) else { return true };
         for (group, queue) in opened.paced {
             self.control.leave(group, queue);
@@ -134,6 +137,13 @@ impl<B: Clone> Testbed<B> {
         }
         self.free.push(conversation);
         true
+    }
+
+    /// Records the arrival at its host, at `now`, of a packet with data of a conversation, for the slots that it carries.
+    pub fn transit(&mut self, now: Time, conversation: u32, transit: Transit) {
+        if let Some(Some(opened)) = self.opened.get(conversation as usize) {
+            opened.slots.iter().for_each(|&slot| self.meter.transit(now, slot, transit));
+        }
     }
 
     /// The ABR rate of a queue is recorded for the slots of a conversation.

@@ -13,7 +13,7 @@ use crate::bed::Testbed;
 use crate::control::Control;
 use crate::convert;
 use crate::error::Error;
-use crate::meter::{Meter, Pace, PortMeter, QueueWatch, SlotMeter};
+use crate::meter::{Meter, Observed, Pace, PortMeter, QueueWatch, SlotMeter};
 use crate::plan::{ConversationPlan, PairPlan, SlotPlan};
 
 /// A network under construction.
@@ -121,6 +121,9 @@ impl<B: Clone> Builder<'_, B> {
         let scenario = self.scenario;
         let queue_watches = self.watches();
         self.port_meters.iter().for_each(|port| self.fabric.record_waits(port.id));
+        if !(scenario.observe.flows.is_empty() && scenario.observe.sets.is_empty()) {
+            self.fabric.record_transits();
+        }
         let has_cells = scenario.has_cells();
         let meter = Meter::new(
             self.port_meters,
@@ -136,6 +139,7 @@ impl<B: Clone> Builder<'_, B> {
                 fairness: scenario.observe.fairness_window,
                 series: scenario.observe.series,
                 has_cells,
+                observed: Observed::new(scenario),
             },
         );
         Testbed {

@@ -29,6 +29,6 @@ pub use convert::{
     FLOWS_PORT, FlowFile, OTHER_KIND, UDP_KIND, UDP_PORT, flow_workload, type_number, well_known_ports, workload,
 };
 pub use error::Error;
-pub use meter::{Meter, MeteredPort, TcpTotals};
+pub use meter::{Meter, MeteredPort, TcpSample, TcpTotals};
 pub use plan::{Leg, PairPlan, SlotPlan, SlotProtocol, Split, TcpSlotPlan, class_port};
 pub use segment::PathSegment;

@@ -4,6 +4,7 @@ mod changes;
 mod datagrams;
 mod flows;
 mod frames;
+mod observed;
 mod slot;
 mod summary;
 
@@ -19,6 +20,8 @@ use cellway_scenario::Traffic;
 use cellway_units::{Bytes, Cells, Span, Time};
 
 pub(crate) use changes::Changes;
+pub(crate) use observed::Observed;
+pub use observed::TcpSample;
 pub use slot::TcpTotals;
 pub(crate) use slot::{SlotMeter, SlotTotals};
 
@@ -72,8 +75,36 @@ pub(crate) struct GroupMeter {
     subject: Arc<str>,
     /// The range of its slots.
     slots: Range<usize>,
-    jain: Moments,
-    jain_min: f64,
+    fairness: Fairness,
+}
+
+/// Jain's index of the bytes delivered to the responders of some slots, window by window.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Fairness {
+    windows: Moments,
+    least: Option<f64>,
+}
+
+impl Fairness {
+    /// Takes the shares of a window that ends. Those of a single slot have no index.
+    fn judge(&mut self, shares: &[f64]) {
+        if shares.len() >= 2
+            && let Some(index) = jain(shares)
+        {
+            self.windows.push(index);
+            self.least = Some(self.least.map_or(index, |least| least.min(index)));
+        }
+    }
+
+    /// Returns the mean over the windows.
+    fn mean(&self) -> Option<f64> {
+        self.windows.mean()
+    }
+
+    /// Returns the least of the windows.
+    fn least(&self) -> Option<f64> {
+        self.least
+    }
 }
 
 /// A periodic instant, from a start on.
@@ -121,6 +152,8 @@ pub struct Meter {
     /// The place of each port's watch, by the port's number.
     watch_of: Vec<Option<usize>>,
     series: Rows,
+    /// The flows and sets that the scenario names.
+    observed: Option<Box<Observed>>,
 }
 
 /// The source of a meter's values, and the spans that it works by.
@@ -134,6 +167,7 @@ pub(crate) struct Pace {
     pub(crate) series: bool,
     /// True if any link carries cells.
     pub(crate) has_cells: bool,
+    pub(crate) observed: Option<Box<Observed>>,
 }
 
 impl Meter {
@@ -157,7 +191,7 @@ impl Meter {
             let first = planned;
             planned += traffic.count as usize;
             let subject = traffic.name.as_str().into();
-            GroupMeter { subject, slots: first..planned, jain: Moments::default(), jain_min: f64::INFINITY }
+            GroupMeter { subject, slots: first..planned, fairness: Fairness::default() }
         };
         Meter {
             ports,
@@ -177,6 +211,7 @@ impl Meter {
             queue_watches,
             watch_of,
             series: Rows::new(pace.source),
+            observed: pace.observed,
         }
     }
 
@@ -329,6 +364,9 @@ impl Meter {
             slot.window.restart(now);
             slot.full.restart(now);
         }
+        if let Some(observed) = &mut self.observed {
+            observed.end_warmup(fabric);
+        }
         self.lost_at_warmup = self.lost(fabric);
         self.dropped_at_warmup = fabric.dropped_frames();
     }
@@ -372,7 +410,7 @@ impl Meter {
             }
             port.at_bin = counters;
         }
-        for slot in &mut self.slots {
+        for (number, slot) in self.slots.iter_mut().enumerate() {
             let bytes = slot.now.delivered[0] - slot.at_bin.delivered[0];
             put(&slot.subject, (&slots::THROUGHPUT).into(), slot.throughput(bytes, every));
             let both = bytes + slot.now.delivered[1] - slot.at_bin.delivered[1];
@@ -398,6 +436,9 @@ impl Meter {
             if let Some(jitter) = slot.datagrams.as_ref().and_then(|datagrams| datagrams.jitter()) {
                 put(&slot.subject, (&datagram::JITTER).into(), jitter);
             }
+            if let Some(observed) = &mut self.observed {
+                observed.end_bin(number).for_each(|(metric, value)| put(&slot.subject, metric.into(), value));
+            }
             slot.delays_in_bin = Moments::default();
             slot.at_bin = slot.now;
         }
@@ -406,18 +447,13 @@ impl Meter {
     /// Computes Jain's index of each group's deliveries in the window that ends.
     fn judge_fairness(&mut self) {
         for group in &mut self.groups {
-            let mut shares = Vec::new();
-            for slot in &mut self.slots[group.slots.clone()] {
-                shares.push((slot.now.delivered[0] - slot.at_fairness) as f64);
-                slot.at_fairness = slot.now.delivered[0];
-            }
-            if shares.len() >= 2
-                && let Some(index) = jain(&shares)
-            {
-                group.jain.push(index);
-                group.jain_min = group.jain_min.min(index);
-            }
+            let shares: Vec<f64> = self.slots[group.slots.clone()].iter().map(SlotMeter::delivered_in_window).collect();
+            group.fairness.judge(&shares);
         }
+        if let Some(observed) = &mut self.observed {
+            observed.judge_fairness(&self.slots);
+        }
+        self.slots.iter_mut().for_each(|slot| slot.at_fairness = slot.now.delivered[0]);
     }
 }
 

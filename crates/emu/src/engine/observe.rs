@@ -1,7 +1,8 @@
 //! Writes the observations of the applications of hosts into the tables of the run.
 
 use cellway_apps::{Outcome, Side};
-use cellway_testbed::TcpTotals;
+use cellway_measure::tcp::TcpInfo;
+use cellway_testbed::{TcpSample, TcpTotals};
 
 use super::Engine;
 use crate::player::{Observation, Seen, TcpReport};
@@ -40,6 +41,16 @@ impl Engine {
     fn tcp(&mut self, slot: usize, report: &TcpReport) {
         let totals = TcpTotals { retransmissions: report.retransmissions, ..TcpTotals::default() };
         self.testbed.meter.tcp(slot, totals);
+        if report.newest {
+            let TcpInfo { bytes_sent, rtt, unacked, snd_mss, .. } = report.info;
+            let sample = TcpSample {
+                sent: bytes_sent.0,
+                cwnd: report.info.cwnd_bytes().0,
+                srtt: (!rtt.is_zero()).then_some(rtt),
+                in_flight: u64::from(unacked) * snd_mss.0,
+            };
+            self.testbed.meter.sample(slot, report.side, (!report.last).then_some(sample));
+        }
         if report.newest && report.side == Side::Originator && !report.last {
             let congestion = u64::from(report.info.cwnd) * report.info.snd_mss.0;
             let config = self.testbed.slots()[slot].tcp().map(|tcp| &tcp.config);

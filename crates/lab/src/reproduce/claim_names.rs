@@ -184,6 +184,7 @@ fn kinds_of(subject: &str, scenario: &Scenario) -> Vec<Subject> {
         (Subject::Port, port),
         (Subject::Slot, slot(subject)),
         (Subject::Group, scenario.traffic.iter().any(|traffic| traffic.name == subject)),
+        (Subject::Set, scenario.observe.sets.iter().any(|set| set.name == subject)),
         (Subject::Network, subject == "network"),
         (Subject::Gateway, is_gateway(subject)),
         (Subject::Class, class),

@@ -47,6 +47,12 @@ impl<B: Clone> Fabric<B> {
         }
     }
 
+    /// Records when each packet was sent and how long it has waited, for [`Delivery::transit`](crate::Delivery::transit).
+    /// No packet may be in the network yet.
+    pub fn record_transits(&mut self) {
+        self.packets.record_transits();
+    }
+
     /// Returns the changes of the watched queues since the last call, in order of time, those of one instant and port
     /// in their order: the number of units that wait from then on, without the one in service.
     pub fn watched(&mut self) -> Vec<(Time, PortId, u32)> {

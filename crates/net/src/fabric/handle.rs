@@ -23,7 +23,7 @@ impl<B: Clone> Fabric<B> {
         let conversation = self.conversations[packet.conversation as usize].as_ref();
         let conversation = conversation.expect("packets belong to conversations that are open");
         let way = conversation.way(packet.from, packet.to);
-        let packet = self.packets.insert(packet, way);
+        let packet = self.packets.insert(now, packet, way);
         self.forward(now, packet);
     }
 
@@ -259,8 +259,7 @@ impl<B: Clone> Fabric<B> {
     /// Processes a whole packet at `node`: its host receives it, any other node forwards it.
     fn packet_arrives(&mut self, now: Time, node: NodeId, frame: PacketRef, delivered: &mut Vec<Delivery<B>>) {
         if self.packets.get(frame).to == node {
-            let packet = self.packets.deliver(frame);
-            delivered.push(Delivery { packet });
+            delivered.push(self.packets.deliver(frame));
         } else {
             self.forward(now, frame);
         }
@@ -289,7 +288,7 @@ impl<B: Clone> Fabric<B> {
         self.events += 1;
         let mut onward = None;
         if self.packets.get(frame).to == node {
-            delivered.push(Delivery { packet: self.packets.deliver(frame) });
+            delivered.push(self.packets.deliver(frame));
         } else if let (_, Step::Packet(port)) = self.next_step(frame) {
             let queued = self.packets.queued(now, frame);
             self.packets.step(frame);

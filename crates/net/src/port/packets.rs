@@ -96,8 +96,11 @@ fn dequeue<B>(queue: &mut impl Discipline, now: Time, packets: &mut Packets<B>, 
     if waiting != before {
         level.change(now, waiting);
     }
-    if let Some(Queued { packet, marked: true, .. }) = next {
-        packets.mark(packet);
+    if let Some(Queued { packet, marked, since, .. }) = next {
+        packets.waited(packet, now - since);
+        if marked {
+            packets.mark(packet);
+        }
     }
     next
 }

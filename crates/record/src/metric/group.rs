@@ -1,4 +1,4 @@
-//! Metrics of traffic groups, over their slots. Those of delays are in [`super::slot`].
+//! Metrics of traffic groups, over their slots, and of sets of slots. Those of delays are in [`super::slot`].
 
 use super::declare::metrics;
 
@@ -8,7 +8,7 @@ metrics! {
     /// Mean over the slots of `line_share`.
     LINE_SHARE_MEAN as "Line share": Share of [Group] in [Summary] by [Simulate];
     /// Sum over the slots of `goodput`.
-    GOODPUT_TOTAL as "Goodput": BitPerSecond of [Group] in [Summary] by [Simulate, Emulate, Predict];
+    GOODPUT_TOTAL as "Goodput": BitPerSecond of [Group, Set] in [Summary] by [Simulate, Emulate, Predict];
     /// Mean over the slots of `collapses`.
     COLLAPSES_MEAN as "Window collapses": Count of [Group] in [Summary] by [Simulate];
     /// Mean over the slots of `timeouts`.
@@ -17,7 +17,7 @@ metrics! {
     WINDOW_AT_MAX_MEAN as "Time at the receive window": Share of [Group] in [Summary] by [Simulate, Emulate];
     /// Jain's index of the bytes delivered to the responders in each fairness window, averaged over the windows; from two
     /// slots on.
-    JAIN as "Jain's index": Share of [Group] in [Summary] by [Simulate, Emulate];
+    JAIN as "Jain's index": Share of [Group, Set] in [Summary] by [Simulate, Emulate];
     /// Least of the windows of `jain`.
-    JAIN_MIN as "Least Jain's index": Share of [Group] in [Summary] by [Simulate, Emulate];
+    JAIN_MIN as "Least Jain's index": Share of [Group, Set] in [Summary] by [Simulate, Emulate];
 }

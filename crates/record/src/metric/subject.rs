@@ -9,6 +9,8 @@ pub enum Subject {
     Slot,
     /// A traffic group, `ftp`.
     Group,
+    /// A set of slots, by its name in `observe.set`.
+    Set,
     /// The whole network, `network`.
     Network,
     /// A gateway, `g1`.
@@ -27,10 +29,11 @@ pub enum Subject {
 
 impl Subject {
     /// All kinds, in the order of the reference page.
-    pub const ALL: [Subject; 10] = [
+    pub const ALL: [Subject; 11] = [
         Subject::Port,
         Subject::Slot,
         Subject::Group,
+        Subject::Set,
         Subject::Network,
         Subject::Gateway,
         Subject::Class,
@@ -46,6 +49,7 @@ impl Subject {
             Subject::Port => "port",
             Subject::Slot => "slot",
             Subject::Group => "group",
+            Subject::Set => "set",
             Subject::Network => "network",
             Subject::Gateway => "gateway",
             Subject::Class => "class",

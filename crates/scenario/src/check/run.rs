@@ -2,12 +2,13 @@
 
 use cellway_units::{Rate, Span};
 
+use crate::check::flows_named::Wanted;
 use crate::check::network::Network;
 use crate::check::traffic::Group;
 use crate::check::{Check, listed};
-use crate::file::{File, RunFile, TrafficFile};
+use crate::file::{File, RunFile};
 use crate::found::{Found, one_of};
-use crate::model::{Link, LinkIndex, NodeIndex, NodeKind, Observe, Run, Slot, Traffic};
+use crate::model::{Link, LinkIndex, NodeIndex, NodeKind, Observe, Run, Traffic};
 use crate::problem::nearest;
 use crate::quantity::RttSpan;
 use crate::route::{self, Reached};
@@ -83,7 +84,10 @@ impl Check<'_> {
         rtt: Option<Span>,
     ) -> Option<Observe> {
         let observe = &file.observe.clone()?.unwrap_or_default();
-        let trace = self.trace(listed(&observe.trace), listed(&file.traffic));
+        let groups = listed(&file.traffic);
+        let trace = self.flows_named(&at!["observe", "trace"], Wanted::Window, listed(&observe.trace), groups);
+        let flows = self.series_of(observe, groups);
+        let sets = self.sets(listed(&observe.set), groups, network);
         let queue = network.and_then(|network| self.queues(listed(&observe.queue), network));
         let whole = run.map(|run| (run.duration, "the run", "run.duration"));
         // Windows begin when the warm-up ends: one that does not end within the run is never judged.
@@ -93,7 +97,8 @@ impl Check<'_> {
         let fairness_window = self.bin("fairness-window", observe.fairness_window, counted, rtt);
         let [interval, fairness_window] = [interval?, fairness_window?];
         let (series, max_rows) = (observe.series?, observe.max_rows?);
-        Some(Observe { interval, fairness_window, trace: trace?, series, queue: queue?, max_rows })
+        let (trace, queue, flows, sets) = (trace?, queue?, flows?, sets?);
+        Some(Observe { interval, fairness_window, trace, series, queue, flows, sets, max_rows })
     }
 
     /// A bin of a part of the run, given as its length, its name and how it is computed.
@@ -167,51 +172,5 @@ impl Check<'_> {
         ports.sort();
         ports.dedup();
         (self.found.len() == before && !self.is_bad(&at!["observe", "queue"])).then_some(ports)
-    }
-
-    fn trace(&mut self, wanted: &[String], groups: &[TrafficFile]) -> Option<Vec<Slot>> {
-        let mut slots = Vec::new();
-        let before = self.found.len();
-        for (i, wanted) in wanted.iter().enumerate() {
-            let path = at!["observe", "trace", i];
-            let group = |name: &str| groups.iter().position(|g| g.name.as_deref() == Some(name));
-            let count = |traffic: usize| groups[traffic].count;
-            let of_slot = wanted.rsplit_once('-').and_then(|(name, _)| group(name));
-            if group(wanted).or(of_slot).is_some_and(|traffic| matches!(groups[traffic].udp, Some(Some(_)))) {
-                let message = format!("{wanted:?} sends UDP datagrams, which have no send window");
-                self.refuse(&path, message, "conversations or groups with an application over TCP");
-                continue;
-            }
-            if let Some(traffic) = group(wanted) {
-                slots.extend((1..=count(traffic).unwrap_or(0)).map(|number| Slot { traffic, number }));
-                continue;
-            }
-            let number = wanted
-                .rsplit_once('-')
-                .and_then(|(name, number)| Some((group(name)?, number.parse::<u32>().ok().filter(|n| *n > 0)?)));
-            match number {
-                Some((traffic, number)) => match count(traffic) {
-                    Some(count) if number <= count => slots.push(Slot { traffic, number }),
-                    Some(count) if !self.is_swept(&at!["traffic", traffic, "count"]) => {
-                        let name = groups[traffic].name.as_deref().unwrap_or_default();
-                        let message = format!("{wanted:?} is not there: {name:?} has a count of {count}");
-                        self.refuse(&path, message, format!("up to \"{name}-{count}\""));
-                    }
-                    _ => {}
-                },
-                None => {
-                    let names = || groups.iter().filter_map(|g| g.name.as_deref());
-                    let slots: Vec<String> = names().map(|name| format!("{name}-1")).collect();
-                    let known = slots.iter().map(String::as_str).chain(names());
-                    let meant = nearest(wanted, known).map(|n| format!("{n:?}"));
-                    let found = Found::in_tree(self.tree, &path, format!("no conversation is called {wanted:?}"));
-                    let accepted = format!("conversations like {}, or groups", one_of(&slots));
-                    self.push(found.suggest(meant).accepted(accepted));
-                }
-            }
-        }
-        slots.sort();
-        slots.dedup();
-        (self.found.len() == before && !self.is_bad(&at!["observe", "trace"])).then_some(slots)
     }
 }

@@ -121,20 +121,21 @@ impl Endpoint {
     }
 
     /// Returns the round trip that `segment` measures by acknowledging everything below `ack`.
-    pub(super) fn measure(&mut self, now: Time, segment: &Segment, ack: Position) -> Option<Span> {
-        if !self.timestamps.agreed {
-            return self.rto.acked(ack, now);
-        }
-        let rtt = self.timestamps.round_trip(segment, now)?;
-        self.rto.sample(rtt);
-        Some(rtt)
+    pub(super) fn measure(&mut self, now: Time, segment: &Segment, ack: Position, out: &mut Output) -> Option<Span> {
+        out.rtt = if self.timestamps.agreed {
+            let rtt = self.timestamps.round_trip(segment, now);
+            rtt.inspect(|&rtt| self.rto.sample(rtt))
+        } else {
+            self.rto.acked(ack, now)
+        };
+        out.rtt
     }
 
     /// Advances to `ack`: everything below it is newly acknowledged, by `segment`.
     fn advance(&mut self, now: Time, segment: &Segment, ack: Position, out: &mut Output) {
         let before = self.sender.una;
         let bytes = self.sender.payload_between(before, ack);
-        let rtt = self.measure(now, segment, ack);
+        let rtt = self.measure(now, segment, ack, out);
         self.sender.acked(ack);
         if let Some(queue) = &mut self.queue {
             queue.acked(ack, now);

@@ -103,7 +103,7 @@ impl Endpoint {
         let ack = segment.ack.position(self.iss, self.sender.una);
         let good = ack == Some(1);
         if good {
-            self.measure(now, segment, 1);
+            self.measure(now, segment, 1, out);
             self.sender.acked(1);
             self.establish(out);
         } else {

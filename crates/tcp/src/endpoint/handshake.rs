@@ -66,7 +66,7 @@ impl Endpoint {
         }
         self.take_syn(now, segment);
         if ack.is_some() {
-            self.measure(now, segment, 1);
+            self.measure(now, segment, 1, out);
             self.sender.acked(1);
             self.establish(out);
             self.receiver.ack_now = true;

@@ -116,6 +116,11 @@ impl SlotMeter {
         }
     }
 
+    /// Returns the bytes delivered to the responder in the present fairness window.
+    pub(super) fn delivered_in_window(&self) -> f64 {
+        (self.now.delivered[0] - self.at_fairness) as f64
+    }
+
     /// Bytes over a span as a share of the bottleneck rate.
     pub(super) fn throughput(&self, bytes: u64, span: Span) -> f64 {
         bytes as f64 * 8.0 / (self.bottleneck.as_bps() as f64 * span.as_secs_f64())

@@ -24,7 +24,7 @@ struct Summary {
 impl Meter {
     /// Returns the rows of the whole run, at its end, and those over time. `inside` is the number of packets of each
     /// slot inside the network.
-    pub(crate) fn finish<B: Clone>(self, now: Time, fabric: &Fabric<B>, inside: &[u64]) -> (Rows, Rows) {
+    pub(crate) fn finish<B: Clone>(mut self, now: Time, fabric: &Fabric<B>, inside: &[u64]) -> (Rows, Rows) {
         let rows = Rows::new(self.series.source());
         let mut summary = Summary { rows, now, span: now.since(self.warmup), rtt: self.rtt };
         self.ports.iter().for_each(|port| summary.port(port, fabric));
@@ -34,6 +34,11 @@ impl Meter {
             if !members.is_empty() {
                 summary.group(group, members, &inside[group.slots.clone()]);
             }
+        }
+        for (subject, slots, rows) in self.observed.take().into_iter().flat_map(|observed| observed.finish(fabric)) {
+            let goodput = slots.iter().map(|&slot| self.slots[slot].goodput(summary.span)).sum();
+            summary.put(&subject, &group::GOODPUT_TOTAL, goodput);
+            rows.into_iter().for_each(|(metric, value)| summary.put(&subject, metric, value));
         }
         summary.network(&self, fabric);
         let Meter { mut series, queue_watches, slots, .. } = self;
@@ -251,9 +256,9 @@ impl Summary {
             flows.for_each(|more| all.merge(more));
             all.rows().into_iter().for_each(|(metric, value)| self.put(s, metric, value));
         }
-        if let Some(jain) = group.jain.mean() {
-            self.put(s, &group::JAIN, jain);
-            self.put(s, &group::JAIN_MIN, group.jain_min);
+        if let (Some(mean), Some(least)) = (group.fairness.mean(), group.fairness.least()) {
+            self.put(s, &group::JAIN, mean);
+            self.put(s, &group::JAIN_MIN, least);
         }
         if members.iter().all(|m| m.interactive) {
             let mut all = Sample::new();
