@@ -201,7 +201,7 @@ impl Engine {
     }
 
     fn deliver(&mut self, at: Time) {
-        for Delivery { packet } in self.delivered.drain(..) {
+        for Delivery { packet, corrupted } in self.delivered.drain(..) {
             let Some(host) = self.hosts.of_node(packet.to) else { continue };
             let Datagram { octets, entered, id, forward, sound } = packet.body;
             self.delays.record(at - entered);
@@ -210,6 +210,8 @@ impl Engine {
             }
             let mut octets = Arc::try_unwrap(octets).unwrap_or_else(|shared| shared.to_vec());
             mark(&mut octets, packet.ecn);
+            // The kernel of the host must verify the checksum.
+            let sound = sound && !(corrupted && ip::corrupt(&mut octets));
             self.due.push(Due { host, at, octets, sound });
         }
     }

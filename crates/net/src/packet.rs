@@ -28,6 +28,15 @@ pub struct Packet<B> {
     pub body: B,
 }
 
+/// A packet that has come to its host.
+#[derive(Clone, Debug)]
+pub struct Delivery<B> {
+    /// The packet; `packet.to` is the host.
+    pub packet: Packet<B>,
+    /// True if bits of its payload are wrong, so that the host drops it for its checksum.
+    pub corrupted: bool,
+}
+
 /// A packet's place in [`Packets`], or an RM cell's in [`RmCells`](crate::rm_cells::RmCells).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PacketRef(pub(crate) u32);
@@ -40,6 +49,8 @@ struct Entry<B> {
     /// The direction of its path, and the number of steps of it that are done.
     way: u8,
     steps: u16,
+    /// True if bits of its payload are wrong.
+    corrupted: bool,
 }
 
 /// All packets inside the network: a slab whose slots are used again.
@@ -67,7 +78,23 @@ impl<B> Packets<B> {
     #[inline]
     pub(crate) fn insert(&mut self, packet: Packet<B>, way: u8) -> PacketRef {
         self.counters_mut(packet.conversation).sent += 1;
-        let entry = Entry { packet: Some(packet), gone: 0, way, steps: 0 };
+        let entry = Entry { packet: Some(packet), gone: 0, way, steps: 0, corrupted: false };
+        self.add(entry)
+    }
+
+    /// Adds a copy of a packet to the network, at the same place of its path. It counts as one more packet that was sent.
+    pub(crate) fn copy(&mut self, at: PacketRef) -> PacketRef
+    where
+        B: Clone,
+    {
+        let entry = self.entries[at.0 as usize].clone();
+        let conversation = self.get(at).conversation;
+        self.counters_mut(conversation).sent += 1;
+        self.add(entry)
+    }
+
+    #[inline]
+    fn add(&mut self, entry: Entry<B>) -> PacketRef {
         match self.free.pop() {
             Some(place) => {
                 self.entries[place as usize] = entry;
@@ -105,12 +132,23 @@ impl<B> Packets<B> {
         self.entries[at.0 as usize].packet.take().expect("a cell names a packet that is still held")
     }
 
-    /// Hands a packet over to its host.
+    /// Marks a packet whose payload has been corrupted on a link.
+    pub(crate) fn corrupt(&mut self, at: PacketRef) {
+        self.entries[at.0 as usize].corrupted = true;
+    }
+
+    /// Hands a packet over to its host. A corrupted one counts as damaged, because the host drops it.
     #[inline]
-    pub(crate) fn deliver(&mut self, at: PacketRef) -> Packet<B> {
+    pub(crate) fn deliver(&mut self, at: PacketRef) -> Delivery<B> {
+        let corrupted = self.entries[at.0 as usize].corrupted;
         let packet = self.remove(at);
-        self.counters_mut(packet.conversation).delivered += 1;
-        packet
+        let counters = self.counters_mut(packet.conversation);
+        if corrupted {
+            counters.damaged += 1;
+        } else {
+            counters.delivered += 1;
+        }
+        Delivery { packet, corrupted }
     }
 
     /// Returns the entry for the queue that the packet joins at `now`.

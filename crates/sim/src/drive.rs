@@ -148,7 +148,8 @@ impl Run<'_> {
                     next
                 }
             };
-            for Delivery { packet } in &delivered {
+            // A host drops a corrupted packet for its checksum, without any answer.
+            for Delivery { packet, .. } in delivered.iter().filter(|delivery| !delivery.corrupted) {
                 self.deliver(now, packet);
             }
             delivered.clear();
