@@ -203,9 +203,10 @@ impl Engine {
     }
 
     fn deliver(&mut self, at: Time) {
-        for Delivery { packet, transit } in self.delivered.drain(..) {
+        for Delivery { packet, corrupted, transit } in self.delivered.drain(..) {
             if let Some(transit) = transit
                 && packet.body.has_data
+                && !corrupted
             {
                 self.testbed.transit(at, packet.conversation, transit);
             }
@@ -217,6 +218,8 @@ impl Engine {
             }
             let mut octets = Arc::try_unwrap(octets).unwrap_or_else(|shared| shared.to_vec());
             mark(&mut octets, packet.ecn);
+            // The kernel of the host must verify the checksum.
+            let sound = sound && !(corrupted && ip::corrupt(&mut octets));
             self.due.push(Due { host, at, octets, sound });
         }
     }

@@ -42,6 +42,12 @@ pub struct PortCounters {
     pub policed_tagged: u64,
     /// Cells (RM cells too) or packets that left the line and were lost on the link behind it.
     pub lost: u64,
+    /// Packets that the link behind the line has delivered twice; a copy of them is counted nowhere else.
+    pub duplicated: u64,
+    /// Packets that were corrupted on the link behind the line.
+    pub corrupted: u64,
+    /// Of `dropped_frames`: packets that an outage has dropped from the queue.
+    pub flushed: u64,
 }
 
 /// Totals of one output port that are counted as units leave or are dropped. The others in [`PortCounters`] are derived,
@@ -107,14 +113,15 @@ impl LossCounters {
 /// The packets of one conversation since it was opened, both directions together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConversationCounters {
-    /// Packets that its hosts have sent.
+    /// Packets that its hosts have sent, and copies that links have made of them.
     pub sent: u64,
-    /// Packets that have come to their host.
+    /// Packets that have come to their host intact.
     pub delivered: u64,
     /// Packets lost whole as they came to a port that handles packets: refused by its buffer, or by its policer
     /// to the last cell.
     pub refused: u64,
-    /// Packets lost on links, whole or as frames that missed cells; counted when the last cell has left the network.
+    /// Packets lost on links, whole or as frames that missed cells; counted when the last cell has left the network. Also
+    /// those that have come to their host corrupted.
     pub damaged: u64,
 }
 

@@ -17,25 +17,16 @@ use cellway_spec::{Encapsulation, Multiplexing, NodeKind};
 use cellway_units::Cells;
 
 use crate::abr_port::AbrSwitchSpec;
-use crate::calendar::Calendar;
+use crate::calendar::{Calendar, Event};
 use crate::channel::Class;
 use crate::counters::LossCounters;
 use crate::ids::{ChannelId, NodeId, PortId};
 use crate::link_spec::LinkSpec;
-use crate::packet::{Packet, Packets, Transit};
+use crate::packet::Packets;
 use crate::port::Port;
 use crate::reassembly::Reassembly;
 use crate::rm_cells::RmCells;
 use crate::tap::Tap;
-
-/// A packet that has come to its host.
-#[derive(Clone, Debug)]
-pub struct Delivery<B> {
-    /// The packet; `packet.to` is the host.
-    pub packet: Packet<B>,
-    /// Its way here, if the network records it: see [`Fabric::record_transits`].
-    pub transit: Option<Transit>,
-}
 
 /// The next step of a packet at a node.
 #[derive(Clone, Copy, Debug)]
@@ -147,7 +138,11 @@ impl<B: Clone> Fabric<B> {
         let first = self.ports.len() as u32;
         let LinkSpec { framing, discipline, ports } = spec;
         for (nodes, port) in [[a, b], [b, a]].into_iter().zip(ports) {
-            self.ports.push(Port::new(nodes, framing, discipline, port));
+            let mut port = Port::new(nodes, framing, discipline, port);
+            if let Some(at) = port.next_flush() {
+                self.calendar.add(at, Event::Release(self.ports.len() as u32));
+            }
+            self.ports.push(port);
         }
         [PortId(first), PortId(first + 1)]
     }

@@ -66,6 +66,20 @@ impl Link {
         first.then_some(arrives)
     }
 
+    /// Accepts a packet that left the line at `now` and a copy directly behind it; returns the arrivals for which the
+    /// calendar has no event.
+    pub(crate) fn push_twice(&mut self, now: Time, [packet, copy]: [PacketRef; 2]) -> [Option<Time>; 2] {
+        let first = self.push_packet(now, packet);
+        let UnderWay::Packets(packets, varying) = &mut self.under_way else {
+            unreachable!("a line of cells sends no packets")
+        };
+        let place = packets.iter().rposition(|&(_, other)| other == packet);
+        let place = place.expect("the original has just been added");
+        let arrives = packets[place].0;
+        packets.insert(place + 1, (arrives, copy));
+        [first, may_overtake(varying).then_some(arrives)]
+    }
+
     /// Accepts a packet that leaves the line at `leaves`, now or later; returns its arrival if no event for an arrival
     /// before it leads to it.
     #[inline]

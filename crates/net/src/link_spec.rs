@@ -5,9 +5,11 @@ use cellway_units::{Rate, Span};
 
 use crate::buffer::BufferSpec;
 use crate::delay::DelaySpec;
+use crate::faults::Share;
 use crate::loss::Loss;
 use crate::qdisc::QdiscSpec;
 use crate::rate_schedule::RateSchedule;
+use crate::schedule::Schedule;
 
 /// A link: a line in each direction, with the output port before it and the propagation delay behind it.
 #[derive(Clone, Debug)]
@@ -41,10 +43,16 @@ pub struct PortSpec {
     pub packet_cost: Span,
     /// The loss of cells or packets that have left the line.
     pub loss: Loss,
+    /// The packets that arrive twice, the copy directly behind the original; none on a cell line.
+    pub duplicate: Option<Share>,
+    /// The packets whose payload is corrupted on the link; none on a cell line.
+    pub corrupt: Option<Share>,
+    /// At each change to true all packets that wait before the line are dropped; none on a cell line.
+    pub flushes: Schedule<bool>,
 }
 
 impl PortSpec {
-    /// Creates a port with an unlimited FIFO, a fixed rate and delay, no packet cost and no loss.
+    /// Creates a port with an unlimited FIFO, a fixed rate and delay, no packet cost and no faults.
     pub fn new(rate: Rate, delay: Span) -> PortSpec {
         PortSpec {
             rate,
@@ -55,6 +63,9 @@ impl PortSpec {
             schedule: None,
             packet_cost: Span::ZERO,
             loss: Loss::default(),
+            duplicate: None,
+            corrupt: None,
+            flushes: Schedule::once(Vec::new()),
         }
     }
 }

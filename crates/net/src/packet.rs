@@ -3,7 +3,6 @@
 use cellway_units::{Ecn, Span, Time};
 
 use crate::counters::ConversationCounters;
-use crate::fabric::Delivery;
 use crate::ids::NodeId;
 use crate::qdisc::{Drops, Queued};
 
@@ -29,6 +28,17 @@ pub struct Packet<B> {
     pub body: B,
 }
 
+/// A packet that has come to its host.
+#[derive(Clone, Debug)]
+pub struct Delivery<B> {
+    /// The packet; `packet.to` is the host.
+    pub packet: Packet<B>,
+    /// True if bits of its payload are wrong, so that the host drops it for its checksum.
+    pub corrupted: bool,
+    /// Its way here, if the network records it: see [`crate::Fabric::record_transits`].
+    pub transit: Option<Transit>,
+}
+
 /// The times of a packet on its way through the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transit {
@@ -50,6 +60,8 @@ struct Entry<B> {
     /// The direction of its path, and the number of steps of it that are done.
     way: u8,
     steps: u16,
+    /// True if bits of its payload are wrong.
+    corrupted: bool,
 }
 
 /// All packets inside the network: a slab whose slots are used again.
@@ -85,20 +97,35 @@ impl<B> Packets<B> {
     /// Adds a packet to the network at `now`, in direction `way` of its conversation.
     #[inline]
     pub(crate) fn insert(&mut self, now: Time, packet: Packet<B>, way: u8) -> PacketRef {
-        let at = self.add(packet, way);
+        self.counters_mut(packet.conversation).sent += 1;
+        let at = self.add(Entry { packet: Some(packet), gone: 0, way, steps: 0, corrupted: false });
         if self.transits.is_some() {
-            self.begin_transit(now, at);
+            self.begin_transit(at, Transit { sent: now, waited: Span::ZERO });
         }
         at
     }
 
+    /// Adds a copy of a packet to the network, at the same place of its path. It counts as one more packet that was sent.
+    pub(crate) fn copy(&mut self, at: PacketRef) -> PacketRef
+    where
+        B: Clone,
+    {
+        let entry = self.entries[at.0 as usize].clone();
+        let conversation = self.get(at).conversation;
+        self.counters_mut(conversation).sent += 1;
+        let copy = self.add(entry);
+        if let Some(transit) = self.transits.as_ref().map(|transits| transits[at.0 as usize]) {
+            self.begin_transit(copy, transit);
+        }
+        copy
+    }
+
     #[cold]
-    fn begin_transit(&mut self, now: Time, at: PacketRef) {
+    fn begin_transit(&mut self, at: PacketRef, transit: Transit) {
         let Some(transits) = &mut self.transits else { return };
-        let begun = Transit { sent: now, waited: Span::ZERO };
         match transits.get_mut(at.0 as usize) {
-            Some(transit) => *transit = begun,
-            None => transits.push(begun),
+            Some(before) => *before = transit,
+            None => transits.push(transit),
         }
     }
 
@@ -111,9 +138,7 @@ impl<B> Packets<B> {
     }
 
     #[inline]
-    fn add(&mut self, packet: Packet<B>, way: u8) -> PacketRef {
-        self.counters_mut(packet.conversation).sent += 1;
-        let entry = Entry { packet: Some(packet), gone: 0, way, steps: 0 };
+    fn add(&mut self, entry: Entry<B>) -> PacketRef {
         match self.free.pop() {
             Some(place) => {
                 self.entries[place as usize] = entry;
@@ -151,12 +176,23 @@ impl<B> Packets<B> {
         self.entries[at.0 as usize].packet.take().expect("a cell names a packet that is still held")
     }
 
-    /// Hands a packet over to its host.
+    /// Marks a packet whose payload has been corrupted on a link.
+    pub(crate) fn corrupt(&mut self, at: PacketRef) {
+        self.entries[at.0 as usize].corrupted = true;
+    }
+
+    /// Hands a packet over to its host. A corrupted one counts as damaged, because the host drops it.
     #[inline]
     pub(crate) fn deliver(&mut self, at: PacketRef) -> Delivery<B> {
+        let corrupted = self.entries[at.0 as usize].corrupted;
         let packet = self.remove(at);
-        self.counters_mut(packet.conversation).delivered += 1;
-        Delivery { packet, transit: self.transits.as_ref().map(|transits| transits[at.0 as usize]) }
+        let counters = self.counters_mut(packet.conversation);
+        if corrupted {
+            counters.damaged += 1;
+        } else {
+            counters.delivered += 1;
+        }
+        Delivery { packet, corrupted, transit: self.transits.as_ref().map(|transits| transits[at.0 as usize]) }
     }
 
     /// Returns the entry for the queue that the packet joins at `now`.

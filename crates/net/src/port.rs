@@ -13,11 +13,11 @@ use packets::PacketPort;
 
 use crate::channel::NextHop;
 use crate::counters::{Level, PortCounters, UnitCounters};
+use crate::faults::{Arrives, FaultCounters, Faults};
 use crate::ids::NodeId;
 use crate::line::Line;
 use crate::link::{Link, Unit};
 use crate::link_spec::PortSpec;
-use crate::loss::Loss;
 use crate::packet::{PacketRef, Packets};
 use crate::qdisc::{Qdisc, Queued, Waits};
 use crate::rm_cells::RmCells;
@@ -74,8 +74,8 @@ pub(crate) struct Port {
     kind: Kind,
     link: Link,
     line: Line,
-    /// What is lost on the link, if anything ever is.
-    loss: Option<Box<Loss>>,
+    /// What is lost, duplicated or corrupted on the link, or dropped at instants, if anything ever is.
+    faults: Option<Box<Faults>>,
     /// The unit on the line, unless the link has it already.
     sending: Option<Unit>,
     ahead: Ahead,
@@ -88,9 +88,12 @@ pub(crate) struct Port {
 
 impl Port {
     pub(crate) fn new([node, to]: [NodeId; 2], framing: Framing, discipline: Discipline, spec: PortSpec) -> Port {
-        let PortSpec { rate, delay, varying, buffer, queue, schedule, packet_cost, loss } = spec;
+        let PortSpec { rate, delay, varying, buffer, queue, schedule, packet_cost, loss, duplicate, corrupt, flushes } =
+            spec;
         let is_scheduled = schedule.as_ref().is_some_and(|schedule| !schedule.is_empty());
         assert!(framing != Framing::Atm || !is_scheduled, "a line of cells has no schedule");
+        let has_faults = duplicate.is_some() || corrupt.is_some() || !flushes.is_empty();
+        assert!(framing != Framing::Atm || !has_faults, "a line of cells only loses");
         let mut link = Link::new(delay, framing);
         if let Some(varying) = varying.filter(|varying| !varying.is_fixed()) {
             link.vary(varying);
@@ -106,7 +109,7 @@ impl Port {
             },
             link,
             line: schedule.map_or_else(|| Line::new(rate), |schedule| Line::with_schedule(rate, schedule)),
-            loss: (!loss.is_idle()).then(|| Box::new(loss)),
+            faults: Faults::new(loss, duplicate, corrupt, flushes).map(Box::new),
             sending: None,
             ahead: Ahead::Nothing,
             began: Time::ZERO,
@@ -175,17 +178,32 @@ impl Port {
         }
     }
 
-    /// Whether the unit that has just departed is lost on the link.
+    /// Returns the outcome of the link for the unit that has just departed; `None` if it is lost.
     #[inline]
-    pub(crate) fn loses(&mut self, now: Time) -> bool {
-        match &mut self.loss {
-            None => false,
-            Some(loss) => {
-                let lost = loss.strikes(now);
-                self.counters.lost += u64::from(lost);
-                lost
+    pub(crate) fn outcome(&mut self, now: Time) -> Option<Arrives> {
+        match &mut self.faults {
+            None => Some(Arrives { twice: false, corrupted: false }),
+            Some(faults) => {
+                let outcome = faults.outcome(now);
+                self.counters.lost += u64::from(outcome.is_none());
+                outcome
             }
         }
+    }
+
+    /// Returns the next instant at which the waiting packets are dropped, and proceeds to the one after it.
+    pub(crate) fn next_flush(&mut self) -> Option<Time> {
+        self.faults.as_mut()?.next_flush()
+    }
+
+    /// Drops all packets that wait; returns the next instant at which to do so.
+    pub(crate) fn flush<B>(&mut self, now: Time, packets: &mut Packets<B>) -> Option<Time> {
+        let (Kind::Packets(port), Some(faults)) = (&mut self.kind, &mut self.faults) else { return None };
+        if port.qdisc.len() > 0 {
+            faults.counters.flushed += u64::from(port.flush(packets));
+            self.level.change(now, 0);
+        }
+        faults.next_flush()
     }
 
     pub(crate) fn rate(&self) -> Rate {
@@ -260,9 +278,20 @@ impl Port {
         self.sending.take()
     }
 
-    /// Returns whether the link has no delay.
+    /// Returns whether the link has no delay, and no unit arrives twice.
     pub(crate) fn is_instant(&self) -> bool {
-        self.link.is_instant()
+        self.link.is_instant() && !self.duplicates()
+    }
+
+    /// Returns true if packets may arrive twice.
+    #[inline]
+    pub(crate) fn duplicates(&self) -> bool {
+        self.faults.as_ref().is_some_and(|faults| faults.duplicates())
+    }
+
+    /// Puts the packet that has just departed on the link twice; returns the arrivals to schedule.
+    pub(crate) fn propagate_twice(&mut self, now: Time, packets: [PacketRef; 2]) -> [Option<Time>; 2] {
+        self.link.push_twice(now, packets)
     }
 
     /// Puts the unit that has just departed on the link; returns its arrival if it is the only one there.
@@ -306,7 +335,7 @@ impl Port {
             Kind::Packets(port) => {
                 let sent = port.dequeue(now, packets, &mut self.level)?;
                 let leaves = port.send(now, sent.octets, &mut self.line);
-                if may_go_ahead && self.loss.is_none() {
+                if may_go_ahead && self.faults.is_none() {
                     let awaited = port.qdisc.len() > 0;
                     let arrives = self.go_ahead(now, sent.packet, leaves, awaited);
                     return Some(Started { departs: awaited.then_some(leaves), arrives });
@@ -334,7 +363,7 @@ impl Port {
         let Kind::Packets(port) = &mut self.kind else { return None };
         let departed = self.ahead == Ahead::Unawaited && self.line.free_at() <= now;
         let free = departed || (self.sending.is_none() && self.ahead == Ahead::Nothing);
-        if !free || self.loss.is_some() || !port.qdisc.pass(packet) {
+        if !free || self.faults.is_some() || !port.qdisc.pass(packet) {
             return None;
         }
         let free_at = self.line.free_at();
@@ -379,10 +408,13 @@ impl Port {
             ..self.counters
         };
         let counters = sent.with_queue(&self.level, now);
-        match &self.kind {
+        let counters = match &self.kind {
             Kind::Cells(_) => counters,
             Kind::Packets(packets) => packets.counted(counters),
-        }
+        };
+        let Some(faults) = &self.faults else { return counters };
+        let FaultCounters { duplicated, corrupted, flushed } = faults.counters;
+        PortCounters { duplicated, corrupted, flushed, dropped_frames: counters.dropped_frames + flushed, ..counters }
     }
 
     pub(crate) fn packets_sent(&self, now: Time) -> u64 {
@@ -392,7 +424,9 @@ impl Port {
     pub(crate) fn dropped_frames(&self) -> u64 {
         match &self.kind {
             Kind::Cells(_) => self.counters.dropped_frames,
-            Kind::Packets(packets) => packets.dropped(),
+            Kind::Packets(packets) => {
+                packets.dropped() + self.faults.as_ref().map_or(0, |faults| faults.counters.flushed)
+            }
         }
     }
 

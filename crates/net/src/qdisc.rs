@@ -85,6 +85,8 @@ pub(crate) trait Discipline {
     fn passes(&mut self, _packet: Queued) -> bool {
         false
     }
+    /// Takes any packet that waits, for none of which this counts as service.
+    fn discard(&mut self) -> Option<Queued>;
     /// Returns the memory in which packets wait.
     fn memory(&self) -> &Memory;
     /// Returns the memory in which packets wait.
@@ -108,6 +110,9 @@ impl<D: Discipline> Discipline for Box<D> {
     #[inline(always)]
     fn passes(&mut self, packet: Queued) -> bool {
         (**self).passes(packet)
+    }
+    fn discard(&mut self) -> Option<Queued> {
+        (**self).discard()
     }
     #[inline(always)]
     fn memory(&self) -> &Memory {

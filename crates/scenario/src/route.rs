@@ -57,14 +57,17 @@ impl Scenario {
 }
 
 impl Link {
-    /// Returns true if it loses anything, by chance or by number.
+    /// Returns true if it loses or corrupts anything, by chance or by number.
     pub fn is_lossy(&self) -> bool {
         let loses = |direction: usize| {
             let own = &self.directions[direction];
             let in_outages = !own.outage.length.is_zero() && own.outage.packets == OutagePackets::Lost;
             // Until the table has been read it may have losses.
             let recorded = self.traces[direction].as_ref().is_none_or(|trace| trace.loss.is_some());
-            !self.loss_of(direction).is_zero() || in_outages || (own.trace.csv.is_some() && recorded)
+            !self.loss_of(direction).is_zero()
+                || !own.corrupt.is_zero()
+                || in_outages
+                || (own.trace.csv.is_some() && recorded)
         };
         loses(0) || loses(1) || self.loses_by_number()
     }

@@ -150,7 +150,8 @@ impl Run<'_> {
                     next
                 }
             };
-            for Delivery { packet, transit } in &delivered {
+            // A host drops a corrupted packet for its checksum, without any answer.
+            for Delivery { packet, transit, .. } in delivered.iter().filter(|delivery| !delivery.corrupted) {
                 if let Some(transit) = *transit
                     && packet.body.has_data()
                 {

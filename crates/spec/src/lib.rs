@@ -47,7 +47,7 @@ pub use framing::Framing;
 pub use gateway::{Connect, TransportChoice};
 pub use jitter::{Jitter, JitterDistribution, JitterKeys};
 pub use node::NodeKind;
-pub use outage::{Outage, OutageKeys, OutagePackets};
+pub use outage::{Outage, OutageBuffer, OutageKeys, OutagePackets};
 pub use pie::{Pie, PieKeys};
 pub use prio::{Prio, PrioKeys};
 pub use problem::Problem;

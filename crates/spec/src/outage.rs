@@ -13,6 +13,16 @@ choice! {
     }
 }
 
+choice! {
+    /// The fate of packets that wait before the line when an outage begins.
+    pub enum OutageBuffer {
+        /// They stay in the queue.
+        Kept = "kept",
+        /// They are dropped, as at a handover to a base station without the data. A packet on the line is not.
+        Flushed = "flushed",
+    }
+}
+
 section! {
     /// Times without a connection, once or at regular intervals: of a satellite that hands over, or of a radio link.
     #[derive(Copy, Eq)]
@@ -28,5 +38,7 @@ section! {
         pub every: Option<Span>,
         /// The fate of packets.
         pub packets: OutagePackets = OutagePackets::Wait,
+        /// The fate of packets that wait before the line when the outage begins; `flushed` on links of packets only.
+        pub buffer: OutageBuffer = OutageBuffer::Kept,
     }
 }

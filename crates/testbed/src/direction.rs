@@ -1,10 +1,11 @@
 //! The directions of links: losses, delays and rates over time.
 
-use cellway_net::{DelaySpec, Loss, PortSpec, RateSchedule, Schedule, Stream};
+use cellway_net::{DelaySpec, Loss, PortSpec, RateSchedule, Schedule, Share, Stream};
 use cellway_scenario::{
-    Change, ChangeOf, Direction, Framing, Link, LinkIndex, LinkTrace, Outage, OutagePackets, Recorded, TraceEnd,
+    Change, ChangeOf, Direction, Framing, Link, LinkIndex, LinkTrace, Outage, OutageBuffer, OutagePackets, Recorded,
+    TraceEnd,
 };
-use cellway_units::{Rate, Time};
+use cellway_units::{Probability, Rate, Time};
 
 use crate::build::Builder;
 
@@ -18,14 +19,24 @@ impl<B: Clone> Builder<'_, B> {
             // Queue disciplines are configured for the mean of a recording.
             let mean = trace.and_then(|trace| trace.rate.as_ref()).map(Recorded::<Rate>::mean);
             let rate = mean.unwrap_or_else(|| link.rate_of(direction)).max(Rate::from_bps(1));
+            let named = |what| stream_name(link, names, direction, what);
             PortSpec {
                 varying: Some(self.varying(link, names, direction)),
                 // Changes of an ATM link are applied from cell to cell by [`Testbed::change`](crate::Testbed::change).
                 schedule: (link.framing != Framing::Atm).then(|| self.schedule(index, direction)),
                 loss: self.loss(link, names, direction),
+                duplicate: self.share(link.directions[direction].duplicate, &named("duplicate")),
+                corrupt: self.share(link.directions[direction].corrupt, &named("corrupt")),
+                flushes: flushes(link.directions[direction].outage),
                 ..PortSpec::new(rate, link.delay_of(direction))
             }
         })
+    }
+
+    /// Returns the draws of a share of packets, from the random stream of this name.
+    fn share(&self, chance: Probability, stream: &str) -> Option<Share> {
+        let mut stream = self.streams.stream(stream);
+        Share::new(chance, move || stream.bits())
     }
 
     fn loss(&self, link: &Link, names: [&str; 2], direction: usize) -> Loss {
@@ -100,7 +111,17 @@ fn of_recording<T: Copy>(recorded: &Recorded<T>, own: &Direction, at_end: Option
 
 /// Returns the outages in which packets have this fate: true at the start of each, false at its end.
 fn outages(outage: Outage, packets: OutagePackets) -> Schedule<bool> {
-    if outage.length.is_zero() || outage.packets != packets {
+    if outage.packets == packets { spans(outage) } else { never() }
+}
+
+/// Returns the outages that empty the queue: true at the start of each.
+fn flushes(outage: Outage) -> Schedule<bool> {
+    if outage.buffer == OutageBuffer::Flushed { spans(outage) } else { never() }
+}
+
+/// Returns the spans of outages: true at the start of each, false at its end.
+fn spans(outage: Outage) -> Schedule<bool> {
+    if outage.length.is_zero() {
         return never();
     }
     let changes = vec![(Time::ZERO, true), (Time::ZERO + outage.length, false)];

@@ -5,6 +5,7 @@ mod datagrams;
 mod flows;
 mod frames;
 mod observed;
+mod seen;
 mod slot;
 mod summary;
 
@@ -316,9 +317,10 @@ impl Meter {
     /// at `sent`.
     pub fn datagram_received(&mut self, slot: usize, at: Time, sequence: u64, sent: Time, payload: Bytes) {
         let meter = &mut self.slots[slot];
-        meter.now.delivered[0] += payload.0;
-        if let Some(datagrams) = &mut meter.datagrams {
-            let delay = datagrams.received(at, sequence, sent);
+        let Some(datagrams) = &mut meter.datagrams else { return };
+        // A second copy is no goodput, as the application has its bytes.
+        if let Some(delay) = datagrams.received(at, sequence, sent) {
+            meter.now.delivered[0] += payload.0;
             meter.delays_in_bin.push(delay.as_secs_f64());
         }
     }

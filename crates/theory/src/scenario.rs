@@ -266,6 +266,12 @@ fn caveats(scenario: &Scenario, index: usize, tcp: &TcpTraffic, hops: &[Hop]) ->
         let in_bursts = link.directions.iter().any(|direction| direction.burst.is_some());
         note(in_bursts, format!("link {} loses in bursts; predicted for independent losses", link.name));
     }
+    for link in traffic.route.iter().map(|link| &scenario.links[link.0]) {
+        let has_faults =
+            |direction: &cellway_scenario::Direction| !direction.duplicate.is_zero() || !direction.corrupt.is_zero();
+        let faulty = link.directions.iter().any(has_faults);
+        note(faulty, format!("link {} duplicates or corrupts packets, which is not counted", link.name));
+    }
     let policed = scenario.policers.iter().find(|p| p.traffic.contains(&index));
     if let Some(policer) = policed {
         note(true, format!("policer {} drops or tags what does not conform; losses are not predicted", policer.name));

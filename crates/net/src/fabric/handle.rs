@@ -2,13 +2,14 @@
 
 use cellway_units::{Bytes, Time};
 
-use super::{Delivery, Fabric, Step};
+use super::{Fabric, Step};
 use crate::calendar::Event;
 use crate::cell::Cell;
 use crate::channel::NextHop;
+use crate::faults::Arrives;
 use crate::ids::{NodeId, PortId};
 use crate::link::Unit;
-use crate::packet::{Packet, PacketRef, Packets};
+use crate::packet::{Delivery, Packet, PacketRef, Packets};
 use crate::port::{LineState, Passed};
 use crate::rm_cells::RmCells;
 use crate::tap::{Direction, TapRecord, TapUnit};
@@ -58,19 +59,23 @@ impl<B: Clone> Fabric<B> {
         match self.calendar.alone() {
             Some(Event::Departure(index)) => {
                 let port = &mut self.ports[index as usize];
-                if !port.is_ahead() && port.is_instant() {
+                if !port.is_ahead() && (port.is_instant() || port.duplicates()) {
                     return false;
                 }
                 self.events += 1;
                 self.cell_hops += u64::from(port.depart(now));
-                let arrives = match port.departed() {
-                    None => None,
-                    Some(unit) if port.loses(now) => {
+                let arrives = port.departed().and_then(|unit| match port.outcome(now) {
+                    None => {
                         lose(unit, &mut self.packets, &mut self.rms);
                         None
                     }
-                    Some(unit) => port.propagate(now, unit),
-                };
+                    Some(Arrives { corrupted, .. }) => {
+                        if corrupted {
+                            corrupt(unit, &mut self.packets);
+                        }
+                        port.propagate(now, unit)
+                    }
+                });
                 let started = port.serve(now, &mut self.packets, &mut self.rms, true);
                 // A port whose units wait for their departure before the link takes them lets none go ahead.
                 debug_assert!(arrives.is_none() || started.is_none_or(|started| started.arrives.is_none()));
@@ -183,8 +188,15 @@ impl<B: Clone> Fabric<B> {
     fn release(&mut self, now: Time) {
         while let Some(port) = self.calendar.release(now) {
             self.calendar.pop();
-            if let Some(server) = self.ports[port as usize].server_mut() {
-                server.held().called(now);
+            let released = &mut self.ports[port as usize];
+            match released.server_mut() {
+                Some(server) => server.held().called(now),
+                // A packet line holds nothing back: its queue is emptied now.
+                None => {
+                    if let Some(at) = released.flush(now, &mut self.packets) {
+                        self.calendar.add(at, Event::Release(port));
+                    }
+                }
             }
             self.call(port);
         }
@@ -201,14 +213,28 @@ impl<B: Clone> Fabric<B> {
         let is_on_link = port.is_ahead();
         self.cell_hops += u64::from(port.depart(now));
         if !is_on_link {
-            if port.loses(now) {
-                if let Some(unit) = port.departed() {
-                    lose(unit, &mut self.packets, &mut self.rms);
+            match port.outcome(now) {
+                None => {
+                    if let Some(unit) = port.departed() {
+                        lose(unit, &mut self.packets, &mut self.rms);
+                    }
                 }
-            } else if port.is_instant() {
-                self.instant.push(index);
-            } else if let Some(at) = port.departed().and_then(|unit| port.propagate(now, unit)) {
-                self.calendar.add(at, Event::Arrival(index));
+                Some(Arrives { twice, corrupted }) => {
+                    if let Some(unit) = port.on_line().filter(|_| corrupted) {
+                        corrupt(unit, &mut self.packets);
+                    }
+                    if port.is_instant() {
+                        self.instant.push(index);
+                    } else if let (true, Some(Unit::Packet(packet))) = (twice, port.on_line()) {
+                        port.departed();
+                        let copy = self.packets.copy(packet);
+                        for at in port.propagate_twice(now, [packet, copy]).into_iter().flatten() {
+                            self.calendar.add(at, Event::Arrival(index));
+                        }
+                    } else if let Some(at) = port.departed().and_then(|unit| port.propagate(now, unit)) {
+                        self.calendar.add(at, Event::Arrival(index));
+                    }
+                }
             }
         }
         if !port.called {
@@ -378,6 +404,14 @@ impl<B: Clone> Fabric<B> {
             Unit::Packet(packet) => (TapUnit::Packet(self.packets.get(packet).clone()), None),
         };
         tap.records.push(TapRecord { at, port: PortId(index), direction, channel, unit });
+    }
+}
+
+/// Marks a packet that has been corrupted on a link.
+#[cold]
+fn corrupt<B>(unit: Unit, packets: &mut Packets<B>) {
+    if let Unit::Packet(packet) = unit {
+        packets.corrupt(packet);
     }
 }
 

@@ -4,6 +4,7 @@ use cellway_units::{Bits, Ecn, Rate, Span, Time};
 use super::*;
 use crate::abr::AbrParameters;
 use crate::buffer::BufferSpec;
+use crate::packet::{Delivery, Packet};
 use crate::policer::PolicerSpec;
 use crate::shaper::ShaperSpec;
 

@@ -39,6 +39,18 @@ impl PacketPort {
         with!(&mut self.qdisc, queue => dequeue(queue, now, packets, level))
     }
 
+    /// Drops all packets that wait; returns their number.
+    pub(super) fn flush<B>(&mut self, packets: &mut Packets<B>) -> u32 {
+        let waiting = self.qdisc.len();
+        with!(&mut self.qdisc, queue => {
+            while let Some(packet) = queue.discard() {
+                packets.drops().push(packet.packet);
+            }
+        });
+        packets.refuse_dropped();
+        waiting
+    }
+
     pub(super) fn dropped(&self) -> u64 {
         let counters = self.qdisc.counters();
         counters.overlimit + counters.early

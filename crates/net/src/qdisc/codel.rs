@@ -52,6 +52,10 @@ impl Discipline for CodelQueue {
         self.waiting.queue.passes(packet)
     }
 
+    fn discard(&mut self) -> Option<Queued> {
+        self.waiting.queue.take()
+    }
+
     fn memory(&self) -> &Memory {
         &self.waiting.queue.memory
     }

@@ -97,6 +97,12 @@ impl Discipline for DrrQueue {
         self.memory.is_empty() && self.round.first().is_none() && self.memory.fits(packet)
     }
 
+    fn discard(&mut self) -> Option<Queued> {
+        let packet = self.queues.discard(&[self.round])?;
+        self.memory.release(packet);
+        Some(packet)
+    }
+
     fn memory(&self) -> &Memory {
         &self.memory
     }

@@ -164,6 +164,12 @@ impl Discipline for DualPi2Queue {
         }
     }
 
+    fn discard(&mut self) -> Option<Queued> {
+        let packet = self.low.pop_front().or_else(|| self.classic.pop_front())?;
+        self.memory.release(packet);
+        Some(packet)
+    }
+
     fn memory(&self) -> &Memory {
         &self.memory
     }

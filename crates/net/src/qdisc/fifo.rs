@@ -72,6 +72,10 @@ impl Discipline for FifoQueue {
         self.memory.is_empty() && self.memory.fits(packet)
     }
 
+    fn discard(&mut self) -> Option<Queued> {
+        self.take()
+    }
+
     #[inline(always)]
     fn memory(&self) -> &Memory {
         &self.memory

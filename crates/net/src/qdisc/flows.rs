@@ -232,6 +232,16 @@ impl<S: State> FlowQueues<S> {
         Some(packet)
     }
 
+    /// Takes a packet from a queue of `rounds`. The queues stay in their rounds.
+    pub(super) fn discard(&mut self, rounds: &[Round]) -> Option<Queued> {
+        let flow = rounds.iter().find_map(|round| self.iter(*round).find(|flow| self.head(*flow).is_some()))?;
+        let packet = self.pop(flow);
+        if self.head(flow).is_none() {
+            self.state_mut(flow).emptied();
+        }
+        packet
+    }
+
     /// Adds a queue at the end of a round. It is in none.
     #[inline]
     pub(super) fn join(&mut self, round: &mut Round, flow: FlowIndex) {

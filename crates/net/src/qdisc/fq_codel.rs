@@ -116,6 +116,12 @@ impl Discipline for FqCodelQueue {
         }
     }
 
+    fn discard(&mut self) -> Option<Queued> {
+        let packet = self.waiting.queues.discard(&[self.new, self.old])?;
+        self.waiting.memory.release(packet);
+        Some(packet)
+    }
+
     fn memory(&self) -> &Memory {
         &self.waiting.memory
     }

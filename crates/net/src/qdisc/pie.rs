@@ -140,6 +140,10 @@ impl Discipline for PieQueue {
         Some(packet)
     }
 
+    fn discard(&mut self) -> Option<Queued> {
+        self.queue.take()
+    }
+
     fn memory(&self) -> &Memory {
         &self.queue.memory
     }

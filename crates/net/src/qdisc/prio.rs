@@ -84,6 +84,12 @@ impl Discipline for PrioQueue {
         self.memory.is_empty() && self.memory.fits(packet)
     }
 
+    fn discard(&mut self) -> Option<Queued> {
+        let packet = self.bands.iter_mut().find_map(VecDeque::pop_front)?;
+        self.memory.release(packet);
+        Some(packet)
+    }
+
     fn memory(&self) -> &Memory {
         &self.memory
     }

@@ -163,6 +163,10 @@ impl Discipline for RedQueue {
         self.queue.dequeue(now, drops)
     }
 
+    fn discard(&mut self) -> Option<Queued> {
+        self.queue.take()
+    }
+
     fn memory(&self) -> &Memory {
         &self.queue.memory
     }

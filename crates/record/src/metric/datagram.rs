@@ -12,6 +12,8 @@ metrics! {
     PACKETS_LOST: Packet of [Slot, Group] in [Summary] by [Simulate, Emulate];
     /// UDP only: packets that arrived after a later one; no row if there were none.
     PACKETS_REORDERED: Packet of [Slot, Group] in [Summary] by [Simulate, Emulate];
+    /// UDP only: second copies of packets, which are not in `packets_received`; no row if there were none.
+    PACKETS_DUPLICATED: Packet of [Slot, Group] in [Summary] by [Simulate, Emulate];
     /// UDP only: packets lost divided by packets sent; no row if none arrived or was lost.
     LOSS_RATIO: Share of [Slot, Group] in [Summary] by [Simulate, Emulate];
     /// UDP only: median of the one-way delay, to 0.4 %.

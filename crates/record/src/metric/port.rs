@@ -39,6 +39,12 @@ metrics! {
     EARLY_DROPS as "Packets dropped early": Packet of [Port] in [Summary, Bins] by [Simulate, Emulate];
     /// Packets that the queue discipline marked with "congestion experienced" (ECN).
     MARKED as "Packets marked": Packet of [Port] in [Summary, Bins] by [Simulate, Emulate];
+    /// Of `dropped_packets`: those that [outages](../models/links.md#outages) dropped from the queue.
+    FLUSHED as "Packets dropped by outages": Packet of [Port] in [Summary] by [Simulate, Emulate];
+    /// Packets that the link behind the port [delivered twice](../models/links.md#duplicates-and-damage).
+    DUPLICATED as "Packets duplicated": Packet of [Port] in [Summary] by [Simulate, Emulate];
+    /// Packets that were damaged on the link behind the port, and dropped by the host that received them; not in `lost`.
+    CORRUPTED as "Packets corrupted": Packet of [Port] in [Summary] by [Simulate, Emulate];
     /// `dropped_packets` and `lost`, over `packets` and `dropped_packets`; packet lines only, no row if there were none.
     LOSS_RATIO: Share of [Port] in [Summary] by [Simulate, Emulate];
     /// Of `dropped_cells`, those refused for their loss priority (CLP = 1).

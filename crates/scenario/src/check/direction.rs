@@ -1,6 +1,6 @@
 //! The directions of a link: what they have of their own, and who may have it.
 
-use cellway_spec::OutagePackets;
+use cellway_spec::{OutageBuffer, OutagePackets};
 use cellway_units::{Probability, Span};
 
 use crate::check::Check;
@@ -33,6 +33,7 @@ impl Check<'_> {
             }
             self.outage(place, own);
             self.burst(place, own, own.loss.or(file.loss).unwrap_or_default());
+            self.without_effect(place, own);
             if own.jitter.deviation.is_zero() {
                 for key in ["correlation", "distribution"] {
                     let path = self.direction_path(place, &["jitter", key]);
@@ -61,11 +62,21 @@ impl Check<'_> {
         if own.reorder {
             keys.push(&["reorder"]);
         }
+        if !own.duplicate.is_zero() {
+            keys.push(&["duplicate"]);
+        }
+        if !own.corrupt.is_zero() {
+            keys.push(&["corrupt"]);
+        }
         if own.is_recorded() {
             keys.push(&["trace"]);
         }
-        if !own.outage.length.is_zero() && own.outage.packets == OutagePackets::Wait {
-            keys.push(&["outage"]);
+        if !own.outage.length.is_zero() {
+            if own.outage.packets == OutagePackets::Wait {
+                keys.push(&["outage"]);
+            } else if own.outage.buffer == OutageBuffer::Flushed {
+                keys.push(&["outage", "buffer"]);
+            }
         }
         for key in keys {
             let path = self.direction_path(place, key);
@@ -80,7 +91,7 @@ impl Check<'_> {
     fn outage(&mut self, place: Place, own: &Direction) {
         let outage = own.outage;
         if outage.length.is_zero() {
-            for key in ["first", "every", "packets"] {
+            for key in ["first", "every", "packets", "buffer"] {
                 let path = self.direction_path(place, &["outage", key]);
                 if self.is_accepted(&path) && !self.is_known(place, &["outage", "length"]) {
                     self.refuse_once(&path, "is given without a length", "length in the same table, like \"200 ms\"");
@@ -97,6 +108,20 @@ impl Check<'_> {
             let path = self.direction_path(place, &["outage", "every"]);
             let message = format!("{every} is not longer than an outage, {}, by 1 us or more", outage.length);
             self.refuse_once(&path, message, "a time between the starts of two outages, like \"15 s\"");
+        }
+    }
+
+    /// Refuses keys of a delay or a recording that the direction does not have.
+    fn without_effect(&mut self, place: Place, own: &Direction) {
+        let varies = !own.jitter.deviation.is_zero() || own.trace.delay.is_some() || own.trace.csv.is_some();
+        if own.reorder && !varies && !self.is_known(place, &["jitter", "deviation"]) {
+            let path = self.direction_path(place, &["reorder"]);
+            let accepted = "jitter or a recorded delay beside it, like jitter = { deviation = \"5 ms\" }";
+            self.refuse_once(&path, "is given without a delay that varies", accepted);
+        }
+        let path = self.direction_path(place, &["trace", "end"]);
+        if !own.is_recorded() && (self.is_given(&path) || self.is_swept(&path)) {
+            self.refuse_once(&path, "is given without a recording", "rate, delay or csv in the same table");
         }
     }
 

@@ -46,6 +46,11 @@ section! {
         /// The mean number of packets or cells that are lost in a row (Gilbert 1960). Default: each is lost independently.
         #[range(min = 1, max = 1000000)]
         pub burst: Option<f64>,
+        /// The share of packets that arrive twice, the copy directly behind the original, on links of packets.
+        pub duplicate: Probability = Probability::ZERO,
+        /// The share of packets whose payload is damaged, on links of packets: they take their time on all links, and the
+        /// host that receives them drops them for their checksum.
+        pub corrupt: Probability = Probability::ZERO,
         /// The random part of the delay, on links of packets.
         pub jitter: Jitter,
         /// True: a packet whose delay is less overtakes others. Else it arrives with the one before it.

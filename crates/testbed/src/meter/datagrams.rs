@@ -6,6 +6,7 @@ use cellway_spec::UdpSource;
 use cellway_units::{Sketch, Span, Time};
 
 use super::frames::Frames;
+use super::seen::Seen;
 
 /// The datagrams of a slot. Those that were sent during the warm-up are not counted.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +22,9 @@ pub(super) struct Datagrams {
     expected: u64,
     /// The datagrams that arrived after a later one. RFC 4737 section 3.3.
     reordered: u64,
+    /// The second copies of datagrams that count.
+    duplicated: u64,
+    seen: Seen,
     jitter: InterarrivalJitter,
     /// The estimate of the jitter after each arrival (s).
     jitters: Moments,
@@ -47,6 +51,7 @@ pub(super) struct Fates {
     pub(super) received: u64,
     pub(super) lost: u64,
     pub(super) reordered: u64,
+    pub(super) duplicated: u64,
 }
 
 impl Datagrams {
@@ -82,8 +87,13 @@ impl Datagrams {
         }
     }
 
-    /// Records the arrival at `at` of datagram `sequence`, which was sent at `sent`. Returns its delay.
-    pub(super) fn received(&mut self, at: Time, sequence: u64, sent: Time) -> Span {
+    /// Records the arrival at `at` of datagram `sequence`, which was sent at `sent`. Returns its delay, or `None` if a
+    /// copy of it has arrived before.
+    pub(super) fn received(&mut self, at: Time, sequence: u64, sent: Time) -> Option<Span> {
+        if !self.seen.is_new(sequence) {
+            self.duplicated += u64::from(sequence >= self.before);
+            return None;
+        }
         let delay = at.since(sent);
         let jitter = self.jitter.arrived(sent, at);
         if let Some(frames) = &mut self.frames {
@@ -100,7 +110,7 @@ impl Datagrams {
             }
         }
         self.expected = self.expected.max(sequence + 1);
-        delay
+        Some(delay)
     }
 
     /// Returns the fates at the end of a run, at which up to `inside` are inside the network.
@@ -112,7 +122,7 @@ impl Datagrams {
         let after_last = self.sent - self.expected.clamp(self.before, self.sent);
         let under_way = after_last.min(inside.max(self.sent - self.settled));
         let lost = sent.saturating_sub(self.received + under_way);
-        Fates { sent, received: self.received, lost, reordered: self.reordered }
+        Fates { sent, received: self.received, lost, reordered: self.reordered, duplicated: self.duplicated }
     }
 
     pub(super) fn delays(&self) -> &Delays {
@@ -157,6 +167,7 @@ impl Fates {
             received: self.received + other.received,
             lost: self.lost + other.lost,
             reordered: self.reordered + other.reordered,
+            duplicated: self.duplicated + other.duplicated,
         }
     }
 
@@ -181,7 +192,7 @@ mod tests {
         (0..10).for_each(|i| datagrams.sent(at(10 * i), at(25), i < settled));
         arrived.iter().for_each(|&i| {
             let delay = datagrams.received(at(200 + i), i, at(10 * i));
-            assert_eq!(delay, at(200 + i).since(at(10 * i)));
+            assert_eq!(delay, Some(at(200 + i).since(at(10 * i))));
         });
         datagrams
     }
@@ -189,7 +200,7 @@ mod tests {
     #[test]
     fn gaps_are_losses_and_the_end_is_in_flight() {
         let fates = |datagrams: Datagrams, inside| datagrams.fates(inside);
-        let known = |received, lost| Fates { sent: 7, received, lost, reordered: 0 };
+        let known = |received, lost| Fates { sent: 7, received, lost, reordered: 0, duplicated: 0 };
         assert_eq!(fates(run(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9], 10), 0), known(7, 0));
         // 1 was lost in the warm-up; 5 counts; 8 and 9 are inside.
         assert_eq!(fates(run(&[0, 2, 3, 4, 6, 7], 10), 2), known(4, 1));
@@ -219,6 +230,15 @@ mod tests {
     fn a_late_one_is_counted_once_and_as_reordered() {
         let fates = run(&[0, 1, 2, 3, 5, 4, 6, 7, 8, 9], 10).fates(0);
         assert_eq!((fates.received, fates.lost, fates.reordered), (7, 0, 1));
+    }
+
+    /// 5 arrives twice and 6 is lost: the copy does not stand in for it.
+    #[test]
+    fn a_copy_does_not_hide_a_loss() {
+        let mut datagrams = run(&[0, 1, 2, 3, 4, 5], 10);
+        assert_eq!(datagrams.received(at(205), 5, at(50)), None);
+        [7, 8, 9].map(|i| datagrams.received(at(200 + i), i, at(10 * i)));
+        assert_eq!(datagrams.fates(0), Fates { sent: 7, received: 6, lost: 1, reordered: 0, duplicated: 1 });
     }
 
     #[test]

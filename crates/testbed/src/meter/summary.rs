@@ -117,7 +117,7 @@ impl Summary {
         }
         self.put(s, ports::QUEUE_MIN.counted_in(port.unit), f64::from(counters.queue_min));
         // Only for networks that have such a function, so that plain networks keep short tables.
-        let rare: [(Quantity, u64, u64); 8] = [
+        let rare: [(Quantity, u64, u64); 11] = [
             ((&ports::POLICED_DISCARDED).into(), counters.policed_discarded, before.policed_discarded),
             ((&ports::POLICED_TAGGED).into(), counters.policed_tagged, before.policed_tagged),
             ((&ports::CLP_DISCARDED).into(), counters.clp_discarded, before.clp_discarded),
@@ -125,6 +125,9 @@ impl Summary {
             ((&ports::EARLY_DROPS).into(), counters.early_drops, before.early_drops),
             ((&ports::MARKED).into(), counters.marked, before.marked),
             ((&ports::RM_CELLS).into(), counters.rm_cells, before.rm_cells),
+            ((&ports::FLUSHED).into(), counters.flushed, before.flushed),
+            ((&ports::DUPLICATED).into(), counters.duplicated, before.duplicated),
+            ((&ports::CORRUPTED).into(), counters.corrupted, before.corrupted),
             (ports::LOST.counted_in(port.unit), counters.lost, before.lost),
         ];
         for (metric, now, before) in rare.into_iter().filter(|&(_, now, _)| now > 0) {
@@ -183,6 +186,9 @@ impl Summary {
         }
         if fates.reordered > 0 {
             self.put(s, &datagram::PACKETS_REORDERED, fates.reordered as f64);
+        }
+        if fates.duplicated > 0 {
+            self.put(s, &datagram::PACKETS_DUPLICATED, fates.duplicated as f64);
         }
         for (metric, value) in delays.rows() {
             self.put(s, metric, value);

@@ -111,6 +111,12 @@ fn obstacle(scenario: &Scenario, index: usize) -> Option<String> {
     if let Some(link) = traffic.route.iter().map(|link| &scenario.links[link.0]).find(|link| link.varies()) {
         return Some(format!("rate or delay of link {} vary", link.name));
     }
+    let has_faults = |link: &&cellway_scenario::Link| {
+        link.directions.iter().any(|direction| !direction.duplicate.is_zero() || !direction.corrupt.is_zero())
+    };
+    if let Some(link) = traffic.route.iter().map(|link| &scenario.links[link.0]).find(has_faults) {
+        return Some(format!("link {} duplicates or corrupts packets", link.name));
+    }
     let in_bursts = |link: &&cellway_scenario::Link| link.directions.iter().any(|direction| direction.burst.is_some());
     if let Some(link) = traffic.route.iter().map(|link| &scenario.links[link.0]).find(in_bursts) {
         return Some(format!("link {} loses in bursts", link.name));

@@ -6,6 +6,7 @@
 
 pub mod checksum;
 mod coalesce;
+mod corrupt;
 mod cut;
 mod ecn;
 mod flow;
@@ -17,6 +18,7 @@ mod packet;
 mod virtio;
 
 pub use coalesce::Joined;
+pub use corrupt::corrupt;
 pub use cut::{Pieces, cut};
 pub use ecn::{dscp, ecn, set_ecn};
 pub use flow::{About, Datagram, Flow, FlowKey, Recognised, Segment, recognise};
