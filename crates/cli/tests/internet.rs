@@ -77,6 +77,15 @@ fn programs_reach_the_network_of_the_machine() {
     assert_eq!(machine.state(), before);
 }
 
+/// The packets of the path may be larger than those of the machine's network, as in a tunnel.
+#[test]
+fn connections_fit_the_mtu_of_the_machine() {
+    let Some((_one, machine)) = machine() else { return };
+    machine.run("ip link set eth0 mtu 1300");
+    let ran = ran(&machine, &["--framing", "atm"], "down 203.0.113.80, up 203.0.113.80").done();
+    assert_eq!(told(&ran.out()).len(), 2, "{}", ran.err());
+}
+
 #[test]
 fn ipv6_is_translated_too_or_refused_at_once() {
     let Some((_one, machine)) = machine() else { return };
@@ -216,7 +225,9 @@ fn a_firewall_that_drops_is_named() {
         assert!(said.contains(&format!("drops {message}")) && said.contains("chain SOME of table ip filter"), "{said}");
         assert_eq!(machine.state(), before);
         // With the rule that the message names, it works.
-        machine.run("nft insert rule ip filter SOME iifname 'cw*' accept; nft insert rule ip filter SOME oifname 'cw*' accept");
+        machine.run(
+            "nft insert rule ip filter SOME iifname 'cw*' accept; nft insert rule ip filter SOME oifname 'cw*' accept",
+        );
         self::ran(&machine, &[], "echo 203.0.113.80").done();
         machine.run("nft delete table ip filter");
     }
@@ -227,13 +238,24 @@ fn a_firewall_that_drops_is_named() {
 fn the_machine_is_no_router_for_others() {
     let Some((_one, machine)) = machine() else { return };
     // Another network behind the machine, and a way to it and to the path in the world.
-    machine.run("ip link add side type dummy; ip link set side up; ip addr add 198.18.5.1/24 dev side");
-    machine.run("nft 'table ip seen { chain c { type filter hook postrouting priority 0; oifname side counter; }; }'");
+    machine.run(
+        "ip link add side type veth peer name other; ip link set side up; ip link set other up; \
+                 ip addr add 198.18.5.1/24 dev side",
+    );
+    machine.run("nft 'table ip seen { chain c { type filter hook postrouting priority 0; oifname side counter; oifname \"cw*\" counter; }; }'");
     machine.world("ip route add 198.18.5.0/24 via 192.0.2.2; ip route add 100.64.0.0/10 via 192.0.2.2");
     let mut child = running(&machine);
-    machine.world("ping -c 1 -W 1 198.18.5.7; ping -c 1 -W 1 100.68.0.1; true");
-    assert!(machine.state().contains("table inet cellway-"));
-    assert!(machine.output("nft list table ip seen").contains("counter packets 0 "));
+    let state = machine.state();
+    machine.world("ping -c 1 -W 1 198.18.5.7 || ping -c 1 -W 1 100.68.0.1 || true");
+    assert!(state.contains("table inet cellway-") && state.contains("100.68.0.2"), "{state}");
+    let seen = machine.output("nft list table ip seen");
+    assert_eq!(seen.matches("counter packets 0 ").count(), 2, "{seen}");
+    // Without the guard, both arrive.
+    let table = machine.output("nft list tables inet").replace("table inet ", "");
+    machine.run(&format!("nft flush chain inet {} guard", table.trim()));
+    machine.world("ping -c 1 -W 1 198.18.5.7 || ping -c 1 -W 1 100.68.0.1 || true");
+    let seen = machine.output("nft list table ip seen");
+    assert_eq!(seen.matches("counter packets 1 ").count(), 2, "{seen}");
     end(&mut child);
 }
 

@@ -33,11 +33,16 @@ impl Machine {
         );
         // Without duplicate address detection the addresses of IPv6 hold at once.
         for run in [Machine::run, Machine::world] {
-            run(&this, "for k in all default; do echo 0 > /proc/sys/net/ipv6/conf/$k/accept_dad; done; ip link set lo up");
+            run(
+                &this,
+                "for k in all default; do echo 0 > /proc/sys/net/ipv6/conf/$k/accept_dad; done; ip link set lo up",
+            );
         }
-        sh(&format!("ip link add name eth0 netns /proc/{machine}/ns/net type veth peer name eth0 netns /proc/{world}/ns/net"))
-            .status()
-            .map_err(|e| e.to_string())?;
+        sh(&format!(
+            "ip link add name eth0 netns /proc/{machine}/ns/net type veth peer name eth0 netns /proc/{world}/ns/net"
+        ))
+        .status()
+        .map_err(|e| e.to_string())?;
         this.run(
             "ip addr add 192.0.2.2/24 dev eth0 && ip addr add 2001:db8::2/64 dev eth0 nodad && ip link set eth0 up && \
              ip route add default via 192.0.2.1 && ip -6 route add default via 2001:db8::1",
@@ -101,7 +106,8 @@ impl Machine {
     pub(crate) fn children(of: u32, name: &str) -> Vec<String> {
         let said = Command::new("ps").args(["-o", "pid=,comm=", "--ppid", &of.to_string()]).output().unwrap();
         let lines = String::from_utf8(said.stdout).unwrap();
-        let named = lines.lines().filter_map(|line| line.trim().split_once(' ')).filter(|(_, found)| found.trim() == name);
+        let named =
+            lines.lines().filter_map(|line| line.trim().split_once(' ')).filter(|(_, found)| found.trim() == name);
         named.map(|(pid, _)| pid.to_owned()).collect()
     }
 }

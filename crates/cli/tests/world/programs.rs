@@ -15,6 +15,7 @@ const UP: u16 = 7009;
 const OCTETS: usize = 2_000_000;
 /// The address of every name.
 const WEB: Ipv4Addr = Ipv4Addr::new(203, 0, 113, 80);
+const WEB_V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0x80, 0, 0, 0, 0, 1);
 
 /// Returns the words that run `parts`, one after the other, by the test `vehicle` of this program.
 pub(crate) fn words(vehicle: &str, parts: &str) -> Vec<String> {
@@ -74,16 +75,19 @@ fn octets() -> Vec<u8> {
 }
 
 fn serve() {
-    // Both versions of IP arrive at an IPv6 socket.
-    let echo = UdpSocket::bind((Ipv6Addr::UNSPECIFIED, ECHO)).unwrap();
+    // Otherwise its answers would have the address that is nearest to the client. Both versions of IP arrive at an IPv6
+    // socket.
+    let echoes = [WEB.into(), WEB_V6.into()].map(|at: IpAddr| UdpSocket::bind((at, ECHO)).unwrap());
     let [down, up] = [DOWN, UP].map(|port| TcpListener::bind((Ipv6Addr::UNSPECIFIED, port)).unwrap());
     tell(0.0);
-    std::thread::spawn(move || {
-        let mut buffer = [0; 2048];
-        while let Ok((found, from)) = echo.recv_from(&mut buffer) {
-            let _ = echo.send_to(&buffer[..found], from);
-        }
-    });
+    for echo in echoes {
+        std::thread::spawn(move || {
+            let mut buffer = [0; 2048];
+            while let Ok((found, from)) = echo.recv_from(&mut buffer) {
+                let _ = echo.send_to(&buffer[..found], from);
+            }
+        });
+    }
     std::thread::spawn(move || {
         for stream in down.incoming() {
             std::thread::spawn(|| stream.unwrap().write_all(&octets()));

@@ -1,5 +1,6 @@
 //! Forwards look-ups from behind a path to a resolver that only this machine can reach.
 
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -47,7 +48,9 @@ impl Forwarder {
         socket2::SockRef::from(&listener).set_read_timeout(Some(TICK))?;
         let (udp, tcp) = (near.local_addr()?.port(), listener.local_addr()?.port());
         let mut this = Forwarder { udp, tcp, stop: Arc::default(), threads: Vec::new() };
-        let pending = Arc::new(Mutex::new(Pending::default()));
+        // The keys of a hasher are random.
+        let key = RandomState::new().build_hasher().finish() as u16;
+        let pending = Arc::new(Mutex::new(Pending::new(key)));
         let (near_too, far_too, pending_too) = (near.clone(), far.clone(), pending.clone());
         this.run(move |stop| queries(stop, &near, &far, block, &pending))?;
         this.run(move |stop| answers(stop, &near_too, &far_too, &pending_too))?;
@@ -85,7 +88,10 @@ impl Drop for Forwarder {
 #[derive(Debug)]
 struct Pending {
     clients: Vec<Option<Client>>,
+    /// The number of the next query, and what distinguishes it from that in the message: others who would answer cannot
+    /// derive it from earlier ones.
     next: u16,
+    key: u16,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,13 +103,11 @@ struct Client {
     forwarded: u16,
 }
 
-impl Default for Pending {
-    fn default() -> Pending {
-        Pending { clients: vec![None; PENDING], next: 0 }
-    }
-}
-
 impl Pending {
+    fn new(key: u16) -> Pending {
+        Pending { clients: vec![None; PENDING], next: 0, key }
+    }
+
     fn place(forwarded: u16) -> usize {
         usize::from(forwarded) % PENDING
     }
@@ -111,8 +115,9 @@ impl Pending {
     /// Replaces the number of a query of a client; false if this is no message.
     fn forward(&mut self, query: &mut [u8], address: SocketAddr) -> bool {
         let Some(id) = query.first_chunk_mut::<2>() else { return false };
-        let forwarded = self.next;
-        self.next = forwarded.wrapping_add(1);
+        // All numbers occur before one is used again, and so do all places, as the factor is odd.
+        let forwarded = self.next.wrapping_mul(25_173) ^ self.key;
+        self.next = self.next.wrapping_add(1);
         self.clients[Self::place(forwarded)] = Some(Client { address, id: *id, forwarded });
         *id = forwarded.to_be_bytes();
         true
@@ -199,7 +204,7 @@ mod tests {
 
     #[test]
     fn an_answer_goes_to_its_client_once() {
-        let mut pending = Pending::default();
+        let mut pending = Pending::new(0x1234);
         let client = |port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let query = |pending: &mut Pending, id: [u8; 2], port: u16| {
             let mut message = [id[0], id[1], 1, 0];
@@ -208,9 +213,10 @@ mod tests {
         };
         let mut one = query(&mut pending, [7, 7], 1);
         let mut two = query(&mut pending, [7, 7], 2);
+        let second = two;
         assert_ne!(one, two, "equal numbers of two clients are told apart");
         assert_eq!((pending.answer(&mut two), two), (Some(client(2)), [7, 7, 1, 0]));
-        let mut again = [0, 1, 1, 0];
+        let mut again = second;
         assert_eq!(pending.answer(&mut again), None);
         // The oldest is forgotten after as many others as there is room for.
         for _ in 1..PENDING {

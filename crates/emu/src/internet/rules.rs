@@ -151,7 +151,8 @@ fn text(table: &str, path: Path<'_>, switches: &BTreeSet<Switch>) -> String {
     for kind in SwitchKind::ALL {
         let of_kind = switches.iter().filter(|switch| switch.kind == kind);
         let devices: Vec<String> = of_kind.map(|switch| format!("\"{}\"", switch.device)).collect();
-        let elements = if devices.is_empty() { String::new() } else { format!("elements = {{ {} }}; ", devices.join(", ")) };
+        let elements =
+            if devices.is_empty() { String::new() } else { format!("elements = {{ {} }}; ", devices.join(", ")) };
         // Writing to a String cannot fail.
         let _ = writeln!(text, "set {} {{ type ifname; {elements}}}", kind.set());
     }

@@ -95,7 +95,8 @@ impl Network {
             let mtu = host.mtu.0.min(u64::from(u16::MAX)) as u32;
             tuns.push(Tun::open(
                 &namespace,
-                &device(address, mtu, is_here.then_some(block), is_v4_only.then_some(block)).offload(scenario.emulate.offload),
+                &device(address, mtu, is_here.then_some(block), is_v4_only.then_some(block))
+                    .offload(scenario.emulate.offload),
             )?);
             namespaces.push(namespace);
             names.hosts.push((host.name.clone(), address));
@@ -114,7 +115,8 @@ impl Network {
             (Some(here), Some(wanted), Some(survey)) => {
                 let [far, client] = [&here.host, &wanted.host].map(|host| names.place(host));
                 let no_host = |name: &String| Error::NoSuchHost { name: name.clone() };
-                let (far, client) = (far.ok_or_else(|| no_host(&here.host))?, client.ok_or_else(|| no_host(&wanted.host))?);
+                let (far, client) =
+                    (far.ok_or_else(|| no_host(&here.host))?, client.ok_or_else(|| no_host(&wanted.host))?);
                 let ends = [client, far].map(|place| names.address(place));
                 Some(Internet::join(&tuns[far], block, ends, survey)?)
             }
