@@ -150,7 +150,8 @@ fn is_installed(program: &str) -> bool {
 
 /// Returns the reason why a path cannot lead to the network of this machine.
 fn no_internet() -> Option<&'static str> {
-    let succeeds = |script: &str| Command::new("sh").args(["-c", script]).output().is_ok_and(|ran| ran.status.success());
+    let succeeds =
+        |script: &str| Command::new("sh").args(["-c", script]).output().is_ok_and(|ran| ran.status.success());
     match () {
         () if !succeeds("test $(id -u) = 0") => Some("--internet needs root"),
         () if !is_installed("nft") => Some("nft is not installed"),
