@@ -61,9 +61,13 @@ Examples:
   cellway shell --rate 8Mbit/s --rtt 40ms --buffer '64 KiB' --loss 0.1%   also loses packets
   cellway shell --rate 8Mbit/s --rtt 40ms --buffer '1 MB' --queue fq-codel   fair queues with little delay
   cellway shell --rate 8Mbit/s --rtt 40ms -- cellway shell --rate 2Mbit/s --rtt 10ms    one behind another
+  cellway shell --rate 8Mbit/s --rtt 40ms --internet -- curl -O https://example.org/file   a slow internet
 
 The program runs in its own network namespace. It reaches only the far end, at $CELLWAY_SERVER:
-start servers there with --serve, or use this machine as the far end with --here.
+start servers there with --serve, or use this machine as the far end with --here. With --internet it
+reaches all that this machine reaches, behind the path: the round trip and the rate of the path come on
+top of those of the real network, and look-ups of names take a round trip, too. Until the program ends
+this machine forwards its packets and translates their addresses, as a home router does.
 At the end it prints the figures of the path.
 
 Exit status: that of the program; 2 if the options are wrong; 125 if there was no run that counts

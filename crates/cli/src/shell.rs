@@ -40,7 +40,11 @@ pub(crate) fn run(options: &Shell) -> Result<(), Failure> {
         multiplexing: options.multiplexing.clone(),
         serve: options.serve.clone(),
         ready: options.ready.clone(),
-        far: if options.here { Far::Here } else { Far::New },
+        far: match (options.here, options.internet) {
+            (false, false) => Far::New,
+            (true, _) => Far::Here,
+            (false, true) => Far::Internet,
+        },
         lateness_limit: options.lateness_limit.clone(),
     };
     let capture = match options.pcap.as_deref().map(|text| text.split_once('=').ok_or(text)) {
@@ -52,12 +56,14 @@ pub(crate) fn run(options: &Shell) -> Result<(), Failure> {
     };
     // Errors in the input are reported before a namespace is entered.
     path.plan(&["sh".to_owned()])?;
-    if options.here && emulate::is_isolated() {
-        return Err(wrong(
-            "--here: the far end cannot be this machine, as an ordinary user reaches its network from no namespace; run \
-             it as root, or without --here"
-                .to_owned(),
-        ));
+    if let Some(option) = [("--here", options.here), ("--internet", options.internet)].iter().find(|(_, given)| *given)
+        && emulate::is_isolated()
+    {
+        return Err(wrong(format!(
+            "{option}: the far end cannot be this machine, as an ordinary user reaches its network from no namespace; run \
+             it as root (CAP_NET_ADMIN and CAP_SYS_ADMIN), or without {option}",
+            option = option.0
+        )));
     }
     if let Some(status) = emulate::enter().map_err(failure)? {
         return ended(status);
@@ -173,6 +179,9 @@ fn print_report(report: &ShellReport) {
     }
     output::say(&format!("path: {seconds:.1} s, {} packets", run.delays.count()));
     table.lines().for_each(|row| output::say(row.trim_end()));
+    if let Some(reached) = &run.internet {
+        output::say(&format!("internet: {reached}"));
+    }
     if run.delays.count() > 0 {
         let [p50, p95, p99] = [0.5, 0.95, 0.99].map(|q| run.delays.quantile(q).as_millis_f64());
         output::say(&format!("delay one way: p50 {p50:.2} ms, p95 {p95:.2} ms, p99 {p99:.2} ms"));
@@ -200,6 +209,7 @@ fn as_json(report: &ShellReport) -> Value {
         "seconds": report.emulated.duration.as_secs_f64(),
         "valid": report.emulated.is_valid(),
         "status": report.status,
+        "internet": report.emulated.internet,
         "figures": rows.collect::<Vec<_>>(),
         "warnings": report.warnings,
     })

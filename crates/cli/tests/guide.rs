@@ -39,7 +39,7 @@ macro_rules! blocks {
 
 blocks! {
     readme = "README.md": behind_a_path;
-    emulation = "docs/guide/emulation.md": ping throughput queue nested scenario views;
+    emulation = "docs/guide/emulation.md": ping throughput internet queue nested scenario views;
     coming_from = "docs/guide/coming-from.md": mahimahi dumbbell;
     from_netem = "docs/guide/from-netem.md": delay_and_rate loss shared_queue;
 }
@@ -148,6 +148,20 @@ fn is_installed(program: &str) -> bool {
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
+/// Returns the reason why a path cannot lead to the network of this machine.
+fn no_internet() -> Option<&'static str> {
+    let succeeds =
+        |script: &str| Command::new("sh").args(["-c", script]).output().is_ok_and(|ran| ran.status.success());
+    match () {
+        () if !succeeds("test $(id -u) = 0") => Some("--internet needs root"),
+        () if !is_installed("nft") => Some("nft is not installed"),
+        () if !succeeds("ping -c 1 -W 2 $(ip -4 route show default | cut -d ' ' -f 3)") => {
+            Some("this machine has no router that answers a ping")
+        }
+        () => None,
+    }
+}
+
 /// Writes a `cellway` that accepts any lateness: the load of this computer does not matter for the page.
 fn patient_cellway(folder: &Path) {
     let program = env!("CARGO_BIN_EXE_cellway");
@@ -208,6 +222,9 @@ fn run(page: &str, name: &str) {
     let text = used.fold(commands.clone(), |all, text| all + text);
     if let Some(program) = PROGRAMS.iter().find(|program| text.contains(**program) && !is_installed(program)) {
         return skip(&format!("{page}, {name}: {program} is not installed"));
+    }
+    if let Some(why) = text.contains("--internet").then(no_internet).flatten() {
+        return skip(&format!("{page}, {name}: {why}"));
     }
     let folder = tempfile::tempdir().unwrap();
     patient_cellway(&folder.path().join("bin"));

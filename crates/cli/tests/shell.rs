@@ -280,6 +280,11 @@ fn an_ordinary_user_gets_a_path_too() {
     assert!(told.len() == 3 && told.iter().all(|&ms| ms >= 50.0), "{}{}", ran.out(), ran.err());
     let ran = as_user(&["shell", "--rtt", "1 ms", "--", "sh", "-c", "exit 9"]).unwrap();
     assert_eq!(ran.code(), 9, "{}", ran.err());
+    // No namespace of a user has a link to the network of the machine.
+    for option in ["--here", "--internet"] {
+        let said = as_user(&["shell", "--rtt", "1 ms", option, "--", "true"]).unwrap().refused();
+        assert!(said.contains(option) && said.contains("run it as root"), "{said}");
+    }
 }
 
 /// PostgreSQL and Chromium refuse to run as root, and a capability like CAP_DAC_OVERRIDE overrides file permissions.

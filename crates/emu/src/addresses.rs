@@ -5,10 +5,20 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
 use crate::error::Error;
+use crate::internet::{self, InternetError};
 use crate::sys::{Namespace, Prefix};
 
 /// Shared address space, which no public network routes (RFC 6598).
 const OUTERMOST: Block = Block { base: u32::from_be_bytes([100, 64, 0, 0]), prefix: 10 };
+/// Ranges for a path to the network of this machine: shared address space, then private networks (RFC 1918) and that of
+/// benchmarks (RFC 2544), for machines whose own network is in the first.
+const BESIDE: [Block; 3] = [
+    OUTERMOST,
+    Block { base: u32::from_be_bytes([10, 0, 0, 0]), prefix: 8 },
+    Block { base: u32::from_be_bytes([198, 18, 0, 0]), prefix: 15 },
+];
+/// The shortest prefix of a route that is not a part of a default route, as VPNs have them.
+const SHORTEST: u8 = 5;
 /// The bits by which a block is divided: into sixteen parts, the first for its own hosts, the others for paths that
 /// begin at one of them.
 const CUT: u8 = 4;
@@ -68,6 +78,11 @@ impl Block {
         Prefix { address: ipv6(Ipv4Addr::from(self.base)).into(), length: 96 + self.prefix }
     }
 
+    fn overlaps(self, other: Block) -> bool {
+        let shift = 32 - self.prefix.min(other.prefix);
+        self.base >> shift == other.base >> shift
+    }
+
     /// Returns true if an address is in this block, or is the IPv6 address that corresponds to one in it.
     pub fn contains(self, address: IpAddr) -> bool {
         let low = match address {
@@ -93,6 +108,30 @@ pub fn free_part(outer: Block) -> Result<Block, Error> {
         taken.lines().any(|line| line.trim().strip_prefix("|-- ").map(str::to_owned) == host)
     };
     outer.parts().find(|block| !is_taken(block)).ok_or(Error::NoBlock { block: outer })
+}
+
+/// Returns a block for a path whose packets leave this machine: it is in no route of this machine, and none of its
+/// resolvers is in it.
+///
+/// # Errors
+///
+/// None is free, or `ip` fails.
+pub fn free_block() -> Result<Block, Error> {
+    let routes = internet::routes().map_err(InternetError::from)?;
+    let resolvers = std::fs::read_to_string("/etc/resolv.conf").unwrap_or_default();
+    let taken: Vec<Block> = networks(&routes).chain(networks(&resolvers)).collect();
+    let mut parts = BESIDE.into_iter().flat_map(Block::parts);
+    parts.find(|block| !taken.iter().any(|taken| block.overlaps(*taken))).ok_or(Error::NoFreeBlock)
+}
+
+/// Returns the networks and addresses that begin a line, or follow its first word.
+fn networks(text: &str) -> impl Iterator<Item = Block> {
+    let network = |word: &str| -> Option<Block> {
+        let (base, prefix) = word.split_once('/').unwrap_or((word, "32"));
+        let (base, prefix) = (base.parse::<Ipv4Addr>().ok()?.to_bits(), prefix.parse().ok()?);
+        (SHORTEST..=32).contains(&prefix).then_some(Block { base, prefix })
+    };
+    text.lines().filter_map(move |line| line.split_ascii_whitespace().take(2).find_map(network))
 }
 
 /// Returns the IPv6 address of the host that has `address`.
@@ -150,6 +189,18 @@ mod tests {
         let contains = |block: Block, address: &str| block.contains(address.parse().unwrap());
         assert!(contains(first, "100.68.0.1") && !contains(first, "100.64.0.1") && !contains(first, "::1"));
         assert!(contains(first, &ipv6(first.host(0).unwrap()).to_string()));
+    }
+
+    #[test]
+    fn networks_of_routes_are_left_out() {
+        let routes = "default via 192.0.2.1 dev eth0\n0.0.0.0/1 dev tun0\n192.0.2.0/24 dev eth0 proto kernel\n\
+                      unreachable 10.9.0.0/16\nlocal 127.0.0.1 dev lo table local\n";
+        let found: Vec<String> = networks(routes).map(|block| block.to_string()).collect();
+        assert_eq!(found, ["192.0.2.0/24", "10.9.0.0/16", "127.0.0.1/32"]);
+        assert_eq!(networks("nameserver 100.100.100.100\nsearch lan\n").count(), 1);
+        let block = |text: &str| text.parse::<Block>().unwrap();
+        let [wide, part, other] = ["100.64.0.0/10", "100.68.0.0/14", "100.72.0.0/14"].map(block);
+        assert!(part.overlaps(wide) && wide.overlaps(part) && part.overlaps(part) && !part.overlaps(other));
     }
 
     #[test]

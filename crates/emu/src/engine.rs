@@ -271,7 +271,10 @@ impl Engine {
         };
         let packet = recognised.packet;
         if packet.destination().is_multicast() {
-            self.refusals.count("multicast");
+            // A machine at the far end sends its multicast to each of its devices, and no program of the run did.
+            if self.hosts[from].behind != Behind::Everything {
+                self.refusals.count("multicast");
+            }
             return Ok(());
         }
         let Some(destination) = self.hosts.at(from, packet.destination()) else {

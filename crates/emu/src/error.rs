@@ -5,6 +5,7 @@ use std::io;
 use cellway_units::Time;
 
 use crate::addresses::Block;
+use crate::internet::InternetError;
 use crate::player::PlayerError;
 use crate::sys::SysError;
 
@@ -37,6 +38,12 @@ pub enum Error {
         /// The addresses of the path outside.
         block: Block,
     },
+    /// The network of this machine has no room for the addresses of a path.
+    #[error("all addresses that a path could have here are in routes of this machine (`ip route show table all`)")]
+    NoFreeBlock,
+    /// The far end of a path cannot use the network of this machine.
+    #[error(transparent)]
+    Internet(#[from] InternetError),
     /// A host that the scenario does not have.
     #[error("there is no host {name:?}")]
     NoSuchHost {

@@ -21,6 +21,7 @@ use cellway_units::{Span, Time};
 use crate::addresses::Block;
 use crate::clock::Clock;
 use crate::error::Error;
+use crate::internet::Internet;
 use crate::lateness::Lateness;
 use crate::player::{DatagramPlayer, Player, Stopper};
 use crate::programs::{Lines, Program, ProgramEnd, make_ready};
@@ -33,6 +34,7 @@ use gateways::Gateways;
 pub use gateways::check_gateways;
 pub(crate) use network::Names;
 use network::Network;
+pub(crate) use resolver::RESOLVER;
 
 /// The interval at which programs are polled.
 const TICK: Duration = Duration::from_millis(5);
@@ -94,10 +96,29 @@ pub struct Foreground {
     pub run: Vec<std::ffi::OsString>,
     /// Variables of its environment.
     pub environment: Vec<(String, String)>,
-    /// The host that the present network namespace replaces: addresses behind it are behind the path.
-    pub here: Option<String>,
+    /// The host that the present network namespace replaces.
+    pub here: Option<Here>,
     /// The addresses of the path.
     pub block: Block,
+}
+
+/// The present network namespace as a host of a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Here {
+    /// The host that it replaces.
+    pub host: String,
+    /// The addresses behind it.
+    pub reach: Reach,
+}
+
+/// The addresses behind the present network namespace that packets of a path reach.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// Its own, and others as far as it forwards and translates packets already.
+    AsSet,
+    /// All that it reaches itself: for the time of the run it forwards the packets of the path, and translates their
+    /// addresses.
+    Internet,
 }
 
 /// The results of a run.
@@ -119,6 +140,8 @@ pub struct Emulated {
     pub treatment: crate::treatment::Treatment,
     /// The times that packets were inside the network.
     pub delays: crate::delays::Delays,
+    /// The part of the network of this machine that the path reached, if it was joined to it.
+    pub internet: Option<String>,
     /// Messages for the reader of the results: failures and refusals.
     pub notes: Vec<String>,
     /// The duration.
@@ -210,7 +233,7 @@ pub fn emulate(
     let every = control.view.as_ref().map(|(every, _)| *every);
     let limit = scenario.emulate.lateness_limit;
     let stop = Arc::new(AtomicBool::new(false));
-    let Network { engine, tuns, namespaces, names, .. } = network;
+    let Network { engine, tuns, namespaces, names, internet, .. } = network;
     let mut pump = Pump::new(engine, tuns, clock, limit);
     pump.joins = scenario.emulate.offload;
     let capture = control.capture.take();
@@ -322,8 +345,11 @@ pub fn emulate(
     let mut counted = Rows::new(Source::Emulate);
     gateways.finish(&mut notes, &mut counted);
     drop(namespaces);
+    let reached = internet.as_ref().map(Internet::reached);
+    drop(internet);
     let mut emulated = report::emulated(pump, ended, programs, notes, limit);
     emulated.record.summary.extend(counted.finish());
+    emulated.internet = reached;
     emulated.status = signalled.or(status);
     Ok(emulated)
 }

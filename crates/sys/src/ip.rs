@@ -1,15 +1,9 @@
 //! The program `ip` of iproute2: the most reliable way to configure devices.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// Returns the path of a program. The PATH of an ordinary user often lacks `sbin`.
-pub fn find_program(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let more = ["/usr/sbin", "/sbin", "/usr/local/sbin", "/usr/bin", "/bin"].map(PathBuf::from);
-    std::env::split_paths(&path).chain(more).map(|folder| folder.join(name)).find(|file| file.is_file())
-}
+use super::tool::{find_program, missing};
 
 /// An error of `ip`.
 #[derive(Debug)]
@@ -22,10 +16,7 @@ pub(super) enum Refusal {
 
 /// Passes `lines` to `ip -batch -`, in the namespace of the calling thread.
 pub(super) fn batch(lines: &str) -> Result<(), Refusal> {
-    let program = find_program("ip").ok_or_else(|| {
-        let hint = "the program `ip` is missing: install the package iproute2";
-        Refusal::Start(io::Error::new(io::ErrorKind::NotFound, hint))
-    })?;
+    let program = find_program("ip").ok_or_else(|| Refusal::Start(missing("ip")))?;
     let mut child = Command::new(program)
         .args(["-batch", "-"])
         .env("LC_ALL", "C")

@@ -20,6 +20,7 @@
 #![cfg(target_os = "linux")]
 
 mod accounting;
+mod at_end;
 mod capabilities;
 mod child;
 mod clock;
@@ -45,15 +46,16 @@ mod support;
 mod sysctl;
 pub mod tcp;
 mod terminal;
+mod tool;
 mod tun;
 
 pub use accounting::{RunDelay, Stolen};
+pub use at_end::AtEnd;
 pub use child::{Child, Group};
 pub use clock::{now_ns, sleep_until};
 pub use drops::Drops;
 pub use error::SysError;
 pub use handover::Parcel;
-pub use ip::find_program;
 pub use leftovers::{Leftover, Owner, clear_leftovers};
 pub use memory::{return_free_memory, return_large_blocks};
 pub use namespace::{Namespace, NamespaceHandle};
@@ -63,4 +65,5 @@ pub use reenter::{Reentry, reenter};
 pub use scheduling::{Demand, DriverThread, Policy, Scheduling};
 pub use signals::{Stop, StopSignals, block_stop_signals};
 pub use support::{Obstacle, Support, support};
+pub use tool::{find_program, run_tool};
 pub use tun::{Prefix, Tun, TunConfig};

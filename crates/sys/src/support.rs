@@ -7,7 +7,7 @@ use std::path::Path;
 use rustix::fs::{StatVfsMountFlags, statvfs};
 use rustix::io::Errno;
 
-use super::ip;
+use super::find_program;
 use super::raw::{Step, try_to_enter};
 
 /// The way in which an emulation can run here.
@@ -83,7 +83,7 @@ pub enum Obstacle {
 #[must_use]
 pub fn support() -> Support {
     let mut missing = Vec::new();
-    if ip::find_program("ip").is_none() {
+    if find_program("ip").is_none() {
         missing.push(Obstacle::NoIp);
     }
     missing.extend(tun_obstacle(Path::new("/dev/net/tun")));

@@ -151,6 +151,9 @@ pub(crate) struct Shell {
     /// Use this machine as the far end, not an empty namespace (needs root).
     #[arg(long)]
     pub(crate) here: bool,
+    /// Reach the internet, and whatever this machine reaches, through the path (needs root, and nftables).
+    #[arg(long, conflicts_with = "here")]
+    pub(crate) internet: bool,
     /// The largest 99th percentile of lateness of a valid run [default: 1 ms].
     #[arg(long, value_name = "TIME")]
     pub(crate) lateness_limit: Option<String>,

@@ -1,7 +1,7 @@
 //! The hosts of a scenario as namespaces with a device each, around its network.
 
 use std::fmt::Write;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -12,12 +12,13 @@ use cellway_testbed::{Capture, Host, OTHER_KIND, Testbed, UDP_PORT};
 use cellway_units::{Span, Time};
 use cellway_wire::ip::protocol;
 
-use super::Foreground;
+use super::{Foreground, Here, Reach};
 use crate::addresses::{Block, ipv6};
 use crate::clock::Clock;
 use crate::conversations::{Limits, kind};
 use crate::engine::{Behind, Datagram, EmulatedHost, Engine};
 use crate::error::Error;
+use crate::internet::{DEVICES, Internet, InternetError, Ipv6, Survey};
 use crate::pump::{Pump, Watch};
 use crate::sys::{Namespace, Prefix, Tun, TunConfig};
 
@@ -33,6 +34,8 @@ pub(crate) struct Network {
     pub(crate) tuns: Vec<Tun>,
     pub(crate) namespaces: Vec<Namespace>,
     pub(crate) names: Names,
+    /// The network of this machine behind the path.
+    pub(crate) internet: Option<Internet>,
     /// Messages for the reader of the results.
     pub(crate) notes: Vec<String>,
 }
@@ -70,13 +73,21 @@ impl Network {
         let mut testbed: Testbed<Datagram> = Testbed::new(scenario, &Streams::new(seed), Source::Emulate)?;
         let notes = check_groups(&mut testbed)?;
         let block = foreground.map_or_else(Block::default, |wanted| wanted.block);
-        let here = foreground.and_then(|wanted| wanted.here.as_deref());
+        let here = foreground.and_then(|wanted| wanted.here.as_ref());
         let mut hosts = Vec::new();
         let (mut tuns, mut namespaces, mut names) = (Vec::new(), Vec::new(), Names::default());
         let ends: Vec<&Host> = testbed.hosts().chain(testbed.gateways()).collect();
+        let survey = match here {
+            Some(Here { reach: Reach::Internet, .. }) => {
+                let mtu = ends.iter().map(|host| host.mtu.0).min().unwrap_or_default();
+                Some(Survey::here(mtu).map_err(InternetError::from)?)
+            }
+            _ => None,
+        };
+        let is_v4_only = survey.as_ref().is_some_and(|survey| survey.ipv6 != Ipv6::Forwarded);
         for (place, host) in ends.iter().enumerate() {
             let address = block.host(place).ok_or(Error::TooManyHosts { hosts: ends.len(), block })?;
-            let is_here = here == Some(host.name.as_str());
+            let is_here = here.is_some_and(|here| here.host == host.name);
             let namespace = if is_here { Namespace::here()? } else { Namespace::new(&host.name)? };
             if place >= testbed.hosts().len() {
                 set_forwarding(&namespace)?;
@@ -84,7 +95,8 @@ impl Network {
             let mtu = host.mtu.0.min(u64::from(u16::MAX)) as u32;
             tuns.push(Tun::open(
                 &namespace,
-                &device(address, mtu, is_here.then_some(block)).offload(scenario.emulate.offload),
+                &device(address, mtu, is_here.then_some(block), is_v4_only.then_some(block))
+                    .offload(scenario.emulate.offload),
             )?);
             namespaces.push(namespace);
             names.hosts.push((host.name.clone(), address));
@@ -99,8 +111,19 @@ impl Network {
         {
             namespaces[place].configure(&routes(&testbed, gateway, &names))?;
         }
+        let internet = match (here, foreground, survey) {
+            (Some(here), Some(wanted), Some(survey)) => {
+                let [far, client] = [&here.host, &wanted.host].map(|host| names.place(host));
+                let no_host = |name: &String| Error::NoSuchHost { name: name.clone() };
+                let (far, client) =
+                    (far.ok_or_else(|| no_host(&here.host))?, client.ok_or_else(|| no_host(&wanted.host))?);
+                let ends = [client, far].map(|place| names.address(place));
+                Some(Internet::join(&tuns[far], block, ends, survey)?)
+            }
+            _ => None,
+        };
         let engine = Engine::new(testbed, hosts, limits(scenario));
-        Ok(Network { engine, tuns, namespaces, names, notes })
+        Ok(Network { engine, tuns, namespaces, names, internet, notes })
     }
 
     /// Forwards packets while `work` is done, before the time of the run begins: through a network like this one, of
@@ -219,18 +242,17 @@ pub(super) fn has_ipv6(mtu: u64) -> bool {
     mtu >= IPV6_MTU
 }
 
-/// Returns the device of a host: everything is reached through it; from the present namespace only `block`.
-fn device(address: Ipv4Addr, mtu: u32, block: Option<Block>) -> TunConfig {
+/// Returns the device of a host: everything is reached through it; from the present namespace only `here`, and over IPv6
+/// only `v6` if that is given.
+fn device(address: Ipv4Addr, mtu: u32, here: Option<Block>, v6: Option<Block>) -> TunConfig {
     let prefix = |address: IpAddr, length| Prefix { address, length };
-    let name = block.map_or(DEVICE.to_owned(), |block| format!("cw{:08x}", block.base()));
+    let name = here.map_or(DEVICE.to_owned(), |block| format!("{DEVICES}{:08x}", block.base()));
     let mut config = TunConfig::new(&name, mtu).address(prefix(address.into(), 32));
     if has_ipv6(mtu.into()) {
         config = config.address(prefix(ipv6(address).into(), 128));
     }
-    let (v4, v6) = match block {
-        Some(block) => (block.network(), block.ipv6_network()),
-        None => (prefix(Ipv4Addr::UNSPECIFIED.into(), 0), prefix(std::net::Ipv6Addr::UNSPECIFIED.into(), 0)),
-    };
+    let v4 = here.map_or(prefix(Ipv4Addr::UNSPECIFIED.into(), 0), Block::network);
+    let v6 = here.or(v6).map_or(prefix(Ipv6Addr::UNSPECIFIED.into(), 0), Block::ipv6_network);
     config = config.route(v4, None);
     if has_ipv6(mtu.into()) { config.route(v6, None) } else { config }
 }

@@ -80,5 +80,6 @@ pub(super) fn emulated(
     }
     let record = RunRecord { summary: summary.finish(), series: series.finish(), counts };
     let duration = ended - Time::ZERO;
-    Emulated { record, programs, status: None, lateness, ingress, limit, treatment, delays, notes, duration }
+    let (status, internet) = (None, None);
+    Emulated { record, programs, status, lateness, ingress, limit, treatment, delays, internet, notes, duration }
 }

@@ -13,7 +13,7 @@ use crate::config::{DeviceNames, Intercept};
 pub(crate) fn obstacles(intercept: &Intercept, v4: bool, v6: bool) -> Vec<String> {
     let mut missing = Vec::new();
     for (program, package) in [("nft", "nftables"), ("ip", "iproute2")] {
-        if tool::find(program).is_none() {
+        if cellway_sys::find_program(program).is_none() {
             missing.push(format!("the program `{program}` is missing: install the package {package}"));
         }
     }
@@ -66,7 +66,7 @@ fn setting(key: &str) -> Option<String> {
 
 /// Returns the reason for which the kernel refuses the rules, if it does.
 fn rules_refused(intercept: &Intercept) -> Option<String> {
-    tool::find("nft")?;
+    cellway_sys::find_program("nft")?;
     let said = rules::would(intercept).err()?.to_string();
     // nft reports features that the kernel lacks as not found.
     Some(if said.contains("No such file or directory") || said.contains("not supported") {

@@ -39,7 +39,7 @@ pub(super) struct Three {
 /// Returns true if these tests can run here; otherwise prints the reason.
 pub(super) fn possible() -> bool {
     let why = match support() {
-        Support::Direct if super::tool::find("nft").is_none() => "the program `nft` is missing".to_owned(),
+        Support::Direct if cellway_sys::find_program("nft").is_none() => "the program `nft` is missing".to_owned(),
         Support::Direct => return true,
         Support::UserNamespace => "network namespaces need root here".to_owned(),
         Support::Missing(missing) => missing.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),

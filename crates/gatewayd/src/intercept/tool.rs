@@ -1,9 +1,6 @@
 //! Runs `ip` and `nft`, which are the stable interfaces to the kernel.
 
-use std::io::{self, Write};
-use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use cellway_sys::run_tool;
 
 use crate::error::Error;
 
@@ -34,13 +31,6 @@ pub(super) fn has_ipv6() -> bool {
 /// Returns the versions of IP that this machine has.
 pub(super) fn families() -> &'static [Family] {
     if has_ipv6() { &[Family::V4, Family::V6] } else { &[Family::V4] }
-}
-
-/// Returns the path of a program. The PATH of an ordinary user often lacks `sbin`.
-pub(super) fn find(program: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let more = ["/usr/sbin", "/sbin", "/usr/local/sbin", "/usr/bin", "/bin"].map(PathBuf::from);
-    std::env::split_paths(&path).chain(more).map(|folder| folder.join(program)).find(|file| file.is_file())
 }
 
 /// Runs `ip` for one version of IP.
@@ -85,36 +75,7 @@ fn run(program: &str, arguments: &[&str], input: &str) -> Result<(), Error> {
 /// Like [`run`], and returns the output of the program.
 fn output(program: &str, arguments: &[&str], input: &str) -> Result<String, Error> {
     let what = || format!("`{program} {}`", arguments.join(" "));
-    let path = find(program).ok_or_else(|| missing(program))?;
-    let attempt = || -> io::Result<String> {
-        let mut child = Command::new(Path::new(&path))
-            .args(arguments)
-            .env("LC_ALL", "C")
-            // A signal to our process group, as from a terminal, must not stop it half-way.
-            .process_group(0)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()?;
-        if let Some(mut stdin) = child.stdin.take() {
-            // If it exits before it has read all input the reason is reported below.
-            let _ = stdin.write_all(input.as_bytes());
-        }
-        let output = child.wait_with_output()?;
-        if output.status.success() {
-            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-        }
-        let said = String::from_utf8_lossy(&output.stderr);
-        let said: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-        Err(io::Error::other(said.join("; ")))
-    };
-    attempt().map_err(|source| Error::Io { what: what(), source })
-}
-
-fn missing(program: &str) -> Error {
-    let package = if program == "nft" { "nftables" } else { "iproute2" };
-    let hint = format!("the program is missing: install the package {package}");
-    Error::Io { what: format!("`{program}`"), source: io::Error::new(io::ErrorKind::NotFound, hint) }
+    run_tool(program, arguments, input).map_err(|source| Error::Io { what: what(), source })
 }
 
 #[cfg(test)]
@@ -125,8 +86,5 @@ mod tests {
     fn the_output_of_a_failed_program_is_reported() {
         let error = run("cat", &["/no/such/file"], "").unwrap_err().to_string();
         assert!(error.starts_with("`cat /no/such/file`: ") && error.contains("No such file"), "{error}");
-        run("cat", &[], "text").unwrap();
-        let error = run("no-such-program", &[], "").unwrap_err().to_string();
-        assert!(error.contains("install"), "{error}");
     }
 }

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::str::FromStr;
 
-use cellway_emu::{Block, Control, Foreground, Lines, Snapshot, View};
+use cellway_emu::{Block, Control, Foreground, Here, Lines, Reach, Snapshot, View};
 use cellway_scenario::{Plan, QueueDiscipline};
 use cellway_units::{Bytes, CELL_OCTETS, Line, Rate, Span};
 
@@ -38,6 +38,9 @@ pub enum Far {
     New,
     /// In the network namespace that the command is given in.
     Here,
+    /// In the network namespace that the command is given in, which forwards packets to all that it reaches; inside
+    /// another path, as [`Far::Here`], since the path around it decides.
+    Internet,
 }
 
 /// A path in a few texts, as on a command line.
@@ -303,6 +306,7 @@ pub fn shell(path: &ShellPath, command: &[OsString], options: ShellOptions<'_>) 
     scenario.links.iter_mut().for_each(|link| line.fill(link));
     let outer = std::env::var(BLOCK).ok();
     let block = match &outer {
+        None if path.far == Far::Internet => cellway_emu::free_block()?,
         None => Block::default(),
         Some(text) => {
             let outer: Block = text.parse().map_err(Error::Option)?;
@@ -311,7 +315,12 @@ pub fn shell(path: &ShellPath, command: &[OsString], options: ShellOptions<'_>) 
     };
     // Inside another path the far end is the present namespace, and hosts reached through the outer path remain
     // reachable.
-    let here = outer.is_some() || path.far == Far::Here;
+    let reach = match path.far {
+        _ if outer.is_some() => Some(Reach::AsSet),
+        Far::New => None,
+        Far::Here => Some(Reach::AsSet),
+        Far::Internet => Some(Reach::Internet),
+    };
     let server = match std::env::var(SERVER) {
         Ok(server) if outer.is_some() => server,
         _ => block.host(1).map(|address| address.to_string()).unwrap_or_default(),
@@ -321,7 +330,7 @@ pub fn shell(path: &ShellPath, command: &[OsString], options: ShellOptions<'_>) 
         host: HOSTS[0].to_owned(),
         run: command.to_vec(),
         environment: vec![(SERVER.to_owned(), server), (BLOCK.to_owned(), block.to_string())],
-        here: here.then(|| HOSTS[1].to_owned()),
+        here: reach.map(|reach| Here { host: HOSTS[1].to_owned(), reach }),
         block,
     };
     if let Some((node, _)) = capture.filter(|(node, _)| !NODES.contains(node)) {
