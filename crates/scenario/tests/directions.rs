@@ -67,6 +67,14 @@ fn what_a_direction_cannot_have_is_refused() {
         (vec![cells, ("link.line.both.trace.rate", "x")], "link.line.both.trace: is for links of packets"),
         (vec![("link.line.both.outage.buffer", "flushed")], "is given without a length"),
         (vec![("link.line.forward.reorder", "true")], "is given without a delay that varies"),
+        (vec![("link.line.back.trace.jitter", "x")], "link.line.back.trace.jitter: is given without a deviation"),
+        (
+            vec![
+                ("link.line.both.jitter", r#"{ deviation = "1 ms", distribution = "pareto" }"#),
+                ("link.line.both.trace.jitter", "x"),
+            ],
+            "is given beside trace.jitter",
+        ),
         (vec![("link.line.both.trace.end", "stop")], "is given without a recording"),
         (vec![cells, ("link.line.both.duplicate", "1 %")], "link.line.both.duplicate: is for links of packets"),
         (vec![cells, ("link.line.back.corrupt", "1 %")], "link.line.back.corrupt: is for links of packets"),

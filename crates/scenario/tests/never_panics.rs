@@ -206,8 +206,9 @@ proptest! {
     /// A recording that is read has changes that ascend from the start and end before its length.
     #[test]
     fn recordings_are_read_or_refused(text in prop_oneof![recording(), "[0-9\n]{0,60}", ".{0,60}"]) {
-        for format in [TraceFormat::Opportunities, TraceFormat::Delays, TraceFormat::Csv] {
+        for format in [TraceFormat::Opportunities, TraceFormat::Delays, TraceFormat::Csv, TraceFormat::Distribution] {
             let Ok(trace) = format.read(&text) else { continue };
+            prop_assert!(trace.jitter.is_none_or(|values| !values.is_empty() && values.is_sorted()));
             let rates = trace.rate.map(|rate| (rate.changes.iter().map(|change| change.0).collect::<Vec<_>>(), rate.length));
             let delays = trace.delay.map(|delay| (delay.changes.iter().map(|change| change.0).collect(), delay.length));
             for (times, length) in rates.into_iter().chain(delays) {

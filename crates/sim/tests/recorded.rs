@@ -197,6 +197,23 @@ fn runs_repeat() {
     assert_ne!(rows(3), rows(4));
 }
 
+/// A table of netem with the values -1, 0 and 3 deviations of 4 ms, correlated or not: the delays are those three.
+#[test]
+fn jitter_is_that_of_a_table() {
+    let set = [
+        ("link.line.forward.jitter", r#"{ deviation = "4 ms", correlation = "30 %" }"#),
+        ("link.line.forward.trace.jitter", "x"),
+        ("link.line.forward.reorder", "true"),
+    ];
+    let text = Some((TraceFormat::Distribution, "# three values\n0 24576\n-8192\n"));
+    let record = run(&recorded(&set, [text, None]), 1);
+    let [middle, largest] = delays(&record, "there-1");
+    assert!(is_near(middle, LEAST, SKETCH) && is_near(largest, LEAST + 0.012, 1e-6), "{middle} {largest}");
+    let mean = figure(&record, "there-1", "delay_mean");
+    // The mean is 2.67 ms above; the deviation of the values is 6.8 ms, over 1000 draws that depend on each other.
+    assert!(is_near(mean, LEAST + 0.008 / 3.0, 4.0 * 0.0068 * 1.4 / 900f64.sqrt()), "{mean}");
+}
+
 /// Of 12,000 datagrams a share arrives twice; a second copy is neither received nor in place of one that is lost. 4 standard
 /// errors of 12,000 draws.
 #[test]

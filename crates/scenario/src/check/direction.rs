@@ -1,6 +1,6 @@
 //! The directions of a link: what they have of their own, and who may have it.
 
-use cellway_spec::{OutageBuffer, OutagePackets};
+use cellway_spec::{JitterDistribution, OutageBuffer, OutagePackets};
 use cellway_units::{Probability, Span};
 
 use crate::check::Check;
@@ -34,6 +34,9 @@ impl Check<'_> {
             self.outage(place, own);
             self.burst(place, own, own.loss.or(file.loss).unwrap_or_default());
             self.without_effect(place, &directions);
+            if own.trace.jitter.is_some() {
+                self.table_of_jitter(place, own);
+            }
             if own.jitter.deviation.is_zero() {
                 for key in ["correlation", "distribution"] {
                     let path = self.direction_path(place, &["jitter", key]);
@@ -124,6 +127,19 @@ impl Check<'_> {
         if own.trace.end == TraceEnd::Stop && !directions.iter().any(Direction::is_recorded) {
             let path = self.direction_path(place, &["trace", "end"]);
             self.refuse_once(&path, "is given without a recording", "rate, delay or csv in the same table");
+        }
+    }
+
+    /// Refuses a table of jitter without a deviation, or beside another distribution.
+    fn table_of_jitter(&mut self, place: Place, own: &Direction) {
+        if own.jitter.deviation.is_zero() && !self.is_known(place, &["jitter", "deviation"]) {
+            let path = self.direction_path(place, &["trace", "jitter"]);
+            let accepted = "jitter beside trace, like jitter = { deviation = \"5 ms\" }";
+            self.refuse_once(&path, "is given without a deviation", accepted);
+        }
+        if own.jitter.distribution != JitterDistribution::Normal {
+            let path = self.direction_path(place, &["jitter", "distribution"]);
+            self.refuse_once(&path, "is given beside trace.jitter, which is one, too", "one of them");
         }
     }
 
