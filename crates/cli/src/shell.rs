@@ -34,6 +34,8 @@ pub(crate) fn run(options: &Shell) -> Result<(), Failure> {
             rates: [options.up.clone(), options.down.clone()],
             delay: options.delay.clone(),
             loss_burst: options.loss_burst.clone(),
+            duplicate: options.duplicate.clone(),
+            corrupt: options.corrupt.clone(),
             jitter: options.jitter.clone(),
             outage: options.outage.clone(),
         },

@@ -219,7 +219,8 @@ impl Engine {
             let mut octets = Arc::try_unwrap(octets).unwrap_or_else(|shared| shared.to_vec());
             mark(&mut octets, packet.ecn);
             // The kernel of the host must verify the checksum.
-            let sound = sound && !(corrupted && ip::corrupt(&mut octets));
+            let is_wrong = corrupted && ip::corrupt(&mut octets);
+            let sound = sound && !is_wrong;
             self.due.push(Due { host, at, octets, sound });
         }
     }

@@ -139,3 +139,31 @@ fn a_recorded_delay_is_that_of_real_packets() {
     let (low, high) = (network(0.25), network(0.75));
     assert!((0.0512..0.0612).contains(&low) && (0.0912..0.1012).contains(&high), "{low} {high}");
 }
+
+/// The kernel of the receiver drops corrupted datagrams, and the copies are no datagrams received: shares of some 2300 draws,
+/// within five standard errors.
+#[test]
+fn real_datagrams_are_duplicated_and_corrupted() {
+    if !possible("real_datagrams_are_duplicated_and_corrupted") {
+        return;
+    }
+    let _one = one_at_a_time();
+    let text = FLOOD
+        .replace("60 Mbit/s", "4 Mbit/s")
+        .replace("trace = { rate = \"recorded\" }", "duplicate = \"20 %\", corrupt = \"10 %\"");
+    let scenario = Plan::parse(&text, "t.toml").unwrap_or_else(|e| panic!("{e}")).base().clone();
+    let workload = cellway_testbed::workload(&scenario.traffic[0], None).unwrap();
+    let emulated = emulate(&scenario, &[workload], 1, Control::default()).unwrap();
+    let of = |subject: &str, metric: &str| {
+        let mut rows = emulated.record.summary.iter();
+        rows.find(|row| &*row.subject == subject && row.metric == metric).map_or(0.0, |row| row.value)
+    };
+    let [received, lost, copies] =
+        ["packets_received", "packets_lost", "packets_duplicated"].map(|metric| of("flood-1", metric));
+    let known = received + lost;
+    let error = |p: f64| 5.0 * (p * (1.0 - p) / known).sqrt();
+    assert!(known > 1000.0, "{received} received, {lost} lost");
+    assert!((lost / known - 0.1).abs() < error(0.1), "{lost} of {known} lost");
+    assert!((copies / received - 0.2).abs() < error(0.2), "{copies} copies of {received}");
+    assert!(of("near>far", "corrupted") >= lost && of("near>far", "duplicated") >= copies);
+}

@@ -91,7 +91,12 @@ impl Faulty {
             (jitter, Stream::new(xorshift(self.seed ^ 3)))
         });
         PortSpec {
-            varying: Some(DelaySpec { schedule: Schedule::once(Vec::new()), jitter, reorder: self.reorder }),
+            varying: Some(DelaySpec {
+                schedule: Schedule::once(Vec::new()),
+                jitter,
+                values: None,
+                reorder: self.reorder,
+            }),
             schedule: Some(RateSchedule::new(Schedule::once(Vec::new()), spans(|(_, waits, _)| waits))),
             loss: Loss::random(chance(self.loss), xorshift(self.seed)).with_outages(spans(|(_, waits, _)| !waits)),
             duplicate: Share::new(chance(self.duplicate), xorshift(self.seed ^ 1)),

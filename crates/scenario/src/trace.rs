@@ -1,8 +1,11 @@
 //! Files with recorded links.
 
+use std::sync::Arc;
+
 use cellway_units::{Probability, Rate, Span, Time};
 
 mod csv;
+mod distribution;
 mod mahimahi;
 
 /// The values of a recorded quantity over time.
@@ -48,13 +51,21 @@ pub struct LinkTrace {
     pub delay: Option<Recorded<Span>>,
     /// The probability that a packet is lost.
     pub loss: Option<Recorded<Probability>>,
+    /// The distribution of the random part of the delay: values that are equally likely, in ascending order, in units of 2^-20
+    /// standard deviations. Never empty.
+    pub jitter: Option<Arc<[i32]>>,
 }
 
 impl LinkTrace {
     /// Returns this recording, with the quantities of `other` that it does not have.
     #[must_use]
     pub fn or(self, other: LinkTrace) -> LinkTrace {
-        LinkTrace { rate: self.rate.or(other.rate), delay: self.delay.or(other.delay), loss: self.loss.or(other.loss) }
+        LinkTrace {
+            rate: self.rate.or(other.rate),
+            delay: self.delay.or(other.delay),
+            loss: self.loss.or(other.loss),
+            jitter: self.jitter.or(other.jitter),
+        }
     }
 }
 
@@ -89,6 +100,8 @@ pub enum TraceFormat {
     Delays,
     /// A table with the columns time, rate, delay, loss.
     Csv,
+    /// Values of a distribution that are equally likely.
+    Distribution,
 }
 
 impl TraceFormat {
@@ -105,6 +118,9 @@ impl TraceFormat {
                 mahimahi::delays(text).map(|delay| LinkTrace { delay: Some(delay), ..LinkTrace::default() })
             }
             TraceFormat::Csv => csv::read(text),
+            TraceFormat::Distribution => {
+                distribution::read(text).map(|jitter| LinkTrace { jitter: Some(jitter), ..LinkTrace::default() })
+            }
         }
     }
 }

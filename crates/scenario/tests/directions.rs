@@ -65,6 +65,23 @@ fn what_a_direction_cannot_have_is_refused() {
         (vec![("link.line.both.jitter.correlation", "20 %")], "is given without a deviation"),
         (vec![cells, ("link.line.forward.rate", "1 Mbit/s")], "link.line.forward.rate: is for links of packets"),
         (vec![cells, ("link.line.both.trace.rate", "x")], "link.line.both.trace: is for links of packets"),
+        (vec![("link.line.both.outage.buffer", "flushed")], "is given without a length"),
+        (vec![("link.line.forward.reorder", "true")], "is given without a delay that varies"),
+        (vec![("link.line.back.trace.jitter", "x")], "link.line.back.trace.jitter: is given without a deviation"),
+        (
+            vec![
+                ("link.line.both.jitter", r#"{ deviation = "1 ms", distribution = "pareto" }"#),
+                ("link.line.both.trace.jitter", "x"),
+            ],
+            "is given beside trace.jitter",
+        ),
+        (vec![("link.line.both.trace.end", "stop")], "is given without a recording"),
+        (vec![cells, ("link.line.both.duplicate", "1 %")], "link.line.both.duplicate: is for links of packets"),
+        (vec![cells, ("link.line.back.corrupt", "1 %")], "link.line.back.corrupt: is for links of packets"),
+        (
+            vec![cells, ("link.line.both.outage", r#"{ length = "1 s", packets = "lost", buffer = "flushed" }"#)],
+            "link.line.both.outage.buffer: is for links of packets",
+        ),
         (vec![cells, ("link.line.both.outage.length", "1 s")], "accepted: packets = \"lost\" in the same table"),
     ] {
         let error = plan(&set).map(|_| ()).unwrap_err();
@@ -81,6 +98,17 @@ fn cells_may_be_lost_in_bursts_and_outages() {
         ("link.line.both", r#"{ loss = "1 %", burst = 8, outage = { length = "1 s", packets = "lost" } }"#),
     ];
     assert!(scenario(&set).links[0].is_lossy());
+}
+
+/// A key of `both` may be of use in one direction only.
+#[test]
+fn keys_of_both_may_serve_one_direction() {
+    let set = [("link.line.both.reorder", "true"), ("link.line.forward.jitter.deviation", "1 ms")];
+    assert!(scenario(&set).links[0].directions[1].reorder);
+    let set = [("link.line.both.trace.end", "stop"), ("link.line.back.trace.rate", "x")];
+    assert!(scenario(&set).links[0].directions[1].is_recorded());
+    assert!(scenario(&[("link.line.back.corrupt", "1 %")]).links[0].is_lossy(), "hosts lose what is corrupted");
+    assert!(!scenario(&[("link.line.back.duplicate", "1 %")]).links[0].is_lossy());
 }
 
 /// A swept key may be without use at a point.

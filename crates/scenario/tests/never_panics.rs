@@ -2,7 +2,8 @@
 
 mod common;
 
-use cellway_scenario::{Override, Plan, SweepSpec};
+use cellway_scenario::{Override, Plan, SweepSpec, TraceFormat};
+use cellway_units::Time;
 use common::{GOOD, RICH};
 use proptest::prelude::*;
 
@@ -188,6 +189,32 @@ proptest! {
                 prop_assert!(problem.line.is_some_and(|line| line <= text.lines().count() + 1));
             }
             prop_assert!(!error.to_string().is_empty());
+        }
+    }
+}
+
+/// Texts near recordings: columns, numbers with and without units, and anything.
+fn recording() -> impl Strategy<Value = String> {
+    let value = prop_oneof![quantity(), "[0-9]{1,20}", Just("0".to_owned()), Just("1e300".to_owned())];
+    let line = prop::collection::vec(value, 1..5).prop_map(|values| values.join(","));
+    let header =
+        prop::sample::select(vec!["time,rate", "time,delay,loss", "loss,time", "time", "", "rate", "time,time"]);
+    (header, prop::collection::vec(line, 0..12)).prop_map(|(header, lines)| format!("{header}\n{}\n", lines.join("\n")))
+}
+
+proptest! {
+    /// A recording that is read has changes that ascend from the start and end before its length.
+    #[test]
+    fn recordings_are_read_or_refused(text in prop_oneof![recording(), "[0-9\n]{0,60}", ".{0,60}"]) {
+        for format in [TraceFormat::Opportunities, TraceFormat::Delays, TraceFormat::Csv, TraceFormat::Distribution] {
+            let Ok(trace) = format.read(&text) else { continue };
+            prop_assert!(trace.jitter.is_none_or(|values| !values.is_empty() && values.is_sorted()));
+            let rates = trace.rate.map(|rate| (rate.changes.iter().map(|change| change.0).collect::<Vec<_>>(), rate.length));
+            let delays = trace.delay.map(|delay| (delay.changes.iter().map(|change| change.0).collect(), delay.length));
+            for (times, length) in rates.into_iter().chain(delays) {
+                prop_assert!(times[0] == Time::ZERO && times.is_sorted_by(|one, other| one < other));
+                prop_assert!(times[times.len() - 1] < Time::ZERO + length);
+            }
         }
     }
 }

@@ -197,6 +197,82 @@ fn runs_repeat() {
     assert_ne!(rows(3), rows(4));
 }
 
+/// A table of netem with the values -1, 0 and 3 deviations of 4 ms, correlated or not: the delays are those three.
+#[test]
+fn jitter_is_that_of_a_table() {
+    let set = [
+        ("link.line.forward.jitter", r#"{ deviation = "4 ms", correlation = "30 %" }"#),
+        ("link.line.forward.trace.jitter", "x"),
+        ("link.line.forward.reorder", "true"),
+    ];
+    let text = Some((TraceFormat::Distribution, "# three values\n0 24576\n-8192\n"));
+    let record = run(&recorded(&set, [text, None]), 1);
+    let [middle, largest] = delays(&record, "there-1");
+    assert!(is_near(middle, LEAST, SKETCH) && is_near(largest, LEAST + 0.012, 1e-6), "{middle} {largest}");
+    let mean = figure(&record, "there-1", "delay_mean");
+    // The mean is 2.67 ms above; the deviation of the values is 6.8 ms, over 1000 draws that depend on each other.
+    assert!(is_near(mean, LEAST + 0.008 / 3.0, 4.0 * 0.0068 * 1.4 / 900f64.sqrt()), "{mean}");
+}
+
+/// Of 12,000 datagrams a share arrives twice; a second copy is neither received nor in place of one that is lost. 4 standard
+/// errors of 12,000 draws.
+#[test]
+fn duplicates_and_corrupted_packets_are_counted_by_themselves() {
+    let long = [("run.duration", "122 s"), ("run.warmup", "2 s"), ("observe.interval", "20 s")];
+    let sure = |p: f64| 4.0 * (p * (1.0 - p) / 12_000.0).sqrt();
+    let of = |both: &str| run(&line(&[&long[..], &[("link.line.both", both)]].concat()), 1);
+    let record = of(r#"{ duplicate = "10 %", corrupt = "5 %", loss = "2 %" }"#);
+    for (slot, port) in [("there-1", "r1>r2"), ("back-1", "r2>r1")] {
+        let [sent, received, lost, copies] = ["packets_sent", "packets_received", "packets_lost", "packets_duplicated"]
+            .map(|metric| figure(&record, slot, metric));
+        assert!(sent - received - lost <= 4.0 && sent >= received + lost, "{slot}: {sent} {received} {lost}");
+        assert!(is_near(lost / sent, 0.02 + 0.98 * 0.05, sure(0.069)), "{slot}: {lost} lost");
+        // A copy of a corrupted packet is as corrupted.
+        assert!(is_near(copies / received, 0.10, sure(0.1)), "{slot}: {copies} copies");
+        let [duplicated, corrupted] = ["duplicated", "corrupted"].map(|metric| figure(&record, port, metric));
+        assert!(is_near(corrupted / sent / 0.98, 0.05, sure(0.05)) && duplicated >= copies, "{port}: {corrupted}");
+        assert!(is_near(delays(&record, slot)[1], LEAST, 1e-6), "copies delay no others");
+    }
+    // The draws of losses are those of a link that only loses.
+    let lost = |both: &str| figure(&of(both), "r1>r2", "lost").to_bits();
+    assert_eq!(lost(r#"{ loss = "2 %" }"#), figure(&record, "r1>r2", "lost").to_bits());
+}
+
+/// TCP gets each segment and each acknowledgement twice, and delivers the bytes once: it answers a copy with a duplicate
+/// acknowledgement (RFC 9293 section 3.10.7.4), of which one between two new ones starts no retransmission.
+#[test]
+fn tcp_delivers_the_bytes_of_copies_once() {
+    let text = LINE.replacen("udp = { packet = \"1500 B\", rate = \"1.2 Mbit/s\" }", "app = \"bulk\"", 1);
+    let of = |set: &[(&str, &str)]| run(&scenario(&text, set), 1);
+    let all = [("link.line.both.duplicate", "99.9999999 %"), ("traffic.back.udp.rate", "1 kbit/s")];
+    let (plain, copied) = (of(&all[1..]), of(&all));
+    let goodput = |record: &RunRecord| figure(record, "there-1", "goodput");
+    assert!(goodput(&copied) > 0.9 * goodput(&plain) && goodput(&copied) <= 12e6, "{}", goodput(&copied));
+    // 20 ms of 12 Mbit/s are 20 packets; the buffer does not overflow, so nothing is lost.
+    assert_eq!(figure(&plain, "there-1", "retransmissions").to_bits(), 0);
+}
+
+/// 1 s of 2.4 Mbit/s waits for a line without a rate: 200 packets less the one on the line. A handover that flushes drops
+/// those that wait when it begins, here at the second outage, and counts them.
+#[test]
+fn an_outage_drops_what_waits_before_it() {
+    // The line has 1.2 Mbit/s for 2.4 Mbit/s of datagrams: at 4 s 400 of 800 wait.
+    let set = |buffer: &str| {
+        let outage = format!(r#"{{ length = "1 s", first = "4 s", buffer = "{buffer}" }}"#);
+        let forward = ("link.line.forward.rate", "1.2 Mbit/s");
+        let rate = ("traffic.there.udp.rate", "2.4 Mbit/s");
+        run(&line(&[forward, rate, ("link.line.forward.outage", &outage)]), 1)
+    };
+    let (kept, flushed) = (set("kept"), set("flushed"));
+    assert!(!kept.summary.iter().any(|row| &*row.subject == "r1>r2" && row.metric.to_string().contains("flushed")));
+    let [dropped, gone] = ["flushed", "dropped_packets"].map(|metric| figure(&flushed, "r1>r2", metric));
+    assert!(is_near(dropped, 400.0, 3.0), "{dropped}");
+    assert_eq!((dropped - gone).to_bits(), 0);
+    // The next to arrive waits for the outage and the 200 packets of it at most.
+    assert!(figure(&kept, "there-1", "delay_max") > figure(&flushed, "there-1", "delay_max") + 0.5);
+    assert_eq!(figure(&flushed, "there-1", "packets_lost").to_bits(), dropped.to_bits());
+}
+
 /// A capture makes every packet depart and arrive by events of its own: the run is the same.
 #[test]
 fn a_capture_changes_nothing() {
@@ -207,7 +283,8 @@ fn a_capture_changes_nothing() {
     {
         let both = format!(
             r#"{{ trace = {{ csv = "x" }}, {losses} reorder = {reorder}, jitter = {{ deviation = "3 ms" }},
-                 outage = {{ length = "50 ms", every = "700 ms", packets = "{packets}" }} }}"#
+                 duplicate = "3 %", corrupt = "2 %",
+                 outage = {{ length = "50 ms", every = "700 ms", packets = "{packets}", buffer = "flushed" }} }}"#
         );
         let text = Some((TraceFormat::Csv, text));
         let scenario = recorded(&[("link.line.both", &both), ("traffic.there.udp.rate", "5 Mbit/s")], [text, text]);

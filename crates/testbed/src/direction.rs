@@ -61,7 +61,8 @@ impl<B: Clone> Builder<'_, B> {
         });
         let recorded = trace.and_then(|trace| trace.delay.as_ref());
         let schedule = recorded.map_or_else(never, |recorded| of_recording(recorded, own, None));
-        DelaySpec { schedule, jitter, reorder: own.reorder }
+        let values = trace.and_then(|trace| trace.jitter.clone());
+        DelaySpec { schedule, jitter, values, reorder: own.reorder }
     }
 
     /// Returns the rates of a packet line: those of a recording, or the changes, and none in outages.

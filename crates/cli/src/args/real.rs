@@ -134,6 +134,12 @@ pub(crate) struct Shell {
     /// Mean number of packets that --loss takes in a row [default: each is lost independently].
     #[arg(long, value_name = "PACKETS", requires = "loss")]
     pub(crate) loss_burst: Option<String>,
+    /// Packets that arrive twice, in each direction: 1%.
+    #[arg(long, value_name = "SHARE")]
+    pub(crate) duplicate: Option<String>,
+    /// Packets with a wrong bit, which the host that receives them drops, in each direction: 0.1%.
+    #[arg(long, value_name = "SHARE")]
+    pub(crate) corrupt: Option<String>,
     /// The conversations that share a channel, and so a queue.
     #[arg(long, value_name = "NAME", default_value = "per-conversation",
           value_parser = ["per-conversation", "per-type", "per-destination"])]

@@ -157,6 +157,28 @@ fn the_delay_is_exact_and_one_hop_is_taken() {
     assert!(engine.refused().is_empty());
 }
 
+/// Each packet of the last link arrives twice, the copy at the same instant; both are dropped by the kernel of the host, as
+/// one bit of the transport is wrong, which the device must not vouch for.
+#[test]
+fn a_link_duplicates_and_corrupts_real_packets() {
+    let all = "99.9999999 %";
+    let mut engine =
+        engine(&[("link.far-server.both.duplicate", all), ("link.far-server.both.corrupt", all)], Limits::default());
+    for packet in [udp(CLIENT, SERVER, (1, 2), 1000), udp_v6(CLIENT, SERVER, 1001)] {
+        let start = engine.now + Span::from_secs(1);
+        engine.send(start, CLIENT, &packet);
+        let due = engine.out(start + Span::from_secs(1));
+        let at = start + nominal(packet.len());
+        assert_eq!(due.iter().map(|due| (due.host, due.at, due.sound)).collect::<Vec<_>>(), [(SERVER, at, false); 2]);
+        for due in due {
+            let parsed = Packet::parse(&due.octets).unwrap();
+            let header = parsed.header_len();
+            let wrong: u32 = packet[header..].iter().zip(parsed.payload()).map(|(a, b)| (a ^ b).count_ones()).sum();
+            assert_eq!(wrong, 1, "a bit of the transport");
+        }
+    }
+}
+
 #[test]
 fn packets_queue_behind_each_other() {
     let mut engine = plain();

@@ -239,7 +239,7 @@ impl ShellPath {
         }
         // Packets are lost whole, before they are cut into cells.
         let loss = key("loss", &self.loss);
-        let loss = loss + &line.bursts()?;
+        let loss = loss + &line.faults()?;
         for (ends, loss) in [(["client", "near"], &*loss), (["far", "server"], "")] {
             text += &format!(
                 "[[link]]\nbetween = [\"{}\", \"{}\"]\nrate = \"{ACCESS}\"\ndelay = \"0 s\"\nframing = \"packet\"\n\

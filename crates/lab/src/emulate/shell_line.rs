@@ -6,7 +6,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use cellway_scenario::{Direction, Link, LinkTrace, Recorded, TraceFormat};
-use cellway_units::{Rate, Span};
+use cellway_units::{Probability, Rate, Span};
 
 use super::shell::{quoted, read};
 use crate::error::Error;
@@ -24,6 +24,10 @@ pub struct ShellLine {
     pub delay: Option<String>,
     /// The mean number of packets lost in a row.
     pub loss_burst: Option<String>,
+    /// The share of packets that arrive twice.
+    pub duplicate: Option<String>,
+    /// The share of packets that are corrupted.
+    pub corrupt: Option<String>,
     /// The standard deviation of the delay.
     pub jitter: Option<String>,
     /// The length of outages, and the time from one to the next: "300ms/15s".
@@ -102,6 +106,8 @@ impl ShellLine {
         let has = |part: &str| parts.contains(&part);
         match () {
             () if has("burst") => Some("--loss-burst"),
+            () if has("duplicate") => Some("--duplicate"),
+            () if has("corrupt") => Some("--corrupt"),
             () if has("jitter") => Some("--jitter"),
             () if has("outage") => Some("--outage"),
             () if has("both") => Some("--delay"),
@@ -164,19 +170,24 @@ impl ReadLine<'_> {
         up + down
     }
 
-    /// Returns the keys of the link that loses packets.
-    pub(super) fn bursts(&self) -> Result<String, Error> {
-        match &self.options.loss_burst {
-            None => Ok(String::new()),
-            Some(text) => {
-                let accepted = "a mean number of packets, like 8";
-                let packets: f64 = read("loss-burst", text, accepted)?;
-                if !packets.is_finite() {
-                    return Err(Error::Option(format!("--loss-burst {text}: this is no number; accepted: {accepted}")));
-                }
-                Ok(format!("both = {{ burst = {packets:?} }}\n"))
+    /// Returns the keys of the link that loses, duplicates and corrupts packets.
+    pub(super) fn faults(&self) -> Result<String, Error> {
+        let mut both = Vec::new();
+        if let Some(text) = &self.options.loss_burst {
+            let accepted = "a mean number of packets, like 8";
+            let packets: f64 = read("loss-burst", text, accepted)?;
+            if !packets.is_finite() {
+                return Err(Error::Option(format!("--loss-burst {text}: this is no number; accepted: {accepted}")));
+            }
+            both.push(format!("burst = {packets:?}"));
+        }
+        for (key, text) in [("duplicate", &self.options.duplicate), ("corrupt", &self.options.corrupt)] {
+            if let Some(text) = text {
+                let share: Probability = read(key, text, "a share of packets, like \"1 %\"")?;
+                both.push(format!("{key} = {}", quoted(&share.to_string())));
             }
         }
+        Ok(table("both", &both))
     }
 
     /// Returns the keys of the line.

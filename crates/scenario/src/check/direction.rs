@@ -1,11 +1,11 @@
 //! The directions of a link: what they have of their own, and who may have it.
 
-use cellway_spec::{OutageBuffer, OutagePackets};
+use cellway_spec::{JitterDistribution, OutageBuffer, OutagePackets};
 use cellway_units::{Probability, Span};
 
 use crate::check::Check;
 use crate::file::LinkFile;
-use crate::model::{Direction, DirectionKeys, Framing};
+use crate::model::{Direction, DirectionKeys, Framing, TraceEnd};
 use crate::tree::{Step, at};
 
 /// The least length of an outage. Shorter ones would take the time of many packets to pass.
@@ -33,7 +33,10 @@ impl Check<'_> {
             }
             self.outage(place, own);
             self.burst(place, own, own.loss.or(file.loss).unwrap_or_default());
-            self.without_effect(place, own);
+            self.without_effect(place, &directions);
+            if own.trace.jitter.is_some() {
+                self.table_of_jitter(place, own);
+            }
             if own.jitter.deviation.is_zero() {
                 for key in ["correlation", "distribution"] {
                     let path = self.direction_path(place, &["jitter", key]);
@@ -111,17 +114,32 @@ impl Check<'_> {
         }
     }
 
-    /// Refuses keys of a delay or a recording that the direction does not have.
-    fn without_effect(&mut self, place: Place, own: &Direction) {
-        let varies = !own.jitter.deviation.is_zero() || own.trace.delay.is_some() || own.trace.csv.is_some();
-        if own.reorder && !varies && !self.is_known(place, &["jitter", "deviation"]) {
+    /// Refuses keys of a delay or a recording that no direction of the link has.
+    fn without_effect(&mut self, place: Place, directions: &[Direction; 2]) {
+        let own = &directions[place.direction];
+        let of_delay =
+            |own: &Direction| !own.jitter.deviation.is_zero() || own.trace.delay.is_some() || own.trace.csv.is_some();
+        if own.reorder && !directions.iter().any(of_delay) && !self.is_known(place, &["jitter", "deviation"]) {
             let path = self.direction_path(place, &["reorder"]);
             let accepted = "jitter or a recorded delay beside it, like jitter = { deviation = \"5 ms\" }";
             self.refuse_once(&path, "is given without a delay that varies", accepted);
         }
-        let path = self.direction_path(place, &["trace", "end"]);
-        if !own.is_recorded() && (self.is_given(&path) || self.is_swept(&path)) {
+        if own.trace.end == TraceEnd::Stop && !directions.iter().any(Direction::is_recorded) {
+            let path = self.direction_path(place, &["trace", "end"]);
             self.refuse_once(&path, "is given without a recording", "rate, delay or csv in the same table");
+        }
+    }
+
+    /// Refuses a table of jitter without a deviation, or beside another distribution.
+    fn table_of_jitter(&mut self, place: Place, own: &Direction) {
+        if own.jitter.deviation.is_zero() && !self.is_known(place, &["jitter", "deviation"]) {
+            let path = self.direction_path(place, &["trace", "jitter"]);
+            let accepted = "jitter beside trace, like jitter = { deviation = \"5 ms\" }";
+            self.refuse_once(&path, "is given without a deviation", accepted);
+        }
+        if own.jitter.distribution != JitterDistribution::Normal {
+            let path = self.direction_path(place, &["jitter", "distribution"]);
+            self.refuse_once(&path, "is given beside trace.jitter, which is one, too", "one of them");
         }
     }
 

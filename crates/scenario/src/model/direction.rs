@@ -28,6 +28,9 @@ section! {
         pub delay: Option<FilePath>,
         /// All of them, as a table with the columns time, and one or more of rate, delay, loss.
         pub csv: Option<FilePath>,
+        /// The distribution of the random part of the delay, in place of `jitter.distribution`: equally likely values, as a table
+        /// with the column x, in deviations, or as a table of netem.
+        pub jitter: Option<FilePath>,
         /// The time after the end of a file.
         pub end: TraceEnd = TraceEnd::Repeat,
     }
@@ -69,6 +72,7 @@ impl TraceFiles {
             ("rate", &self.rate, TraceFormat::Opportunities),
             ("delay", &self.delay, TraceFormat::Delays),
             ("csv", &self.csv, TraceFormat::Csv),
+            ("jitter", &self.jitter, TraceFormat::Distribution),
         ];
         of_key.into_iter().filter_map(|(key, path, format)| Some((key, path.as_ref()?, format)))
     }

@@ -61,7 +61,12 @@ pub(super) fn read(text: &str) -> Result<LinkTrace, TraceError> {
     if !rates.is_empty() && rates.iter().all(|(_, rate)| *rate == Rate::from_bps(0)) {
         return Err(TraceError::whole("all rates are 0", "a rate above 0 in a row"));
     }
-    Ok(LinkTrace { rate: recorded(rates, length), delay: recorded(delays, length), loss: recorded(losses, length) })
+    Ok(LinkTrace {
+        rate: recorded(rates, length),
+        delay: recorded(delays, length),
+        loss: recorded(losses, length),
+        jitter: None,
+    })
 }
 
 fn recorded<T>(changes: Vec<(Time, T)>, length: Span) -> Option<Recorded<T>> {

@@ -14,8 +14,9 @@ pub fn corrupt(octets: &mut [u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::checksum::Sum;
+    use super::super::protocol;
     use super::super::samples::{tcp_v4, tcp_v6, udp_v4};
-    use super::super::{Sum, protocol};
     use super::*;
 
     /// Returns true if the checksum of the transport is that of a packet: the sum over it with its pseudo-header is 0.
