@@ -177,6 +177,7 @@ mod tests {
 
     fn spec(arrivals: Arrivals) -> UdpSource {
         UdpSource {
+            family: cellway_spec::Family::Ipv4,
             arrivals,
             packet: Bytes(200),
             rate: Rate::from_bps(80_000),

@@ -38,9 +38,7 @@ mod writer;
 mod www;
 
 pub use action::{Action, ConnId, FlowEvent, Side};
-pub use cellway_spec::{
-    AppKind, Arrivals, DataConnection, DatagramEcn, Draw, Spike, UDP_HEADER_OCTETS, UdpSource, Video,
-};
+pub use cellway_spec::{AppKind, Arrivals, DataConnection, DatagramEcn, Draw, Family, Spike, UdpSource, Video};
 pub use conversation::{Conversation, Outcome};
 pub use datagrams::{DatagramMark, DatagramSource};
 pub use error::TableError;

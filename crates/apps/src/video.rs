@@ -1,19 +1,18 @@
 //! The frames of a video: their times and sizes, and the packets that they are cut into.
 
-use cellway_spec::{UDP_HEADER_OCTETS, UDP_MARK_OCTETS, UdpSource, Video};
+use cellway_spec::{UdpSource, Video};
 use cellway_units::{Bytes, Span, Time};
 
 use crate::flow_sizes::normal;
 use crate::random::Stream;
-
-/// The least packet: headers, sequence number and send time.
-const LEAST_PACKET: u64 = UDP_HEADER_OCTETS + UDP_MARK_OCTETS;
 
 /// Frames of one source. The packets of a frame leave at the instant of its capture.
 #[derive(Clone, Debug)]
 pub(crate) struct Frames {
     video: Video,
     packet: u64,
+    /// The least packet.
+    least: u64,
     start: Time,
     sizes: Stream,
     /// The mean size of a frame that is no key frame, in octets of IP packets.
@@ -34,15 +33,16 @@ impl Frames {
         // The frames of an interval are one key frame and the others.
         let interval = f64::from(video.key_frame_interval);
         let mean = per_frame * interval / (video.key_frame_ratio + interval - 1.0);
-        let packet = spec.packet.0;
-        let mut frames = Frames { video, packet, start, sizes, mean, captured: 0, left: 0, packets: 0, fresh: true };
+        let (packet, least) = (spec.packet.0, UdpSource::least_packet(spec.family).0);
+        let mut frames =
+            Frames { video, packet, least, start, sizes, mean, captured: 0, left: 0, packets: 0, fresh: true };
         frames.capture();
         frames
     }
 
     /// Returns the size of the packet that leaves next: full ones, and the rest of the frame.
     pub(crate) fn packet(&self) -> Bytes {
-        Bytes(self.left.min(self.packet).max(LEAST_PACKET))
+        Bytes(self.left.min(self.packet).max(self.least))
     }
 
     /// Returns the number of packets of the frame that begins with the packet that leaves next; `None` if that packet is
@@ -70,7 +70,7 @@ impl Frames {
         let sigma = self.video.frame_sigma;
         // A log-normal size of this mean.
         let size = mean * libm::exp(sigma * normal(&mut self.sizes) - sigma * sigma / 2.0);
-        self.left = (size.round() as u64).max(LEAST_PACKET);
+        self.left = (size.round() as u64).max(self.least);
         self.packets = u32::try_from(self.left.div_ceil(self.packet)).unwrap_or(u32::MAX);
         self.captured += 1;
         self.fresh = true;
@@ -88,6 +88,7 @@ mod tests {
 
     fn source(video: Video) -> DatagramSource {
         let spec = UdpSource {
+            family: cellway_spec::Family::Ipv4,
             arrivals: Arrivals::Video(video),
             packet: Bytes(1200),
             rate: Rate::from_bps(3_000_000),

@@ -14,8 +14,9 @@ struct Columns {
     shared: &'static [&'static str],
 }
 
-/// The tables of links, of traffic, and of datagrams. They have no subject in common but groups of datagrams.
-const SHOWN: [Columns; 3] = [
+/// The tables of links, of traffic, of datagrams, and of sets of flows. Groups of datagrams are in two of them, and so are
+/// sets, whose goodput and fairness are with those of groups.
+const SHOWN: [Columns; 4] = [
     Columns {
         figures: &[
             "utilisation",
@@ -60,6 +61,18 @@ const SHOWN: [Columns; 3] = [
             "delay_p99",
         ],
         shared: &["loss_ratio", "delay_mean", "delay_p50", "delay_p95", "delay_p99"],
+    },
+    Columns {
+        figures: &[
+            "loss_ratio",
+            "rtt_p50",
+            "rtt_p95",
+            "rtt_p99",
+            "one_way_delay_p50",
+            "one_way_delay_p95",
+            "one_way_delay_p99",
+        ],
+        shared: &["loss_ratio"],
     },
 ];
 
@@ -225,7 +238,7 @@ mod tests {
         }
     }
 
-    /// A port, a group of datagrams and one of TELNET.
+    /// A port, a group of datagrams, one of TELNET, and a set.
     #[test]
     fn subjects_are_in_the_table_of_their_own_figures() {
         let cell = |(subject, metric): (&str, &str)| Cell {
@@ -244,6 +257,8 @@ mod tests {
             ("group/voice", "delay_mean"),
             ("group/telnet", "delay_mean"),
             ("group/telnet", "delay_mean_rtt"),
+            ("set/both", "loss_ratio"),
+            ("set/both", "rtt_p50"),
         ];
         let overview = Overview { points: vec![(Vec::new(), cells.into_iter().map(cell).collect())] };
         let tables = SHOWN.iter().map(|columns| rows(&overview, columns));
@@ -253,6 +268,7 @@ mod tests {
             ("subject utilisation marked", "port/a>b"),
             ("subject delay_mean_rtt", "group/telnet"),
             ("subject packets_sent loss_ratio delay_mean", "group/voice"),
+            ("subject loss_ratio rtt_p50", "set/both"),
         ];
         assert_eq!(told, expected.map(|(header, row)| (header.to_owned(), vec![row.to_owned()])));
     }

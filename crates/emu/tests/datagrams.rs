@@ -7,7 +7,7 @@ mod common;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::mpsc::channel;
 
-use cellway_apps::{Arrivals, DatagramEcn, UdpSource};
+use cellway_apps::{Arrivals, DatagramEcn, Family, UdpSource};
 use cellway_emu::player::{DatagramPlan, DatagramPlayer, DatagramSlot, DatagramsPlayed, Observation, PlayerHost, Seen};
 use cellway_emu::{Clock, Control, Emulated, emulate};
 use cellway_scenario::{Override, Plan};
@@ -21,6 +21,7 @@ fn on_loopback(address: IpAddr) -> (DatagramsPlayed, Vec<Observation>) {
     let hosts = vec![PlayerHost { name: "here".to_owned(), socket }];
     let (packet, rate) = (Bytes(200), Rate::from_bps(320_000));
     let source = UdpSource {
+        family: if address.is_ipv6() { Family::Ipv6 } else { Family::Ipv4 },
         arrivals: Arrivals::Constant,
         packet,
         rate,

@@ -20,10 +20,10 @@ pub use traffic::*;
 
 pub use cellway_spec::{
     AbrParameters, AckDelay, AppKind, Arrivals, BufferPer, Charge, CongestionControl, Connect, DataConnection, Discard,
-    Discipline, Draw, Encapsulation, FastRetransmit, Fifo, FlowArrivals, FlowPace, FlowSizes, FlowSource, FlowSpec,
-    Fraction, Framing, Jitter, JitterDistribution, LossRecovery, Multiplexing, NodeKind, Outage, OutageBuffer,
+    Discipline, Draw, Encapsulation, Family, FastRetransmit, Fifo, FlowArrivals, FlowPace, FlowSizes, FlowSource,
+    FlowSpec, Fraction, Framing, Jitter, JitterDistribution, LossRecovery, Multiplexing, NodeKind, Outage, OutageBuffer,
     OutagePackets, PolicerAction, Queue, QueueDiscipline, Sharing, SizeDistribution, SourceKind, Spike, TcpKeys,
-    TcpProfile, TcpSpec, TransportChoice, UDP_HEADER_OCTETS, UdpSource, Variant, Video,
+    TcpProfile, TcpSpec, TransportChoice, UdpSource, Variant, Video,
 };
 use cellway_units::Span;
 

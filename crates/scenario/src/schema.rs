@@ -65,7 +65,7 @@ pub(crate) fn root() -> Shape {
 
 #[cfg(test)]
 mod tests {
-    use cellway_spec::{MAX_PACKET, MAX_WINDOW, TCP_HEADERS, UDP_HEADER_OCTETS, UDP_MARK_OCTETS};
+    use cellway_spec::{Family, MAX_PACKET, MAX_WINDOW, UdpSource};
     use cellway_units::Bytes;
     use serde_json::Value;
 
@@ -87,12 +87,12 @@ mod tests {
             ("GatewayFile", "total-buffer", "x-maximum", MAX_BUFFER),
             ("TcpKeys", "send-buffer", "x-maximum", MAX_BUFFER),
             ("TcpKeys", "window", "x-maximum", MAX_WINDOW),
-            ("TcpKeys", "mss", "x-maximum", MAX_PACKET - TCP_HEADERS),
+            ("TcpKeys", "mss", "x-maximum", MAX_PACKET - Family::Ipv4.tcp_headers()),
             ("RedKeys", "mean-packet", "x-maximum", MAX_PACKET),
             ("LinkFile", "mtu", "x-maximum", MAX_PACKET),
             ("AccessFile", "mtu", "x-maximum", MAX_PACKET),
             ("UdpFile", "packet", "x-maximum", MAX_PACKET),
-            ("UdpFile", "packet", "x-minimum", UDP_HEADER_OCTETS + UDP_MARK_OCTETS),
+            ("UdpFile", "packet", "x-minimum", UdpSource::least_packet(Family::Ipv4).0),
         ] {
             assert_eq!(bytes(&key(table, name)[bound]), constant, "{table}.{name}");
         }

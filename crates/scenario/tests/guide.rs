@@ -24,8 +24,9 @@ fn warnings(parts: &[&str]) -> Vec<String> {
 #[test]
 fn the_examples_of_the_guide_are_valid() {
     let (path, bulk, voice) = ("loss = \"0.1%\"", "stagger = ", "rate = \"80 kbit/s\"");
+    let six = "family = \"ipv6\"";
     let changes = ["at = \"30 s\"", "direction = \"back\"", "[observe]"];
-    assert_eq!(warnings(&[&[path, "queue = \"fq-codel\"", bulk, voice][..], &changes].concat()), [""; 0]);
+    assert_eq!(warnings(&[&[path, "queue = \"fq-codel\"", bulk, voice, six][..], &changes].concat()), [""; 0]);
     assert_eq!(warnings(&[path, "size = \"1 bdp\"", "profile = \"classic\"", bulk]), [""; 0]);
     let whole = block("name = \"two-transfers\"");
     assert!(Plan::parse(&whole, "two.toml").is_ok());

@@ -39,6 +39,25 @@ fn cases() -> Vec<(&'static str, String)> {
                  { name = \"r1\", flows = [\"all\"] }, { name = \"a b\", flows = [] }]\n",
             ),
         ),
+        (
+            "IPv6 over links of small packets",
+            edited(&[
+                ("count = 2", "count = 2\nfamily = \"ipv6\""),
+                ("rate = \"10 Mbit/s\", delay = \"0 s\"", "rate = \"10 Mbit/s\", delay = \"0 s\", mtu = \"1279 B\""),
+            ]),
+        ),
+        (
+            "a datagram without room for the headers of IPv6",
+            edited(&[(
+                "app = \"ftp\"\ncount = 2",
+                "family = \"ipv6\"\nudp = { packet = \"63 B\", rate = \"1 Mbit/s\" }",
+            )]),
+        ),
+        ("an unknown family", edited(&[("count = 2", "count = 2\nfamily = \"ip6\"")])),
+        (
+            "a segment that fits beside the headers of IPv4 only",
+            edited(&[("count = 2", "count = 2\nfamily = \"ipv6\""), ("mss = \"512 B\"", "mss = \"1441 B\"")]),
+        ),
         ("key after a header", edited(&[("[tcp]", "[tcp]\ndescription = \"late\"")])),
         ("missing keys", edited(&[("rate = \"1.5 Mbit/s\"\n", ""), ("duration = \"60 s\"\n", "")])),
         (

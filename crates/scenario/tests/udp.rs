@@ -3,7 +3,7 @@
 
 mod common;
 
-use cellway_scenario::{Arrivals, Plan, Video};
+use cellway_scenario::{Arrivals, Family, Plan, Video};
 use cellway_units::{Bytes, Rate, Span};
 use common::{edited, refusal, scenario};
 
@@ -19,7 +19,7 @@ fn a_source_is_taken_with_its_defaults_and_printed_again() {
     let s = scenario(&with_udp("packet = \"200 B\", rate = \"80 kbit/s\"", &[]));
     let source = *s.traffic[0].udp().unwrap();
     assert_eq!((source.arrivals, source.packet, source.rate), (Arrivals::Constant, Bytes(200), Rate::from_bps(80_000)));
-    assert_eq!((source.duration, source.payload()), (None, Bytes(172)));
+    assert_eq!((source.duration, source.family), (None, Family::Ipv4));
     assert!(s.traffic[0].tcp().is_none() && s.traffic[0].gateways().is_none());
     assert_eq!(s.traffic[0].largest_packet(), Bytes(200));
     let on_off = "source = \"on-off\", packet = \"60 B\", rate = \"24 kbit/s\", on = \"1 s\", off = \"1350 ms\", duration = \"9 s\"";

@@ -5,7 +5,7 @@ mod talk;
 use std::collections::VecDeque;
 
 use cellway_apps::random::Streams;
-use cellway_apps::{Action, DatagramMark, GroupWorkload, Side, UDP_HEADER_OCTETS};
+use cellway_apps::{Action, DatagramMark, GroupWorkload, Side};
 use cellway_gateway as gateway;
 use cellway_net::{Delivery, Encapsulation, Packet};
 use cellway_record::{Counts, RunRecord, Source};
@@ -21,9 +21,6 @@ use crate::gateway::GatewayPair;
 use crate::octets::octets;
 use crate::slot::Slot;
 use crate::timers::{TimerKey, TimerKind, Timers};
-
-/// Octets of an IPv4 header without options. RFC 791 section 3.1.
-const IP_HEADER: u32 = 20;
 
 /// The options of a run besides its scenario.
 pub struct Control<'a> {
@@ -236,7 +233,8 @@ impl Run<'_> {
                 let index = slot as usize;
                 let cells = self.encapsulation.cells(Bytes(packet.octets.into())).0 as u32;
                 self.bed.meter.arrived(index, packet.octets, cells);
-                let payload = Bytes(u64::from(packet.octets) - UDP_HEADER_OCTETS);
+                let headers = self.slots[index].plan().family().udp_headers();
+                let payload = Bytes(u64::from(packet.octets) - headers);
                 self.bed.meter.datagram_received(index, now, mark.sequence, mark.sent, payload);
             }
             (Body::Segment { .. } | Body::Datagram { .. }, Leg::Gateways { .. }) => {
@@ -322,7 +320,7 @@ impl Run<'_> {
     ) {
         let slot = self.slots[index].tcp();
         let (conversation, from, to) = slot.path_from(place);
-        let dscp = slot.plan.dscp;
+        let (dscp, ip_header) = (slot.plan.dscp, slot.tcp().config.family.ip_header() as u32);
         let receive_window = slot.tcp().config.tcp.window.0;
         let newest = slot.opened - 1 == serial;
         let Some(connection) = slot.connection(serial) else { return };
@@ -331,7 +329,7 @@ impl Run<'_> {
         self.output.clear();
         act(end, &mut self.output);
         for &segment in &self.output.segments {
-            let octets = IP_HEADER + segment.header_len() + segment.len;
+            let octets = ip_header + segment.header_len() + segment.len;
             let body = Body::Segment { serial, conn, number: self.packets, segment };
             self.bed
                 .fabric

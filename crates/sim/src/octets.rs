@@ -1,15 +1,15 @@
 //! The octets of packets, which the simulation only counts: for captures.
 
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddrV4, SocketAddrV6};
 
-use cellway_apps::UDP_HEADER_OCTETS;
+use cellway_apps::Family;
 use cellway_apps::random::Streams;
 use cellway_net::{NodeId, Packet};
 use cellway_record::Source;
 use cellway_scenario::Scenario;
 use cellway_tcp::{Flags, Segment};
 use cellway_testbed::{Leg, Testbed, UDP_PORT};
-use cellway_wire::{Ipv4Tcp, TcpFlags, TcpOptions, ipv4_opaque, ipv4_udp};
+use cellway_wire::{IpTcp, TcpFlags, TcpOptions, ipv4_opaque, ipv4_udp, ipv6_udp};
 
 use crate::body::Body;
 use crate::error::Error;
@@ -37,14 +37,23 @@ pub(crate) fn octets(packet: &Packet<Body>, slots: &[Slot], legs: &[Leg]) -> Vec
             (serial, (slot, conn), number, segment)
         }
         (&Body::Datagram { number, mark }, Leg::Slot { slot, .. }) => {
-            let [originator, _] = slots[slot as usize].plan().hosts;
-            debug_assert_eq!(originator, packet.from, "datagrams go from the originator to the responder");
+            let plan = slots[slot as usize].plan();
+            debug_assert_eq!(plan.hosts[0], packet.from, "datagrams go from the originator to the responder");
             let mut payload = mark.octets().to_vec();
-            payload.resize((u64::from(packet.octets) - UDP_HEADER_OCTETS) as usize, 0);
-            let source = SocketAddrV4::new(address(packet.from), dynamic_port(packet.conversation, 0));
-            let destination = SocketAddrV4::new(address(packet.to), UDP_PORT);
-            return ipv4_udp(source, destination, identification(number), TIME_TO_LIVE, &payload)
-                .expect("a checked packet has room for headers and mark");
+            payload.resize((u64::from(packet.octets) - plan.family().udp_headers()) as usize, 0);
+            let ends = [(packet.from, dynamic_port(packet.conversation, 0)), (packet.to, UDP_PORT)];
+            let octets = match plan.family() {
+                Family::Ipv4 => {
+                    let [source, destination] = ends.map(|(host, port)| SocketAddrV4::new(address(host), port));
+                    ipv4_udp(source, destination, identification(number), TIME_TO_LIVE, &payload)
+                }
+                Family::Ipv6 => {
+                    let [source, destination] =
+                        ends.map(|(host, port)| SocketAddrV6::new(address_v6(host), port, 0, 0));
+                    ipv6_udp(source, destination, TIME_TO_LIVE, &payload)
+                }
+            };
+            return octets.expect("a checked packet has room for headers and mark");
         }
         // The numbers of gateways' packets count up; so do identifications.
         (Body::Transport { packet: body, .. }, _) => {
@@ -65,9 +74,9 @@ pub(crate) fn octets(packet: &Packet<Body>, slots: &[Slot], legs: &[Leg]) -> Vec
     let towards_responder = packet.from == originator || packet.to == responder;
     let [source_port, destination_port] = if towards_responder { ports } else { [ports[1], ports[0]] };
     let Segment { seq, ack, window, len, options, .. } = segment;
-    Ipv4Tcp {
-        source: address(packet.from),
-        destination: address(packet.to),
+    let tcp = IpTcp {
+        source: packet.from,
+        destination: packet.to,
         source_port,
         destination_port,
         identification: identification(number),
@@ -85,9 +94,12 @@ pub(crate) fn octets(packet: &Packet<Body>, slots: &[Slot], legs: &[Leg]) -> Vec
             timestamps: options.timestamps.map(|stamp| (stamp.value, stamp.echo)),
         },
         payload_len: len,
-    }
-    .octets()
-    .expect("the endpoint makes segments that fit")
+    };
+    let octets = match plan.family() {
+        Family::Ipv4 => tcp.between(address).octets(),
+        Family::Ipv6 => tcp.between(address_v6).octets(),
+    };
+    octets.expect("the endpoint makes segments that fit")
 }
 
 /// Returns the identification: a packet that may not be fragmented may have any (RFC 6864 section 4.1), here the
@@ -121,4 +133,13 @@ fn dynamic_port(conversation: u32, serial: u32) -> u16 {
 fn address(host: NodeId) -> Ipv4Addr {
     let [_, b, c, d] = (host.0 + 1).to_be_bytes();
     Ipv4Addr::new(10, b, c, d)
+}
+
+/// Returns the IPv6 address of a host: the IPv4 address in a unique local network. RFC 4193.
+fn address_v6(host: NodeId) -> Ipv6Addr {
+    let [a, b] = [(0, 1), (2, 3)].map(|(high, low)| {
+        let octets = address(host).octets();
+        u16::from_be_bytes([octets[high], octets[low]])
+    });
+    Ipv6Addr::new(0xfd63, 0x656c, 0x6c77, 0x6179, 0, 0, a, b)
 }

@@ -13,6 +13,7 @@ mod codel;
 mod drr;
 mod dscp;
 mod dualpi2;
+mod family;
 mod fifo;
 mod flows;
 mod fq_codel;
@@ -39,6 +40,7 @@ pub use codel::{Codel, CodelKeys};
 pub use drr::{Drr, DrrKeys};
 pub use dscp::Dscp;
 pub use dualpi2::{DualPi2, DualPi2Keys, LowLatencyMarks, Overload};
+pub use family::Family;
 pub use fifo::{DropFrom, Fifo, FifoKeys};
 pub use flows::{FlowArrivals, FlowPace, FlowSizes, FlowSource, FlowSpec, SizeDistribution};
 pub use fq_codel::{FqCodel, FqCodelKeys};
@@ -57,4 +59,4 @@ pub use tcp::{
     AckDelay, CongestionControl, FastRetransmit, LossRecovery, MAX_PACKET, MAX_WINDOW, ProfileKeys, TCP_HEADERS,
     TIMESTAMPS_OPTION, TcpKeys, TcpProfile, TcpSpec, Variant,
 };
-pub use udp::{Arrivals, DatagramEcn, SourceKind, UDP_HEADER_OCTETS, UDP_MARK_OCTETS, UdpSource, Video};
+pub use udp::{Arrivals, DatagramEcn, SourceKind, UDP_MARK_OCTETS, UdpSource, Video};

@@ -3,8 +3,7 @@
 use cellway_settings::choice;
 use cellway_units::{Bytes, Ecn, Rate, Span};
 
-/// Octets of an IPv4 header without options (RFC 791 section 3.1) and of a UDP header (RFC 768).
-pub const UDP_HEADER_OCTETS: u64 = 28;
+use crate::Family;
 
 /// Octets of payload in which an emulation carries the sequence number and the send time of a datagram.
 pub const UDP_MARK_OCTETS: u64 = 16;
@@ -85,7 +84,9 @@ impl DatagramEcn {
 pub struct UdpSource {
     /// The times at which packets leave.
     pub arrivals: Arrivals,
-    /// An IP packet, with its headers; of a video the largest. At least [`UDP_HEADER_OCTETS`] and [`UDP_MARK_OCTETS`].
+    /// The version of IP.
+    pub family: Family,
+    /// An IP packet, with its headers; of a video the largest. At least [`UdpSource::least_packet`].
     pub packet: Bytes,
     /// Bits of IP packets per second: the mean rate; of an on-off source the rate while it is on. Never zero.
     pub rate: Rate,
@@ -108,9 +109,9 @@ impl Arrivals {
 }
 
 impl UdpSource {
-    /// Returns the payload of a datagram.
-    pub const fn payload(&self) -> Bytes {
-        Bytes(self.packet.0.saturating_sub(UDP_HEADER_OCTETS))
+    /// Returns the least packet of a family: headers, sequence number and send time.
+    pub const fn least_packet(family: Family) -> Bytes {
+        Bytes(family.udp_headers() + UDP_MARK_OCTETS)
     }
 
     /// Returns the video, if it is one.

@@ -19,12 +19,14 @@ pub struct Config {
     /// Measures the [delivery rate](crate::Endpoint::delivery_rate), which takes a record for each segment in flight.
     /// [`LossRecovery::Rack`] keeps these records anyway.
     pub delivery_rate: bool,
+    /// The version of IP below, whose header a paced segment has.
+    pub family: cellway_spec::Family,
 }
 
 impl From<TcpSpec> for Config {
-    /// An application that reads at once, and no measurement of the delivery rate.
+    /// An application that reads at once, no measurement of the delivery rate, and IPv4.
     fn from(tcp: TcpSpec) -> Config {
-        Config { tcp, immediate_read: true, delivery_rate: false }
+        Config { tcp, immediate_read: true, delivery_rate: false, family: cellway_spec::Family::Ipv4 }
     }
 }
 

@@ -9,13 +9,12 @@ use cellway_units::{Bits, Rate, Span, Time};
 use crate::Config;
 use crate::congestion::Controller;
 
-/// IPv4 header without options (bytes).
-const IP_HEADER: u64 = 20;
-
 /// When the next segment may go.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pacer {
     by_window: bool,
+    /// Octets of the IP header of a segment.
+    ip_header: u8,
     /// The first segments of a connection, which are not paced. Linux, `tcp_update_skb_after_send`: 10.
     unpaced: u32,
     rate: Option<Rate>,
@@ -31,6 +30,7 @@ impl Pacer {
         let unpaced = config.tcp.unpaced_segments;
         Pacer {
             by_window: config.tcp.pacing,
+            ip_header: config.family.ip_header() as u8,
             unpaced,
             rate: config.tcp.pacing_rate,
             carry: 0,
@@ -54,7 +54,7 @@ impl Pacer {
             gap = control.pacing_gap(payload, srtt);
         }
         if let Some(rate) = self.rate {
-            let bits = Bits(8 * (IP_HEADER + u64::from(header) + payload));
+            let bits = Bits(8 * (u64::from(u32::from(self.ip_header) + header) + payload));
             // Unused time is not made up for.
             let (span, carry) = rate.time_for(bits, if self.next < now { 0 } else { self.carry });
             self.carry = carry;

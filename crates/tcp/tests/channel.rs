@@ -85,7 +85,7 @@ fn config() -> impl Strategy<Value = Config> {
                 time_wait: Span::from_secs(240),
                 ..TcpSpec::default()
             };
-            Config { tcp, immediate_read, delivery_rate }
+            Config { immediate_read, delivery_rate, ..tcp.into() }
         },
     )
 }

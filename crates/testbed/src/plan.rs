@@ -7,7 +7,7 @@ use cellway_gateway::{Classes, GatewayConfig};
 use cellway_net::{Class, NodeId, PortId};
 use cellway_scenario as file;
 use cellway_scenario::{NodeIndex, Protocol, TcpTraffic, Traffic};
-use cellway_spec::UdpSource;
+use cellway_spec::{Family, UdpSource};
 use cellway_tcp::Config;
 use cellway_units::{Span, Time};
 
@@ -77,6 +77,14 @@ pub struct TcpSlotPlan {
 }
 
 impl SlotPlan {
+    /// Returns the version of IP of the packets of its hosts.
+    pub fn family(&self) -> Family {
+        match &self.protocol {
+            SlotProtocol::Tcp(tcp) => tcp.config.family,
+            SlotProtocol::Udp(source) => source.family,
+        }
+    }
+
     /// Returns the TCP of the slot, if it uses it.
     pub fn tcp(&self) -> Option<&TcpSlotPlan> {
         match &self.protocol {
@@ -185,11 +193,12 @@ impl<B: Clone> Builder<'_, B> {
     pub(crate) fn plan_group(&mut self, group: usize, streams: &Streams) -> Result<(), Error> {
         let scenario = self.scenario;
         let traffic = &scenario.traffic[group];
-        let config = traffic.tcp().map(|tcp| Arc::new(Config::from(tcp.tcp)));
+        let family = traffic.family();
+        let config = traffic.tcp().map(|tcp| Arc::new(Config { family, ..tcp.tcp.into() }));
         let route = self.route(traffic);
         let split = match traffic.tcp() {
             Some(&TcpTraffic { gateways: Some(pair), gateway_tcp, .. }) => {
-                let tcp = gateway_tcp.map(|tcp| Arc::new(Config { immediate_read: false, ..tcp.into() }));
+                let tcp = gateway_tcp.map(|tcp| Arc::new(Config { immediate_read: false, family, ..tcp.into() }));
                 Some((self.pair(pair, traffic, group)?, tcp))
             }
             _ => None,

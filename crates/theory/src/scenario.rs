@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use cellway_scenario::{App, GatewaySpec, HostSpec, NodeIndex, Scenario, Service, TcpSpec, TcpTraffic, Traffic};
 use cellway_units::{Bytes, Rate, Span};
 
-use crate::framing::{HEADERS, TIMESTAMPS};
+use crate::framing::TIMESTAMPS;
 use crate::leg::{Leg, Stage};
 use crate::loss::{any_lost, loss_bounds, steady_timeout};
 use crate::pftk::Lossy;
@@ -154,10 +154,11 @@ fn leg(traffic: &Traffic, from: &End<'_>, to: &End<'_>, hops: &[Hop], transport:
     let (mss, headers) = match spec {
         Some(gateway) => (gateway.packet, gateway.transport.header_octets()),
         None => {
-            let fits = traffic.mtu.0.saturating_sub(HEADERS).max(1);
+            let headers = traffic.family().tcp_headers();
+            let fits = traffic.mtu.0.saturating_sub(headers).max(1);
             let whole = from.tcp.mss.min(to.tcp.mss).min(Bytes(fits)).0;
             let options = if from.tcp.timestamps && to.tcp.timestamps { TIMESTAMPS } else { 0 };
-            (Bytes(whole.saturating_sub(options).max(1)), HEADERS + options)
+            (Bytes(whole.saturating_sub(options).max(1)), headers + options)
         }
     };
     let data = Packet::new(hops, Bytes(mss.0 + headers));

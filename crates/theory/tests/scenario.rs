@@ -410,3 +410,30 @@ rate = '{shaper}'
     let more = 424.0 / 100e3 - 424.0 / 1.5e6;
     assert!((back.round_trip - plain.round_trip - more).abs() < 1e-12, "{} {}", back.round_trip, plain.round_trip);
 }
+
+/// 1440 of 1500 B on packet lines; 13 cells of 53 B for 512 B of payload.
+#[test]
+fn the_headers_are_those_of_the_family() {
+    let predicted = |mss: &str, framing: &str, family: &str| {
+        let text = format!(
+            "version = 1\nname = 't'\nrun = {{ duration = '10 s', warmup = '1 s' }}\nbuffer = {{ size = '1 MB', per = 'port' }}
+tcp = {{ profile = 'classic', variant = 'reno', window = '64000 B'{mss} }}
+node = [{{ name = 'r1', kind = 'router' }}, {{ name = 'r2', kind = 'router' }}]
+link = [{{ between = ['r1', 'r2'], rate = '1 Mbit/s', delay = '5 ms', framing = '{framing}' }}]
+[[traffic]]
+name = 'bulk'
+app = 'bulk'
+from = 'r1'
+to = 'r2'
+family = '{family}'
+access = {{ rate = '100 Mbit/s', delay = '1 ms' }}
+"
+        );
+        groups(&text)[0].goodput
+    };
+    let near = |value: f64, expected: f64| assert!((value / expected - 1.0).abs() < 1e-12, "{value} {expected}");
+    near(predicted(", mss = '1440 B'", "packet", "ipv6"), 1e6 * 1440.0 / 1500.0);
+    near(predicted(", mss = '1440 B'", "packet", "ipv4"), 1e6 * 1440.0 / 1480.0);
+    near(predicted(", mss = '512 B'", "atm", "ipv6"), 1e6 * 512.0 / (13.0 * 53.0));
+    near(predicted(", mss = '512 B'", "atm", "ipv4"), 1e6 * 512.0 / (12.0 * 53.0));
+}

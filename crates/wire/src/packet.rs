@@ -1,6 +1,6 @@
-//! IPv4 packets with a TCP segment, made from the fields of a simulated segment.
+//! IP packets with a TCP segment, made from the fields of a simulated segment; [`super::packet_v6`] has those of IPv6.
 
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddrV4};
 
 use cellway_units::Ecn;
 use etherparse::{
@@ -43,20 +43,26 @@ pub struct TcpOptions {
     pub timestamps: Option<(u32, u32)>,
 }
 
-/// An IPv4 packet with a TCP segment. Its payload is the fixed stream of [`payload_octet`].
+/// An IPv4 packet with a TCP segment.
+pub type Ipv4Tcp = IpTcp<Ipv4Addr>;
+/// An IPv6 packet with a TCP segment.
+pub type Ipv6Tcp = IpTcp<Ipv6Addr>;
+
+/// An IP packet with a TCP segment, between addresses of one version of IP. Its payload is the fixed stream of
+/// [`payload_octet`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Ipv4Tcp {
+pub struct IpTcp<A> {
     /// Source address.
-    pub source: Ipv4Addr,
+    pub source: A,
     /// Destination address.
-    pub destination: Ipv4Addr,
+    pub destination: A,
     /// Source port.
     pub source_port: u16,
     /// Destination port.
     pub destination_port: u16,
-    /// IP identification.
+    /// IP identification; only fragments have one in IPv6, where it is not written.
     pub identification: u16,
-    /// Time to live, in hops.
+    /// Time to live, in hops; the hop limit of IPv6.
     pub ttl: u8,
     /// The ECN field.
     pub ecn: Ecn,
@@ -78,8 +84,8 @@ pub struct Ipv4Tcp {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PacketError {
-    /// It exceeds the 16-bit length of IPv4.
-    #[error("a packet of {len} octets is too long for IPv4, which takes at most 65535")]
+    /// It exceeds the 16-bit length of IPv4, which is the limit for IPv6 too.
+    #[error("a packet of {len} octets is too long for IP, which takes at most 65535")]
     TooLong {
         /// Octets of the packet.
         len: usize,
@@ -161,7 +167,7 @@ impl TcpOptions {
     }
 }
 
-fn malformed(reason: impl ToString) -> PacketError {
+pub(crate) fn malformed(reason: impl ToString) -> PacketError {
     PacketError::Malformed { reason: reason.to_string() }
 }
 
@@ -210,9 +216,31 @@ pub fn ipv4_udp(
     Ok([&ip.to_bytes()[..], &udp.to_bytes(), payload].concat())
 }
 
-impl Ipv4Tcp {
-    /// Returns the octets of the packet, with correct checksums.
-    pub fn octets(&self) -> Result<Vec<u8>, PacketError> {
+impl<A> IpTcp<A> {
+    /// Returns the packet with other addresses, which follow from these.
+    pub fn between<B>(self, address: impl Fn(A) -> B) -> IpTcp<B> {
+        let IpTcp { source, destination, source_port, destination_port, identification, ttl, ecn, .. } = self;
+        let IpTcp { seq, ack, flags, window, options, payload_len, .. } = self;
+        let (source, destination) = (address(source), address(destination));
+        IpTcp {
+            source,
+            destination,
+            source_port,
+            destination_port,
+            identification,
+            ttl,
+            ecn,
+            seq,
+            ack,
+            flags,
+            window,
+            options,
+            payload_len,
+        }
+    }
+
+    /// Returns the TCP header, without its checksum, and the payload of a packet whose IP header has `ip_header` octets.
+    pub(crate) fn segment(&self, ip_header: usize) -> Result<(TcpHeader, Vec<u8>), PacketError> {
         let TcpFlags { fin, syn, rst, psh, ack, urg, ece, cwr } = self.flags;
         let mut tcp = TcpHeader {
             acknowledgment_number: self.ack,
@@ -229,10 +257,19 @@ impl Ipv4Tcp {
         let bad_options = || PacketError::Options { options: self.options.clone() };
         let elements = self.options.elements().ok_or_else(bad_options)?;
         tcp.set_options(&elements).map_err(|_| bad_options())?;
-        let len = (IP_HEADER + tcp.header_len()).saturating_add(self.payload_len as usize);
-        let segment = u16::try_from(len).map_err(|_| PacketError::TooLong { len })? - IP_HEADER as u16;
-        let payload: Vec<u8> = (0..self.payload_len).map(|i| payload_octet(self.seq.wrapping_add(i))).collect();
+        let len = (ip_header + tcp.header_len()).saturating_add(self.payload_len as usize);
+        if len > usize::from(u16::MAX) {
+            return Err(PacketError::TooLong { len });
+        }
+        Ok((tcp, (0..self.payload_len).map(|i| payload_octet(self.seq.wrapping_add(i))).collect()))
+    }
+}
 
+impl Ipv4Tcp {
+    /// Returns the octets of the packet, with correct checksums.
+    pub fn octets(&self) -> Result<Vec<u8>, PacketError> {
+        let (mut tcp, payload) = self.segment(IP_HEADER)?;
+        let segment = (tcp.header_len() + payload.len()) as u16;
         let (from, to) = (self.source.octets(), self.destination.octets());
         let mut ip = Ipv4Header::new(segment, self.ttl, IpNumber::TCP, from, to).map_err(malformed)?;
         ip.identification = self.identification;
@@ -246,11 +283,7 @@ impl Ipv4Tcp {
         ip.header_checksum = ip.calc_header_checksum();
         tcp.checksum = tcp.calc_checksum_ipv4_raw(from, to, &payload).map_err(malformed)?;
 
-        let mut packet = Vec::with_capacity(len);
-        packet.extend_from_slice(&ip.to_bytes());
-        packet.extend_from_slice(&tcp.to_bytes());
-        packet.extend_from_slice(&payload);
-        Ok(packet)
+        Ok([&ip.to_bytes()[..], &tcp.to_bytes(), &payload].concat())
     }
 
     /// Parses a packet and checks both checksums. Also returns its payload.

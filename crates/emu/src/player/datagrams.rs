@@ -14,7 +14,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Sender;
 
 use cellway_apps::random::Streams;
-use cellway_apps::{DatagramMark, DatagramSource, UDP_HEADER_OCTETS, UdpSource};
+use cellway_apps::{DatagramMark, DatagramSource, Family, UdpSource};
 use cellway_units::{Bytes, Span, Time};
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token, Waker};
@@ -34,9 +34,6 @@ use crate::clock::Clock;
 const STOP: Token = Token(usize::MAX);
 const TIMER: Token = Token(usize::MAX - 1);
 const EVENTS: usize = 256;
-
-/// Octets that an IPv6 header has more than one of IPv4. RFC 8200 section 3.
-const IPV6_MORE: u64 = 20;
 /// The kernel memory for a datagram in addition to its octets, approximately.
 const OVERHEAD: u64 = 1024;
 /// The receive buffer: the datagrams that a source sends in this time, within bounds. The receiving thread is seldom as
@@ -263,8 +260,8 @@ impl Flow {
         for (socket, peer) in [(&sender, to), (&receiver, from)] {
             socket.connect(&peer.into()).map_err(PlayerError::system("connect a UDP socket"))?;
         }
-        let v6 = if from.is_ipv6() { IPV6_MORE } else { 0 };
-        let payload = slot.source.packet.0.saturating_sub(UDP_HEADER_OCTETS + v6) as usize;
+        let family = if from.is_ipv6() { Family::Ipv6 } else { Family::Ipv4 };
+        let payload = slot.source.packet.0.saturating_sub(family.udp_headers()) as usize;
         let source = DatagramSource::new(slot.source, streams, &slot.name, slot.start);
         let (sockets, packet) = ([sender, receiver], slot.source.packet.0);
         Ok(Flow { slot: slot.slot, source, sockets, packet, payload: payload.max(DatagramMark::LEN) })

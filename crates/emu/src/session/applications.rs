@@ -3,13 +3,14 @@
 use std::net::IpAddr;
 use std::sync::mpsc::Sender;
 
-use cellway_apps::GroupWorkload;
+use cellway_apps::{Family, GroupWorkload};
 use cellway_scenario::{Scenario, TcpSpec};
 use cellway_testbed::{SlotPlan, TcpSlotPlan, UDP_PORT};
 use cellway_units::{Span, Time};
 use socket2::Socket;
 
 use super::network::Network;
+use crate::addresses::ipv6;
 use crate::error::Error;
 use crate::player::{
     DatagramPlan, DatagramPlayer, DatagramSlot, DatagramsPlayed, HostTcp, MakeSocket, Observation, Player, PlayerEnd,
@@ -45,12 +46,14 @@ impl Players {
     ) -> Result<Players, Error> {
         let (mut conversations, mut datagrams) = (Vec::new(), Vec::new());
         for (number, slot) in network.engine.testbed.slots().iter().enumerate() {
+            let group = &scenario.traffic[slot.group];
+            let v6 = group.family() == Family::Ipv6;
             let ends = slot.hosts.map(|node| {
                 let host = network.engine.testbed.hosts().position(|host| host.node == node);
                 let host = host.expect("slots are between hosts");
-                (host, IpAddr::V4(network.names.address(host)))
+                let address = network.names.address(host);
+                (host, if v6 { ipv6(address).into() } else { IpAddr::V4(address) })
             });
-            let group = &scenario.traffic[slot.group];
             match (&workloads[slot.group], slot.tcp(), group.tcp()) {
                 (GroupWorkload::Conversations(workload), Some(plan), Some(tcp)) => {
                     set_hosts(&tcp.tcp, ends, network, notes);

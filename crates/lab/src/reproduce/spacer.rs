@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cellway_record::metric::{Metric, QueueUnit, port, spacer as metric};
 use cellway_record::{Quantity, Row, RunRecord};
 use cellway_scenario::Scenario;
-use cellway_theory::{Count, HEADERS, LineFraming, SlowStart, Spacer, SpacerInput, spacer_of};
+use cellway_theory::{Count, LineFraming, SlowStart, Spacer, SpacerInput, spacer_of};
 use cellway_units::Bytes;
 
 use super::theory::Additions;
@@ -53,7 +53,7 @@ pub(super) fn additions(scenario: &Scenario, record: &RunRecord) -> Result<Addit
     let changes = record.series.iter().filter(|row| row.metric == *port::QUEUE && row.subject == rows.0);
     let changes: Vec<(f64, f64)> = changes.filter_map(|row| Some((row.t?, row.value))).collect();
     let framing = LineFraming::of_cells(scenario.multiplexing.encapsulation);
-    let handshake = framing.cells(Bytes(HEADERS)).unwrap_or(0);
+    let handshake = framing.cells(Bytes(scenario.traffic[0].family().tcp_headers())).unwrap_or(0);
     // The theorems are compared cell by cell, which a record with changes left out does not allow.
     let is_whole = !record.left_out().any(|(subject, metric, _)| metric == "queue" && subject == &*rows.0);
     if let Some(trace) = Trace::new(changes, &input, handshake).filter(|_| is_whole) {

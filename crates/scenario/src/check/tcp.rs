@@ -2,7 +2,7 @@
 
 use std::iter;
 
-use cellway_spec::{Problem, ProfileKeys, TCP_HEADERS};
+use cellway_spec::{Family, Problem, ProfileKeys};
 use cellway_units::Bytes;
 
 use crate::check::Check;
@@ -20,7 +20,11 @@ struct Layer {
 
 /// The sources of the TCP keys of one end, in the order of precedence: tables of the file, the profile that they name
 /// (else [`TcpProfile::DEFAULT`]), and [`TcpProfile::Classic`], which has every required key.
-pub(super) struct Layers(Vec<Layer>);
+pub(super) struct Layers {
+    layers: Vec<Layer>,
+    /// The version of IP of the group.
+    family: Family,
+}
 
 impl Layers {
     fn table(path: &[Step], file: Option<&TcpKeys>) -> Layer {
@@ -34,11 +38,11 @@ impl Layers {
 
     /// Returns the sources for the hosts of group `i`: the table of the group, that of all traffic, then the profile. A
     /// profile of the group takes precedence over that of all traffic.
-    pub(super) fn of_group(i: usize, group: Option<&TcpKeys>, defaults: &TcpKeys) -> Layers {
+    pub(super) fn of_group(i: usize, group: Option<&TcpKeys>, defaults: &TcpKeys, family: Family) -> Layers {
         let tables = [Layers::table(&at!["traffic", i, "tcp"], group), Layers::table(&at!["tcp"], Some(defaults))];
         let profile = tables.iter().find_map(|layer| layer.keys.profile).unwrap_or(TcpProfile::DEFAULT);
         let rest = Layers::profile(TcpProfile::Classic);
-        Layers(tables.into_iter().chain([Layers::profile(profile), rest]).collect())
+        Layers { layers: tables.into_iter().chain([Layers::profile(profile), rest]).collect(), family }
     }
 
     /// The TCP of the gateway at node `n`: what the node says, its profile included, before what the group has, whose
@@ -53,28 +57,28 @@ impl Layers {
         });
         // The size that hosts take from their path is theirs; a gateway does not look again.
         let hosts = Layer { path: None, keys: TcpKeys { mss: Some(mss), ..TcpKeys::default() }, mss_of_path: false };
-        Layers(own.chain([hosts]).chain(self.0).collect())
+        Layers { layers: own.chain([hosts]).chain(self.layers).collect(), family: self.family }
     }
 
     /// Returns the keys of all sources, each from the first that gives it.
     fn keys(&self) -> TcpKeys {
-        self.0.iter().fold(TcpKeys::NONE, |keys, layer| keys.or(layer.keys))
+        self.layers.iter().fold(TcpKeys::NONE, |keys, layer| keys.or(layer.keys))
     }
 
     fn pick<T>(&self, key: impl Fn(&TcpKeys) -> Option<T>) -> Option<T> {
-        self.0.iter().find_map(|layer| key(&layer.keys))
+        self.layers.iter().find_map(|layer| key(&layer.keys))
     }
 
     /// Returns the segment size; `None` if the path determines it.
     fn mss(&self) -> Option<Bytes> {
-        let first = self.0.iter().find(|layer| layer.keys.mss.is_some() || layer.mss_of_path);
+        let first = self.layers.iter().find(|layer| layer.keys.mss.is_some() || layer.mss_of_path);
         first.and_then(|layer| layer.keys.mss)
     }
 
     /// Returns the send buffer: that of the file, else the larger of the profile's and the window, so that a default
     /// buffer does not limit a window that the file gives.
     fn send_buffer(&self, window: Bytes) -> Bytes {
-        let first = self.0.iter().find_map(|layer| Some((layer, layer.keys.send_buffer?)));
+        let first = self.layers.iter().find_map(|layer| Some((layer, layer.keys.send_buffer?)));
         match first {
             Some((Layer { path: Some(_), .. }, given)) => given,
             Some((_, of_profile)) => of_profile.max(window),
@@ -87,7 +91,7 @@ impl Check<'_> {
     /// Returns the path of `key`, or the path at which it could be given.
     fn tcp_path(&self, layers: &Layers, key: &str) -> Vec<Step> {
         let paths = || {
-            let tables = layers.0.iter().filter_map(|layer| layer.path.as_deref());
+            let tables = layers.layers.iter().filter_map(|layer| layer.path.as_deref());
             tables.map(|table| table.iter().cloned().chain([Step::from(key)]).collect::<Vec<Step>>())
         };
         let stands = paths().find(|path| self.tree.find(path).is_some());
@@ -119,7 +123,7 @@ impl Check<'_> {
         let before = self.found.len();
         let mss = match layers.mss() {
             Some(mss) => Some(mss),
-            None => mtu.map(|mtu| Bytes(mtu.0.saturating_sub(TCP_HEADERS))),
+            None => mtu.map(|mtu| Bytes(mtu.0.saturating_sub(layers.family.tcp_headers()))),
         };
         let keys = layers.keys();
         let send_buffer = Some(layers.send_buffer(keys.window?));
@@ -147,13 +151,14 @@ impl Check<'_> {
 
     /// Refuses a full segment that does not fit the largest packet of a link, called `link`.
     pub(super) fn fits_mtu(&mut self, layers: &Layers, mss: Bytes, link: &str, mtu: Bytes) {
-        if mss.0 + TCP_HEADERS > mtu.0 {
-            let packet = mss.0 + TCP_HEADERS;
+        let headers = layers.family.tcp_headers();
+        if mss.0 + headers > mtu.0 {
+            let packet = mss.0 + headers;
             let message = format!(
-                "{} B and {TCP_HEADERS} B of headers make a packet of {packet} B; {link} takes {} B (mtu)",
+                "{} B and {headers} B of headers make a packet of {packet} B; {link} takes {} B (mtu)",
                 mss.0, mtu.0
             );
-            let most = mtu.0 - TCP_HEADERS;
+            let most = mtu.0 - headers;
             self.refuse(&self.tcp_path(layers, "mss"), message, format!("at most {most} B, or a larger mtu there"));
         }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use cellway_spec::Family;
 use cellway_units::{Rate, Span};
 
 use crate::check::Check;
@@ -71,13 +72,17 @@ impl Check<'_> {
                 };
                 let host = self.host(&at!["traffic", i, "host"], group.host);
                 let path = network.and_then(|network| self.path(i, group, access.flatten(), network));
+                if let (Some(family), Some(path)) = (group.family, &path) {
+                    self.family_fits(i, family, path);
+                }
                 let protocol = match &group.udp {
                     Some(Some(udp)) => {
                         self.only_keys_of_udp(i);
-                        self.udp(i, udp, path.as_ref()).map(Protocol::Udp)
+                        self.udp(i, udp, group.family?, path.as_ref()).map(Protocol::Udp)
                     }
                     Some(None) => {
-                        let layers = || Layers::of_group(i, group.tcp.flatten().as_ref(), defaults);
+                        let family = group.family?;
+                        let layers = || Layers::of_group(i, group.tcp.flatten().as_ref(), defaults, family);
                         self.conversations(i, group, &layers, path.as_ref(), nodes)
                     }
                     None => None,
@@ -138,7 +143,7 @@ impl Check<'_> {
         let gateways = path.gateways();
         // Flows are one conversation, which ends when no more arrive.
         let repeat = group.repeat? && !matches!(app, Some(App::Flows(_)));
-        let traffic = TcpTraffic { app: app?, repeat, tcp, gateways, gateway_tcp: gateway_tcp? };
+        let traffic = TcpTraffic { app: app?, family: group.family?, repeat, tcp, gateways, gateway_tcp: gateway_tcp? };
         Some(Protocol::Tcp(Box::new(traffic)))
     }
 
@@ -183,6 +188,18 @@ impl Check<'_> {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Refuses links that take smaller packets than every link of the version of IP must.
+    fn family_fits(&mut self, i: usize, family: Family, path: &Path) {
+        if let Some((link, mtu)) = path.narrowest()
+            && family == Family::Ipv6
+            && mtu.0 < family.least_mtu()
+        {
+            let message =
+                format!("\"ipv6\" needs links that take {} B; {link} takes {} B (mtu)", family.least_mtu(), mtu.0);
+            self.refuse(&at!["traffic", i, "family"], message, "\"ipv4\", or a larger mtu there");
         }
     }
 

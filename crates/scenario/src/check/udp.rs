@@ -1,6 +1,6 @@
 //! Sources of UDP datagrams.
 
-use cellway_spec::{Arrivals, SourceKind, UdpSource, Video};
+use cellway_spec::{Arrivals, Family, SourceKind, UdpSource, Video};
 use cellway_units::{Bytes, Span};
 
 use crate::check::Check;
@@ -41,11 +41,11 @@ impl Check<'_> {
     }
 
     /// Returns the source of group `i`; `path` is absent if it is not known.
-    pub(super) fn udp(&mut self, i: usize, file: &UdpFile, path: Option<&Path>) -> Option<UdpSource> {
+    pub(super) fn udp(&mut self, i: usize, file: &UdpFile, family: Family, path: Option<&Path>) -> Option<UdpSource> {
         let before = self.found.len();
         let at = |key: &str| at!["traffic", i, "udp", key];
         if let Some(packet) = file.packet {
-            self.udp_packet(&at("packet"), packet, path);
+            self.udp_packet(&at("packet"), packet, family, path);
         }
         let (kind, packet, rate) = (file.source?, file.packet, file.rate);
         let video = self.video(i, kind, file);
@@ -81,7 +81,7 @@ impl Check<'_> {
             }
             SourceKind::Video => Arrivals::Video(video?),
         };
-        (self.found.len() == before).then_some(UdpSource { arrivals, packet, rate, duration, ecn: file.ecn? })
+        (self.found.len() == before).then_some(UdpSource { arrivals, family, packet, rate, duration, ecn: file.ecn? })
     }
 
     /// Returns the frames of a video, and refuses their keys of any other source.
@@ -108,7 +108,12 @@ impl Check<'_> {
         })
     }
 
-    fn udp_packet(&mut self, at: &[Step], packet: Bytes, path: Option<&Path>) {
+    fn udp_packet(&mut self, at: &[Step], packet: Bytes, family: Family, path: Option<&Path>) {
+        let least = UdpSource::least_packet(family);
+        if packet < least {
+            let message = format!("{} B leave no room for the headers of {} and a mark", packet.0, family.name());
+            self.refuse(at, message, format!("at least \"{} B\"", least.0));
+        }
         if let Some((link, mtu)) = path.and_then(Path::narrowest)
             && packet > mtu
         {

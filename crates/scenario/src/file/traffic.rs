@@ -1,7 +1,7 @@
 //! Traffic groups.
 
 use cellway_settings::table;
-use cellway_spec::{DatagramEcn, Dscp};
+use cellway_spec::{DatagramEcn, Dscp, Family};
 use cellway_units::{Bytes, Probability, Rate, Span};
 
 use crate::file::{FlowsFile, ServiceFile};
@@ -47,6 +47,8 @@ table! {
         gateway: bool = true,
         /// The class that its hosts write into packets (DSCP), by which the queue discipline "prio" sends them.
         dscp: Dscp = Dscp::Cs0,
+        /// The version of IP of its packets. It sets the size of headers, and with that the default of `tcp.mss`.
+        family: Family = Family::Ipv4,
         /// The ATM service of the channels of the group. Its rates count cells of 53 octets.
         service: Option<ServiceFile>,
         /// Keys of [tcp] that differ for this group.
@@ -61,7 +63,8 @@ table! {
     pub(crate) struct UdpFile {
         /// The times at which packets leave.
         source: SourceKind = SourceKind::Constant,
-        /// The size of an IP packet; of a video the largest. 28 bytes are headers of IPv4 and UDP; 16 are a sequence number and the send time.
+        /// The size of an IP packet; of a video the largest. 28 bytes are headers of IPv4 and UDP, 48 of IPv6; 16 are a
+        /// sequence number and the send time.
         #[range(min = "44 B", max = "65535 B")]
         packet: Bytes,
         /// Bits of IP packets per second: the mean, or of an on-off source the rate while it is on.

@@ -1,6 +1,6 @@
 //! Traffic groups.
 
-use cellway_spec::{Dscp, TCP_HEADERS, UdpSource};
+use cellway_spec::{Dscp, Family, UdpSource};
 use cellway_units::{Bytes, Rate, Span};
 
 use crate::model::{Access, App, Framing, HostSpec, LinkIndex, NodeIndex, Service, TcpSpec};
@@ -59,6 +59,8 @@ pub enum Protocol {
 pub struct TcpTraffic {
     /// The application of the conversations.
     pub app: App,
+    /// The version of IP.
+    pub family: Family,
     /// True if a slot begins the next conversation when one ends; else it runs one only.
     pub repeat: bool,
     /// TCP of the hosts. Complete: the file's defaults with what the group overrides.
@@ -84,6 +86,13 @@ impl Traffic {
             Protocol::Udp(source) => Some(source),
         }
     }
+    /// Returns the version of IP of its packets. Those between a pair of gateways have that of the gateways.
+    pub fn family(&self) -> Family {
+        match &self.protocol {
+            Protocol::Tcp(tcp) => tcp.family,
+            Protocol::Udp(source) => source.family,
+        }
+    }
     /// Returns the application, if the group has one.
     pub fn app(&self) -> Option<&App> {
         self.tcp().map(|tcp| &tcp.app)
@@ -95,7 +104,7 @@ impl Traffic {
     /// Returns the largest IP packet that its hosts send.
     pub fn largest_packet(&self) -> Bytes {
         match &self.protocol {
-            Protocol::Tcp(tcp) => Bytes(tcp.tcp.mss.0 + TCP_HEADERS),
+            Protocol::Tcp(tcp) => Bytes(tcp.tcp.mss.0 + tcp.family.tcp_headers()),
             Protocol::Udp(source) => source.packet,
         }
     }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use cellway_settings::in_file::Printed;
-use cellway_spec::{DatagramEcn, Dscp};
+use cellway_spec::{DatagramEcn, Dscp, Family};
 
 use crate::model::{
     AbrSpec, App, Arrivals, HostKeys, HostSpec, Protocol, Scenario, Service, Spike, Tables, TcpKeys, Traffic,
@@ -25,6 +25,9 @@ impl Scenario {
         writeln!(out, "jitter = \"{}\"", traffic.jitter)?;
         if traffic.dscp != Dscp::Cs0 {
             writeln!(out, "dscp = {}", word(traffic.dscp))?;
+        }
+        if traffic.family() != Family::Ipv4 {
+            writeln!(out, "family = {}", word(traffic.family()))?;
         }
         if let Some(tcp) = traffic.tcp() {
             // A refused gateway and a missing one are the same here.

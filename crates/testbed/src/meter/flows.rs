@@ -4,7 +4,7 @@ use cellway_apps::FlowEvent;
 use cellway_record::metric::{Metric, flow};
 use cellway_record::stats::Moments;
 use cellway_scenario::{TcpTraffic, Traffic};
-use cellway_spec::{TCP_HEADERS, TIMESTAMPS_OPTION};
+use cellway_spec::TIMESTAMPS_OPTION;
 use cellway_units::{Bytes, Rate, Sketch, Span, Time};
 
 use super::Meter;
@@ -80,7 +80,7 @@ impl Ideal {
             rate: traffic.bottleneck,
             framing: traffic.bottleneck_framing,
             payload: tcp.tcp.mss.0.saturating_sub(options).max(1),
-            headers: TCP_HEADERS + options,
+            headers: tcp.family.tcp_headers() + options,
         }
     }
 

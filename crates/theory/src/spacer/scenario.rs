@@ -8,7 +8,7 @@ use cellway_units::{Bytes, CELL_BITS, Rate, Span};
 
 use super::{Acknowledgements, SpacerInput};
 use crate::error::{Error, undefined};
-use crate::framing::{HEADERS, LineFraming, TIMESTAMPS};
+use crate::framing::{LineFraming, TIMESTAMPS};
 
 /// Returns the parameters of the content of the single shaper of `scenario`, δ included, with the times of the
 /// simulator's cells to the rounding of a picosecond. See docs/models/spacing.md.
@@ -62,8 +62,9 @@ fn input(
     let cell = |rate: Rate| CELL_BITS.0 as f64 / rate.as_bps() as f64;
     let framing = LineFraming::of_cells(scenario.multiplexing.encapsulation);
     let cells = |packet: u64| framing.cells(Bytes(packet)).expect("each of these makes cells");
-    let headers = HEADERS + if tcp.timestamps { TIMESTAMPS } else { 0 };
-    let whole = (tcp.mss.0 + HEADERS).min(traffic.mtu.0);
+    let bare = traffic.family().tcp_headers();
+    let headers = bare + if tcp.timestamps { TIMESTAMPS } else { 0 };
+    let whole = (tcp.mss.0 + bare).min(traffic.mtu.0);
     let mss = whole.saturating_sub(headers).max(1);
     let acknowledgements = match tcp.delayed_ack.0 {
         Some(_) => Acknowledgements::EverySecond,
