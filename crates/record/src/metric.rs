@@ -7,6 +7,7 @@ mod source;
 mod subject;
 mod unit;
 
+pub mod answer;
 pub mod command;
 pub mod datagram;
 pub mod emulation;
@@ -163,6 +164,7 @@ pub fn all() -> impl Iterator<Item = &'static Definition> {
         slot::ALL,
         datagram::ALL,
         frame::ALL,
+        answer::ALL,
         flow::ALL,
         group::ALL,
         network::ALL,

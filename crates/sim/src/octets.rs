@@ -38,11 +38,13 @@ pub(crate) fn octets(packet: &Packet<Body>, slots: &[Slot], legs: &[Leg]) -> Vec
         }
         (&Body::Datagram { number, mark }, Leg::Slot { slot, .. }) => {
             let [originator, _] = slots[slot as usize].plan().hosts;
-            debug_assert_eq!(originator, packet.from, "datagrams go from the originator to the responder");
             let mut payload = mark.octets().to_vec();
             payload.resize((u64::from(packet.octets) - UDP_HEADER_OCTETS) as usize, 0);
-            let source = SocketAddrV4::new(address(packet.from), dynamic_port(packet.conversation, 0));
-            let destination = SocketAddrV4::new(address(packet.to), UDP_PORT);
+            let ports = [dynamic_port(packet.conversation, 0), UDP_PORT];
+            // An echo goes the other way.
+            let [source, destination] = if packet.from == originator { ports } else { [ports[1], ports[0]] };
+            let source = SocketAddrV4::new(address(packet.from), source);
+            let destination = SocketAddrV4::new(address(packet.to), destination);
             return ipv4_udp(source, destination, identification(number), TIME_TO_LIVE, &payload)
                 .expect("a checked packet has room for headers and mark");
         }
