@@ -56,11 +56,11 @@ pub(crate) struct SlotTotals {
 #[derive(Debug)]
 pub(super) enum Own {
     /// Of datagrams; the slot has none of TCP and of items.
-    Datagrams(Datagrams),
+    Datagrams(Box<Datagrams>),
     /// Of flows that arrive by themselves.
-    Flows(Flows),
+    Flows(Box<Flows>),
     /// Of the answers that it waits for.
-    Answers(Answers),
+    Answers(Box<Answers>),
 }
 
 /// A conversation slot that is reported.
@@ -71,7 +71,7 @@ pub(crate) struct SlotMeter {
     /// The framing of the bottleneck link.
     pub(super) framing: Framing,
     pub(super) interactive: bool,
-    pub(super) own: Option<Box<Own>>,
+    pub(super) own: Option<Own>,
     /// The send window at each change, if the scenario traces it.
     pub(super) trace: Option<Box<Changes>>,
     pub(crate) now: SlotTotals,
@@ -97,10 +97,10 @@ impl SlotMeter {
     /// Creates the meter of a slot; `round_trip` is the propagation round trip of its path.
     pub(crate) fn new(name: &str, traffic: &Traffic, round_trip: Span, records: [Option<Changes>; 2]) -> SlotMeter {
         let own = match &traffic.protocol {
-            Protocol::Udp(source) => Some(Own::Datagrams(Datagrams::new(source))),
+            Protocol::Udp(source) => Some(Own::Datagrams(Box::new(Datagrams::new(source)))),
             Protocol::Tcp(tcp) => match tcp.app {
-                App::Flows(_) => Some(Own::Flows(Flows::new(Ideal::new(traffic, tcp, round_trip)))),
-                App::RequestResponse { .. } => Some(Own::Answers(Answers::default())),
+                App::Flows(_) => Some(Own::Flows(Box::new(Flows::new(Ideal::new(traffic, tcp, round_trip))))),
+                App::RequestResponse { .. } => Some(Own::Answers(Box::default())),
                 _ => None,
             },
         };
@@ -111,7 +111,7 @@ impl SlotMeter {
             bottleneck: traffic.bottleneck,
             framing: traffic.bottleneck_framing,
             interactive: matches!(traffic.app(), Some(App::Telnet { .. })),
-            own: own.map(Box::new),
+            own,
             trace,
             now: SlotTotals::default(),
             at_warmup: SlotTotals::default(),
@@ -132,42 +132,42 @@ impl SlotMeter {
     }
 
     pub(super) fn datagrams(&self) -> Option<&Datagrams> {
-        match self.own.as_deref() {
+        match &self.own {
             Some(Own::Datagrams(datagrams)) => Some(datagrams),
             _ => None,
         }
     }
 
     pub(super) fn datagrams_mut(&mut self) -> Option<&mut Datagrams> {
-        match self.own.as_deref_mut() {
+        match &mut self.own {
             Some(Own::Datagrams(datagrams)) => Some(datagrams),
             _ => None,
         }
     }
 
     pub(super) fn flows(&self) -> Option<&Flows> {
-        match self.own.as_deref() {
+        match &self.own {
             Some(Own::Flows(flows)) => Some(flows),
             _ => None,
         }
     }
 
     pub(super) fn flows_mut(&mut self) -> Option<&mut Flows> {
-        match self.own.as_deref_mut() {
+        match &mut self.own {
             Some(Own::Flows(flows)) => Some(flows),
             _ => None,
         }
     }
 
     pub(super) fn answers(&self) -> Option<&Answers> {
-        match self.own.as_deref() {
+        match &self.own {
             Some(Own::Answers(answers)) => Some(answers),
             _ => None,
         }
     }
 
     pub(super) fn answers_mut(&mut self) -> Option<&mut Answers> {
-        match self.own.as_deref_mut() {
+        match &mut self.own {
             Some(Own::Answers(answers)) => Some(answers),
             _ => None,
         }
@@ -175,7 +175,7 @@ impl SlotMeter {
 
     /// Returns the metric of the mean delay in a bin.
     pub(super) fn delay_metric(&self) -> &'static Metric {
-        match self.own.as_deref() {
+        match &self.own {
             Some(Own::Answers(_)) => &answer::RESPONSE_TIME_MEAN,
             Some(Own::Datagrams(datagrams)) => datagrams.times()[0],
             Some(Own::Flows(_)) | None => &slot::DELAY_MEAN,
