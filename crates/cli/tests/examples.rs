@@ -32,10 +32,12 @@ fn the_examples_run_in_real_time() {
         let args: Vec<&str> = ["emulate", "study.toml", "--json"].into_iter().chain(set).collect();
         let told = place.run(&args).done().json();
         let rows = told["points"][0]["figures"].as_array().unwrap();
-        for group in groups {
+        for &group in groups {
             let rate = rows.iter().find(|row| row["subject"] == group && row["metric"] == "goodput_total");
             let rate = rate.unwrap_or_else(|| panic!("{name}: no goodput of {group}: {told}"));
-            assert!(rate["mean"].as_f64().unwrap() > 10_000.0, "{name}: {rate}");
+            // A ping each 200 ms is 4480 bit/s at the most, there and back.
+            let least = if ["ping", "icmp"].contains(&group) { 1000.0 } else { 10_000.0 };
+            assert!(rate["mean"].as_f64().unwrap() > least, "{name}: {rate}");
         }
     }
 }
