@@ -97,6 +97,11 @@ pub enum Action {
         /// The delay.
         span: Span,
     },
+    /// An answer has arrived completely at the originator that requested it.
+    Answer {
+        /// When the originator began to request it.
+        since: Time,
+    },
     /// An item has arrived completely: at the responder, or at the originator that requested it.
     Item {
         /// Its size.

@@ -12,6 +12,7 @@ use crate::ftp::FtpScript;
 use crate::ftp_get::FtpGet;
 use crate::nntp::NntpScript;
 use crate::random::{Named, Streams};
+use crate::request_response::RequestResponse;
 use crate::smtp::SmtpScript;
 use crate::telnet::Telnet;
 use crate::transfer::Transfer;
@@ -55,6 +56,7 @@ enum App {
     Www(Box<Www>),
     Animation(Box<Animation>),
     Flows(Box<Flows>),
+    RequestResponse(Box<RequestResponse>),
 }
 
 impl Conversation {
@@ -87,6 +89,7 @@ impl Conversation {
             Workload::Www(www) => App::Www(Box::new(Www::new(www))),
             Workload::Animation(animation) => App::Animation(Box::new(Animation::new(animation))),
             Workload::Flows(flows) => App::Flows(Box::new(Flows::new(flows, &named))),
+            Workload::RequestResponse(workload) => App::RequestResponse(Box::new(RequestResponse::new(workload))),
         };
         Conversation { app, open: 0, outcome: Outcome::Running }
     }
@@ -126,6 +129,7 @@ impl Conversation {
             App::Www(www) => www.connected(conn, side, out),
             App::Animation(animation) => animation.connected(now, side, out),
             App::Flows(flows) => flows.connected(conn, side, out),
+            App::RequestResponse(requests) => requests.connected(now, side, out),
         });
     }
 
@@ -141,6 +145,7 @@ impl Conversation {
             App::Www(www) => www.received(now, conn, side, bytes, out),
             App::Animation(animation) => animation.received(now, bytes, out),
             App::Flows(flows) => flows.received(conn, side, bytes, out),
+            App::RequestResponse(requests) => requests.received(now, side, bytes, out),
         });
     }
 
@@ -150,7 +155,12 @@ impl Conversation {
             App::Transfer(transfer) => transfer.written(now, out),
             App::FtpGet(get) => get.written(now, conn, out),
             App::Animation(animation) => animation.written(now, out),
-            App::Dialogue(_) | App::Telnet(_) | App::Bulk(_) | App::Www(_) | App::Flows(_) => {}
+            App::Dialogue(_)
+            | App::Telnet(_)
+            | App::Bulk(_)
+            | App::Www(_)
+            | App::Flows(_)
+            | App::RequestResponse(_) => {}
         });
     }
 
@@ -170,7 +180,12 @@ impl Conversation {
             App::Dialogue(dialogue) => dialogue.peer_closed(conn, side, out),
             App::FtpGet(get) => get.peer_closed(conn, side, out),
             App::Www(www) => www.peer_closed(conn, side, out),
-            App::Telnet(_) | App::Bulk(_) | App::Transfer(_) | App::Animation(_) | App::Flows(_) => {
+            App::Telnet(_)
+            | App::Bulk(_)
+            | App::Transfer(_)
+            | App::Animation(_)
+            | App::Flows(_)
+            | App::RequestResponse(_) => {
                 if side == Side::Responder {
                     out.push(Action::Close { conn, side });
                 }
@@ -210,6 +225,7 @@ impl Conversation {
             App::Www(www) => www.timer(now, out),
             App::Animation(animation) => animation.timer(now, out),
             App::Flows(flows) => flows.timer(now, out),
+            App::RequestResponse(requests) => requests.timer(now, out),
             App::Dialogue(_) | App::Bulk(_) => {}
         });
         self.end_of_flows(out);

@@ -52,6 +52,8 @@ enum Gaps {
     Poisson(Box<Stream>),
     OnOff(Box<OnOff>),
     Video(Box<Frames>),
+    /// One time between all packets.
+    Equal(Span),
 }
 
 /// Equal times between packets, whose long-run rate is exact.
@@ -86,6 +88,7 @@ impl DatagramSource {
                 let left = exponential(&mut lengths[0], on.as_secs_f64());
                 Gaps::OnOff(Box::new(OnOff { spacing: Spacing::default(), means: [on, off], lengths, left }))
             }
+            Arrivals::Ping { interval } => Gaps::Equal(interval),
             Arrivals::Video(video) => Gaps::Video(Box::new(Frames::new(&spec, video, start, stream("frame-size")))),
         };
         let end = spec.duration.map_or(Time::MAX, |duration| start + duration);
@@ -105,7 +108,7 @@ impl DatagramSource {
     pub fn packet(&self) -> Bytes {
         match &self.gaps {
             Gaps::Video(frames) => frames.packet(),
-            Gaps::Constant(_) | Gaps::Poisson(_) | Gaps::OnOff(_) => self.spec.packet,
+            Gaps::Constant(_) | Gaps::Poisson(_) | Gaps::OnOff(_) | Gaps::Equal(_) => self.spec.packet,
         }
     }
 
@@ -114,7 +117,7 @@ impl DatagramSource {
     pub fn frame(&self) -> Option<u32> {
         match &self.gaps {
             Gaps::Video(frames) => frames.begins(),
-            Gaps::Constant(_) | Gaps::Poisson(_) | Gaps::OnOff(_) => None,
+            Gaps::Constant(_) | Gaps::Poisson(_) | Gaps::OnOff(_) | Gaps::Equal(_) => None,
         }
     }
 
@@ -134,6 +137,7 @@ impl DatagramSource {
         let gap = match &mut self.gaps {
             Gaps::Video(frames) => frames.advance(last).since(last),
             Gaps::Constant(spacing) => spacing.next(self.spec),
+            Gaps::Equal(interval) => *interval,
             Gaps::Poisson(arrivals) => exponential(arrivals, bits.0 as f64 / self.spec.rate.as_bps() as f64),
             Gaps::OnOff(periods) => periods.next(self.spec),
         };
@@ -203,6 +207,16 @@ mod tests {
         let after = |n: usize| times[n].since(times[0]).as_ps();
         assert_eq!([after(1), after(2), after(3)], [533_333_333, 1_066_666_666, 1_600_000_000]);
         assert_eq!((times[0], after(30_000)), (Time::from_ps(7), 16 * Span::from_secs(1).as_ps()));
+    }
+
+    /// 1600 bits at 7 ms are no whole rate, and the times are exact.
+    #[test]
+    fn pings_keep_their_interval() {
+        let interval = Span::from_ms(7);
+        let spec = UdpSource { rate: Rate::from_bps(228_571), ..spec(Arrivals::Ping { interval }) };
+        let times = times(spec, 1, 1001);
+        assert!(times.iter().enumerate().all(|(k, &at)| at == Time::from_ps(7) + interval * k as u64));
+        assert!((spec.mean_rate() - 1600.0 / 0.007).abs() < 1e-6 && spec.is_echoed());
     }
 
     #[test]

@@ -25,6 +25,7 @@ mod item;
 mod model;
 mod nntp;
 pub mod random;
+mod request_response;
 mod size_table;
 mod smtp;
 mod table;
@@ -53,5 +54,5 @@ pub use tables::{Tables, Variable};
 pub use validate::WorkloadError;
 pub use workload::{
     AnimationWorkload, BulkWorkload, FtpGetWorkload, FtpWorkload, GroupWorkload, Handshakes, NntpWorkload,
-    SmtpWorkload, TelnetWorkload, TtcpWorkload, Workload, WwwWorkload,
+    RequestResponseWorkload, SmtpWorkload, TelnetWorkload, TtcpWorkload, Workload, WwwWorkload,
 };

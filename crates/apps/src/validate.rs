@@ -149,6 +149,13 @@ impl Workload {
                 if animation.duration == Some(Span::ZERO) { Err(WorkloadError::NoTime) } else { Ok(()) }
             }
             Workload::Flows(flows) => validate_flows(flows),
+            Workload::RequestResponse(requests) => {
+                for (what, size) in [("request", requests.request), ("response", requests.response)] {
+                    filled(what, size)?;
+                    bounded(what, u128::from(size.0))?;
+                }
+                if requests.duration == Some(Span::ZERO) { Err(WorkloadError::NoTime) } else { Ok(()) }
+            }
         }
     }
 }

@@ -122,6 +122,19 @@ pub struct AnimationWorkload {
     pub duration: Option<Span>,
 }
 
+/// Requests and responses that take turns: see [`Workload::RequestResponse`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestResponseWorkload {
+    /// Each request: 1 B by default, as in netperf's TCP_RR.
+    pub request: Bytes,
+    /// Each response: 1 B by default, as there.
+    pub response: Bytes,
+    /// The time from the arrival of a response to the next request.
+    pub think: Span,
+    /// The time after which no request is sent, from the establishment of the connection; without end if absent.
+    pub duration: Option<Span>,
+}
+
 /// The application of each slot of a traffic group.
 #[derive(Clone, Debug, PartialEq)]
 pub enum GroupWorkload {
@@ -154,6 +167,8 @@ pub enum Workload {
     Animation(AnimationWorkload),
     /// Transfers from the originator to the responder arrive by themselves, each over its own connection.
     Flows(FlowsWorkload),
+    /// The originator sends requests to the responder, each after the response to the one before it.
+    RequestResponse(RequestResponseWorkload),
 }
 
 impl Workload {
@@ -192,6 +207,12 @@ impl Workload {
                 duration: None,
                 limit: 10_000,
             }),
+            AppKind::RequestResponse => Workload::RequestResponse(RequestResponseWorkload {
+                request: Bytes(1),
+                response: Bytes(1),
+                think: Span::ZERO,
+                duration: None,
+            }),
         }
     }
 
@@ -208,6 +229,7 @@ impl Workload {
             Workload::Www(_) => AppKind::Www,
             Workload::Animation(_) => AppKind::Animation,
             Workload::Flows(_) => AppKind::Flows,
+            Workload::RequestResponse(_) => AppKind::RequestResponse,
         }
     }
 }

@@ -7,7 +7,7 @@ mod common;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::mpsc::channel;
 
-use cellway_apps::{Arrivals, DatagramEcn, Family, UdpSource};
+use cellway_apps::{Arrivals, DatagramEcn, DatagramMark, Family, Side, UdpSource};
 use cellway_emu::player::{DatagramPlan, DatagramPlayer, DatagramSlot, DatagramsPlayed, Observation, PlayerHost, Seen};
 use cellway_emu::{Clock, Control, Emulated, emulate};
 use cellway_scenario::{Override, Plan};
@@ -52,7 +52,8 @@ fn all_arrive(address: IpAddr, payload: u64) {
         assert_eq!(of().filter(|observation| observation.seen == Seen::DatagramSent).count(), 100);
         let mut next = 0;
         for Observation { at, seen, .. } in of() {
-            if let Seen::DatagramReceived { sequence, sent, payload: found } = seen {
+            if let Seen::DatagramReceived { reader, mark: DatagramMark { sequence, sent }, payload: found } = seen {
+                assert_eq!(*reader, Side::Responder);
                 assert_eq!((*sequence, found.0), (next, payload));
                 // Never before its time, and received after it was sent.
                 assert!(*sent >= Time::ZERO + Span::from_ms(5) * next && at >= sent);
@@ -148,6 +149,48 @@ fn a_source_above_the_line_loses_the_rest() {
         emulated.record.summary.iter().find(|row| &*row.subject == "r1>r2" && row.metric == "dropped_packets");
     let dropped = dropped.unwrap().value;
     assert!((lost - dropped).abs() <= 30.0, "{lost} {dropped}");
+}
+
+/// Pings through namespaces: every echo comes back, none sooner than the path takes there and back.
+#[test]
+fn pings_come_back() {
+    if !possible("pings_come_back") {
+        return;
+    }
+    let _one = one_at_a_time();
+    let ping = "{ source = \"ping\", packet = \"1000 B\", interval = \"50 ms\" }";
+    let emulated = run(&[("traffic.voice.udp", ping)]);
+    let of = |metric| figure(&emulated, metric);
+    assert_eq!([of("packets_sent"), of("packets_lost")], [80.0, 0.0], "{:?}", emulated.notes);
+    // Two of the last may be on their way.
+    assert!(of("packets_received") >= 78.0, "{}", of("packets_received"));
+    // 8 ms on the line and 20 ms of propagation, twice.
+    assert!(of("response_time_p50") >= 0.056 * (1.0 - 1.0 / 256.0), "{}", of("response_time_p50"));
+    assert!(of("response_time_mean") >= 0.056 && of("response_time_max") >= of("response_time_mean"));
+    assert!(emulated.record.summary.iter().all(|row| row.subject.as_ref() != "voice-1" || row.metric != "delay_mean"));
+}
+
+/// Requests over the kernel's TCP: none is answered sooner than a round trip takes, and one is always outstanding.
+#[test]
+fn requests_are_answered_in_no_less_than_a_round_trip() {
+    if !possible("requests_are_answered_in_no_less_than_a_round_trip") {
+        return;
+    }
+    let _one = one_at_a_time();
+    let text = NET.replace(
+        "udp = { packet = \"200 B\", rate = \"80 kbit/s\" }",
+        "app = \"request-response\"\nworkload = { request = \"100 B\", response = \"1000 B\" }",
+    );
+    let plan = Plan::parse_with(&text, "t.toml", &[], None).unwrap_or_else(|e| panic!("{e}"));
+    let workloads: Vec<_> =
+        plan.base().traffic.iter().map(|traffic| cellway_testbed::workload(traffic, None).unwrap()).collect();
+    let emulated = emulate(plan.base(), &workloads, 1, Control::default()).unwrap();
+    let of = |metric| figure(&emulated, metric);
+    // 140 B and 1040 B on the line and twice 20 ms: at most 20.2 a second, in 4 s.
+    let least = 0.00112 + 0.00832 + 0.04;
+    assert!(of("response_time_p50") >= least * (1.0 - 1.0 / 256.0), "{}", of("response_time_p50"));
+    assert!((40.0..=4.0 / least + 1.0).contains(&of("transactions")), "{} {:?}", of("transactions"), emulated.notes);
+    assert!((of("transaction_rate") - of("transactions") / 4.0).abs() < 1e-9);
 }
 
 /// A video through namespaces: its frames are whole, and none is faster than its packets on the line.

@@ -11,7 +11,9 @@ mod harness;
 
 use std::time::Duration;
 
-use cellway_apps::{AppKind, DataConnection, FlowProcess, Outcome, Side, SizeLaw, Tables, Variable, Workload};
+use cellway_apps::{
+    AppKind, DataConnection, FlowProcess, Outcome, RequestResponseWorkload, Side, SizeLaw, Tables, Variable, Workload,
+};
 use cellway_emu::player::{HostTcp, PlayerError, Seen};
 use cellway_measure::tcp::TcpOptions;
 use cellway_units::{Bytes, Rate, Span, Time};
@@ -75,6 +77,9 @@ fn everything() -> Vec<(&'static str, Workload)> {
     f.count = Some(40);
     let sizes = SizeLaw::LogNormal { median: Bytes(20_000), sigma: 1.5 };
     f.process = FlowProcess::Poisson { interval: Span::from_ms(5), sizes };
+    // Three requests: the third is not as late as the end, and a fourth would be after it.
+    let (think, duration) = (Span::from_ms(90), Some(Span::from_ms(250)));
+    let requests = RequestResponseWorkload { request: Bytes(3000), response: Bytes(70_001), think, duration };
     vec![
         ("ftp", Workload::new(AppKind::Ftp)),
         ("ftp-per-item", per_item),
@@ -91,6 +96,7 @@ fn everything() -> Vec<(&'static str, Workload)> {
         ("www-shown", www(Some(Rate::from_bps(8_000_000)), &[50_000, 3_000, 1])),
         ("animation", animation),
         ("flows", flows),
+        ("requests", Workload::RequestResponse(requests)),
     ]
 }
 

@@ -144,6 +144,7 @@ fn table_folder(app: &App) -> Option<&str> {
         | App::FtpGet { .. }
         | App::Www { .. }
         | App::Animation { .. }
-        | App::Flows(_) => None,
+        | App::Flows(_)
+        | App::RequestResponse { .. } => None,
     }
 }

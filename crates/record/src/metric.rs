@@ -7,6 +7,7 @@ mod source;
 mod subject;
 mod unit;
 
+pub mod answer;
 pub mod command;
 pub mod datagram;
 pub mod emulation;
@@ -164,6 +165,7 @@ pub fn all() -> impl Iterator<Item = &'static Definition> {
         slot::ALL,
         datagram::ALL,
         frame::ALL,
+        answer::ALL,
         flow::ALL,
         group::ALL,
         observed::ALL,

@@ -21,9 +21,9 @@ pub use traffic::*;
 pub use cellway_spec::{
     AbrParameters, AckDelay, AppKind, Arrivals, BufferPer, Charge, CongestionControl, Connect, DataConnection, Discard,
     Discipline, Draw, Encapsulation, Family, FastRetransmit, Fifo, FlowArrivals, FlowPace, FlowSizes, FlowSource,
-    FlowSpec, Fraction, Framing, Jitter, JitterDistribution, LossRecovery, Multiplexing, NodeKind, Outage, OutageBuffer,
-    OutagePackets, PolicerAction, Queue, QueueDiscipline, Sharing, SizeDistribution, SourceKind, Spike, TcpKeys,
-    TcpProfile, TcpSpec, TransportChoice, UdpSource, Variant, Video,
+    FlowSpec, Fraction, Framing, Jitter, JitterDistribution, LossRecovery, Multiplexing, NodeKind, Outage,
+    OutageBuffer, OutagePackets, PolicerAction, Queue, QueueDiscipline, Sharing, SizeDistribution, SourceKind, Spike,
+    TcpKeys, TcpProfile, TcpSpec, TransportChoice, UdpSource, Variant, Video,
 };
 use cellway_units::Span;
 

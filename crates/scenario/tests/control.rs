@@ -146,6 +146,13 @@ fn new_applications_have_their_options() {
     assert_eq!(app("\"ftp-get\"\nworkload = { size = \"100 MB\" }"), get);
     let www = App::Www { sizes: vec![Bytes(1), Bytes(2000)], request: Bytes(300), display_rate: Some(mbit(2)) };
     assert_eq!(app("\"www\"\nworkload = { sizes = [\"1 B\", \"2 kB\"], display-rate = \"2 Mbit/s\" }"), www);
+    let (response, think, duration) = (Bytes(1), Span::ZERO, None);
+    let requests = App::RequestResponse { request: Bytes(1), response, think, duration };
+    assert_eq!(app("\"request-response\""), requests);
+    let (response, think, duration) = (Bytes(64_000), Span::from_ms(1), Some(Span::from_secs(2)));
+    let requests = App::RequestResponse { request: Bytes(200), response, think, duration };
+    let keys = "request = \"200 B\", response = \"64 kB\", think = \"1 ms\", duration = \"2 s\"";
+    assert_eq!(app(&format!("\"request-response\"\nworkload = {{ {keys} }}")), requests);
     let animation = App::Animation { frame: Bytes(40_000), rate: 12.5, duration: Some(Span::from_secs(2)) };
     assert_eq!(app("\"animation\"\nworkload = { frame = \"40 kB\", rate = 12.5, duration = \"2 s\" }"), animation);
 }

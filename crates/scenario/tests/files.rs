@@ -102,7 +102,8 @@ fn defaults_are_those_of_the_schema() {
                 continue;
             }
             // These are options of other applications.
-            let others = ["echo", "buffers", "request", "write-cost"].map(|o| format!("traffic.ftp.workload.{o}"));
+            let others = ["echo", "buffers", "response", "think", "write-cost"];
+            let others = others.map(|o| format!("traffic.ftp.workload.{o}"));
             if others.contains(&key) {
                 continue;
             }
@@ -226,6 +227,7 @@ fn what_is_written_reads_as_the_same_scenario() {
         "scenarios/leo.toml",
         "scenarios/incast.toml",
         "scenarios/video.toml",
+        "scenarios/rrul.toml",
     ] {
         for point in shipped(path).points().unwrap() {
             let text = point.scenario.to_toml();

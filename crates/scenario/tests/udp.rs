@@ -32,6 +32,27 @@ fn a_source_is_taken_with_its_defaults_and_printed_again() {
 }
 
 #[test]
+fn pings_have_an_interval_and_no_rate() {
+    let ping = "source = \"ping\", packet = \"64 B\", interval = \"7 ms\"";
+    let s = scenario(&with_udp(ping, &[]));
+    let source = s.traffic[0].udp().unwrap();
+    assert_eq!(source.arrivals, Arrivals::Ping { interval: Span::from_ms(7) });
+    assert_eq!((source.rate, source.is_echoed()), (Rate::from_bps(73_143), true));
+    let printed = s.to_toml();
+    assert_eq!(Plan::parse(&printed, "printed.toml").unwrap().base(), &s, "{printed}");
+    let told = |udp: &str| refusal(&with_udp(udp, &[])).to_string();
+    for (text, expected) in [
+        (told("source = \"ping\", packet = \"64 B\""), "traffic.ftp.udp.interval: is missing: pings need it"),
+        (told(&format!("{ping}, rate = \"1 kbit/s\"")), "rate: is not for source = \"ping\""),
+        (told("packet = \"64 B\", interval = \"7 ms\""), "interval: is for source = \"ping\""),
+        (told("packet = \"64 B\""), "traffic.ftp.udp.rate: is missing"),
+        (told(&format!("{ping}, on = \"1 s\"")), "is for source = \"on-off\""),
+    ] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+}
+
+#[test]
 fn a_video_is_taken_with_its_defaults_and_printed_again() {
     let least = "source = \"video\", packet = \"1200 B\", rate = \"3 Mbit/s\", frame-rate = 29.97";
     let more = "key-frame-interval = 250, key-frame-ratio = 8, frame-sigma = 0, playout-delay = \"1 s\"";

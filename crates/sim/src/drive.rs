@@ -230,12 +230,7 @@ impl Run<'_> {
                 }
             }
             (&Body::Datagram { mark, .. }, Leg::Slot { slot, .. }) => {
-                let index = slot as usize;
-                let cells = self.encapsulation.cells(Bytes(packet.octets.into())).0 as u32;
-                self.bed.meter.arrived(index, packet.octets, cells);
-                let headers = self.slots[index].plan().family().udp_headers();
-                let payload = Bytes(u64::from(packet.octets) - headers);
-                self.bed.meter.datagram_received(index, now, mark.sequence, mark.sent, payload);
+                self.datagram_arrived(now, slot as usize, packet, mark);
             }
             (Body::Segment { .. } | Body::Datagram { .. }, Leg::Gateways { .. }) => {
                 unreachable!("gateways speak their own transport")
@@ -296,6 +291,31 @@ impl Run<'_> {
             Packet { conversation, from, to, flow: 0, octets, ecn: slot.spec.ecn.field(), dscp: slot.plan.dscp, body },
         );
         self.packets += 1;
+    }
+
+    /// Records a datagram of a slot that has arrived at a host. The responder sends a ping back.
+    fn datagram_arrived(&mut self, now: Time, index: usize, packet: &Packet<Body>, mark: DatagramMark) {
+        let Slot::Udp(slot) = &self.slots[index] else { return };
+        let payload = Bytes(u64::from(packet.octets) - slot.plan.family().udp_headers());
+        if packet.to == slot.plan.hosts[0] {
+            self.bed.meter.datagram_received(index, now, Side::Originator, mark, payload);
+            return;
+        }
+        let echo = slot.spec.is_echoed().then(|| Packet {
+            conversation: slot.plan.legs[1],
+            from: packet.to,
+            to: packet.from,
+            ecn: slot.spec.ecn.field(),
+            body: Body::Datagram { number: self.packets, mark },
+            ..packet.clone()
+        });
+        let cells = self.encapsulation.cells(Bytes(packet.octets.into())).0 as u32;
+        self.bed.meter.arrived(index, packet.octets, cells);
+        self.bed.meter.datagram_received(index, now, Side::Responder, mark, payload);
+        if let Some(echo) = echo {
+            self.bed.fabric.send(now, echo);
+            self.packets += 1;
+        }
     }
 
     /// Calls an endpoint; sends its segments, and queues its events.

@@ -38,10 +38,14 @@ pub(crate) fn octets(packet: &Packet<Body>, slots: &[Slot], legs: &[Leg]) -> Vec
         }
         (&Body::Datagram { number, mark }, Leg::Slot { slot, .. }) => {
             let plan = slots[slot as usize].plan();
-            debug_assert_eq!(plan.hosts[0], packet.from, "datagrams go from the originator to the responder");
             let mut payload = mark.octets().to_vec();
             payload.resize((u64::from(packet.octets) - plan.family().udp_headers()) as usize, 0);
-            let ends = [(packet.from, dynamic_port(packet.conversation, 0)), (packet.to, UDP_PORT)];
+            let mut ports = [dynamic_port(packet.conversation, 0), UDP_PORT];
+            if packet.from != plan.hosts[0] {
+                // An echo goes the other way.
+                ports.reverse();
+            }
+            let ends = [(packet.from, ports[0]), (packet.to, ports[1])];
             let octets = match plan.family() {
                 Family::Ipv4 => {
                     let [source, destination] = ends.map(|(host, port)| SocketAddrV4::new(address(host), port));

@@ -26,6 +26,8 @@ choice! {
         Animation = "animation",
         /// Transfers of random sizes that arrive by themselves, each over its own connection; with the table `flows`.
         Flows = "flows",
+        /// Requests and responses that take turns over one connection.
+        RequestResponse = "request-response",
     }
 }
 

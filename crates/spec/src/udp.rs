@@ -19,6 +19,8 @@ choice! {
         OnOff = "on-off",
         /// The frames of a video: packets leave together, at a constant frame rate.
         Video = "video",
+        /// One packet at each interval, which the responder sends back.
+        Ping = "ping",
     }
 }
 
@@ -39,6 +41,11 @@ pub enum Arrivals {
     },
     /// As frames, cut into packets of which all but the last are full.
     Video(Video),
+    /// One packet at each interval. The responder sends each back at once.
+    Ping {
+        /// The time between two packets. Never zero.
+        interval: Span,
+    },
 }
 
 /// The frames of a video. The size of a frame is random (log-normal) around the mean of its kind.
@@ -79,7 +86,7 @@ impl DatagramEcn {
     }
 }
 
-/// A source of UDP datagrams: of one size, or of a video.
+/// A source of UDP datagrams: of one size, of a video, or pings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UdpSource {
     /// The times at which packets leave.
@@ -88,7 +95,8 @@ pub struct UdpSource {
     pub family: Family,
     /// An IP packet, with its headers; of a video the largest. At least [`UdpSource::least_packet`].
     pub packet: Bytes,
-    /// Bits of IP packets per second: the mean rate; of an on-off source the rate while it is on. Never zero.
+    /// Bits of IP packets per second: the mean rate; of an on-off source the rate while it is on; of pings that of
+    /// their interval, rounded. Never zero.
     pub rate: Rate,
     /// The time for which it sends from its start; without end if absent.
     pub duration: Option<Span>,
@@ -104,6 +112,7 @@ impl Arrivals {
             Arrivals::Poisson => SourceKind::Poisson,
             Arrivals::OnOff { .. } => SourceKind::OnOff,
             Arrivals::Video(_) => SourceKind::Video,
+            Arrivals::Ping { .. } => SourceKind::Ping,
         }
     }
 }
@@ -118,8 +127,13 @@ impl UdpSource {
     pub const fn video(&self) -> Option<&Video> {
         match &self.arrivals {
             Arrivals::Video(video) => Some(video),
-            Arrivals::Constant | Arrivals::Poisson | Arrivals::OnOff { .. } => None,
+            Arrivals::Constant | Arrivals::Poisson | Arrivals::OnOff { .. } | Arrivals::Ping { .. } => None,
         }
+    }
+
+    /// Returns true if the responder sends each packet back.
+    pub const fn is_echoed(&self) -> bool {
+        matches!(self.arrivals, Arrivals::Ping { .. })
     }
 
     /// Returns the mean rate over all time, in bit/s of IP packets.
@@ -127,6 +141,7 @@ impl UdpSource {
         let rate = self.rate.as_bps() as f64;
         match self.arrivals {
             Arrivals::Constant | Arrivals::Poisson | Arrivals::Video(_) => rate,
+            Arrivals::Ping { interval } => self.packet.bits().0 as f64 / interval.as_secs_f64(),
             Arrivals::OnOff { on, off } => {
                 let [on, off] = [on, off].map(Span::as_secs_f64);
                 rate * on / (on + off)

@@ -33,6 +33,9 @@ pub const UDP_PORT: u16 = 5004;
 /// Number Registry.
 pub const FLOWS_PORT: u16 = 8080;
 
+/// The port of the responders of requests: that of netperf. IANA, the same registry.
+pub const REQUESTS_PORT: u16 = 12_865;
+
 /// The least mean time between the flows of a slot.
 const LEAST_INTERVAL: Span = Span::from_us(1);
 
@@ -51,6 +54,7 @@ pub fn well_known_ports(app: &App) -> [u16; 2] {
         App::Www { .. } => [80; 2],
         App::Animation { .. } => [6000; 2],
         App::Flows(_) => [FLOWS_PORT; 2],
+        App::RequestResponse { .. } => [REQUESTS_PORT; 2],
     }
 }
 
@@ -116,6 +120,9 @@ fn application(traffic: &Traffic, tcp: &TcpTraffic, tables: Option<apps::Tables>
         }
         (apps::Workload::Animation(animation), App::Animation { frame, rate, duration }) => {
             (animation.frame, animation.rate, animation.duration) = (*frame, *rate, *duration);
+        }
+        (apps::Workload::RequestResponse(requests), &App::RequestResponse { request, response, think, duration }) => {
+            *requests = apps::RequestResponseWorkload { request, response, think, duration };
         }
         _ => unreachable!("the workload is made of the same kind"),
     }

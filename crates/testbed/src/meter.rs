@@ -1,5 +1,6 @@
 //! The records of a run: totals after the warm-up, and means over bins of time.
 
+mod answers;
 mod changes;
 mod datagrams;
 mod flows;
@@ -12,7 +13,7 @@ mod summary;
 use std::ops::Range;
 use std::sync::Arc;
 
-use cellway_apps::Side;
+use cellway_apps::{DatagramMark, Side};
 use cellway_net::{Fabric, Framing, LossCounters, NodeId, PortCounters, PortId};
 use cellway_record::metric::{QueueUnit, datagram, port as ports, slot as slots};
 use cellway_record::stats::{Moments, jain};
@@ -308,20 +309,24 @@ impl Meter {
 
     /// Records a datagram that a slot has sent at `at`.
     pub fn datagram_sent(&mut self, slot: usize, at: Time) {
-        if let Some(datagrams) = &mut self.slots[slot].datagrams {
+        if let Some(datagrams) = self.slots[slot].datagrams_mut() {
             datagrams.sent(at, self.warmup, at < self.settled);
         }
     }
 
-    /// Records the arrival, at `at`, of datagram `sequence` with `payload` at the responder of a slot, which was sent
-    /// at `sent`.
-    pub fn datagram_received(&mut self, slot: usize, at: Time, sequence: u64, sent: Time, payload: Bytes) {
+    /// Records the arrival, at `at`, of a datagram with this mark and `payload` at the responder of a slot, or of its echo at
+    /// the originator.
+    pub fn datagram_received(&mut self, slot: usize, at: Time, reader: Side, mark: DatagramMark, payload: Bytes) {
         let meter = &mut self.slots[slot];
-        let Some(datagrams) = &mut meter.datagrams else { return };
+        let delay = match meter.datagrams_mut() {
+            Some(datagrams) if datagrams.ends_at(reader) => datagrams.received(at, mark.sequence, mark.sent),
+            // A ping on its way counts as read.
+            _ => return self.delivered(slot, reader, payload.0),
+        };
         // A second copy is no goodput, as the application has its bytes.
-        if let Some(delay) = datagrams.received(at, sequence, sent) {
-            meter.now.delivered[0] += payload.0;
+        if let Some(delay) = delay {
             meter.delays_in_bin.push(delay.as_secs_f64());
+            self.delivered(slot, reader, payload.0);
         }
     }
 
@@ -427,15 +432,15 @@ impl Meter {
                     slot.acr_min = slot.acr_min.min(rate);
                 }
             }
-            if slot.datagrams.is_none()
+            if slot.datagrams().is_none()
                 && let Some(window) = slot.window_in_bin.take_mean(now)
             {
                 put(&slot.subject, (&slots::WINDOW_MEAN).into(), window);
             }
             if let Some(delay) = slot.delays_in_bin.mean() {
-                put(&slot.subject, (&slots::DELAY_MEAN).into(), delay);
+                put(&slot.subject, slot.delay_metric().into(), delay);
             }
-            if let Some(jitter) = slot.datagrams.as_ref().and_then(|datagrams| datagrams.jitter()) {
+            if let Some(jitter) = slot.datagrams().and_then(|datagrams| datagrams.jitter()) {
                 put(&slot.subject, (&datagram::JITTER).into(), jitter);
             }
             if let Some(observed) = &mut self.observed {

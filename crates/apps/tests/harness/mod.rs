@@ -150,7 +150,11 @@ impl Net {
                         agenda.add(at, ConnId(0), Event::Timer(id));
                     }
                     Action::Ended => run.ended = Some(now),
-                    Action::Delay { .. } | Action::Item { .. } | Action::Flow(_) | Action::Abort { .. } => {}
+                    Action::Delay { .. }
+                    | Action::Item { .. }
+                    | Action::Answer { .. }
+                    | Action::Flow(_)
+                    | Action::Abort { .. } => {}
                 }
             }
             let Some(((at, _), (conn, event))) = agenda.events.pop_first() else { return run };

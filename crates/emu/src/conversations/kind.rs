@@ -1,7 +1,7 @@
 //! The type of a conversation, from its ports.
 
 use cellway_apps::AppKind;
-use cellway_testbed::{FLOWS_PORT, OTHER_KIND, UDP_KIND, UDP_PORT};
+use cellway_testbed::{FLOWS_PORT, OTHER_KIND, REQUESTS_PORT, UDP_KIND, UDP_PORT};
 use cellway_wire::ip::{Flow, Recognised, protocol};
 
 /// The type of an application, as derived from its port. Channels can be shared by type: Cáceres 1993, section 2.
@@ -19,6 +19,8 @@ pub enum Kind {
     Ttcp,
     /// The flows of a scenario that arrive by themselves, on the alternative port of HTTP.
     Flows,
+    /// Requests and responses, on the port of netperf.
+    Requests,
     /// The datagrams of a scenario, on the port of RTP.
     Udp,
     /// Any other port, or a protocol without ports.
@@ -39,6 +41,7 @@ impl Kind {
             Kind::X11 => "x11",
             Kind::Ttcp => "ttcp",
             Kind::Flows => "flows",
+            Kind::Requests => "requests",
             Kind::Udp => "udp",
             Kind::Other => "other",
         }
@@ -66,6 +69,7 @@ impl Kind {
             Kind::X11 => AppKind::Animation,
             Kind::Ttcp => AppKind::Bulk,
             Kind::Flows => AppKind::Flows,
+            Kind::Requests => AppKind::RequestResponse,
             Kind::Udp => return UDP_KIND,
             Kind::Other => return OTHER_KIND,
             Kind::Ssh => return UDP_KIND + 1,
@@ -85,6 +89,7 @@ impl Kind {
             119 => Kind::Nntp,
             5001 | 5201 => Kind::Ttcp,
             FLOWS_PORT => Kind::Flows,
+            REQUESTS_PORT => Kind::Requests,
             6000..=6063 => Kind::X11,
             _ => return None,
         })
@@ -127,6 +132,8 @@ mod tests {
             (5201, Kind::Ttcp),
             (6000, Kind::X11),
             (6063, Kind::X11),
+            (8080, Kind::Flows),
+            (12_865, Kind::Requests),
         ];
         for (port, expected) in known {
             assert_eq!([kind(6, 50_000, port), kind(6, port, 50_000), kind(17, port, 1)], [expected; 3]);

@@ -21,6 +21,7 @@ impl Engine {
             }
             Seen::Delay { span } => self.testbed.meter.delay(now, slot, span),
             Seen::Item { bytes, span } => self.testbed.meter.item(now, slot, bytes, span),
+            Seen::Answer { since } => self.testbed.meter.answer(observation.at, slot, since),
             Seen::Flow(event) => self.testbed.meter.flow(observation.at, slot, event),
             Seen::Ended { outcome, reason, .. } => {
                 self.testbed.meter.conversation(slot, outcome == Outcome::Failed);
@@ -30,8 +31,8 @@ impl Engine {
             }
             Seen::FrameSent { packets } => self.testbed.meter.frame_sent(slot, observation.at, packets),
             Seen::DatagramSent => self.testbed.meter.datagram_sent(slot, observation.at),
-            Seen::DatagramReceived { sequence, sent, payload } => {
-                self.testbed.meter.datagram_received(slot, observation.at, sequence, sent, payload);
+            Seen::DatagramReceived { reader, mark, payload } => {
+                self.testbed.meter.datagram_received(slot, observation.at, reader, mark, payload);
             }
             Seen::Tcp(report) => self.tcp(slot, &report),
             Seen::Begun { .. } => {}

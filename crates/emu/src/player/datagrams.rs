@@ -2,7 +2,8 @@
 //!
 //! Both ends are nonblocking sockets of one thread, so one clock dates both. A datagram carries its sequence number and
 //! the time of its system call ([`DatagramMark`]). The sources are those of a simulation, with the same seeds and
-//! random streams; a datagram that is due late is sent at once, and none is left out.
+//! random streams; a datagram that is due late is sent at once, and none is left out. The receiver of pings sends each back
+//! as it is.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,7 +15,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Sender;
 
 use cellway_apps::random::Streams;
-use cellway_apps::{DatagramMark, DatagramSource, Family, UdpSource};
+use cellway_apps::{DatagramMark, DatagramSource, Family, Side, UdpSource};
 use cellway_units::{Bytes, Span, Time};
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token, Waker};
@@ -27,7 +28,7 @@ use super::Stopper;
 use super::alarm::Alarm;
 use super::error::PlayerError;
 use super::observe::{Observation, Seen};
-use super::options::set_traffic_class;
+use super::options::{SIDES, at, set_traffic_class};
 use super::plan::PlayerHost;
 use crate::clock::Clock;
 
@@ -78,7 +79,7 @@ pub struct DatagramPlan {
 pub struct DatagramsPlayed {
     /// Datagrams sent, those included that the kernel refused.
     pub sent: u64,
-    /// Those that the kernel refused: a queue was full, or the network had reported an error. They are lost.
+    /// Those that the kernel refused, and echoes that it refused: a queue was full, or the network had reported an error. They are lost.
     pub refused: u64,
     /// The reason of the first refusal.
     pub reason: Option<String>,
@@ -92,6 +93,8 @@ struct Flow {
     source: DatagramSource,
     /// Sender and receiver.
     sockets: [Socket; 2],
+    /// True if the receiver sends each datagram back.
+    is_echoed: bool,
     /// Octets of the largest IP packet, and of its payload.
     packet: u64,
     payload: usize,
@@ -126,9 +129,11 @@ impl DatagramPlayer {
         let mut flows = Vec::with_capacity(plan.slots.len());
         for (index, slot) in plan.slots.iter().enumerate() {
             let flow = Flow::open(slot, &mut plan.hosts, &streams)?;
-            let registered =
-                poll.registry().register(&mut SourceFd(&flow.sockets[1].as_raw_fd()), Token(index), Interest::READABLE);
-            registered.map_err(PlayerError::system("wait for a socket"))?;
+            for side in SIDES.into_iter().filter(|side| *side == Side::Responder || flow.is_echoed) {
+                let mut source = SourceFd(&flow.sockets[at(side)].as_raw_fd());
+                let registered = poll.registry().register(&mut source, token(index, side), Interest::READABLE);
+                registered.map_err(PlayerError::system("wait for a socket"))?;
+            }
             flows.push(flow);
         }
         let due = flows.iter().enumerate().filter_map(|(index, flow)| Some(Reverse((flow.source.next()?, index))));
@@ -172,9 +177,9 @@ impl DatagramPlayer {
                 done => done.map_err(PlayerError::system("wait for sockets"))?,
             }
             for event in &events {
-                if let Token(index) = event.token()
+                if let Some((index, side)) = from_token(event.token())
                     && index < self.flows.len()
-                    && !self.receive(&clock, index)?
+                    && !self.receive(&clock, index, side)?
                 {
                     return Ok(self.played);
                 }
@@ -208,39 +213,55 @@ impl DatagramPlayer {
             // The observation is sent first: the datagram may arrive before the next statement.
             let observation = Observation { at: sent, slot: flow.slot, seen: Seen::DatagramSent };
             let _ = self.sender.send(observation);
-            match send(&flow.sockets[0], payload, SendFlags::NOSIGNAL) {
-                Ok(_) => {}
-                // No room, or an error that the network has reported of an earlier datagram.
-                Err(error) => {
-                    self.played.refused += 1;
-                    self.played.reason.get_or_insert_with(|| io::Error::from(error).to_string());
-                }
-            }
+            self.played.send(&flow.sockets[0], payload);
         }
         Ok(())
     }
 
-    /// Reads all datagrams that wait at a receiver. Returns false if observations are no longer received.
-    fn receive(&mut self, clock: &Clock, index: usize) -> Result<bool, PlayerError> {
+    /// Reads all datagrams that wait at one side of a flow. Returns false if observations are no longer received.
+    fn receive(&mut self, clock: &Clock, index: usize, reader: Side) -> Result<bool, PlayerError> {
         let flow = &self.flows[index];
+        let socket = &flow.sockets[at(reader)];
         loop {
-            match recv(&flow.sockets[1], &mut self.buffer[..], RecvFlags::empty()) {
+            match recv(socket, &mut self.buffer[..], RecvFlags::empty()) {
                 Ok((read, _)) => {
                     let at = clock.now().unwrap_or(Time::ZERO);
                     let Some(mark) = DatagramMark::read(&self.buffer[..read]) else { continue };
-                    let DatagramMark { sequence, sent } = mark;
-                    let seen = Seen::DatagramReceived { sequence, sent, payload: Bytes(read as u64) };
+                    if flow.is_echoed && reader == Side::Responder {
+                        self.played.send(socket, &self.buffer[..read]);
+                    }
+                    let seen = Seen::DatagramReceived { reader, mark, payload: Bytes(read as u64) };
                     if self.sender.send(Observation { at, slot: flow.slot, seen }).is_err() {
                         return Ok(false);
                     }
                 }
                 Err(Errno::AGAIN) => return Ok(true),
-                // An ICMP error about a datagram of this socket, which sends none.
+                // An ICMP error about a datagram of this socket.
                 Err(Errno::INTR | Errno::CONNREFUSED) => {}
                 Err(e) => return Err(PlayerError::system("read a datagram")(e.into())),
             }
         }
     }
+}
+
+impl DatagramsPlayed {
+    /// Sends a datagram, and counts it if it is refused.
+    fn send(&mut self, socket: &Socket, payload: &[u8]) {
+        // No room, or an error that the network has reported of an earlier datagram.
+        if let Err(error) = send(socket, payload, SendFlags::NOSIGNAL) {
+            self.refused += 1;
+            self.reason.get_or_insert_with(|| io::Error::from(error).to_string());
+        }
+    }
+}
+
+/// Returns the token of a socket of flow `index`.
+fn token(index: usize, side: Side) -> Token {
+    Token(2 * index + at(side))
+}
+
+fn from_token(token: Token) -> Option<(usize, Side)> {
+    (token.0 < TIMER.0).then(|| (token.0 / 2, SIDES[token.0 % 2]))
 }
 
 impl Flow {
@@ -256,15 +277,17 @@ impl Flow {
             bound(host, SocketAddr::new(address, port), slot.source)
         };
         let ((sender, from), (receiver, to)) = (socket(0, 0)?, socket(1, slot.port)?);
-        set_traffic_class(&sender, slot.traffic_class)?;
+        for socket in [&sender, &receiver] {
+            set_traffic_class(socket, slot.traffic_class)?;
+        }
         for (socket, peer) in [(&sender, to), (&receiver, from)] {
             socket.connect(&peer.into()).map_err(PlayerError::system("connect a UDP socket"))?;
         }
         let family = if from.is_ipv6() { Family::Ipv6 } else { Family::Ipv4 };
         let payload = slot.source.packet.0.saturating_sub(family.udp_headers()) as usize;
         let source = DatagramSource::new(slot.source, streams, &slot.name, slot.start);
-        let (sockets, packet) = ([sender, receiver], slot.source.packet.0);
-        Ok(Flow { slot: slot.slot, source, sockets, packet, payload: payload.max(DatagramMark::LEN) })
+        let (sockets, packet, is_echoed) = ([sender, receiver], slot.source.packet.0, slot.source.is_echoed());
+        Ok(Flow { slot: slot.slot, source, sockets, is_echoed, packet, payload: payload.max(DatagramMark::LEN) })
     }
 }
 

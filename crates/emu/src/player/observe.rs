@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::Sender;
 
-use cellway_apps::{ConnId, FlowEvent, Outcome, Side};
+use cellway_apps::{ConnId, DatagramMark, FlowEvent, Outcome, Side};
 use cellway_measure::tcp::TcpInfo;
 use cellway_units::{Bytes, Span, Time};
 
@@ -45,6 +45,11 @@ pub enum Seen {
         /// The duration, as defined by [`cellway_apps::Action::Item`].
         span: Span,
     },
+    /// An answer arrived whole at the originator.
+    Answer {
+        /// When the originator began to request it.
+        since: Time,
+    },
     /// An event of a flow that arrives by itself.
     Flow(FlowEvent),
     /// A frame of a video was captured: the next datagrams of the slot.
@@ -56,10 +61,10 @@ pub enum Seen {
     DatagramSent,
     /// A datagram has arrived.
     DatagramReceived {
-        /// Its sequence number, from 0.
-        sequence: u64,
-        /// Its sending time, since the run's epoch.
-        sent: Time,
+        /// The side that read it: the originator that of an echo.
+        reader: Side,
+        /// Its mark; the sending time is since the run's epoch, of an echo that of the original.
+        mark: DatagramMark,
         /// Its payload.
         payload: Bytes,
     },

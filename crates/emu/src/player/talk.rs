@@ -33,7 +33,8 @@ fn reports_acks(workload: &Workload, side: Side) -> bool {
             | Workload::FtpGet(_)
             | Workload::Www(_)
             | Workload::Animation(_)
-            | Workload::Flows(_) => false,
+            | Workload::Flows(_)
+            | Workload::RequestResponse(_) => false,
         }
 }
 
@@ -166,6 +167,7 @@ impl Player {
             Action::Timer { at, id } => self.timers.add(at, Due::App { slot: index, conversation, id }),
             Action::Delay { span } => self.reporter.report(self.now, index, Seen::Delay { span }),
             Action::Item { bytes, span } => self.reporter.report(self.now, index, Seen::Item { bytes, span }),
+            Action::Answer { since } => self.reporter.report(self.now, index, Seen::Answer { since }),
             Action::Flow(event) => self.reporter.report(self.now, index, Seen::Flow(event)),
             Action::Abort { conn } => self.abort(index, (conversation, conn)),
             Action::Ended => self.ended(time, index, conversation),

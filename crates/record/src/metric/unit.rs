@@ -27,6 +27,8 @@ pub enum Unit {
     BitPerSecond,
     /// Seconds.
     Second,
+    /// Events per second.
+    PerSecond,
     /// Round trips of the scenario, without queueing.
     RoundTrip,
 }
@@ -45,6 +47,7 @@ impl Unit {
             Unit::Byte => "B",
             Unit::BitPerSecond => "bit/s",
             Unit::Second => "s",
+            Unit::PerSecond => "1/s",
             Unit::RoundTrip => "rtt",
         }
     }

@@ -10,6 +10,12 @@ use crate::tree::at;
 /// The most that one transfer may be (bytes): 1 PiB, which no link here carries within the longest run.
 pub(crate) const MAX_TRANSFER: u64 = 1 << 50;
 
+/// A request of HTTP/1.0 with the headers of a browser of 1996, about.
+const WWW_REQUEST: Bytes = Bytes(300);
+
+/// That of netperf's TCP_RR.
+const SHORT_REQUEST: Bytes = Bytes(1);
+
 /// The default size of a write of ttcp.
 const TTCP_WRITE: Bytes = Bytes(8192);
 
@@ -49,12 +55,18 @@ impl Check<'_> {
             AppKind::Www => {
                 let accepted = "the sizes of the files, like [\"4 kB\", \"570 kB\"]";
                 let sizes = self.needed(i, "sizes", options.sizes, accepted)?;
-                App::Www { sizes, request: options.request?, display_rate: options.display_rate? }
+                let request = options.request?.unwrap_or(WWW_REQUEST);
+                App::Www { sizes, request, display_rate: options.display_rate? }
             }
             AppKind::Animation => {
                 let frame = self.needed(i, "frame", options.frame, "a size, like \"1 MiB\"");
                 let rate = self.needed(i, "rate", options.rate, "frames a second, like 50");
                 App::Animation { frame: frame?, rate: rate?, duration: options.duration? }
+            }
+            AppKind::RequestResponse => {
+                let request = options.request?.unwrap_or(SHORT_REQUEST);
+                let (response, think, duration) = (options.response?, options.think?, options.duration?);
+                App::RequestResponse { request, response, think, duration }
             }
             AppKind::Flows => {
                 let accepted = "flows = { interval = \"100 ms\", sizes = \"web-search\" }, with your values";
@@ -76,9 +88,9 @@ impl Check<'_> {
     }
 
     fn only_options_of(&mut self, i: usize, kind: AppKind) {
-        use AppKind::{Animation, Bulk, Ftp, FtpGet, Nntp, Smtp, Telnet, Ttcp, Www};
+        use AppKind::{Animation, Bulk, Ftp, FtpGet, Nntp, RequestResponse, Smtp, Telnet, Ttcp, Www};
         let tcplib: &[AppKind] = &[Ftp, Nntp, Smtp, Telnet];
-        let options: [(&str, &[AppKind]); 17] = [
+        let options: [(&str, &[AppKind]); 19] = [
             ("draw", tcplib),
             ("tables", tcplib),
             ("spike", &[Ftp]),
@@ -91,11 +103,13 @@ impl Check<'_> {
             ("write-cost", &[Bulk, Ttcp]),
             ("disk-rate", &[FtpGet]),
             ("sizes", &[Www]),
-            ("request", &[Www]),
+            ("request", &[Www, RequestResponse]),
+            ("response", &[RequestResponse]),
+            ("think", &[RequestResponse]),
             ("display-rate", &[Www]),
             ("frame", &[Animation]),
             ("rate", &[Animation]),
-            ("duration", &[Animation]),
+            ("duration", &[Animation, RequestResponse]),
         ];
         let message = format!("is not an option of {}", kind.name());
         self.only_keys_of(&at!["traffic", i, "workload"], &message, kind, &options);

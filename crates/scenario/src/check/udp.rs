@@ -1,7 +1,7 @@
 //! Sources of UDP datagrams.
 
 use cellway_spec::{Arrivals, Family, SourceKind, UdpSource, Video};
-use cellway_units::{Bytes, Span};
+use cellway_units::{Bytes, Rate, Span};
 
 use crate::check::Check;
 use crate::check::crossing::Path;
@@ -47,7 +47,8 @@ impl Check<'_> {
         if let Some(packet) = file.packet {
             self.udp_packet(&at("packet"), packet, family, path);
         }
-        let (kind, packet, rate) = (file.source?, file.packet, file.rate);
+        let (kind, packet) = (file.source?, file.packet);
+        let interval = self.ping_interval(i, kind, file);
         let video = self.video(i, kind, file);
         for (key, given) in [("on", file.on), ("off", file.off)] {
             match (kind, given) {
@@ -55,15 +56,19 @@ impl Check<'_> {
                     let accepted = "a mean time, like on = \"1 s\" and off = \"1.35 s\"";
                     self.refuse(&at(key), "is missing: an on-off source needs it", accepted);
                 }
-                (SourceKind::Constant | SourceKind::Poisson | SourceKind::Video, Some(Some(_))) => {
+                (_, Some(Some(_))) if kind != SourceKind::OnOff => {
                     let message = "is for source = \"on-off\", which pauses";
                     self.refuse(&at(key), message, "source = \"on-off\", or neither on nor off");
                 }
                 _ => {}
             }
         }
-        let (packet, rate, on, off, duration) = (packet?, rate?, file.on?, file.off?, file.duration?);
-        let interval = rate.time_for(packet.bits(), 0).0;
+        let (packet, on, off, duration) = (packet?, file.on?, file.off?, file.duration?);
+        let rate = match interval {
+            Some(interval) => rounded_rate(packet, interval),
+            None => self.udp_rate(i, kind, file)?,
+        };
+        let interval = interval.unwrap_or_else(|| rate.time_for(packet.bits(), 0).0);
         if interval < LEAST_INTERVAL {
             let message = format!("{rate} leaves {interval} between packets of {} B", packet.0);
             self.refuse(&at("rate"), message, format!("at least {LEAST_INTERVAL} between two packets: a lower rate"));
@@ -80,8 +85,42 @@ impl Check<'_> {
                 Arrivals::OnOff { on, off }
             }
             SourceKind::Video => Arrivals::Video(video?),
+            SourceKind::Ping => Arrivals::Ping { interval },
         };
         (self.found.len() == before).then_some(UdpSource { arrivals, family, packet, rate, duration, ecn: file.ecn? })
+    }
+
+    /// Returns the rate of a source that is no ping.
+    fn udp_rate(&mut self, i: usize, kind: SourceKind, file: &UdpFile) -> Option<Rate> {
+        let rate = file.rate?;
+        if rate.is_none() && kind != SourceKind::Ping {
+            let accepted = "bits of IP packets per second, like rate = \"80 kbit/s\"";
+            self.refuse(&at!["traffic", i, "udp", "rate"], "is missing", accepted);
+        }
+        rate
+    }
+
+    /// Returns the time between pings. Refuses it for any other source, and a rate for pings.
+    fn ping_interval(&mut self, i: usize, kind: SourceKind, file: &UdpFile) -> Option<Span> {
+        let at = |key: &str| at!["traffic", i, "udp", key];
+        if kind != SourceKind::Ping {
+            if self.is_accepted(&at("interval")) {
+                self.refuse(&at("interval"), "is for source = \"ping\"; other sources have a rate", "rate");
+            }
+            return None;
+        }
+        if self.is_accepted(&at("rate")) {
+            self.refuse(&at("rate"), "is not for source = \"ping\", which has an interval", "interval");
+        }
+        let interval = file.interval?;
+        if interval.is_none() {
+            self.refuse(
+                &at("interval"),
+                "is missing: pings need it",
+                "the time between two, like interval = \"200 ms\"",
+            );
+        }
+        interval
     }
 
     /// Returns the frames of a video, and refuses their keys of any other source.
@@ -121,4 +160,9 @@ impl Check<'_> {
             self.refuse(at, message, format!("at most {} B, or a larger mtu there", mtu.0));
         }
     }
+}
+
+/// Returns the rate of a packet in each interval, rounded to a bit per second and at least 1.
+fn rounded_rate(packet: Bytes, interval: Span) -> Rate {
+    Rate::from_bps((packet.bits().0 as f64 / interval.as_secs_f64()).round().max(1.0) as u64)
 }

@@ -8,9 +8,6 @@ use crate::file::{FlowsFile, ServiceFile};
 use crate::model::{AppKind, DataConnection, Draw, Framing, HostKeys, SourceKind, TcpKeys};
 use crate::quantity::{LineRate, RttSpan};
 
-/// A request of HTTP/1.0 with the headers of a browser of 1996, about.
-const WWW_REQUEST: Bytes = Bytes(300);
-
 table! {
     /// A group of like conversations. Slot i (from 1) is called "name-i"; when a conversation ends,
     /// its slot begins the next one at once.
@@ -59,7 +56,8 @@ table! {
 }
 
 table! {
-    /// Datagrams from the originator to the responder, which only counts them: of one size, or of a video.
+    /// Datagrams from the originator to the responder, which only counts them, or sends pings back: of one size, or of a
+    /// video.
     pub(crate) struct UdpFile {
         /// The times at which packets leave.
         source: SourceKind = SourceKind::Constant,
@@ -67,9 +65,12 @@ table! {
         /// sequence number and the send time.
         #[range(min = "44 B", max = "65535 B")]
         packet: Bytes,
-        /// Bits of IP packets per second: the mean, or of an on-off source the rate while it is on.
+        /// All but ping: bits of IP packets per second; required. The mean, or of an on-off source the rate while it is on.
         #[range(above = "0 bit/s")]
-        rate: Rate,
+        rate: Option<Rate>,
+        /// ping: the time between two packets; required.
+        #[range(min = "1 us")]
+        interval: Option<Span>,
         /// on-off: the mean length of a period on; required.
         #[range(above = "0 s")]
         on: Option<Span>,
@@ -152,9 +153,14 @@ table! {
         #[range(min = "1 B", max = "1048576 GiB")]
         #[length(min = 1)]
         sizes: Option<Vec<Bytes>>,
-        /// www: the size of each request.
+        /// www, request-response: the size of each request. Default: www 300 B, request-response 1 B.
         #[range(min = "1 B", max = "1048576 GiB")]
-        request: Bytes = WWW_REQUEST,
+        request: Option<Bytes>,
+        /// request-response: the size of each response.
+        #[range(min = "1 B", max = "1048576 GiB")]
+        response: Bytes = Bytes(1),
+        /// request-response: the time from the arrival of a response to the next request.
+        think: Span = Span::ZERO,
         /// www: the largest rate at which the originator displays what arrives. Default: no limit.
         #[range(above = "0 bit/s")]
         display_rate: Option<Rate>,
@@ -164,7 +170,7 @@ table! {
         /// animation: frames a second; required.
         #[range(above = 0, max = 1_000_000)]
         rate: Option<f64>,
-        /// animation: the time for which frames are sent. Default: without end.
+        /// animation, request-response: the time for which frames or requests are sent. Default: without end.
         #[range(above = "0 s")]
         duration: Option<Span>,
     }

@@ -85,6 +85,17 @@ pub enum App {
     },
     /// Transfers of random sizes that arrive by themselves, each over a connection of its own.
     Flows(FlowSpec),
+    /// Requests and responses that take turns over one connection.
+    RequestResponse {
+        /// Bytes of each request. Never zero.
+        request: Bytes,
+        /// Bytes of each response. Never zero.
+        response: Bytes,
+        /// The time from a response to the next request.
+        think: Span,
+        /// The time after which no request is sent; without end if absent.
+        duration: Option<Span>,
+    },
 }
 
 impl App {
@@ -102,6 +113,7 @@ impl App {
             App::Www { .. } => AppKind::Www,
             App::Animation { .. } => AppKind::Animation,
             App::Flows(_) => AppKind::Flows,
+            App::RequestResponse { .. } => AppKind::RequestResponse,
         }
     }
 }

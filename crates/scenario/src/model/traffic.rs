@@ -50,7 +50,7 @@ pub struct Traffic {
 pub enum Protocol {
     /// Conversations of an application, one after the other, over TCP.
     Tcp(Box<TcpTraffic>),
-    /// Datagrams of a source, from the originator to the responder. Gateways forward them as routers do.
+    /// Datagrams of a source, from the originator to the responder, and the echoes of pings. Gateways forward them as routers do.
     Udp(UdpSource),
 }
 
@@ -110,7 +110,11 @@ impl Traffic {
     }
     /// Returns whether most data goes from the responder to the originator.
     pub fn responder_sends(&self) -> bool {
-        matches!(self.app(), Some(App::FtpGet { .. } | App::Www { .. }))
+        match self.app() {
+            Some(App::FtpGet { .. } | App::Www { .. }) => true,
+            Some(App::RequestResponse { request, response, .. }) => response > request,
+            _ => false,
+        }
     }
     /// The name of slot `i`, counted from 1: "ftp-3".
     pub fn slot(&self, i: u32) -> String {

@@ -94,7 +94,11 @@ impl Scenario {
 
 fn write_udp(out: &mut String, source: &UdpSource) -> std::fmt::Result {
     let kind = source.arrivals.kind().name();
-    writeln!(out, "[traffic.udp]\nsource = \"{kind}\"\npacket = \"{}\"\nrate = \"{}\"", source.packet, source.rate)?;
+    writeln!(out, "[traffic.udp]\nsource = \"{kind}\"\npacket = \"{}\"", source.packet)?;
+    match source.arrivals {
+        Arrivals::Ping { interval } => writeln!(out, "interval = \"{interval}\"")?,
+        _ => writeln!(out, "rate = \"{}\"", source.rate)?,
+    }
     if source.ecn != DatagramEcn::NotEct {
         writeln!(out, "ecn = {}", word(source.ecn))?;
     }
@@ -164,6 +168,12 @@ fn write_app(out: &mut String, app: &App) -> std::fmt::Result {
                 writeln!(out, "duration = \"{duration}\"")?;
             }
             writeln!(out, "frame = \"{frame}\"\nrate = {rate:?}")
+        }
+        App::RequestResponse { request, response, think, duration } => {
+            if let Some(duration) = duration {
+                writeln!(out, "duration = \"{duration}\"")?;
+            }
+            writeln!(out, "request = \"{request}\"\nresponse = \"{response}\"\nthink = \"{think}\"")
         }
     }
 }

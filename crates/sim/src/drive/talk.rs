@@ -101,6 +101,7 @@ impl Run<'_> {
             }
             Action::Delay { span } => self.bed.meter.delay(now, index, span),
             Action::Item { bytes, span } => self.bed.meter.item(now, index, bytes, span),
+            Action::Answer { since } => self.bed.meter.answer(now, index, since),
             Action::Flow(event) => self.bed.meter.flow(now, index, event),
             Action::Abort { conn } => self.abort(now, index, (conversation, conn)),
             Action::Ended => {

@@ -1,10 +1,12 @@
 //! The datagrams of a slot: delay, jitter and loss.
 
-use cellway_record::metric::{Metric, datagram, slot};
+use cellway_apps::Side;
+use cellway_record::metric::{datagram, slot};
 use cellway_record::stats::{InterarrivalJitter, Moments};
 use cellway_spec::UdpSource;
-use cellway_units::{Sketch, Span, Time};
+use cellway_units::{Span, Time};
 
+use super::answers::{RESPONSES, TimeMetrics, Times};
 use super::frames::Frames;
 use super::seen::Seen;
 
@@ -29,19 +31,17 @@ pub(super) struct Datagrams {
     /// The estimate of the jitter after each arrival (s).
     jitters: Moments,
     jitter_max: f64,
-    delays: Delays,
+    /// From sending to arrival, of pings to that of the echo.
+    delays: Times,
+    /// True for pings: only the echo at the originator counts as the arrival.
+    is_echoed: bool,
     /// The frames, if it sends a video.
     frames: Option<Frames>,
 }
 
-/// Delays from sending to arrival.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Delays {
-    /// In seconds.
-    moments: Moments,
-    /// In picoseconds.
-    sketch: Sketch,
-}
+/// The metrics of one-way delays.
+static DELAYS: TimeMetrics =
+    [&slot::DELAY_MEAN, &datagram::DELAY_P50, &slot::DELAY_P95, &datagram::DELAY_P99, &datagram::DELAY_MAX];
 
 /// The datagrams of a run by their fates at its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -57,7 +57,8 @@ pub(super) struct Fates {
 impl Datagrams {
     /// Creates the datagrams of a source.
     pub(super) fn new(source: &UdpSource) -> Datagrams {
-        Datagrams { frames: source.video().map(|video| Frames::new(video.playout_delay)), ..Datagrams::default() }
+        let frames = source.video().map(|video| Frames::new(video.playout_delay));
+        Datagrams { frames, is_echoed: source.is_echoed(), ..Datagrams::default() }
     }
 
     /// Records a frame captured at `at`, of the next `packets` datagrams.
@@ -102,8 +103,7 @@ impl Datagrams {
         if sequence >= self.before {
             self.received += 1;
             self.reordered += u64::from(sequence < self.expected);
-            self.delays.moments.push(delay.as_secs_f64());
-            self.delays.sketch.add(delay.as_ps());
+            self.delays.push(delay);
             if let Some(jitter) = jitter {
                 self.jitters.push(jitter);
                 self.jitter_max = self.jitter_max.max(jitter);
@@ -125,8 +125,18 @@ impl Datagrams {
         Fates { sent, received: self.received, lost, reordered: self.reordered, duplicated: self.duplicated }
     }
 
-    pub(super) fn delays(&self) -> &Delays {
+    pub(super) fn delays(&self) -> &Times {
         &self.delays
+    }
+
+    /// Returns true if a datagram has arrived at its end when `side` reads it.
+    pub(super) fn ends_at(&self, side: Side) -> bool {
+        (side == Side::Originator) == self.is_echoed
+    }
+
+    /// Returns the metrics of the delays.
+    pub(super) fn times(&self) -> &'static TimeMetrics {
+        if self.is_echoed { &RESPONSES } else { &DELAYS }
     }
 
     /// Returns the present estimate of the jitter (s).
@@ -137,26 +147,6 @@ impl Datagrams {
     /// Returns the mean and the greatest estimate of the jitter after an arrival (s).
     pub(super) fn jitters(&self) -> Option<[f64; 2]> {
         Some([self.jitters.mean()?, self.jitter_max])
-    }
-}
-
-impl Delays {
-    pub(super) fn merge(&mut self, other: &Delays) {
-        self.moments.merge(&other.moments);
-        self.sketch.merge(&other.sketch);
-    }
-
-    /// Returns the metrics of the tables (s); none without datagrams.
-    pub(super) fn rows(&self) -> Vec<(&'static Metric, f64)> {
-        let quantile = |q| self.sketch.percentile(q).map(|ps| Span::from_ps(ps).as_secs_f64());
-        let rows = [
-            (&slot::DELAY_MEAN, self.moments.mean()),
-            (&datagram::DELAY_P50, quantile(0.5)),
-            (&slot::DELAY_P95, quantile(0.95)),
-            (&datagram::DELAY_P99, quantile(0.99)),
-            (&datagram::DELAY_MAX, self.sketch.max().map(|ps| Span::from_ps(ps).as_secs_f64())),
-        ];
-        rows.into_iter().filter_map(|(metric, value)| Some((metric, value?))).collect()
     }
 }
 
@@ -248,7 +238,7 @@ mod tests {
         let estimate = [1.0, 2.0, 3.0].iter().fold(0.0, |j: f64, _| j + (9e-3 - j) / 16.0);
         assert!((datagrams.jitter().unwrap() - estimate).abs() < 1e-15);
         assert_eq!(datagrams.jitters(), datagrams.jitter().map(|j| [j, j]), "one counted arrival");
-        let rows = datagrams.delays().rows();
+        let rows = datagrams.delays().rows(datagrams.times());
         assert_eq!(
             rows.iter().map(|row| row.0.name()).collect::<Vec<_>>(),
             ["delay_mean", "delay_p50", "delay_p95", "delay_p99", "delay_max"]

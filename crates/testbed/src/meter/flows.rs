@@ -65,7 +65,7 @@ impl Meter {
                 items.push(now, now.since(since).as_secs_f64());
             }
         }
-        if let Some(flows) = &mut meter.flows {
+        if let Some(flows) = meter.flows_mut() {
             flows.record(now, self.warmup, event);
         }
     }

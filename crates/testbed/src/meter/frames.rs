@@ -44,7 +44,7 @@ struct Counts {
 impl Meter {
     /// Records a frame of a video that was captured at `at`: the next `packets` datagrams of the slot.
     pub fn frame_sent(&mut self, slot: usize, at: Time, packets: u32) {
-        if let Some(datagrams) = &mut self.slots[slot].datagrams {
+        if let Some(datagrams) = self.slots[slot].datagrams_mut() {
             datagrams.frame_sent(at, self.warmup, packets);
         }
     }

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use cellway_net::{ChannelId, Framing, PortId};
+use cellway_record::metric::{Metric, answer, slot};
 use cellway_record::stats::{Moments, Sample, TimeWeighted};
-use cellway_scenario::{App, Traffic};
+use cellway_scenario::{App, Protocol, Traffic};
 use cellway_units::{Rate, Span, Time};
 
 use super::Changes;
+use super::answers::Answers;
 use super::datagrams::Datagrams;
 use super::flows::{Flows, Ideal};
 
@@ -50,6 +52,17 @@ pub(crate) struct SlotTotals {
     pub(crate) tcp: TcpTotals,
 }
 
+/// Figures of the traffic of some slots.
+#[derive(Debug)]
+pub(super) enum Own {
+    /// Of datagrams; the slot has none of TCP and of items.
+    Datagrams(Box<Datagrams>),
+    /// Of flows that arrive by themselves.
+    Flows(Box<Flows>),
+    /// Of the answers that it waits for.
+    Answers(Box<Answers>),
+}
+
 /// A conversation slot that is reported.
 #[derive(Debug)]
 pub(crate) struct SlotMeter {
@@ -58,10 +71,7 @@ pub(crate) struct SlotMeter {
     /// The framing of the bottleneck link.
     pub(super) framing: Framing,
     pub(super) interactive: bool,
-    /// The figures of its datagrams, if it sends any; it then has none of TCP and of items.
-    pub(super) datagrams: Option<Box<Datagrams>>,
-    /// The figures of its flows, if they arrive by themselves.
-    pub(super) flows: Option<Box<Flows>>,
+    pub(super) own: Option<Own>,
     /// The send window at each change, if the scenario traces it.
     pub(super) trace: Option<Box<Changes>>,
     pub(crate) now: SlotTotals,
@@ -86,8 +96,14 @@ pub(crate) struct SlotMeter {
 impl SlotMeter {
     /// Creates the meter of a slot; `round_trip` is the propagation round trip of its path.
     pub(crate) fn new(name: &str, traffic: &Traffic, round_trip: Span, records: [Option<Changes>; 2]) -> SlotMeter {
-        let flows = traffic.tcp().filter(|tcp| matches!(tcp.app, App::Flows(_)));
-        let flows = flows.map(|tcp| Box::new(Flows::new(Ideal::new(traffic, tcp, round_trip))));
+        let own = match &traffic.protocol {
+            Protocol::Udp(source) => Some(Own::Datagrams(Box::new(Datagrams::new(source)))),
+            Protocol::Tcp(tcp) => match tcp.app {
+                App::Flows(_) => Some(Own::Flows(Box::new(Flows::new(Ideal::new(traffic, tcp, round_trip))))),
+                App::RequestResponse { .. } => Some(Own::Answers(Box::default())),
+                _ => None,
+            },
+        };
         let [trace, items] = records.map(|record| record.map(Box::new));
         let nothing = TimeWeighted::new(Time::ZERO, 0);
         SlotMeter {
@@ -95,8 +111,7 @@ impl SlotMeter {
             bottleneck: traffic.bottleneck,
             framing: traffic.bottleneck_framing,
             interactive: matches!(traffic.app(), Some(App::Telnet { .. })),
-            datagrams: traffic.udp().map(|source| Box::new(Datagrams::new(source))),
-            flows,
+            own,
             trace,
             now: SlotTotals::default(),
             at_warmup: SlotTotals::default(),
@@ -119,6 +134,57 @@ impl SlotMeter {
     /// Returns the bytes delivered to the responder in the present fairness window.
     pub(super) fn delivered_in_window(&self) -> f64 {
         (self.now.delivered[0] - self.at_fairness) as f64
+    }
+
+    pub(super) fn datagrams(&self) -> Option<&Datagrams> {
+        match &self.own {
+            Some(Own::Datagrams(datagrams)) => Some(datagrams),
+            _ => None,
+        }
+    }
+
+    pub(super) fn datagrams_mut(&mut self) -> Option<&mut Datagrams> {
+        match &mut self.own {
+            Some(Own::Datagrams(datagrams)) => Some(datagrams),
+            _ => None,
+        }
+    }
+
+    pub(super) fn flows(&self) -> Option<&Flows> {
+        match &self.own {
+            Some(Own::Flows(flows)) => Some(flows),
+            _ => None,
+        }
+    }
+
+    pub(super) fn flows_mut(&mut self) -> Option<&mut Flows> {
+        match &mut self.own {
+            Some(Own::Flows(flows)) => Some(flows),
+            _ => None,
+        }
+    }
+
+    pub(super) fn answers(&self) -> Option<&Answers> {
+        match &self.own {
+            Some(Own::Answers(answers)) => Some(answers),
+            _ => None,
+        }
+    }
+
+    pub(super) fn answers_mut(&mut self) -> Option<&mut Answers> {
+        match &mut self.own {
+            Some(Own::Answers(answers)) => Some(answers),
+            _ => None,
+        }
+    }
+
+    /// Returns the metric of the mean delay in a bin.
+    pub(super) fn delay_metric(&self) -> &'static Metric {
+        match &self.own {
+            Some(Own::Answers(_)) => &answer::RESPONSE_TIME_MEAN,
+            Some(Own::Datagrams(datagrams)) => datagrams.times()[0],
+            Some(Own::Flows(_)) | None => &slot::DELAY_MEAN,
+        }
     }
 
     /// Bytes over a span as a share of the bottleneck rate.

@@ -8,7 +8,8 @@ use cellway_record::stats::{Moments, Sample};
 use cellway_record::{Quantity, Rows};
 use cellway_units::{Span, Time};
 
-use super::datagrams::{Delays, Fates};
+use super::answers::{TimeMetrics, Times};
+use super::datagrams::Fates;
 use super::frames::Frames;
 use super::{Changes, GroupMeter, Meter, PortMeter, QueueWatch, SlotMeter, SlotTotals, mean_queue, ratio};
 
@@ -140,21 +141,24 @@ impl Summary {
         self.put(s, &slots::GOODPUT, slot.goodput(self.span));
         self.put(s, &slots::THROUGHPUT, slot.throughput_since_warmup(self.span));
         self.put(s, &slots::LINE_SHARE, slot.line_share(self.span));
-        match &slot.datagrams {
+        match slot.datagrams() {
             Some(datagrams) => {
-                self.datagrams(s, datagrams.fates(inside), datagrams.delays(), datagrams.jitters());
+                let delays = (datagrams.times(), datagrams.delays());
+                self.datagrams(s, datagrams.fates(inside), delays, datagrams.jitters());
                 self.frames(s, datagrams.frames(self.now));
             }
             None => self.conversations(s, slot),
         }
-        if let Some(flows) = &slot.flows {
-            flows.rows().into_iter().for_each(|(metric, value)| self.put(s, metric, value));
+        let flows = slot.flows().map(|flows| flows.rows());
+        let answers = slot.answers().map(|answers| answers.rows(self.span));
+        for (metric, value) in flows.into_iter().chain(answers).flatten() {
+            self.put(s, metric, value);
         }
         if let Some(acr) = slot.acr.mean() {
             self.put(s, &slots::ACR_MEAN, acr);
             self.put(s, &slots::ACR_MIN, slot.acr_min);
         }
-        if slot.datagrams.is_none()
+        if slot.datagrams().is_none()
             && let (Some(window), Some(full)) = (slot.window.mean(self.now), slot.full.mean(self.now))
         {
             self.put(s, &slots::WINDOW_MEAN, window);
@@ -177,7 +181,13 @@ impl Summary {
     }
 
     /// Adds the rows of the datagrams of a slot or group; `jitters` are the mean and the greatest estimate (s).
-    fn datagrams(&mut self, s: &Arc<str>, fates: Fates, delays: &Delays, jitters: Option<[f64; 2]>) {
+    fn datagrams(
+        &mut self,
+        s: &Arc<str>,
+        fates: Fates,
+        (metrics, delays): (&TimeMetrics, &Times),
+        jitters: Option<[f64; 2]>,
+    ) {
         self.put(s, &datagram::PACKETS_SENT, fates.sent as f64);
         self.put(s, &datagram::PACKETS_RECEIVED, fates.received as f64);
         self.put(s, &datagram::PACKETS_LOST, fates.lost as f64);
@@ -190,7 +200,7 @@ impl Summary {
         if fates.duplicated > 0 {
             self.put(s, &datagram::PACKETS_DUPLICATED, fates.duplicated as f64);
         }
-        for (metric, value) in delays.rows() {
+        for (metric, value) in delays.rows(metrics) {
             self.put(s, metric, value);
         }
         if let Some([mean, max]) = jitters {
@@ -207,12 +217,11 @@ impl Summary {
 
     /// Adds the rows of the datagrams of all slots of a group, if they send any.
     fn datagrams_of(&mut self, s: &Arc<str>, members: &[SlotMeter], inside: &[u64]) -> bool {
-        let (mut fates, mut delays) = (Fates::default(), Delays::default());
+        let Some(metrics) = members.iter().find_map(|slot| Some(slot.datagrams()?.times())) else { return false };
+        let (mut fates, mut delays) = (Fates::default(), Times::default());
         let (mut means, mut most) = (Moments::new(), 0.0f64);
-        let slots = members.iter().zip(inside).filter_map(|(slot, inside)| Some((slot.datagrams.as_ref()?, *inside)));
-        let mut any = false;
+        let slots = members.iter().zip(inside).filter_map(|(slot, inside)| Some((slot.datagrams()?, *inside)));
         for (datagrams, inside) in slots {
-            any = true;
             fates = fates.plus(datagrams.fates(inside));
             delays.merge(datagrams.delays());
             if let Some([mean, max]) = datagrams.jitters() {
@@ -220,18 +229,16 @@ impl Summary {
                 most = most.max(max);
             }
         }
-        if any {
-            let frames = members.iter().filter_map(|slot| slot.datagrams.as_ref()?.frames(self.now));
-            self.frames(
-                s,
-                frames.reduce(|mut all, more| {
-                    all.merge(&more);
-                    all
-                }),
-            );
-            self.datagrams(s, fates, &delays, means.mean().map(|mean| [mean, most]));
-        }
-        any
+        let frames = members.iter().filter_map(|slot| slot.datagrams()?.frames(self.now));
+        self.frames(
+            s,
+            frames.reduce(|mut all, more| {
+                all.merge(&more);
+                all
+            }),
+        );
+        self.datagrams(s, fates, (metrics, &delays), means.mean().map(|mean| [mean, most]));
+        true
     }
 
     /// Adds the times of the items that were requested and delivered after the warm-up.
@@ -257,7 +264,12 @@ impl Summary {
             self.put(s, &group::TIMEOUTS_MEAN, mean(&|m| m.since_warmup(|t| t.tcp.timeouts)));
             self.put(s, &group::WINDOW_AT_MAX_MEAN, mean(&|m| m.full.mean(now).unwrap_or(0.0)));
         }
-        let mut flows = members.iter().filter_map(|member| member.flows.as_deref());
+        let mut answers = members.iter().filter_map(SlotMeter::answers);
+        if let Some(mut all) = answers.next().cloned() {
+            answers.for_each(|more| all.merge(more));
+            all.rows(span).into_iter().for_each(|(metric, value)| self.put(s, metric, value));
+        }
+        let mut flows = members.iter().filter_map(SlotMeter::flows);
         if let Some(mut all) = flows.next().cloned() {
             flows.for_each(|more| all.merge(more));
             all.rows().into_iter().for_each(|(metric, value)| self.put(s, metric, value));

@@ -162,6 +162,7 @@ impl Alone<'_> {
         let Some(slowest) = self.slowest() else { return none("there is no line") };
         let one = self.traffic.count <= 1;
         match (self.source.arrivals, self.unlike_fifo) {
+            (Arrivals::Ping { .. }, _) => none("pings measure the round trip"),
             (Arrivals::Video(_), _) => none("frames of random sizes arrive at once"),
             // Each packet has left every line before the next one comes.
             (Arrivals::Constant | Arrivals::OnOff { .. }, _) if one && slowest.seconds <= self.interval() => {
@@ -199,6 +200,7 @@ impl Alone<'_> {
         let Some(slowest) = self.slowest() else { return none("there is no line") };
         let one = self.traffic.count <= 1;
         match (self.source.arrivals, self.unlike_fifo) {
+            (Arrivals::Ping { .. }, _) => none("pings measure the round trip"),
             (Arrivals::Video(_), _) => none("the buffer takes part of each frame"),
             (Arrivals::Poisson, _) => none("the queue of a Poisson source has no bound, the buffer has"),
             _ if !one => none("several sources meet in phases that chance decides"),
