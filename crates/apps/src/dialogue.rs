@@ -134,7 +134,7 @@ impl Dialogue {
             return;
         }
         let Some(message) = self.message.as_mut().filter(|message| message.from == side.peer()) else {
-            debug_assert!(false, "bytes that nobody sent");
+            debug_assert!(false, "bytes that were not sent");
             return;
         };
         debug_assert!(bytes <= message.left, "more bytes than were sent");

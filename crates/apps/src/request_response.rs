@@ -83,7 +83,7 @@ impl RequestResponse {
                     }
                 }
             }
-            _ => debug_assert!(false, "bytes that nobody sent"),
+            _ => debug_assert!(false, "bytes that were not sent"),
         }
     }
 

@@ -53,9 +53,9 @@ fn ran(machine: &Machine, options: &[&str], part: &str) -> Ran {
     Ran(cellway(machine, options, part).output().unwrap())
 }
 
-/// A packet is never early; a busy computer makes it late.
+/// A packet is never early; a busy computer makes it late, by a time that says nothing of the path.
 fn assert_takes(ms: f64, least: f64, what: &str) {
-    assert!((least..least + 250.0).contains(&ms), "{what}: {ms} ms, of at least {least} ms");
+    assert!(ms >= least, "{what}: {ms} ms, of at least {least} ms");
 }
 
 #[test]
@@ -236,7 +236,7 @@ fn a_firewall_that_drops_is_named() {
     }
 }
 
-/// Nobody but the program gets its packets forwarded.
+/// Only the packets of the program are forwarded.
 #[test]
 fn the_machine_is_no_router_for_others() {
     let Some((_one, machine)) = machine() else { return };

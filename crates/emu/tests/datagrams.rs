@@ -9,8 +9,7 @@ use std::sync::mpsc::channel;
 
 use cellway_apps::{Arrivals, DatagramEcn, DatagramMark, Family, Side, UdpSource};
 use cellway_emu::player::{DatagramPlan, DatagramPlayer, DatagramSlot, DatagramsPlayed, Observation, PlayerHost, Seen};
-use cellway_emu::{Clock, Control, Emulated, emulate};
-use cellway_scenario::{Override, Plan};
+use cellway_emu::{Clock, Control, Emulated};
 use cellway_units::{Bytes, Rate, Span, Time};
 use common::{one_at_a_time, possible};
 use socket2::Socket;
@@ -103,17 +102,11 @@ fairness-window = "1 s"
 "#;
 
 fn run(set: &[(&str, &str)]) -> Emulated {
-    let set: Vec<Override> = set.iter().map(|(key, value)| Override::new(*key, *value)).collect();
-    let plan = Plan::parse_with(NET, "t.toml", &set, None).unwrap_or_else(|e| panic!("{e}"));
-    let workloads: Vec<_> =
-        plan.base().traffic.iter().map(|traffic| cellway_testbed::workload(traffic, None).unwrap()).collect();
-    emulate(plan.base(), &workloads, 1, Control::default()).unwrap()
+    common::run(NET, set, Control::default()).unwrap()
 }
 
 fn figure(emulated: &Emulated, metric: &str) -> f64 {
-    let mut rows = emulated.record.summary.iter();
-    let row = rows.find(|row| &*row.subject == "voice-1" && row.metric == metric);
-    row.unwrap_or_else(|| panic!("no {metric}")).value
+    common::figure(emulated, "voice-1", metric)
 }
 
 /// A call of 50 packets a second through namespaces: none is lost, and none is faster than the path.
@@ -181,10 +174,7 @@ fn requests_are_answered_in_no_less_than_a_round_trip() {
         "udp = { packet = \"200 B\", rate = \"80 kbit/s\" }",
         "app = \"request-response\"\nworkload = { request = \"100 B\", response = \"1000 B\" }",
     );
-    let plan = Plan::parse_with(&text, "t.toml", &[], None).unwrap_or_else(|e| panic!("{e}"));
-    let workloads: Vec<_> =
-        plan.base().traffic.iter().map(|traffic| cellway_testbed::workload(traffic, None).unwrap()).collect();
-    let emulated = emulate(plan.base(), &workloads, 1, Control::default()).unwrap();
+    let emulated = common::run(&text, &[], Control::default()).unwrap();
     let of = |metric| figure(&emulated, metric);
     // 140 B and 1040 B on the line and twice 20 ms: at most 20.2 a second, in 4 s.
     let least = 0.00112 + 0.00832 + 0.04;

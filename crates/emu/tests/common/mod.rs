@@ -6,6 +6,8 @@ use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use cellway_emu::sys::{Reentry, Support, SysError, reenter, support};
+use cellway_emu::{Control, Emulated, Error, emulate};
+use cellway_scenario::{Override, Plan};
 
 /// Set in a test that was started again alone.
 const AGAIN: &str = "CELLWAY_TEST_AGAIN";
@@ -15,6 +17,23 @@ static ONE: Mutex<()> = Mutex::new(());
 /// Waits for the other tests of this program: two emulations at once make each other late.
 pub(crate) fn one_at_a_time() -> MutexGuard<'static, ()> {
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Emulates the scenario in `text` with some of its keys set.
+pub(crate) fn run(text: &str, set: &[(&str, &str)], control: Control<'_>) -> Result<Emulated, Error> {
+    let set: Vec<Override> = set.iter().map(|(key, value)| Override::new(*key, *value)).collect();
+    let plan = Plan::parse_with(text, "t.toml", &set, None).unwrap_or_else(|e| panic!("{e}"));
+    let scenario = plan.base();
+    let workloads: Vec<_> =
+        scenario.traffic.iter().map(|traffic| cellway_testbed::workload(traffic, None).unwrap()).collect();
+    emulate(scenario, &workloads, 1, control)
+}
+
+/// Returns a figure of the summary.
+pub(crate) fn figure(emulated: &Emulated, subject: &str, metric: &str) -> f64 {
+    let mut rows = emulated.record.summary.iter();
+    let row = rows.find(|row| &*row.subject == subject && row.metric == metric);
+    row.unwrap_or_else(|| panic!("no {metric} of {subject}: {:?}", emulated.notes)).value
 }
 
 /// Prints the reason of a skipped test on the terminal. Not through the print macros, whose output the test harness

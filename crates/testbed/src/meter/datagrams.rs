@@ -222,7 +222,7 @@ mod tests {
         assert_eq!((fates.received, fates.lost, fates.reordered), (7, 0, 1));
     }
 
-    /// 5 arrives twice and 6 is lost: the copy does not stand in for it.
+    /// 5 arrives twice and 6 is lost: the copy does not count in its place.
     #[test]
     fn a_copy_does_not_hide_a_loss() {
         let mut datagrams = run(&[0, 1, 2, 3, 4, 5], 10);
