@@ -1,4 +1,4 @@
-"""Draw the figures of docs/models (abr, flows, fq-codel, gcra, links) and of docs/validation/romanow-floyd.md.
+"""Draw the figures of docs/models (abr, flows, gcra, links, requests, ...) and of docs/validation/romanow-floyd.md.
 
 Each figure runs a scenario file; the numbers of the pages are printed. Those of ABR and GCRA are compared with a
 calculation made here, apart from the simulator.
@@ -58,6 +58,11 @@ ANSWER = 256e3
 GIGABIT = 1e9
 FRAME, SEGMENT = 1538, 1448
 """Octets of a full Ethernet frame on the line, and those of its payload."""
+
+# `scenarios/rrul.toml`
+RRUL_LINES = {"download": 100.0, "upload": 20.0}
+"""The rate of the line in each direction in Mbit/s, by traffic group."""
+PINGS = ["ping", "icmp"]
 
 Bursts = dict[tuple[str, float], list[float]]
 """By variant and tolerance in microseconds."""
@@ -403,6 +408,51 @@ def frames(results: Results) -> Figure:
         return figure
 
 
+def of_groups(results: Results, metric: str, groups: Sequence[str]) -> pl.DataFrame:
+    """Return the series of a metric of all slots of these groups, with the number of each bin's second from 1."""
+    group = pl.col("subject").str.replace(r"-\d+$", "")
+    # A bin belongs to the second in which it ends; its end is a sum of intervals, and may lie just above the second.
+    second = (pl.col("t") - 1e-6).ceil()
+    return results.series(metric).filter(group.is_in(groups)).with_columns(second=second)
+
+
+def under_load(results: Results) -> Figure:
+    """Draw the rates of all downloads and of all uploads and the round trip of pings over time, by queue discipline."""
+    table = results.summary.filter(pl.col("subject").is_in([*RRUL_LINES, *PINGS]))
+    table = table.pivot("metric", index=["buffer.queue", "subject"], values="value")
+    with pl.Config(tbl_rows=-1, tbl_cols=-1):
+        print(table.select("buffer.queue", "subject", "goodput_total", "response_time_p50", "response_time_p99"))
+    names = table["buffer.queue"].unique(maintain_order=True).to_list()
+    goodput, trips = of_groups(results, "goodput", [*RRUL_LINES]), of_groups(results, "response_time_mean", PINGS)
+    with style.styled():
+        figure, grid = style.panels(4.6, 3, 1, width=WIDTH, sharex=True)
+        *rates, lower = grid
+        for order, name in enumerate(names):
+            mark = style.numbered(order)
+            look = {"color": mark.color, "linestyle": mark.dashes, "linewidth": 1.2}
+            of = goodput.filter(pl.col("buffer.queue") == name)
+            for axes, group in zip(rates, RRUL_LINES, strict=True):
+                slots = of.filter(pl.col("subject").str.starts_with(f"{group}-"))
+                sums = slots.group_by("t", "second").agg(pl.col("value").sum()).group_by("second")
+                mean = sums.agg(pl.col("value").mean()).sort("second")
+                axes.plot(mean["second"] - 0.5, mean["value"] / MBIT, label=name, **look)
+            ping = trips.filter(pl.col("buffer.queue") == name).group_by("t").agg(pl.col("value").mean()).sort("t")
+            lower.plot(ping["t"], ping["value"] * 1e3, **look)
+        for axes, (group, line) in zip(rates, RRUL_LINES.items(), strict=True):
+            axes.axhline(line, color="0.6", linewidth=1, label="line rate", zorder=1)
+            axes.set_ylim(bottom=0)
+            axes.set_ylabel(f"{group.capitalize()}s (Mbit/s)")
+        lower.set_yscale("log")
+        lower.set_ylim(15, 600)
+        lower.set_yticks([20, 50, 100, 200, 500], ["20", "50", "100", "200", "500"])
+        lower.minorticks_off()
+        lower.set_ylabel("Ping (ms)")
+        lower.set_xlabel("Time (s)")
+        lower.set_xlim(0, 60)
+        style.legend(figure, rates[0], columns=3)
+        return figure
+
+
 def microseconds(text: str) -> float:
     """Return a time of the scenario file as a number."""
     value, unit = text.split()
@@ -422,6 +472,7 @@ def main() -> int:
         ("lte", "scenarios/lte.toml", cellular),
         ("incast", "scenarios/incast.toml", incast),
         ("video", "scenarios/video.toml", frames),
+        ("rrul", "scenarios/rrul.toml", under_load),
     ]
     for name, scenario, draw in drawn:
         results = cellway.simulate(ROOT / scenario)

@@ -1,4 +1,4 @@
-"""The figures of the pages on ABR and on policing: the calculations next to them, and checks of the figures."""
+"""The figures of pages of the documentation: the calculations next to them, and checks of the figures."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from types import ModuleType
 
 import cellway
+import polars as pl
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -45,3 +46,25 @@ def test_a_policer_passes_n_cells_back_to_back_and_all_paced_ones(plots):
     assert all(len(times) == 194 for (variant, _), times in bursts.items() if variant == plots.PACED)
     assert plots.discarded(results, plots.PACED) == 0
     assert plots.discarded(results, "10.6 Mbit/s") > 0
+
+
+def test_rates_under_load_are_means_of_seconds(plots):
+    shorter = {"run.duration": "8 s", "run.warmup": "2 s"}
+    results = cellway.simulate(ROOT / "scenarios" / "rrul.toml", set=shorter, progress=False)
+    *rates, pings = plots.under_load(results).axes
+    for axes, group in zip(rates, ["download", "upload"], strict=True):
+        *drawn, _line_rate = axes.lines
+        for line, queue in zip(drawn, ["fifo", "fq-codel"], strict=True):
+            assert line.get_label() == queue
+            assert line.get_xdata().tolist() == [second + 0.5 for second in range(8)]
+            bits = results.series("goodput").filter(
+                (pl.col("buffer.queue") == queue) & pl.col("subject").str.starts_with(f"{group}-")
+            )
+            # Bins of 0.2 s: what arrives in a second is a fifth of the sum of rates in five of them, in bit.
+            assert sum(line.get_ydata()) == pytest.approx(bits["value"].sum() / 5 / 1e6)
+            # The transfers begin at 5 s.
+            assert not line.get_ydata()[:5].any()
+            assert line.get_ydata()[5] > 10
+    fifo, fair = (line.get_ydata() for line in pings.lines)
+    # The path takes 20 ms and 42 us for packets of 84 B; with fifo there is also a queue of up to 0.4 s.
+    assert max(fair) < 22 < 200 < max(fifo) < 450
