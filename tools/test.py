@@ -44,6 +44,7 @@ PACKAGES = {
     "browser": "chromium",
     "curl": "curl",
     "fish": "fish",
+    "flent": "flent",
     "ip": "iproute2",
     "iperf3": "iperf3",
     "libfaketime": "libfaketime",

@@ -12,12 +12,12 @@ INTERRUPTED = 130
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status.
 
-    Every command is Rust; only the report is drawn in Python, by a function that Rust calls.
+    Every command is Rust; only reports and files of flent are written in Python, by functions that Rust calls.
     """
     from cellway import _native
 
     try:
-        return _native.cli_main(list(sys.argv[1:] if argv is None else argv), _report)
+        return _native.cli_main(list(sys.argv[1:] if argv is None else argv), _report, _flent)
     except KeyboardInterrupt:
         # The command has printed its result.
         return INTERRUPTED
@@ -27,6 +27,12 @@ def _report(folder: str) -> str:
     from cellway.report import build
 
     return str(build(folder))
+
+
+def _flent(folder: str, path: str, run: int | None, node: str | None, force: bool) -> list[str]:
+    from cellway import load
+
+    return [str(file) for file in load(folder).to_flent(path, run=run, node=node, force=force)]
 
 
 if __name__ == "__main__":

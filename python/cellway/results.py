@@ -129,6 +129,25 @@ class Results:
         frame = self.runs if table == "runs" else self.summary if table == "summary" else self.series()
         return frame.to_pandas()
 
+    def to_flent(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        run: int | None = None,
+        node: str | None = None,
+        force: bool = False,
+    ) -> list[Path]:
+        """Write the series as data files of flent, one for each run, and return their paths.
+
+        `path` is a folder, or a file that ends in `.flent.gz` for a single run: that of results with one, or `run`, its
+        number in `runs`. `node` is the node at which flent would have run, by default the `from` of the first group of
+        pings, or of transfers if there are none. Transfers from the node are uploads, those to it downloads, in
+        Mbit/s; pings are in ms. Existing files are replaced only with `force`. Raises `Error`.
+        """
+        from cellway import flent
+
+        return flent.write(self, path, run=run, node=node, force=force)
+
     def __repr__(self) -> str:
         axes = ", ".join(self.axes) or "none"
         return f"<cellway.Results: {self.runs.height} runs, {self.runs['point'].n_unique()} points, axes: {axes}>"

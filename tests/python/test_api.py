@@ -122,9 +122,10 @@ class FakeNative:
         self.result = result
         self.argv: list[str] = []
 
-    def cli_main(self, argv: list[str], report: object) -> int:
+    def cli_main(self, argv: list[str], report: object, flent: object) -> int:
         self.argv = argv
         assert callable(report)
+        assert callable(flent)
         if isinstance(self.result, BaseException):
             raise self.result
         return self.result

@@ -143,6 +143,13 @@ goodput, from the first byte to the last; the sender counts sent_rate.")]
         /// The result folder.
         folder: PathBuf,
     },
+    /// Write the series of a result folder for another program.
+    #[command(after_help = "\
+Example:
+  cellway simulate scenarios/rrul.toml --out out/rrul
+  cellway export out/rrul --flent out/flent       a data file for each run
+  flent -i out/flent/*.flent.gz -p ping_cdf -o pings.png")]
+    Export(Export),
     /// List the metrics of the tables: name, unit, subject, and the sources that can observe each.
     #[command(after_help = "\
 Examples:
@@ -216,6 +223,25 @@ pub(crate) struct Simulate {
     /// Capture the packets that pass this node in the first run, to DIR/NODE.pcap (or ./NODE.pcap).
     #[arg(long, value_name = "NODE")]
     pub(crate) pcap: Option<String>,
+}
+
+#[derive(Debug, Group)]
+pub(crate) struct Export {
+    /// A folder that `simulate`, `emulate` or `compare` wrote.
+    pub(crate) folder: PathBuf,
+    /// Write a data file of flent for each run to this folder; or to this file, if it ends in .flent.gz and there is
+    /// one run.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) flent: PathBuf,
+    /// Write only this run, by its number in the tables.
+    #[arg(long, value_name = "N")]
+    pub(crate) run: Option<u32>,
+    /// The node at which flent would have run; default: where the pings start, or the transfers if there are none.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) node: Option<String>,
+    /// Replace existing files.
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 #[derive(Debug, Group)]

@@ -6,6 +6,7 @@ mod check;
 mod compare;
 #[cfg(target_os = "linux")]
 mod emulate;
+mod export;
 mod figures;
 mod fit;
 mod help;
@@ -43,10 +44,29 @@ pub const INTERRUPTED: u8 = 130;
 /// Draws the report of a result folder; returns its path, or the reason why there is none.
 pub type DrawReport<'a> = &'a mut dyn FnMut(&Path) -> Result<PathBuf, String>;
 
+/// The data files of flent that are requested.
+pub struct FlentFiles<'a> {
+    /// A result folder.
+    pub folder: &'a Path,
+    /// The folder, or for one run the file, that is written.
+    pub path: &'a Path,
+    /// The run; absent for all.
+    pub run: Option<u32>,
+    /// The node at which flent would have run, if it was given.
+    pub node: Option<&'a str>,
+    /// True if existing files may be replaced.
+    pub force: bool,
+}
+
+/// Writes data files of flent; returns their paths, or the reason why there are none.
+pub type WriteFlent<'a> = &'a mut dyn FnMut(&FlentFiles<'_>) -> Result<Vec<PathBuf>, String>;
+
 /// The functions that the caller provides to the command line.
 pub struct Face<'a> {
     /// Draws reports; absent outside the Python package, which draws them.
     pub report: Option<DrawReport<'a>>,
+    /// Writes data files of flent; absent likewise.
+    pub flent: Option<WriteFlent<'a>>,
     /// Polled several times a second; true if the user has requested to stop.
     pub interrupted: Box<dyn FnMut() -> bool + 'a>,
 }
@@ -55,7 +75,7 @@ impl Face<'_> {
     /// Creates the face of the program alone: no reports, and Ctrl-C ends the process. Incomplete results keep a name
     /// that no reader takes for a result.
     pub fn alone() -> Face<'static> {
-        Face { report: None, interrupted: Box::new(|| false) }
+        Face { report: None, flent: None, interrupted: Box::new(|| false) }
     }
 }
 
@@ -92,6 +112,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>, face: &mut Face<'_>) -> u8
         #[cfg(target_os = "linux")]
         Command::Measure(options) => measure::run(&options, face),
         Command::Report { folder } => reproduce::report(&folder, face),
+        Command::Export(options) => export::run(&options, face),
         Command::Metrics(options) => metrics::run(&options),
         Command::Schema => {
             output::line(cellway_lab::schema().trim_end());

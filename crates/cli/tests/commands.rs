@@ -221,6 +221,7 @@ fn help_teaches_by_example() {
         #[cfg(target_os = "linux")]
         &["measure"],
         &["report"],
+        &["export"],
         &["schema"],
         &["workload", "fit"],
     ] {
@@ -236,10 +237,13 @@ fn help_teaches_by_example() {
 }
 
 #[test]
-fn without_the_python_package_there_is_no_report() {
+fn without_the_python_package_there_is_no_report_and_no_file_of_flent() {
     let place = Place::new(SMALL);
     place.run(&["simulate", "study.toml", "--seeds", "1", "--out", "out"]).done();
     let ran = place.run(&["report", "out"]);
+    assert_eq!(ran.code(), 1);
+    assert!(ran.err().contains("Python package"), "{}", ran.err());
+    let ran = place.run(&["export", "out", "--flent", "files"]);
     assert_eq!(ran.code(), 1);
     assert!(ran.err().contains("Python package"), "{}", ran.err());
 }

@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use cellway_cli::Face;
+use cellway_cli::{Face, FlentFiles};
 use cellway_lab::compare::{CompareOptions, Published};
 use cellway_lab::reproduce::{Live, Paper, ReproduceOptions};
 use cellway_lab::{Override, Plan, Progress, Settings};
@@ -297,23 +297,35 @@ fn schema() -> String {
     cellway_lab::schema()
 }
 
-/// Runs the command line. `report` draws the report of a folder and returns its path.
+/// Returns the text of an error. That of the package's own error needs no name of a class before it.
+fn message(py: Python<'_>, error: &PyErr) -> String {
+    match error.is_instance_of::<Error>(py) {
+        true => error.value(py).to_string(),
+        false => error.to_string(),
+    }
+}
+
+/// Runs the command line. `report` draws the report of a folder and returns its path; `flent` writes data files of
+/// flent, from the fields of `FlentFiles`, and returns their paths.
 #[pyfunction]
-fn cli_main(py: Python<'_>, argv: Vec<std::ffi::OsString>, report: Py<PyAny>) -> PyResult<u8> {
+fn cli_main(py: Python<'_>, argv: Vec<std::ffi::OsString>, report: Py<PyAny>, flent: Py<PyAny>) -> PyResult<u8> {
     let mut raised = None;
     let code = py.detach(|| {
         let mut draw = |folder: &Path| {
             Python::attach(|py| {
                 let drawn = report.call1(py, (folder,)).and_then(|path| path.extract::<PathBuf>(py));
-                // The message of the package's own error needs no name of a class before it.
-                drawn.map_err(|e| match e.is_instance_of::<Error>(py) {
-                    true => e.value(py).to_string(),
-                    false => e.to_string(),
-                })
+                drawn.map_err(|e| message(py, &e))
+            })
+        };
+        let mut write = |files: &FlentFiles<'_>| {
+            let given = (files.folder, files.path, files.run, files.node, files.force);
+            Python::attach(|py| {
+                let written = flent.call1(py, given).and_then(|paths| paths.extract::<Vec<PathBuf>>(py));
+                written.map_err(|e| message(py, &e))
             })
         };
         let stop = Box::new(|| interrupted(&mut raised));
-        let mut face = Face { report: Some(&mut draw), interrupted: stop };
+        let mut face = Face { report: Some(&mut draw), flent: Some(&mut write), interrupted: stop };
         let args = std::iter::once("cellway".into()).chain(argv);
         cellway_cli::main(args, &mut face)
     });
