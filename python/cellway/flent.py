@@ -49,6 +49,13 @@ ROUND_TRIP = Sample("response_time_mean", 1e3, "ms")
 SAMPLES = {UPLOAD: GOODPUT, DOWNLOAD: GOODPUT, UDP: ROUND_TRIP, ECHO: ROUND_TRIP}
 
 
+CLASSES = {"cs0": "BE", "cs1": "BK", "cs5": "CS5", "ef": "EF"}
+"""The classes of flent's test rrul, by the key `dscp`."""
+
+RRUL = {UPLOAD: {"BE", "BK", "CS5", "EF"}, DOWNLOAD: {"BE", "BK", "CS5", "EF"}, UDP: {"BE", "BK", "EF"}}
+"""The classes that this test has one series of."""
+
+
 @dataclass(frozen=True)
 class Group:
     """A traffic group with an end at the node."""
@@ -58,6 +65,15 @@ class Group:
     """One of `SAMPLES`."""
     peer: str
     """The node at the other end."""
+    dscp: str
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One conversation of a group."""
+
+    name: str
+    dscp: str
 
 
 @dataclass(frozen=True)
@@ -112,13 +128,13 @@ def _groups(results: Results, node: str | None) -> tuple[list[Group], str]:
         raise _wrong("node", f"at {here!r} are no transfers and no pings; accepted: {', '.join(ends)}")
     found = []
     for group in traffic:
-        name, start, end = group["name"], group["from"], group["to"]
+        name, start, end, dscp = group["name"], group["from"], group["to"], group.get("dscp", "cs0")
         if group in transfers and here in (start, end):
             up = start == here
-            found.append(Group(name, UPLOAD if up else DOWNLOAD, end if up else start))
+            found.append(Group(name, UPLOAD if up else DOWNLOAD, end if up else start, dscp))
         elif group in pings and start == here:
             echo = ICMP.fullmatch(group["udp"].get("packet", ""))
-            found.append(Group(name, ECHO if echo else UDP, end))
+            found.append(Group(name, ECHO if echo else UDP, end, dscp))
     return found, here
 
 
@@ -190,31 +206,36 @@ def _raw(series: Series, start: float) -> list[dict[str, float]]:
 
 def _series(groups: list[Group], rows: pl.DataFrame) -> tuple[str, list[Series]]:
     """Return the name of flent's test, and the series under the names that it has there."""
-    slots: dict[str, list[str]] = {kind: [] for kind in SAMPLES}
+    slots: dict[str, list[Slot]] = {kind: [] for kind in SAMPLES}
     subjects = rows["subject"].unique().to_list()
     for group in groups:
         numbers = [s.removeprefix(f"{group.name}-") for s in subjects if s.startswith(f"{group.name}-")]
-        slots[group.kind] += [f"{group.name}-{n}" for n in sorted((n for n in numbers if n.isdigit()), key=int)]
-    test = _test({kind: len(names) for kind, names in slots.items()})
+        numbers = sorted((number for number in numbers if number.isdigit()), key=int)
+        slots[group.kind] += [Slot(f"{group.name}-{number}", group.dscp) for number in numbers]
+    test = _test(slots)
     found = []
-    for kind, names in slots.items():
+    for kind, those in slots.items():
         sample = SAMPLES[kind]
-        for index, slot in enumerate(names):
-            values = _values(rows, slot, sample.metric, sample.factor)
+        for index, slot in enumerate(those):
+            values = _values(rows, slot.name, sample.metric, sample.factor)
             if sample is GOODPUT:
                 # Nothing before the first byte: flent has no value of a transfer that has not begun.
                 begun = next((t for t, value in values.items() if value), None)
                 values = {t: value for t, value in values.items() if begun is not None and t >= begun}
             if values:
-                name = _name(test, kind, index)
-                found.append(Series(name, sample.unit, values, _values(rows, slot, "srtt", ROUND_TRIP.factor)))
+                name = _name(test, kind, slot, index + 1)
+                found.append(Series(name, sample.unit, values, _values(rows, slot.name, "srtt", ROUND_TRIP.factor)))
     return test, found
 
 
-def _test(count: Mapping[str, int]) -> str:
-    """Return the test of flent that has these numbers of series."""
+def _test(slots: Mapping[str, list[Slot]]) -> str:
+    """Return the test of flent that has such series."""
+    count = {kind: len(those) for kind, those in slots.items()}
     if count == {UPLOAD: 4, DOWNLOAD: 4, UDP: 3, ECHO: 1}:
-        return "rrul_be"
+        if all({CLASSES.get(slot.dscp) for slot in slots[kind]} == classes for kind, classes in RRUL.items()):
+            return "rrul"
+        if all(slot.dscp == "cs0" for those in slots.values() for slot in those):
+            return "rrul_be"
     if count[UPLOAD] and count[DOWNLOAD]:
         return "rrul_be_nflows"
     if count[UPLOAD] or count[DOWNLOAD]:
@@ -222,10 +243,11 @@ def _test(count: Mapping[str, int]) -> str:
     return "ping"
 
 
-def _name(test: str, kind: str, index: int) -> str:
-    """Return the name that a test has for the series of this index, from 0."""
-    number = index + 1
+def _name(test: str, kind: str, slot: Slot, number: int) -> str:
+    """Return the name that a test has for the series of a slot, which has this number among its kind."""
     transfer = SAMPLES[kind] is GOODPUT
+    if test == "rrul" and kind != ECHO:
+        return f"{kind} {CLASSES[slot.dscp]}"
     if test == "rrul_be" and kind != ECHO:
         # Transfers are BE, BE2, BE3 and BE4, pings BE1, BE2 and BE3.
         return f"{kind} BE{'' if transfer and number == 1 else number}"

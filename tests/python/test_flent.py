@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import shutil
 import subprocess
 from datetime import datetime
@@ -132,6 +133,39 @@ def test_other_numbers_of_transfers_are_other_tests(tmp_path, upload, download, 
     if last is not None:
         rate = last.filter(pl.col("buffer.queue") == "fq-codel")["value"][-1]
         assert document["results"]["TCP upload::11"][-1] == pytest.approx(rate / 1e6)
+
+
+def by_class(classes: dict[str, list[str]]) -> cellway.Results:
+    """Run rrul with one slot of each of these classes in place of several of one class, by group."""
+    traffic, rest = RRUL.read_text().split("[observe]")
+    text, *groups = traffic.split("[[traffic]]\n")
+    for group in groups:
+        name = group.split('"')[1]
+        for dscp in classes.get(name, ["cs0"]):
+            own = re.sub(r"\ncount = .*", "", group.replace(f'"{name}"', f'"{name}-{dscp}"', 1), count=1)
+            text += f'[[traffic]]\ndscp = "{dscp}"\n{own}'
+    return cellway.simulate(f"{text}\n[observe]{rest}", set=SHORT, progress=False)
+
+
+def test_classes_are_those_of_the_test_rrul(tmp_path):
+    four, three = ["ef", "cs5", "cs1", "cs0"], ["cs0", "ef", "cs1"]
+    results = by_class({"upload": four, "download": four, "ping": three})
+    document = read(results.to_flent(tmp_path)[0])
+    assert document["metadata"]["NAME"] == "rrul"
+    ways = [f"TCP {way} {name}" for way in ("upload", "download") for name in ("BE", "BK", "CS5", "EF")]
+    assert set(document["results"]) == {
+        *ways,
+        *(f"Ping (ms) UDP {name}" for name in ("EF", "BK", "BE")),
+        "Ping (ms) ICMP",
+    }
+    rates = results.series("goodput", at="upload-cs1-1").filter(pl.col("buffer.queue") == "fifo")["value"]
+    assert document["results"]["TCP upload BK"][-1] == pytest.approx(rates[-1] / 1e6)
+
+
+def test_other_classes_are_no_test_of_best_effort(tmp_path):
+    results = by_class({"upload": ["cs1", "af11", "ef", "cs0"], "download": ["cs0", "cs1", "cs2", "cs3"],
+                        "ping": ["cs0", "cs1", "ef"]})  # fmt: skip
+    assert read(results.to_flent(tmp_path)[0])["metadata"]["NAME"] == "rrul_be_nflows"
 
 
 def test_at_the_other_node_uploads_are_downloads(results, files, tmp_path):
@@ -276,6 +310,22 @@ def test_flent_has_the_means_of_the_tables(files, results):
             total = of.group_by("t").agg(pl.col("value").sum())["value"].mean() / 1e6
             # Flent prints two digits.
             assert means[f"TCP {way} sum"] == pytest.approx(total, abs=0.0051)
+
+
+def test_flent_has_the_series_of_its_test_rrul(tmp_path):
+    four = ["cs0", "cs1", "cs5", "ef"]
+    results = by_class({"upload": four, "download": four, "ping": ["cs0", "cs1", "ef"]})
+    printed = flent("-i", results.to_flent(tmp_path)[1], "-f", "summary")
+    # Flent computes the sum from the series that its own definition of the test names.
+    total = results.series("goodput").filter(
+        pl.col("subject").str.starts_with("upload")
+        & (pl.col("buffer.queue") == "fq-codel")
+        & (pl.col("t") > BEGIN + 0.1)
+    )
+    mean = total.group_by("t").agg(pl.col("value").sum())["value"].mean() / 1e6
+    shown = re.search(r"TCP upload sum +: +([\d.]+)", printed)
+    assert shown is not None
+    assert float(shown[1]) == pytest.approx(mean, abs=0.0051)
 
 
 def test_flent_plots_the_files(files, tmp_path):
