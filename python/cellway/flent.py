@@ -94,10 +94,14 @@ def write(
     """Write a data file for each run, as `Results.to_flent` says, and return their paths."""
     groups, here = _groups(results, node)
     rows = results.series().sort("t")
-    sampled = rows.filter(pl.col("metric").is_in({sample.metric for sample in SAMPLES.values()}))["run"].to_list()
-    runs = results.runs.filter(pl.col("run").is_in(sampled))
+    slots = pl.col("subject").str.replace(r"-\d+$", "").is_in([group.name for group in groups])
+    sampled = pl.col("metric").is_in([sample.metric for sample in SAMPLES.values()]) & (pl.col("value") > 0)
+    runs = results.runs.filter(pl.col("run").is_in(rows.filter(slots & sampled)["run"].to_list()))
     if runs.is_empty():
-        raise _wrong("series", "no run has goodput or pings over time; accepted: runs with series = true in [observe]")
+        named = ", ".join(group.name for group in groups)
+        raise _wrong(
+            "series", f"no run has values over time of {named}; accepted: runs with series = true in [observe]"
+        )
     if run is not None:
         known = runs["run"].to_list()
         if run not in known:
@@ -119,13 +123,14 @@ def _groups(results: Results, node: str | None) -> tuple[list[Group], str]:
     traffic = results.scenario.get("traffic", [])
     pings = [group for group in traffic if group.get("udp", {}).get("source") == "ping"]
     transfers = [group for group in traffic if group.get("app") == "bulk" or "flows" in group]
-    ends = list(dict.fromkeys(group[end] for group in [*pings, *transfers] for end in ("from", "to")))
+    ends = [*(group["from"] for group in pings), *(group[end] for group in transfers for end in ("from", "to"))]
     if not ends:
         accepted = 'a group with app = "bulk", with flows, or with udp = { source = "ping" }'
         raise _wrong("traffic", f"the scenario has no transfers and no pings; accepted: {accepted}")
     here = ends[0] if node is None else node
     if here not in ends:
-        raise _wrong("node", f"at {here!r} are no transfers and no pings; accepted: {', '.join(ends)}")
+        accepted = ", ".join(dict.fromkeys(ends))
+        raise _wrong("node", f"no transfer has an end at {here!r}, and no ping starts there; accepted: {accepted}")
     found = []
     for group in traffic:
         name, start, end, dscp = group["name"], group["from"], group["to"], group.get("dscp", "cs0")
@@ -149,7 +154,7 @@ def _files(results: Results, runs: pl.DataFrame, at: Path) -> dict[int, Path]:
     study = str(results.scenario.get("name", "run"))
     stems = {}
     for row in runs.iter_rows(named=True):
-        words = [study, *(f"{axis}={row[axis]}" for axis in results.axes), f"seed={row['seed']}"]
+        words = [study, *(f"{axis}={_text(row[axis])}" for axis in results.axes), f"seed={row['seed']}"]
         stems[row["run"]] = re.sub(r"[^\w.,=+-]+", "_", ",".join(words))
     taken = Counter(stems.values())
     for number, stem in stems.items():
@@ -168,7 +173,7 @@ def _document(
     ends = rows.filter(pl.col("metric") == GOODPUT.metric)["t"].unique().sort().to_list()
     started = datetime.fromisoformat(results.manifest["started"]).astimezone(UTC)
     time = started.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    title = ", ".join(str(run[axis]) for axis in results.axes) or results.scenario.get("name", "")
+    title = ", ".join(_text(run[axis]) for axis in results.axes) or results.scenario.get("name", "")
     streams = {"upload_streams": UPLOAD, "download_streams": DOWNLOAD}
     return {
         "version": VERSION,
@@ -261,6 +266,11 @@ def _values(rows: pl.DataFrame, slot: str, metric: str, factor: float) -> dict[f
     """Return the values of a slot in the unit of flent, by the end of the bin."""
     of = rows.filter((pl.col("subject") == slot) & (pl.col("metric") == metric))
     return dict(zip(of["t"].to_list(), (of["value"] * factor).to_list(), strict=True))
+
+
+def _text(value: str | float) -> str:
+    """Return the value of an axis; a number without the point of a whole one."""
+    return f"{value:.12g}" if isinstance(value, float) else str(value)
 
 
 def _save(file: Path, document: Mapping[str, Any]) -> None:

@@ -244,14 +244,31 @@ def test_a_path_that_cannot_be_written_is_refused(results, tmp_path):
 
 def test_results_without_series_are_refused(tmp_path):
     results = run(**{"observe.series": False})
-    with pytest.raises(cellway.Error, match=r"series: no run has .*; accepted: runs with series = true in \[observe\]"):
+    with pytest.raises(
+        cellway.Error,
+        match=r"series: no run has values .* of ping, icmp, download, upload; accepted: runs with .* in \[observe\]",
+    ):
         results.to_flent(tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
 def test_a_node_without_transfers_is_refused(results, tmp_path):
-    with pytest.raises(cellway.Error, match=r"node: at 'garden' are no .* pings; accepted: home, provider"):
+    with pytest.raises(cellway.Error, match=r"node: no transfer has an end at 'garden', .*; accepted: home, provider"):
         results.to_flent(tmp_path, node="garden")
+
+
+def test_only_the_start_of_pings_is_a_node_of_flent(tmp_path):
+    text = re.sub(r'(?s)\[\[traffic\]\]\nname = "download".*?(?=\[observe\])', "", RRUL.read_text())
+    results = cellway.simulate(text, set=SHORT, progress=False)
+    with pytest.raises(cellway.Error, match=r"node: .* at 'provider', and no ping starts there; accepted: home$"):
+        results.to_flent(tmp_path, node="provider")
+
+
+def test_runs_without_transfers_and_pings_have_no_file(tmp_path):
+    none = {"traffic.ping.count": 0, "traffic.icmp.count": 0, "traffic.download.count": 0}
+    text = RRUL.read_text().split("[sweep]")[0] + '[sweep]\naxes = { "traffic.upload.count" = [0, 1] }'
+    results = cellway.simulate(text, set={**SHORT, **none}, progress=False)
+    assert [file.name for file in results.to_flent(tmp_path)] == ["rrul,traffic.upload.count=1,seed=1.flent.gz"]
 
 
 def test_a_scenario_without_transfers_and_pings_is_refused(tmp_path):
@@ -280,7 +297,7 @@ def test_the_command_writes_the_same_files(files, tmp_path, capfd):
     capfd.readouterr()
     for arguments, reason in [
         (["--flent", str(out)], f"cellway: {out / files[0].name}: the file exists; accepted: another path, or `force`"),
-        (["--flent", str(tmp_path / "new"), "--node", "garden"], "cellway: node: at 'garden' are no transfers "),
+        (["--flent", str(tmp_path / "new"), "--node", "garden"], "cellway: node: no transfer has an end at 'garden', "),
     ]:
         assert main(["export", folder, *arguments]) == 2
         captured = capfd.readouterr()
