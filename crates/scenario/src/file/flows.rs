@@ -37,7 +37,7 @@ table! {
 table! {
     /// The distribution of sizes, with its parameters.
     pub(crate) struct SizeKeys {
-        /// The distribution of the sizes; required, but with arrivals = "trace".
+        /// The distribution of the sizes; required, except with arrivals = "trace".
         sizes: Option<SizeDistribution>,
         /// fixed: the size of all; required.
         #[range(min = "1 B", max = "1048576 GiB")]
