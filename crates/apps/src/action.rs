@@ -97,9 +97,9 @@ pub enum Action {
         /// The delay.
         span: Span,
     },
-    /// An answer has arrived completely at the originator that requested it.
+    /// An answer, or a page with all of its objects, has arrived completely at the originator that requested it.
     Answer {
-        /// When the originator began to request it.
+        /// When the originator began to request it; of a page, when it opened the first connection.
         since: Time,
     },
     /// An item has arrived completely: at the responder, or at the originator that requested it.
@@ -107,7 +107,7 @@ pub enum Action {
         /// Its size.
         bytes: Bytes,
         /// From its write to the arrival of its last byte. If the originator requested it, from the beginning of the
-        /// request, and in [`Workload::Www`](crate::Workload::Www) until it is displayed.
+        /// request, and in [`Workload::Www`](crate::Workload::Www) from the opening of its connection until it is displayed.
         span: Span,
     },
     /// Forget connection `conn`, which was reset or timed out at one end: drop both ends at once. RFC 9293 section

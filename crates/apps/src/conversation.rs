@@ -11,6 +11,7 @@ use crate::flows::Flows;
 use crate::ftp::FtpScript;
 use crate::ftp_get::FtpGet;
 use crate::nntp::NntpScript;
+use crate::page::Page;
 use crate::random::{Named, Streams};
 use crate::request_response::RequestResponse;
 use crate::smtp::SmtpScript;
@@ -41,7 +42,7 @@ pub enum Outcome {
 #[derive(Debug)]
 pub struct Conversation {
     app: App,
-    /// Connections opened and not closed.
+    /// Connections opened and not closed. Flows count theirs themselves.
     open: u32,
     outcome: Outcome,
 }
@@ -57,6 +58,7 @@ enum App {
     Animation(Box<Animation>),
     Flows(Box<Flows>),
     RequestResponse(Box<RequestResponse>),
+    Page(Box<Page>),
 }
 
 impl Conversation {
@@ -90,6 +92,7 @@ impl Conversation {
             Workload::Animation(animation) => App::Animation(Box::new(Animation::new(animation))),
             Workload::Flows(flows) => App::Flows(Box::new(Flows::new(flows, &named))),
             Workload::RequestResponse(workload) => App::RequestResponse(Box::new(RequestResponse::new(workload))),
+            Workload::Page(page) => App::Page(Box::new(Page::new(page, &named))),
         };
         Conversation { app, open: 0, outcome: Outcome::Running }
     }
@@ -104,9 +107,10 @@ impl Conversation {
         self.step(out, |app, out| match app {
             App::Www(www) => www.open(now, out),
             App::Flows(flows) => flows.start(now, out),
+            App::Page(page) => page.start(now, out),
             _ => out.push(Action::Open { conn: ConnId(0), from: Side::Originator }),
         });
-        self.end_of_flows(out);
+        self.end_if_over(out);
     }
 
     /// Returns true if `side` of `conn` controls its own reading, with [`Action::Consume`]. Otherwise it reads
@@ -130,6 +134,7 @@ impl Conversation {
             App::Animation(animation) => animation.connected(now, side, out),
             App::Flows(flows) => flows.connected(conn, side, out),
             App::RequestResponse(requests) => requests.connected(now, side, out),
+            App::Page(page) => page.connected(now, conn, side, out),
         });
     }
 
@@ -146,6 +151,7 @@ impl Conversation {
             App::Animation(animation) => animation.received(now, bytes, out),
             App::Flows(flows) => flows.received(conn, side, bytes, out),
             App::RequestResponse(requests) => requests.received(now, side, bytes, out),
+            App::Page(page) => page.received(now, conn, side, bytes, out),
         });
     }
 
@@ -160,7 +166,8 @@ impl Conversation {
             | App::Bulk(_)
             | App::Www(_)
             | App::Flows(_)
-            | App::RequestResponse(_) => {}
+            | App::RequestResponse(_)
+            | App::Page(_) => {}
         });
     }
 
@@ -185,7 +192,8 @@ impl Conversation {
             | App::Transfer(_)
             | App::Animation(_)
             | App::Flows(_)
-            | App::RequestResponse(_) => {
+            | App::RequestResponse(_)
+            | App::Page(_) => {
                 if side == Side::Responder {
                     out.push(Action::Close { conn, side });
                 }
@@ -195,22 +203,18 @@ impl Conversation {
 
     /// Reports that both sides of `conn` have closed it, and each has received the FIN of the other.
     pub fn closed(&mut self, _now: Time, conn: ConnId, out: &mut Vec<Action>) {
+        self.open = self.open.saturating_sub(1);
         if let App::Flows(flows) = &mut self.app {
             flows.closed(conn);
-            self.end_of_flows(out);
-        } else if self.outcome == Outcome::Running {
-            self.open = self.open.saturating_sub(1);
-            if self.open == 0 {
-                self.end(Outcome::Completed, out);
-            }
         }
+        self.end_if_over(out);
     }
 
     /// Reports that `conn` was reset or timed out: the conversation fails. Of flows only the one of `conn` does.
     pub fn failed(&mut self, _now: Time, conn: ConnId, out: &mut Vec<Action>) {
         if let App::Flows(flows) = &mut self.app {
             flows.failed(conn, out);
-            self.end_of_flows(out);
+            self.end_if_over(out);
         } else if self.outcome == Outcome::Running {
             self.end(Outcome::Failed, out);
         }
@@ -226,9 +230,10 @@ impl Conversation {
             App::Animation(animation) => animation.timer(now, out),
             App::Flows(flows) => flows.timer(now, out),
             App::RequestResponse(requests) => requests.timer(now, out),
+            App::Page(page) => page.timer(),
             App::Dialogue(_) | App::Bulk(_) => {}
         });
-        self.end_of_flows(out);
+        self.end_if_over(out);
     }
 
     /// Calls the application unless the conversation is over, and counts the connections that it opens.
@@ -241,12 +246,14 @@ impl Conversation {
         }
     }
 
-    /// Ends a conversation of flows once none is open and none arrives any more.
-    fn end_of_flows(&mut self, out: &mut Vec<Action>) {
-        if let App::Flows(flows) = &self.app
-            && self.outcome == Outcome::Running
-            && flows.is_over()
-        {
+    /// Ends a conversation in order once no connection is open and none will be.
+    fn end_if_over(&mut self, out: &mut Vec<Action>) {
+        let is_over = match &self.app {
+            App::Flows(flows) => flows.is_over(),
+            App::Page(page) => self.open == 0 && page.is_over(),
+            _ => self.open == 0,
+        };
+        if is_over && self.outcome == Outcome::Running {
             self.end(Outcome::Completed, out);
         }
     }

@@ -24,6 +24,7 @@ mod ftp_get;
 mod item;
 mod model;
 mod nntp;
+mod page;
 pub mod random;
 mod request_response;
 mod size_table;
@@ -54,5 +55,5 @@ pub use tables::{Tables, Variable};
 pub use validate::WorkloadError;
 pub use workload::{
     AnimationWorkload, BulkWorkload, FtpGetWorkload, FtpWorkload, GroupWorkload, Handshakes, NntpWorkload,
-    RequestResponseWorkload, SmtpWorkload, TelnetWorkload, TtcpWorkload, Workload, WwwWorkload,
+    PageWorkload, RequestResponseWorkload, SmtpWorkload, TelnetWorkload, TtcpWorkload, Workload, WwwWorkload,
 };

@@ -156,6 +156,18 @@ impl Workload {
                 }
                 if requests.duration == Some(Span::ZERO) { Err(WorkloadError::NoTime) } else { Ok(()) }
             }
+            Workload::Page(page) => {
+                for (what, size) in [("html", page.html), ("request", page.request)] {
+                    filled(what, size)?;
+                    bounded(what, u128::from(size.0))?;
+                }
+                for (what, given) in [("objects", page.objects), ("connections", page.connections)] {
+                    if given == 0 {
+                        return Err(WorkloadError::None { what });
+                    }
+                }
+                validate_sizes(&page.sizes)
+            }
         }
     }
 }
@@ -176,25 +188,30 @@ fn validate_flows(flows: &FlowsWorkload) -> Result<(), WorkloadError> {
             if interval.is_zero() {
                 return Err(WorkloadError::NoTimeBetween);
             }
-            match sizes {
-                SizeLaw::Table(_) => Ok(()),
-                SizeLaw::Fixed(size) => filled("size", *size).and_then(|()| bounded("size", u128::from(size.0))),
-                SizeLaw::LogNormal { median, sigma } => {
-                    filled("median", *median)?;
-                    positive("sigma", *sigma, *sigma >= 0.0)
-                }
-                SizeLaw::Pareto { shape, minimum, maximum } => {
-                    filled("minimum", *minimum)?;
-                    positive("shape", *shape, *shape > 0.0)?;
-                    match maximum {
-                        Some(maximum) if maximum <= minimum => Err(WorkloadError::Bounds),
-                        _ => Ok(()),
-                    }
-                }
-            }
+            validate_sizes(sizes)
         }
         FlowProcess::Trace(flows) if flows.is_empty() => Err(WorkloadError::None { what: "trace" }),
         FlowProcess::Trace(_) => Ok(()),
+    }
+}
+
+/// Checks the parameters of a distribution of sizes.
+fn validate_sizes(sizes: &SizeLaw) -> Result<(), WorkloadError> {
+    match sizes {
+        SizeLaw::Table(_) => Ok(()),
+        SizeLaw::Fixed(size) => filled("size", *size).and_then(|()| bounded("size", u128::from(size.0))),
+        SizeLaw::LogNormal { median, sigma } => {
+            filled("median", *median)?;
+            positive("sigma", *sigma, *sigma >= 0.0)
+        }
+        SizeLaw::Pareto { shape, minimum, maximum } => {
+            filled("minimum", *minimum)?;
+            positive("shape", *shape, *shape > 0.0)?;
+            match maximum {
+                Some(maximum) if maximum <= minimum => Err(WorkloadError::Bounds),
+                _ => Ok(()),
+            }
+        }
     }
 }
 
@@ -232,7 +249,9 @@ mod tests {
     use cellway_spec::AppKind;
 
     use super::*;
-    use crate::workload::{AnimationWorkload, BulkWorkload, FtpGetWorkload, FtpWorkload, TtcpWorkload, WwwWorkload};
+    use crate::workload::{
+        AnimationWorkload, BulkWorkload, FtpGetWorkload, FtpWorkload, PageWorkload, TtcpWorkload, WwwWorkload,
+    };
 
     #[test]
     fn defaults_are_valid() {
@@ -317,5 +336,20 @@ mod tests {
         assert!(animation(1, f64::NAN, None).validate().is_err());
         assert!(animation(1, f64::INFINITY, None).validate().is_err());
         assert_eq!(refused(animation(1, 1.0, Some(Span::ZERO))), "duration is 0 s; it must be above that");
+    }
+
+    #[test]
+    fn pages_that_make_no_sense_are_refused() {
+        let refused = |change: &dyn Fn(&mut PageWorkload)| {
+            let Workload::Page(mut page) = Workload::new(AppKind::Page) else { unreachable!() };
+            change(&mut page);
+            Workload::Page(page).validate().expect_err("makes no sense").to_string()
+        };
+        assert_eq!(refused(&|page| page.objects = 0), "objects is empty; it needs at least one");
+        assert_eq!(refused(&|page| page.connections = 0), "connections is empty; it needs at least one");
+        assert_eq!(refused(&|page| page.html = Bytes(0)), "html is 0 B; it must be 1 B or more");
+        assert_eq!(refused(&|page| page.request = Bytes(0)), "request is 0 B; it must be 1 B or more");
+        let pareto = SizeLaw::Pareto { shape: 1.0, minimum: Bytes(9), maximum: Some(Bytes(9)) };
+        assert!(refused(&|page| page.sizes = pareto.clone()).contains("maximum is not above minimum"));
     }
 }

@@ -1,6 +1,6 @@
 //! The settings of each kind of application, with the tables inside.
 
-use cellway_spec::{AppKind, DataConnection, Draw, Spike, UdpSource};
+use cellway_spec::{AppKind, DataConnection, Draw, PageSpec, SHORT_REQUEST, Spike, TTCP_WRITE, UdpSource, WWW_REQUEST};
 use cellway_units::{Bytes, Rate, Span};
 
 use crate::flow_sizes::SizeLaw;
@@ -135,6 +135,23 @@ pub struct RequestResponseWorkload {
     pub duration: Option<Span>,
 }
 
+/// A page and its objects: see [`Workload::Page`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct PageWorkload {
+    /// The response with the document.
+    pub html: Bytes,
+    /// The number of objects.
+    pub objects: u32,
+    /// The distribution of the sizes of their responses.
+    pub sizes: SizeLaw,
+    /// The most connections that are open at once.
+    pub connections: u32,
+    /// Each request.
+    pub request: Bytes,
+    /// The least time from the end of the load to that of the conversation.
+    pub think: Span,
+}
+
 /// The application of each slot of a traffic group.
 #[derive(Clone, Debug, PartialEq)]
 pub enum GroupWorkload {
@@ -169,6 +186,8 @@ pub enum Workload {
     Flows(FlowsWorkload),
     /// The originator sends requests to the responder, each after the response to the one before it.
     RequestResponse(RequestResponseWorkload),
+    /// The originator fetches a page and its objects from the responder over parallel connections.
+    Page(PageWorkload),
 }
 
 impl Workload {
@@ -191,12 +210,12 @@ impl Workload {
             }
             AppKind::Telnet => Workload::Telnet(TelnetWorkload { tables, draw, echo: true }),
             AppKind::Bulk => Workload::Bulk(BulkWorkload { size: None, write: Bytes(16 << 20), blocking: None }),
-            AppKind::Ttcp => Workload::Ttcp(TtcpWorkload { write: Bytes(8192), buffers: 2048, write_cost: Span::ZERO }),
+            AppKind::Ttcp => Workload::Ttcp(TtcpWorkload { write: TTCP_WRITE, buffers: 2048, write_cost: Span::ZERO }),
             AppKind::FtpGet => {
                 Workload::FtpGet(FtpGetWorkload { size: Bytes(1_000_000), disk_rate: None, handshake: 2 })
             }
             AppKind::Www => {
-                Workload::Www(WwwWorkload { sizes: vec![Bytes(100_000)], request: Bytes(300), display_rate: None })
+                Workload::Www(WwwWorkload { sizes: vec![Bytes(100_000)], request: WWW_REQUEST, display_rate: None })
             }
             AppKind::Animation => {
                 Workload::Animation(AnimationWorkload { frame: Bytes(40_000), rate: 50.0, duration: None })
@@ -208,10 +227,18 @@ impl Workload {
                 limit: 10_000,
             }),
             AppKind::RequestResponse => Workload::RequestResponse(RequestResponseWorkload {
-                request: Bytes(1),
+                request: SHORT_REQUEST,
                 response: Bytes(1),
                 think: Span::ZERO,
                 duration: None,
+            }),
+            AppKind::Page => Workload::Page(PageWorkload {
+                html: Bytes(30_000),
+                objects: 30,
+                sizes: SizeLaw::Fixed(Bytes(20_000)),
+                connections: PageSpec::CONNECTIONS,
+                request: PageSpec::REQUEST,
+                think: Span::ZERO,
             }),
         }
     }
@@ -230,6 +257,7 @@ impl Workload {
             Workload::Animation(_) => AppKind::Animation,
             Workload::Flows(_) => AppKind::Flows,
             Workload::RequestResponse(_) => AppKind::RequestResponse,
+            Workload::Page(_) => AppKind::Page,
         }
     }
 }

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use cellway_apps::{GroupWorkload, SizeTable, Tables, Variable, parse_trace};
-use cellway_scenario::{App, FlowSource, Override, Plan, Point, Problem};
-use cellway_sim::FlowFile;
+use cellway_scenario::{App, FlowArrivals, Override, Plan, Point, Problem};
+use cellway_sim::Input;
 
 use crate::error::Error;
 use crate::text_file;
@@ -44,17 +44,17 @@ pub fn check(plan: &Plan, folder: &Path) -> Result<Checked, Error> {
     Ok(Checked { points: points.len(), warnings: plan.warnings(&points) })
 }
 
-/// Full tables, read once per folder, and files of flows.
+/// The files that applications name, each read once: full tables by their folder, sizes and traces.
 pub(crate) struct TableFolders {
     base: PathBuf,
     read: BTreeMap<String, Tables>,
     /// By their name, and true for a trace.
-    flows: BTreeMap<(String, bool), FlowFile>,
+    files: BTreeMap<(String, bool), Input>,
 }
 
 impl TableFolders {
     pub(crate) fn new(base: &Path) -> TableFolders {
-        TableFolders { base: base.to_owned(), read: BTreeMap::new(), flows: BTreeMap::new() }
+        TableFolders { base: base.to_owned(), read: BTreeMap::new(), files: BTreeMap::new() }
     }
 
     /// Returns the workload of each traffic group at a point of `plan`.
@@ -65,55 +65,62 @@ impl TableFolders {
             .iter()
             .enumerate()
             .map(|(group, traffic)| {
-                if let Some(App::Flows(flows)) = traffic.app() {
-                    let file = match flows.source.file() {
-                        Some(file) => Some(self.flow_file(plan, point.index, group, &flows.source, file)?),
-                        None => None,
-                    };
-                    return Ok(cellway_sim::flow_workload(traffic, file).map_err(cellway_sim::Error::from)?);
-                }
-                let tables = match traffic.app().and_then(table_folder) {
-                    Some(folder) => Some(self.folder(folder).map_err(|error| match error {
-                        // The error names the key of the scenario file that the user can correct.
-                        Error::Read { path, source } => {
-                            let message = format!("cannot read {}: {source}", path.display());
-                            let accepted = "a folder with a table NAME.csv of each quantity, relative to this file";
-                            plan.refuse_workload(point.index, group, "tables", &message, accepted).into()
-                        }
-                        other => other,
-                    })?),
+                let input = match traffic.app() {
+                    Some(app) => self.input(plan, (point.index, group), app)?,
                     None => None,
                 };
-                Ok(cellway_sim::workload(traffic, tables).map_err(cellway_sim::Error::from)?)
+                Ok(cellway_sim::workload(traffic, input).map_err(cellway_sim::Error::from)?)
             })
             .collect()
     }
 
-    /// Returns the content of the file of the flows of traffic group `group`.
-    fn flow_file(
+    /// Returns the content of the files that `app` names, which is that of a point and traffic group.
+    fn input(&mut self, plan: &Plan, at: (usize, usize), app: &App) -> Result<Option<Input>, Error> {
+        let file = match app {
+            App::Flows(flows) => flows.source.file().map(|file| (file, &["flows", "file"][..])),
+            App::Page(page) => page.sizes.file().map(|file| (file, &["workload", "objects", "file"][..])),
+            _ => None,
+        };
+        if let Some((file, key)) = file {
+            let is_trace = matches!(app, App::Flows(flows) if flows.source.arrivals() == FlowArrivals::Trace);
+            return self.file(plan, at, (file, is_trace), key).map(Some);
+        }
+        let Some(folder) = table_folder(app) else { return Ok(None) };
+        let tables = self.folder(folder).map_err(|error| match error {
+            // The error names the key of the scenario file that the user can correct.
+            Error::Read { path, source } => {
+                let message = format!("cannot read {}: {source}", path.display());
+                let accepted = "a folder with a table NAME.csv of each quantity, relative to this file";
+                plan.refuse_traffic(at.0, at.1, &["workload", "tables"], &message, accepted).into()
+            }
+            other => other,
+        })?;
+        Ok(Some(Input::Tables(tables)))
+    }
+
+    /// Returns the content of a file of sizes or, if it is a trace, of flows, which `key` of a traffic group names.
+    fn file(
         &mut self,
         plan: &Plan,
-        index: usize,
-        group: usize,
-        source: &FlowSource,
-        file: &str,
-    ) -> Result<FlowFile, Error> {
-        let is_trace = matches!(source, FlowSource::Trace { .. });
-        let key = (file.to_owned(), is_trace);
-        if let Some(known) = self.flows.get(&key) {
+        (point, group): (usize, usize),
+        (file, is_trace): (&str, bool),
+        key: &[&str],
+    ) -> Result<Input, Error> {
+        if let Some(known) = self.files.get(&(file.to_owned(), is_trace)) {
             return Ok(known.clone());
         }
+        let refused =
+            |message: &str, accepted: &str| Error::from(plan.refuse_traffic(point, group, key, message, accepted));
         let path = self.base.join(file);
         let name = path.to_string_lossy();
-        let text = text_file::read(&path)
-            .map_err(|message| plan.refuse_flows(index, group, &message, "a CSV file, relative to this file"))?;
+        let text = text_file::read(&path).map_err(|message| refused(&message, "a CSV file, relative to this file"))?;
         let read = if is_trace {
-            parse_trace(&text, &name).map(|flows| FlowFile::Trace(flows.into()))
+            parse_trace(&text, &name).map(|flows| Input::Trace(flows.into()))
         } else {
-            SizeTable::parse_csv(&text, &name).map(|table| FlowFile::Sizes(table.into()))
+            SizeTable::parse_csv(&text, &name).map(|table| Input::Sizes(table.into()))
         };
-        let read = read.map_err(|e| plan.refuse_flows(index, group, &e.fault(), &e.accepted))?;
-        self.flows.insert(key, read.clone());
+        let read = read.map_err(|e| refused(&e.fault(), &e.accepted))?;
+        self.files.insert((file.to_owned(), is_trace), read.clone());
         Ok(read)
     }
 
@@ -145,6 +152,7 @@ fn table_folder(app: &App) -> Option<&str> {
         | App::Www { .. }
         | App::Animation { .. }
         | App::Flows(_)
-        | App::RequestResponse { .. } => None,
+        | App::RequestResponse { .. }
+        | App::Page(_) => None,
     }
 }

@@ -102,11 +102,29 @@ impl Check<'_> {
     fn only_keys_of<K: PartialEq + Copy>(&mut self, path: &[Step], message: &str, kind: K, kinds: &[(&str, &[K])]) {
         let own = || kinds.iter().filter(|(_, kinds)| kinds.contains(&kind)).map(|(key, _)| *key);
         for (key, _) in kinds.iter().filter(|(_, kinds)| !kinds.contains(&kind)) {
-            let path: Vec<Step> = path.iter().cloned().chain([Step::from(*key)]).collect();
+            let path = [path, &at![*key]].concat();
             if self.is_accepted(&path) {
-                self.refuse(&path, message, own().collect::<Vec<_>>().join(", "));
+                let own: Vec<&str> = own().collect();
+                let accepted = if own.is_empty() { "no such key".to_owned() } else { own.join(", ") };
+                self.refuse(&path, message, accepted);
             }
         }
+    }
+
+    /// Returns the value of a key that the table at `path` must have. `owner` is the subject of the refusal: "these flows need".
+    fn needed<T>(
+        &mut self,
+        path: &[Step],
+        key: &str,
+        given: Option<Option<T>>,
+        owner: &str,
+        accepted: &str,
+    ) -> Option<T> {
+        let given = given?;
+        if given.is_none() {
+            self.refuse(&[path, &at![key]].concat(), format!("is missing: {owner} it"), accepted);
+        }
+        given
     }
 
     /// Returns true if the value at `path` has been refused already.

@@ -22,8 +22,8 @@ pub use cellway_spec::{
     AbrParameters, AckDelay, AppKind, Arrivals, BufferPer, Charge, CongestionControl, Connect, DataConnection, Discard,
     Discipline, Draw, Encapsulation, Family, FastRetransmit, Fifo, FlowArrivals, FlowPace, FlowSizes, FlowSource,
     FlowSpec, Fraction, Framing, Jitter, JitterDistribution, LossRecovery, Multiplexing, NodeKind, Outage,
-    OutageBuffer, OutagePackets, PolicerAction, Queue, QueueDiscipline, Sharing, SizeDistribution, SourceKind, Spike,
-    TcpKeys, TcpProfile, TcpSpec, TransportChoice, UdpSource, Variant, Video,
+    OutageBuffer, OutagePackets, PageSpec, PolicerAction, Queue, QueueDiscipline, Sharing, SizeDistribution,
+    SourceKind, Spike, TcpKeys, TcpProfile, TcpSpec, TransportChoice, UdpSource, Variant, Video,
 };
 use cellway_units::Span;
 

@@ -237,17 +237,12 @@ impl Plan {
         tree
     }
 
-    /// Returns the error that option `key` of the workload of traffic group `group` cannot be used at point `index`,
-    /// with its location in this file. For callers that find the fault outside the scenario file, such as in a table
-    /// that cannot be read.
-    pub fn refuse_workload(&self, index: usize, group: usize, key: &str, message: &str, accepted: &str) -> Error {
-        self.refuse_at(index, &at!["traffic", group, "workload", key], message, accepted)
-    }
-
-    /// Returns the error that the file of the flows of traffic group `group` cannot be used at point `index`, with its
-    /// location in this file.
-    pub fn refuse_flows(&self, index: usize, group: usize, message: &str, accepted: &str) -> Error {
-        self.refuse_at(index, &at!["traffic", group, "flows", "file"], message, accepted)
+    /// Returns the error that the key of traffic group `group` at `path` cannot be used at point `index`, with its location
+    /// in this file. For callers that find the fault outside the scenario file, such as in a table that cannot be read.
+    pub fn refuse_traffic(&self, index: usize, group: usize, path: &[&str], message: &str, accepted: &str) -> Error {
+        let keys = path.iter().map(|key| Step::from(*key));
+        let path: Vec<Step> = at!["traffic", group].into_iter().chain(keys).collect();
+        self.refuse_at(index, &path, message, accepted)
     }
 
     fn refuse_at(&self, index: usize, path: &[Step], message: &str, accepted: &str) -> Error {

@@ -148,6 +148,17 @@ impl Keys {
     }
 }
 
+/// The keys of a [`table!`](crate::table!), which can also be a part of another table.
+pub trait Table: Sized {
+    /// Reads them, and leaves the others.
+    ///
+    /// # Errors
+    /// A value is of another type.
+    fn take(keys: &mut Keys) -> Result<Self, Error>;
+    /// Adds them to a schema.
+    fn describe(table: &mut TableSchema, generator: &mut SchemaGenerator);
+}
+
 /// The schema of a table under construction.
 #[derive(Debug)]
 pub struct TableSchema {

@@ -3,7 +3,8 @@
 /// Declares a table: a struct with a field for each key. A doc comment is the help for the key in the schema. A value after
 /// `=` is the default, and an `Option` may be left out; a table has to give every other key. A range limits a value, or each
 /// element of an array, as in a [`section!`](crate::section!), a length (`min`, `max`) the elements of an array or the
-/// characters of a string. The title of a whole file is after `as`. The fields are as visible as the struct.
+/// characters of a string. The title of a whole file is after `as`. The fields are as visible as the struct. A last line with
+/// `..` adds the keys of another table to those of this one.
 ///
 /// The checks of a file go on with what is right: a field is `None` if the key is refused, or if the table leaves it out and
 /// has to give it. Both are reported before the table is read.
@@ -36,27 +37,48 @@ macro_rules! table {
                 $(#[length($($end:ident = $length:literal),+)])?
                 $field:ident: $type:ty $(= $default:expr)?,
             )+
+            $(..$part:ident: $keys:ty,)?
         }
     ) => {
         $(#[doc = $about])+
         #[derive(Clone, Debug)]
         $vis struct $table {
             $($(#[doc = $doc])* $vis $field: Option<$type>,)+
+            $($vis $part: $keys,)?
         }
 
         impl Default for $table {
             /// The table that gives no key.
             fn default() -> $table {
-                $table { $($field: $crate::table!(left_out $type $(, $default)?)),+ }
+                $table {
+                    $($field: $crate::table!(left_out $type $(, $default)?),)+
+                    $($part: <$keys>::default(),)?
+                }
+            }
+        }
+
+        impl $crate::in_file::Table for $table {
+            fn take(keys: &mut $crate::in_file::Keys) -> Result<$table, $crate::serde_json::Error> {
+                Ok($table {
+                    $($field: keys.take(stringify!($field), $crate::table!(left_out $type $(, $default)?))?,)+
+                    $($part: <$keys as $crate::in_file::Table>::take(keys)?,)?
+                })
+            }
+            fn describe(table: &mut $crate::in_file::TableSchema, generator: &mut $crate::schemars::SchemaGenerator) {
+                $(
+                    table.add::<$type>(generator, stringify!($field), &[$($doc),*]);
+                    $($(table.limit(stringify!($limit), $bound);)+)?
+                    $($(table.length(stringify!($end), $length);)+)?
+                    $crate::table!(meaning table, $type $(, $default)?);
+                )+
+                $(<$keys as $crate::in_file::Table>::describe(table, generator);)?
             }
         }
 
         impl $crate::in_file::InFile for $table {
             fn read(table: $crate::serde_json::Value) -> Result<$table, $crate::serde_json::Error> {
                 let mut keys = $crate::in_file::Keys::of(table)?;
-                let table = $table {
-                    $($field: keys.take(stringify!($field), $crate::table!(left_out $type $(, $default)?))?),+
-                };
+                let table = <$table as $crate::in_file::Table>::take(&mut keys)?;
                 keys.end()?;
                 Ok(table)
             }
@@ -71,12 +93,7 @@ macro_rules! table {
             }
             fn json_schema(generator: &mut $crate::schemars::SchemaGenerator) -> $crate::schemars::Schema {
                 let mut table = $crate::in_file::TableSchema::new(&[$($about),+]);
-                $(
-                    table.add::<$type>(generator, stringify!($field), &[$($doc),*]);
-                    $($(table.limit(stringify!($limit), $bound);)+)?
-                    $($(table.length(stringify!($end), $length);)+)?
-                    $crate::table!(meaning table, $type $(, $default)?);
-                )+
+                <$table as $crate::in_file::Table>::describe(&mut table, generator);
                 table.finish()
             }
         }

@@ -15,7 +15,7 @@ mod octets;
 mod slot;
 mod timers;
 
-pub use cellway_testbed::{Capture, Error as BuildError, FlowFile, flow_workload, workload};
+pub use cellway_testbed::{Capture, Error as BuildError, Input, workload};
 pub use drive::{Control, Outcome, run};
 pub use error::Error;
 pub use octets::node_names;

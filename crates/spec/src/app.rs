@@ -28,8 +28,19 @@ choice! {
         Flows = "flows",
         /// Requests and responses that take turns over one connection.
         RequestResponse = "request-response",
+        /// Pages of a document and its objects, over parallel connections that persist within a page (HTTP/1.1).
+        Page = "page",
     }
 }
+
+/// The default size of a write of ttcp.
+pub const TTCP_WRITE: Bytes = Bytes(8192);
+
+/// The default size of a request of HTTP/1.0, with the headers of a browser of 1996, about.
+pub const WWW_REQUEST: Bytes = Bytes(300);
+
+/// The default size of a request that takes turns with responses: that of netperf's TCP_RR.
+pub const SHORT_REQUEST: Bytes = Bytes(1);
 
 choice! {
     /// The rule by which a value is drawn from a table.

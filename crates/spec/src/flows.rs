@@ -123,6 +123,14 @@ impl FlowSizes {
             FlowSizes::Table { .. } => SizeDistribution::Table,
         }
     }
+
+    /// Returns the file that it needs, if any.
+    pub fn file(&self) -> Option<&str> {
+        match self {
+            FlowSizes::Table { file } => Some(file),
+            _ => None,
+        }
+    }
 }
 
 impl FlowSource {
@@ -139,9 +147,7 @@ impl FlowSource {
     pub fn file(&self) -> Option<&str> {
         match self {
             FlowSource::Trace { file } => Some(file),
-            FlowSource::Poisson { sizes: FlowSizes::Table { file }, .. }
-            | FlowSource::Periodic { sizes: FlowSizes::Table { file }, .. } => Some(file),
-            FlowSource::Poisson { .. } | FlowSource::Periodic { .. } => None,
+            FlowSource::Poisson { sizes, .. } | FlowSource::Periodic { sizes, .. } => sizes.file(),
         }
     }
 }

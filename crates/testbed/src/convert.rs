@@ -7,7 +7,7 @@ use cellway_gateway::{Class, ClassError, Classes, DATA_OVERHEAD, GatewayConfig, 
 use cellway_net as net;
 use cellway_scenario as file;
 use cellway_scenario::{
-    App, BufferSize, FlowPace, FlowSizes, FlowSource, FlowSpec, Protocol, Scenario, TcpTraffic, Traffic,
+    App, BufferSize, FlowPace, FlowSizes, FlowSource, FlowSpec, PageSpec, Protocol, Scenario, TcpTraffic, Traffic,
 };
 use cellway_units::{Bytes, Span};
 
@@ -42,8 +42,8 @@ const LEAST_INTERVAL: Span = Span::from_us(1);
 /// FTP's data connections. RFC 959 section 5.2.
 const FTP_DATA_PORT: u16 = 20;
 
-/// Returns the well-known ports of a conversation's first connection and of its others. RFC 959, 854, 821, 977 and
-/// 1945; those of ttcp and of X displays.
+/// Returns the well-known ports of a conversation's first connection and of its others. RFC 959, 854, 821, 977, 1945
+/// and 9110; those of ttcp and of X displays.
 pub fn well_known_ports(app: &App) -> [u16; 2] {
     match app {
         App::Ftp { .. } | App::FtpGet { .. } => [21, FTP_DATA_PORT],
@@ -51,55 +51,57 @@ pub fn well_known_ports(app: &App) -> [u16; 2] {
         App::Smtp { .. } => [25; 2],
         App::Nntp { .. } => [119; 2],
         App::Bulk { .. } | App::Ttcp { .. } => [5001; 2],
-        App::Www { .. } => [80; 2],
+        App::Www { .. } | App::Page(_) => [80; 2],
         App::Animation { .. } => [6000; 2],
         App::Flows(_) => [FLOWS_PORT; 2],
         App::RequestResponse { .. } => [REQUESTS_PORT; 2],
     }
 }
 
-/// The content of the file that the flows of a group name.
+/// The content of the files that the application of a group names.
 #[derive(Clone, Debug)]
-pub enum FlowFile {
+pub enum Input {
+    /// The tables of a folder.
+    Tables(apps::Tables),
     /// A distribution of sizes.
     Sizes(Arc<apps::SizeTable>),
-    /// Times and sizes.
+    /// Times and sizes of flows.
     Trace(Arc<[apps::TraceFlow]>),
 }
 
-/// Returns the workload of a traffic group, with the distributions built into the program; `tables` are those read from
-/// the folder that the group names, if it does. A group whose flows need a file has [`flow_workload`].
-pub fn workload(traffic: &Traffic, tables: Option<apps::Tables>) -> Result<apps::GroupWorkload, Error> {
+/// Returns the workload of a traffic group, with the distributions built into the program. `input` is the content of the files
+/// that the group names, if it does.
+pub fn workload(traffic: &Traffic, input: Option<Input>) -> Result<apps::GroupWorkload, Error> {
     match &traffic.protocol {
-        Protocol::Tcp(tcp) => match &tcp.app {
-            App::Flows(_) => flow_workload(traffic, None),
-            _ => Ok(apps::GroupWorkload::Conversations(application(traffic, tcp, tables)?)),
-        },
+        Protocol::Tcp(tcp) => Ok(apps::GroupWorkload::Conversations(application(traffic, tcp, input)?)),
         Protocol::Udp(source) => Ok(apps::GroupWorkload::Datagrams(*source)),
     }
 }
 
 /// Returns the workload of a group over TCP.
-fn application(traffic: &Traffic, tcp: &TcpTraffic, tables: Option<apps::Tables>) -> Result<apps::Workload, Error> {
-    let tables = tables.unwrap_or_else(apps::Tables::shipped);
+fn application(traffic: &Traffic, tcp: &TcpTraffic, input: Option<Input>) -> Result<apps::Workload, Error> {
     let mut workload = apps::Workload::new(tcp.app.kind());
+    let tables = || match &input {
+        Some(Input::Tables(tables)) => tables.clone(),
+        _ => apps::Tables::shipped(),
+    };
     match (&mut workload, &tcp.app) {
         (apps::Workload::Ftp(ftp), App::Ftp { tables: source, spike, data_connection, handshake }) => {
-            (ftp.tables, ftp.draw) = (tables, source.draw);
+            (ftp.tables, ftp.draw) = (tables(), source.draw);
             ftp.spike = *spike;
             ftp.handshakes.per_item = *handshake;
             ftp.data_connection = *data_connection;
         }
         (apps::Workload::Nntp(nntp), App::Nntp { tables: source, handshake }) => {
-            (nntp.tables, nntp.draw) = (tables, source.draw);
+            (nntp.tables, nntp.draw) = (tables(), source.draw);
             nntp.handshakes.per_item = *handshake;
         }
         (apps::Workload::Smtp(smtp), App::Smtp { tables: source, handshake }) => {
-            (smtp.tables, smtp.draw) = (tables, source.draw);
+            (smtp.tables, smtp.draw) = (tables(), source.draw);
             smtp.handshakes.per_item = *handshake;
         }
         (apps::Workload::Telnet(telnet), App::Telnet { tables: source, echo }) => {
-            (telnet.tables, telnet.draw, telnet.echo) = (tables, source.draw, *echo);
+            (telnet.tables, telnet.draw, telnet.echo) = (tables(), source.draw, *echo);
         }
         (apps::Workload::Bulk(bulk), App::Bulk { size, write, write_cost }) => {
             bulk.size = *size;
@@ -124,44 +126,59 @@ fn application(traffic: &Traffic, tcp: &TcpTraffic, tables: Option<apps::Tables>
         (apps::Workload::RequestResponse(requests), &App::RequestResponse { request, response, think, duration }) => {
             *requests = apps::RequestResponseWorkload { request, response, think, duration };
         }
+        (apps::Workload::Flows(flows), App::Flows(spec)) => *flows = flows_of(traffic, spec, input.as_ref())?,
+        (apps::Workload::Page(page), App::Page(spec)) => {
+            let PageSpec { html, objects, ref sizes, connections, request, think } = *spec;
+            let sizes = size_law(traffic, sizes, input.as_ref())?;
+            *page = apps::PageWorkload { html, objects, sizes, connections, request, think };
+        }
         _ => unreachable!("the workload is made of the same kind"),
     }
-    valid(traffic, workload)
+    workload.validate().map_err(|e| refused(traffic, e.to_string()))?;
+    Ok(workload)
 }
 
-/// Returns the workload of a group whose flows arrive by themselves; `file` is the content of the file that it names, if
-/// it does.
-pub fn flow_workload(traffic: &Traffic, file: Option<FlowFile>) -> Result<apps::GroupWorkload, Error> {
-    let refused = |message: &str| Error::Workload { traffic: traffic.name.clone(), message: message.to_owned() };
-    let Some(App::Flows(spec)) = traffic.app() else { return Err(refused("has no flows")) };
-    let law = |sizes: &FlowSizes| match (sizes, &file) {
-        (FlowSizes::WebSearch, _) => Ok(apps::SizeLaw::Table(Arc::new(apps::SizeTable::web_search()))),
-        (FlowSizes::DataMining, _) => Ok(apps::SizeLaw::Table(Arc::new(apps::SizeTable::data_mining()))),
-        (FlowSizes::Fixed(size), _) => Ok(apps::SizeLaw::Fixed(*size)),
-        (FlowSizes::LogNormal { median, sigma }, _) => Ok(apps::SizeLaw::LogNormal { median: *median, sigma: *sigma }),
+fn refused(traffic: &Traffic, message: impl Into<String>) -> Error {
+    Error::Workload { traffic: traffic.name.clone(), message: message.into() }
+}
+
+/// Returns the distribution of sizes; `input` is the content of its file, if it has one.
+fn size_law(traffic: &Traffic, sizes: &FlowSizes, input: Option<&Input>) -> Result<apps::SizeLaw, Error> {
+    Ok(match (sizes, input) {
+        (FlowSizes::WebSearch, _) => apps::SizeLaw::Table(Arc::new(apps::SizeTable::web_search())),
+        (FlowSizes::DataMining, _) => apps::SizeLaw::Table(Arc::new(apps::SizeTable::data_mining())),
+        (FlowSizes::Fixed(size), _) => apps::SizeLaw::Fixed(*size),
+        (FlowSizes::LogNormal { median, sigma }, _) => apps::SizeLaw::LogNormal { median: *median, sigma: *sigma },
         (FlowSizes::Pareto { shape, minimum, maximum }, _) => {
-            Ok(apps::SizeLaw::Pareto { shape: *shape, minimum: *minimum, maximum: *maximum })
+            apps::SizeLaw::Pareto { shape: *shape, minimum: *minimum, maximum: *maximum }
         }
-        (FlowSizes::Table { .. }, Some(FlowFile::Sizes(table))) => Ok(apps::SizeLaw::Table(table.clone())),
-        (FlowSizes::Table { .. }, _) => Err(refused("the file of the sizes has not been read")),
+        (FlowSizes::Table { .. }, Some(Input::Sizes(table))) => apps::SizeLaw::Table(table.clone()),
+        (FlowSizes::Table { .. }, _) => return Err(refused(traffic, "the file of the sizes has not been read")),
+    })
+}
+
+/// Returns the flows of a group.
+fn flows_of(traffic: &Traffic, spec: &FlowSpec, input: Option<&Input>) -> Result<apps::FlowsWorkload, Error> {
+    let drawn = |pace: &FlowPace, sizes| -> Result<_, Error> {
+        let sizes = size_law(traffic, sizes, input)?;
+        Ok((interval(traffic, *pace, &sizes).map_err(|message| refused(traffic, message))?, sizes))
     };
     let process = match &spec.source {
-        FlowSource::Trace { .. } => match &file {
-            Some(FlowFile::Trace(flows)) => apps::FlowProcess::Trace(flows.clone()),
-            _ => return Err(refused("the trace of the flows has not been read")),
+        FlowSource::Trace { .. } => match input {
+            Some(Input::Trace(flows)) => apps::FlowProcess::Trace(flows.clone()),
+            _ => return Err(refused(traffic, "the trace of the flows has not been read")),
         },
         FlowSource::Poisson { pace, sizes } => {
-            let sizes = law(sizes)?;
-            apps::FlowProcess::Poisson { interval: interval(traffic, *pace, &sizes).map_err(|e| refused(&e))?, sizes }
+            let (interval, sizes) = drawn(pace, sizes)?;
+            apps::FlowProcess::Poisson { interval, sizes }
         }
         FlowSource::Periodic { pace, sizes } => {
-            let sizes = law(sizes)?;
-            apps::FlowProcess::Periodic { interval: interval(traffic, *pace, &sizes).map_err(|e| refused(&e))?, sizes }
+            let (interval, sizes) = drawn(pace, sizes)?;
+            apps::FlowProcess::Periodic { interval, sizes }
         }
     };
     let FlowSpec { count, duration, limit, .. } = *spec;
-    let workload = apps::Workload::Flows(apps::FlowsWorkload { process, count, duration, limit });
-    Ok(apps::GroupWorkload::Conversations(valid(traffic, workload)?))
+    Ok(apps::FlowsWorkload { process, count, duration, limit })
 }
 
 /// Returns the mean time between the flows of a slot, or the reason for which there is none.
@@ -178,13 +195,6 @@ fn interval(traffic: &Traffic, pace: FlowPace, sizes: &apps::SizeLaw) -> Result<
         return Err(format!("flows arrive every {interval}; at least {LEAST_INTERVAL} is accepted, with a lower load"));
     }
     Ok(interval)
-}
-
-/// Returns a workload unless its settings are refused.
-fn valid(traffic: &Traffic, workload: apps::Workload) -> Result<apps::Workload, Error> {
-    let refused = |e: apps::WorkloadError| Error::Workload { traffic: traffic.name.clone(), message: e.to_string() };
-    workload.validate().map_err(refused)?;
-    Ok(workload)
 }
 
 pub(crate) fn buffer(b: &file::Buffer) -> net::BufferSpec {

@@ -26,8 +26,7 @@ pub use attach::Host;
 pub use bed::Testbed;
 pub use capture::Capture;
 pub use convert::{
-    FLOWS_PORT, FlowFile, OTHER_KIND, REQUESTS_PORT, UDP_KIND, UDP_PORT, flow_workload, type_number, well_known_ports,
-    workload,
+    FLOWS_PORT, Input, OTHER_KIND, REQUESTS_PORT, UDP_KIND, UDP_PORT, type_number, well_known_ports, workload,
 };
 pub use error::Error;
 pub use meter::{Meter, MeteredPort, TcpSample, TcpTotals};

@@ -252,7 +252,12 @@ fn caveats(scenario: &Scenario, index: usize, tcp: &TcpTraffic, hops: &[Hop]) ->
         flows,
         "flows arrive by themselves and overlap; predicted as one transfer without end for each slot".to_owned(),
     );
-    note(!greedy && !flows, format!("{} does not always have data to send: an upper bound", tcp.app.kind().name()));
+    let pages = matches!(tcp.app, App::Page(_));
+    note(pages, "pages load over several connections; predicted as one transfer without end for each slot".to_owned());
+    note(
+        !greedy && !flows && !pages,
+        format!("{} does not always have data to send: an upper bound", tcp.app.kind().name()),
+    );
     let shares = |other: &Traffic| other.count > 0 && other.route.iter().any(|l| traffic.route.contains(l));
     let others: Vec<&str> = (scenario.traffic.iter().enumerate())
         .filter(|(i, other)| *i != index && shares(other))

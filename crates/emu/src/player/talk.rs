@@ -34,7 +34,8 @@ fn reports_acks(workload: &Workload, side: Side) -> bool {
             | Workload::Www(_)
             | Workload::Animation(_)
             | Workload::Flows(_)
-            | Workload::RequestResponse(_) => false,
+            | Workload::RequestResponse(_)
+            | Workload::Page(_) => false,
         }
 }
 

@@ -1,5 +1,5 @@
-//! Metrics of slots and groups that wait for answers: requests over TCP and pings over UDP. One counts if it was sent after
-//! the warm-up.
+//! Metrics of slots and groups that wait for answers: requests and pages over TCP, and pings over UDP. One counts if it was
+//! sent, or begun, after the warm-up.
 
 use super::declare::metrics;
 
@@ -19,4 +19,17 @@ metrics! {
     RESPONSE_TIME_P99 as "Response time, 99th percentile": Second of [Slot, Group] in [Summary] by [Simulate, Emulate];
     /// Request-response, pings: largest of these times.
     RESPONSE_TIME_MAX as "Longest response time": Second of [Slot, Group] in [Summary] by [Simulate, Emulate];
+    /// Pages only: [pages](../models/pages.md#figures) that were loaded, with all of their objects.
+    PAGES: Count of [Slot, Group] in [Summary] by [Simulate, Emulate];
+    /// Pages only: mean time from the opening of the first connection of a page to the arrival of the last byte of its last
+    /// object. In a bin, of the pages whose load ends in it.
+    PAGE_TIME_MEAN as "Mean page load time": Second of [Slot, Group] in [Summary, Bins] by [Simulate, Emulate];
+    /// Pages only: median of that time, to 0.4 %.
+    PAGE_TIME_P50 as "Page load time, median": Second of [Slot, Group] in [Summary] by [Simulate, Emulate];
+    /// Pages only: 95th percentile of that time, to 0.4 %.
+    PAGE_TIME_P95 as "Page load time, 95th percentile": Second of [Slot, Group] in [Summary] by [Simulate, Emulate];
+    /// Pages only: 99th percentile of that time, to 0.4 %.
+    PAGE_TIME_P99 as "Page load time, 99th percentile": Second of [Slot, Group] in [Summary] by [Simulate, Emulate];
+    /// Pages only: largest of these times.
+    PAGE_TIME_MAX as "Longest page load time": Second of [Slot, Group] in [Summary] by [Simulate, Emulate];
 }

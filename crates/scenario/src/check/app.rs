@@ -1,6 +1,6 @@
 //! Applications and their options.
 
-use cellway_units::Bytes;
+use cellway_spec::{PageSpec, SHORT_REQUEST, TTCP_WRITE, WWW_REQUEST};
 
 use crate::check::Check;
 use crate::file::{TrafficFile, WorkloadFile};
@@ -9,15 +9,6 @@ use crate::tree::at;
 
 /// The most that one transfer may be (bytes): 1 PiB, which no link here carries within the longest run.
 pub(crate) const MAX_TRANSFER: u64 = 1 << 50;
-
-/// A request of HTTP/1.0 with the headers of a browser of 1996, about.
-const WWW_REQUEST: Bytes = Bytes(300);
-
-/// That of netperf's TCP_RR.
-const SHORT_REQUEST: Bytes = Bytes(1);
-
-/// The default size of a write of ttcp.
-const TTCP_WRITE: Bytes = Bytes(8192);
 
 impl Check<'_> {
     pub(super) fn app(&mut self, i: usize, group: &TrafficFile) -> Option<App> {
@@ -49,18 +40,18 @@ impl Check<'_> {
                 App::Ttcp { write, buffers, write_cost: write_cost? }
             }
             AppKind::FtpGet => {
-                let size = self.needed(i, "size", options.size, "a size, like \"1 MiB\"")?;
+                let size = self.needed_option(i, "size", options.size, "a size, like \"1 MiB\"")?;
                 App::FtpGet { size, disk_rate: options.disk_rate?, handshake: handshake? }
             }
             AppKind::Www => {
                 let accepted = "the sizes of the files, like [\"4 kB\", \"570 kB\"]";
-                let sizes = self.needed(i, "sizes", options.sizes, accepted)?;
+                let sizes = self.needed_option(i, "sizes", options.sizes, accepted)?;
                 let request = options.request?.unwrap_or(WWW_REQUEST);
                 App::Www { sizes, request, display_rate: options.display_rate? }
             }
             AppKind::Animation => {
-                let frame = self.needed(i, "frame", options.frame, "a size, like \"1 MiB\"");
-                let rate = self.needed(i, "rate", options.rate, "frames a second, like 50");
+                let frame = self.needed_option(i, "frame", options.frame, "a size, like \"1 MiB\"");
+                let rate = self.needed_option(i, "rate", options.rate, "frames a second, like 50");
                 App::Animation { frame: frame?, rate: rate?, duration: options.duration? }
             }
             AppKind::RequestResponse => {
@@ -68,6 +59,7 @@ impl Check<'_> {
                 let (response, think, duration) = (options.response?, options.think?, options.duration?);
                 App::RequestResponse { request, response, think, duration }
             }
+            AppKind::Page => App::Page(self.page(i, options)?),
             AppKind::Flows => {
                 let accepted = "flows = { interval = \"100 ms\", sizes = \"web-search\" }, with your values";
                 self.refuse(&at!["traffic", i, "flows"], "is missing: app = \"flows\" needs it", accepted);
@@ -78,19 +70,25 @@ impl Check<'_> {
     }
 
     /// Returns an option that the application must have.
-    fn needed<T>(&mut self, i: usize, key: &str, given: Option<Option<T>>, accepted: &str) -> Option<T> {
-        let given = given?;
-        if given.is_none() {
-            let path = at!["traffic", i, "workload", key];
-            self.refuse(&path, "is missing: this application needs it", accepted);
-        }
-        given
+    fn needed_option<T>(&mut self, i: usize, key: &str, given: Option<Option<T>>, accepted: &str) -> Option<T> {
+        self.needed(&at!["traffic", i, "workload"], key, given, "this application needs", accepted)
+    }
+
+    fn page(&mut self, i: usize, options: WorkloadFile) -> Option<PageSpec> {
+        let html = self.needed_option(i, "html", options.html, "the size of the document, like \"30 kB\"");
+        let accepted = "objects = { count = 30, sizes = \"fixed\", size = \"20 kB\" }, with your values";
+        let objects = self.needed_option(i, "objects", options.objects, accepted)?;
+        let path = at!["traffic", i, "workload", "objects"];
+        let sizes = self.sizes(&path, "these objects need", &objects.sizes);
+        let request = options.request?.unwrap_or(PageSpec::REQUEST);
+        let (connections, think) = (options.connections?, options.think?);
+        Some(PageSpec { html: html?, objects: objects.count?, sizes: sizes?, connections, request, think })
     }
 
     fn only_options_of(&mut self, i: usize, kind: AppKind) {
-        use AppKind::{Animation, Bulk, Ftp, FtpGet, Nntp, RequestResponse, Smtp, Telnet, Ttcp, Www};
+        use AppKind::{Animation, Bulk, Ftp, FtpGet, Nntp, Page, RequestResponse, Smtp, Telnet, Ttcp, Www};
         let tcplib: &[AppKind] = &[Ftp, Nntp, Smtp, Telnet];
-        let options: [(&str, &[AppKind]); 19] = [
+        let options: [(&str, &[AppKind]); 22] = [
             ("draw", tcplib),
             ("tables", tcplib),
             ("spike", &[Ftp]),
@@ -103,9 +101,12 @@ impl Check<'_> {
             ("write-cost", &[Bulk, Ttcp]),
             ("disk-rate", &[FtpGet]),
             ("sizes", &[Www]),
-            ("request", &[Www, RequestResponse]),
+            ("request", &[Www, RequestResponse, Page]),
             ("response", &[RequestResponse]),
-            ("think", &[RequestResponse]),
+            ("think", &[RequestResponse, Page]),
+            ("html", &[Page]),
+            ("objects", &[Page]),
+            ("connections", &[Page]),
             ("display-rate", &[Www]),
             ("frame", &[Animation]),
             ("rate", &[Animation]),

@@ -1,9 +1,12 @@
 //! Flows that arrive by themselves.
 
 use crate::check::Check;
-use crate::file::FlowsFile;
+use crate::file::{FlowsFile, SizeKeys};
 use crate::model::{AppKind, FlowArrivals, FlowPace, FlowSizes, FlowSource, FlowSpec, SizeDistribution};
-use crate::tree::at;
+use crate::tree::{Step, at};
+
+/// The subject of refusals.
+const FLOWS: &str = "these flows need";
 
 /// The keys of flows whose times and sizes are drawn.
 const DRAWN: [&str; 9] = ["interval", "load", "sizes", "size", "median", "sigma", "shape", "minimum", "maximum"];
@@ -40,11 +43,14 @@ impl Check<'_> {
                     self.refuse(&path, message, "file, whose lines have the time and the size of each flow");
                 }
             }
+            let path = &at!["traffic", i, "flows"];
             let accepted = "a file with the columns time and size, like file = \"flows.csv\"";
-            return Some(FlowSource::Trace { file: self.needed_of_flows(i, "file", file.file.clone(), accepted)? });
+            return Some(FlowSource::Trace {
+                file: self.needed(path, "file", file.sizes.file.clone(), FLOWS, accepted)?,
+            });
         }
         let pace = self.flow_pace(i, file);
-        let sizes = self.flow_sizes(i, file);
+        let sizes = self.sizes(&at!["traffic", i, "flows"], FLOWS, &file.sizes);
         let (pace, sizes) = (pace?, sizes?);
         Some(match arrivals {
             FlowArrivals::Periodic => FlowSource::Periodic { pace, sizes },
@@ -57,8 +63,9 @@ impl Check<'_> {
         match (interval, load) {
             (Some(interval), None) => Some(FlowPace::Interval(interval)),
             (None, Some(load)) => {
-                let infinite = |shape: f64| shape <= 1.0 && matches!(file.maximum, Some(None));
-                if file.sizes == Some(Some(SizeDistribution::Pareto)) && file.shape.flatten().is_some_and(infinite) {
+                let sizes = &file.sizes;
+                let infinite = |shape: f64| shape <= 1.0 && matches!(sizes.maximum, Some(None));
+                if sizes.sizes == Some(Some(SizeDistribution::Pareto)) && sizes.shape.flatten().is_some_and(infinite) {
                     let message = "needs a mean size; that of pareto with a shape up to 1 is infinite";
                     let accepted = "interval in place of load, a shape above 1, or a maximum";
                     self.refuse(&at!["traffic", i, "flows", "load"], message, accepted);
@@ -79,10 +86,11 @@ impl Check<'_> {
         }
     }
 
-    fn flow_sizes(&mut self, i: usize, file: &FlowsFile) -> Option<FlowSizes> {
+    /// Returns the distribution of sizes in the table at `path`; `owner` is the subject of its refusals.
+    pub(super) fn sizes(&mut self, path: &[Step], owner: &str, file: &SizeKeys) -> Option<FlowSizes> {
         use SizeDistribution::{DataMining, Fixed, LogNormal, Pareto, Table, WebSearch};
         let accepted = "a distribution, like sizes = \"web-search\"";
-        let distribution = self.needed_of_flows(i, "sizes", file.sizes, accepted)?;
+        let distribution = self.needed(path, "sizes", file.sizes, owner, accepted)?;
         let keys: [(&str, &[SizeDistribution]); 7] = [
             ("size", &[Fixed]),
             ("median", &[LogNormal]),
@@ -92,50 +100,32 @@ impl Check<'_> {
             ("maximum", &[Pareto]),
             ("file", &[Table]),
         ];
-        for (key, _) in keys.iter().filter(|(_, of)| !of.contains(&distribution)) {
-            let path = at!["traffic", i, "flows", *key];
-            if self.is_accepted(&path) {
-                let message = format!("is not a key of sizes = \"{}\"", distribution.name());
-                let own: Vec<&str> =
-                    keys.iter().filter(|(_, of)| of.contains(&distribution)).map(|(key, _)| *key).collect();
-                let accepted =
-                    if own.is_empty() { "no keys of other distributions".to_owned() } else { own.join(", ") };
-                self.refuse(&path, message, accepted);
-            }
-        }
+        let message = format!("is not a key of sizes = \"{}\"", distribution.name());
+        self.only_keys_of(path, &message, distribution, &keys);
         let size = "a size, like \"64 kB\"";
         Some(match distribution {
             WebSearch => FlowSizes::WebSearch,
             DataMining => FlowSizes::DataMining,
-            Fixed => FlowSizes::Fixed(self.needed_of_flows(i, "size", file.size, size)?),
+            Fixed => FlowSizes::Fixed(self.needed(path, "size", file.size, owner, size)?),
             LogNormal => {
-                let median = self.needed_of_flows(i, "median", file.median, size);
-                let sigma = self.needed_of_flows(i, "sigma", file.sigma, "a number from 0 on, like 1.5");
+                let median = self.needed(path, "median", file.median, owner, size);
+                let sigma = self.needed(path, "sigma", file.sigma, owner, "a number from 0 on, like 1.5");
                 FlowSizes::LogNormal { median: median?, sigma: sigma? }
             }
             Pareto => {
-                let shape = self.needed_of_flows(i, "shape", file.shape, "a number above 0, like 1.2");
-                let minimum = self.needed_of_flows(i, "minimum", file.minimum, size);
+                let shape = self.needed(path, "shape", file.shape, owner, "a number above 0, like 1.2");
+                let minimum = self.needed(path, "minimum", file.minimum, owner, size);
                 let (shape, minimum, maximum) = (shape?, minimum?, file.maximum?);
                 if let Some(most) = maximum.filter(|most| *most <= minimum) {
                     let message = format!("{} B is not above minimum, {} B", most.0, minimum.0);
-                    self.refuse(&at!["traffic", i, "flows", "maximum"], message, "a larger size");
+                    self.refuse(&[path, &at!["maximum"]].concat(), message, "a larger size");
                 }
                 FlowSizes::Pareto { shape, minimum, maximum }
             }
             Table => {
                 let accepted = "a file with the columns size and probability, like file = \"sizes.csv\"";
-                FlowSizes::Table { file: self.needed_of_flows(i, "file", file.file.clone(), accepted)? }
+                FlowSizes::Table { file: self.needed(path, "file", file.file.clone(), owner, accepted)? }
             }
         })
-    }
-
-    /// Returns a key that the flows must have.
-    fn needed_of_flows<T>(&mut self, i: usize, key: &str, given: Option<Option<T>>, accepted: &str) -> Option<T> {
-        let given = given?;
-        if given.is_none() {
-            self.refuse(&at!["traffic", i, "flows", key], "is missing: these flows need it", accepted);
-        }
-        given
     }
 }

@@ -21,9 +21,25 @@ table! {
         /// time between flows, in place of `interval`.
         #[range(above = 0, max = 1000)]
         load: Option<f64>,
-        /// poisson, periodic: the distribution of the sizes; required.
+        /// The number of flows of each slot. Default: without end.
+        #[range(min = 1)]
+        count: Option<u64>,
+        /// The time for which flows arrive, from the start of the slot. Default: to the end of the run.
+        #[range(above = "0 s")]
+        duration: Option<Span>,
+        /// The most flows of a slot that are open at once. One that arrives beyond is rejected and counted.
+        #[range(min = 1, max = 1_000_000)]
+        limit: u32 = LIMIT,
+        ..sizes: SizeKeys,
+    }
+}
+
+table! {
+    /// The distribution of sizes, with its parameters.
+    pub(crate) struct SizeKeys {
+        /// The distribution of the sizes; required, except with arrivals = "trace".
         sizes: Option<SizeDistribution>,
-        /// sizes = "fixed": the size of each flow; required.
+        /// fixed: the size of all; required.
         #[range(min = "1 B", max = "1048576 GiB")]
         size: Option<Bytes>,
         /// log-normal: the median; required.
@@ -41,18 +57,9 @@ table! {
         /// pareto: the largest size. Default: no limit.
         #[range(min = "1 B", max = "1048576 GiB")]
         maximum: Option<Bytes>,
-        /// arrivals = "trace": a CSV file with the columns time (s, from the start of the slot) and size (B); sizes = "table":
-        /// one with the columns size (B) and probability (of at most that size). Relative to this file.
+        /// table: a CSV file with the columns size (B) and probability (of at most that size). arrivals = "trace": one with the
+        /// columns time (s, from the start of the slot) and size (B). Relative to this file.
         #[length(min = 1)]
         file: Option<String>,
-        /// The number of flows of each slot. Default: without end.
-        #[range(min = 1)]
-        count: Option<u64>,
-        /// The time for which flows arrive, from the start of the slot. Default: to the end of the run.
-        #[range(above = "0 s")]
-        duration: Option<Span>,
-        /// The most flows of a slot that are open at once. One that arrives beyond is rejected and counted.
-        #[range(min = 1, max = 1_000_000)]
-        limit: u32 = LIMIT,
     }
 }

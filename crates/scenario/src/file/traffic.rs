@@ -1,10 +1,10 @@
 //! Traffic groups.
 
 use cellway_settings::table;
-use cellway_spec::{DatagramEcn, Dscp, Family};
+use cellway_spec::{DatagramEcn, Dscp, Family, PageSpec};
 use cellway_units::{Bytes, Probability, Rate, Span};
 
-use crate::file::{FlowsFile, ServiceFile};
+use crate::file::{FlowsFile, ServiceFile, SizeKeys};
 use crate::model::{AppKind, DataConnection, Draw, Framing, HostKeys, SourceKind, TcpKeys};
 use crate::quantity::{LineRate, RttSpan};
 
@@ -153,14 +153,23 @@ table! {
         #[range(min = "1 B", max = "1048576 GiB")]
         #[length(min = 1)]
         sizes: Option<Vec<Bytes>>,
-        /// www, request-response: the size of each request. Default: www 300 B, request-response 1 B.
+        /// www, request-response, page: the size of each request. Default: www 300 B, request-response 1 B, page 700 B.
         #[range(min = "1 B", max = "1048576 GiB")]
         request: Option<Bytes>,
         /// request-response: the size of each response.
         #[range(min = "1 B", max = "1048576 GiB")]
         response: Bytes = Bytes(1),
-        /// request-response: the time from the arrival of a response to the next request.
+        /// request-response: the time from the arrival of a response to the next request. page: the least time from the end of the
+        /// load of a page to the beginning of the next.
         think: Span = Span::ZERO,
+        /// page: the size of the response with the document; required.
+        #[range(min = "1 B", max = "1048576 GiB")]
+        html: Option<Bytes>,
+        /// page: the objects that the document names; required.
+        objects: Option<ObjectsFile>,
+        /// page: the most connections that are open at once.
+        #[range(min = 1, max = 1000)]
+        connections: u32 = PageSpec::CONNECTIONS,
         /// www: the largest rate at which the originator displays what arrives. Default: no limit.
         #[range(above = "0 bit/s")]
         display_rate: Option<Rate>,
@@ -173,6 +182,16 @@ table! {
         /// animation, request-response: the time for which frames or requests are sent. Default: without end.
         #[range(above = "0 s")]
         duration: Option<Span>,
+    }
+}
+
+table! {
+    /// The objects of a page.
+    pub(crate) struct ObjectsFile {
+        /// The number of objects of each page.
+        #[range(min = 1, max = 100_000)]
+        count: u32,
+        ..sizes: SizeKeys,
     }
 }
 

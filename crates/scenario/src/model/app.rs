@@ -1,6 +1,6 @@
 //! Applications.
 
-use cellway_spec::{AppKind, DataConnection, Draw, FlowSpec, Spike};
+use cellway_spec::{AppKind, DataConnection, Draw, FlowSpec, PageSpec, Spike};
 use cellway_units::{Bytes, Rate, Span};
 
 /// The application of a group's conversations, with its options.
@@ -96,6 +96,8 @@ pub enum App {
         /// The time after which no request is sent; without end if absent.
         duration: Option<Span>,
     },
+    /// A document and its objects, fetched over parallel connections (HTTP/1.1).
+    Page(PageSpec),
 }
 
 impl App {
@@ -114,6 +116,7 @@ impl App {
             App::Animation { .. } => AppKind::Animation,
             App::Flows(_) => AppKind::Flows,
             App::RequestResponse { .. } => AppKind::RequestResponse,
+            App::Page(_) => AppKind::Page,
         }
     }
 }

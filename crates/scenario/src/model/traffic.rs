@@ -111,7 +111,7 @@ impl Traffic {
     /// Returns whether most data goes from the responder to the originator.
     pub fn responder_sends(&self) -> bool {
         match self.app() {
-            Some(App::FtpGet { .. } | App::Www { .. }) => true,
+            Some(App::FtpGet { .. } | App::Www { .. } | App::Page(_)) => true,
             Some(App::RequestResponse { request, response, .. }) => response > request,
             _ => false,
         }

@@ -14,7 +14,6 @@ pub(super) fn write_flows(out: &mut String, flows: &FlowSpec) -> std::fmt::Resul
                 FlowPace::Interval(interval) => writeln!(out, "interval = \"{interval}\"")?,
                 FlowPace::Load(load) => writeln!(out, "load = {load:?}")?,
             }
-            writeln!(out, "sizes = \"{}\"", sizes.distribution().name())?;
             write_sizes(out, sizes)?;
         }
     }
@@ -27,7 +26,8 @@ pub(super) fn write_flows(out: &mut String, flows: &FlowSpec) -> std::fmt::Resul
     writeln!(out, "limit = {}", flows.limit)
 }
 
-fn write_sizes(out: &mut String, sizes: &FlowSizes) -> std::fmt::Result {
+pub(super) fn write_sizes(out: &mut String, sizes: &FlowSizes) -> std::fmt::Result {
+    writeln!(out, "sizes = \"{}\"", sizes.distribution().name())?;
     match sizes {
         FlowSizes::WebSearch | FlowSizes::DataMining => Ok(()),
         FlowSizes::Fixed(size) => writeln!(out, "size = \"{size}\""),

@@ -3,14 +3,14 @@
 use std::fmt::Write;
 
 use cellway_settings::in_file::Printed;
-use cellway_spec::{DatagramEcn, Dscp, Family};
+use cellway_spec::{DatagramEcn, Dscp, Family, PageSpec};
 
 use crate::model::{
     AbrSpec, App, Arrivals, HostKeys, HostSpec, Protocol, Scenario, Service, Spike, Tables, TcpKeys, Traffic,
     UdpSource, Video,
 };
 use crate::tree::quoted;
-use crate::write::flows::write_flows;
+use crate::write::flows::{write_flows, write_sizes};
 use crate::write::{list, word};
 
 impl Scenario {
@@ -174,6 +174,11 @@ fn write_app(out: &mut String, app: &App) -> std::fmt::Result {
                 writeln!(out, "duration = \"{duration}\"")?;
             }
             writeln!(out, "request = \"{request}\"\nresponse = \"{response}\"\nthink = \"{think}\"")
+        }
+        App::Page(PageSpec { html, objects, sizes, connections, request, think }) => {
+            writeln!(out, "html = \"{html}\"\nrequest = \"{request}\"\nconnections = {connections}")?;
+            writeln!(out, "think = \"{think}\"\n[traffic.workload.objects]\ncount = {objects}")?;
+            write_sizes(out, sizes)
         }
     }
 }

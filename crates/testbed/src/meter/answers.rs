@@ -1,7 +1,8 @@
-//! The answers that a slot waits for: their number and the times to them.
+//! The answers and pages that a slot waits for: their number and the times to them.
 
 use cellway_record::metric::{Metric, answer};
 use cellway_record::stats::Moments;
+use cellway_scenario::App;
 use cellway_units::{Sketch, Span, Time};
 
 use super::Meter;
@@ -16,6 +17,15 @@ pub(super) static RESPONSES: TimeMetrics = [
     &answer::RESPONSE_TIME_P95,
     &answer::RESPONSE_TIME_P99,
     &answer::RESPONSE_TIME_MAX,
+];
+
+/// Those of pages.
+static PAGES: TimeMetrics = [
+    &answer::PAGE_TIME_MEAN,
+    &answer::PAGE_TIME_P50,
+    &answer::PAGE_TIME_P95,
+    &answer::PAGE_TIME_P99,
+    &answer::PAGE_TIME_MAX,
 ];
 
 /// Times in bounded memory.
@@ -48,9 +58,24 @@ impl Times {
     }
 }
 
+/// The metrics of a kind of answers.
+#[derive(Debug)]
+struct Metrics {
+    count: &'static Metric,
+    /// The count per second.
+    rate: Option<&'static Metric>,
+    times: &'static TimeMetrics,
+}
+
+static OF_RESPONSES: Metrics =
+    Metrics { count: &answer::TRANSACTIONS, rate: Some(&answer::TRANSACTION_RATE), times: &RESPONSES };
+
+static OF_PAGES: Metrics = Metrics { count: &answer::PAGES, rate: None, times: &PAGES };
+
 /// The answers of a slot or group. Those requested during the warm-up are not counted.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Answers {
+    metrics: &'static Metrics,
     times: Times,
 }
 
@@ -69,6 +94,21 @@ impl Meter {
 }
 
 impl Answers {
+    /// Creates the answers of an application, if it waits for any.
+    pub(super) fn of(app: &App) -> Option<Answers> {
+        let metrics = match app {
+            App::RequestResponse { .. } => &OF_RESPONSES,
+            App::Page(_) => &OF_PAGES,
+            _ => return None,
+        };
+        Some(Answers { metrics, times: Times::default() })
+    }
+
+    /// Returns the metric of the mean time.
+    pub(super) fn mean_metric(&self) -> &'static Metric {
+        self.metrics.times[0]
+    }
+
     pub(super) fn merge(&mut self, other: &Answers) {
         self.times.merge(&other.times);
     }
@@ -76,8 +116,9 @@ impl Answers {
     /// Returns the rows of the tables; `span` is the time after the warm-up.
     pub(super) fn rows(&self, span: Span) -> Vec<(&'static Metric, f64)> {
         let count = self.times.sketch.count() as f64;
-        let mut rows = vec![(&answer::TRANSACTIONS, count), (&answer::TRANSACTION_RATE, count / span.as_secs_f64())];
-        rows.extend(self.times.rows(&RESPONSES));
+        let mut rows = vec![(self.metrics.count, count)];
+        rows.extend(self.metrics.rate.map(|rate| (rate, count / span.as_secs_f64())));
+        rows.extend(self.times.rows(self.metrics.times));
         rows
     }
 }

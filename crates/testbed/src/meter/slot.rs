@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cellway_net::{ChannelId, Framing, PortId};
-use cellway_record::metric::{Metric, answer, slot};
+use cellway_record::metric::{Metric, slot};
 use cellway_record::stats::{Moments, Sample, TimeWeighted};
 use cellway_scenario::{App, Protocol, Traffic};
 use cellway_units::{Rate, Span, Time};
@@ -59,7 +59,7 @@ pub(super) enum Own {
     Datagrams(Box<Datagrams>),
     /// Of flows that arrive by themselves.
     Flows(Box<Flows>),
-    /// Of the answers that it waits for.
+    /// Of the answers or pages that it waits for.
     Answers(Box<Answers>),
 }
 
@@ -98,10 +98,9 @@ impl SlotMeter {
     pub(crate) fn new(name: &str, traffic: &Traffic, round_trip: Span, records: [Option<Changes>; 2]) -> SlotMeter {
         let own = match &traffic.protocol {
             Protocol::Udp(source) => Some(Own::Datagrams(Box::new(Datagrams::new(source)))),
-            Protocol::Tcp(tcp) => match tcp.app {
+            Protocol::Tcp(tcp) => match &tcp.app {
                 App::Flows(_) => Some(Own::Flows(Box::new(Flows::new(Ideal::new(traffic, tcp, round_trip))))),
-                App::RequestResponse { .. } => Some(Own::Answers(Box::default())),
-                _ => None,
+                app => Answers::of(app).map(|answers| Own::Answers(Box::new(answers))),
             },
         };
         let [trace, items] = records.map(|record| record.map(Box::new));
@@ -181,7 +180,7 @@ impl SlotMeter {
     /// Returns the metric of the mean delay in a bin.
     pub(super) fn delay_metric(&self) -> &'static Metric {
         match &self.own {
-            Some(Own::Answers(_)) => &answer::RESPONSE_TIME_MEAN,
+            Some(Own::Answers(answers)) => answers.mean_metric(),
             Some(Own::Datagrams(datagrams)) => datagrams.times()[0],
             Some(Own::Flows(_)) | None => &slot::DELAY_MEAN,
         }
