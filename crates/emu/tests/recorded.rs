@@ -160,6 +160,30 @@ fn a_recorded_delay_is_that_of_real_packets() {
     assert!((0.0512..0.0612).contains(&low) && (0.0912..0.1012).contains(&high), "{low} {high}");
 }
 
+/// Datagrams each 12 ms are trains of one packet: they have the delay of the light load, and pass the queue of a heavy load of
+/// one packet in 100 ms.
+#[test]
+fn real_packets_have_the_delay_of_a_light_load() {
+    if !possible("real_packets_have_the_delay_of_a_light_load") {
+        return;
+    }
+    let _one = one_at_a_time();
+    let text = FLOOD
+        .replace("80 Mbit/s", "1 Mbit/s")
+        .replace("trace = { rate = \"recorded\"", "trace = { light = \"x\", heavy = \"y\"");
+    let mut scenario = Plan::parse(&text, "t.toml").unwrap_or_else(|e| panic!("{e}")).base().clone();
+    let light = TraceFormat::Light.read("0 50 0 0 1\n1000 50 0 0 1\n").unwrap();
+    let both = light.or(TraceFormat::Heavy.read("100\n").unwrap());
+    scenario.links[1].traces = [Some(Arc::new(both)), None];
+    let workload = cellway_testbed::workload(&scenario.traffic[0], None).unwrap();
+    let emulated = emulate(&scenario, &[workload], 1, Control::default()).unwrap();
+    let network = |q| emulated.delays.quantile(q).as_secs_f64();
+    let (low, middle) = (network(0.05), network(0.5));
+    assert!((0.0500..0.0510).contains(&low) && (0.0500..0.0600).contains(&middle), "{low} {middle}");
+    let received = figure(&emulated, "flood-1", "packets_received");
+    assert!(received > 500.0, "{received} packets, where the heavy load has 80");
+}
+
 /// The kernel of the receiver drops corrupted datagrams, and the copies are no datagrams received: shares of some 2300 draws,
 /// within five standard errors.
 #[test]
