@@ -82,6 +82,15 @@ fn a_mistake_is_reported_by_its_option() {
         ),
         (&["--mtu", "70 kB", "--framing", "fddi"], "--mtu: \"70 kB\" is out of range"),
         (&["--lateness-limit", "0 s"], "--lateness-limit: "),
+        (&["--outage", "3s"], "--outage 3s: this is not LENGTH/TIME; accepted: the length of an outage"),
+        (&["--outage", "300ms/200ms"], "--outage: 200 ms is not longer than an outage, 300 ms"),
+        (&["--outage", "1s/9s,flush"], "--outage 1s/9s,flush: \"flush\" is not known here"),
+        (&["--outage", "1s/9s", "--framing", "atm"], "--outage: for a line of packets, but this line carries cells"),
+        (&["--jitter", "5"], "--jitter: \"5\" has no unit"),
+        (&["--jitter", "5ms,none.dist"], "--jitter 5ms,none.dist: cannot read none.dist"),
+        (&["--jitter", "5ms,"], "--jitter 5ms,: the name of a file is missing"),
+        (&["--jitter", "5ms", "--framing", "atm"], "--jitter: for a line of packets"),
+        (&["--down", "5 Mbit/s", "--framing", "atm"], "--down: for a line of packets"),
         (&["--serve", "x", "--ready", "0"], "--ready: \"0\" is no port"),
         (&["--serve", "x", "--ready", "up [0-9"], "--ready: \"up [0-9\" is no regular expression"),
         (&["--serve", "x", "--ready", "1", "--ready", "2"], "--ready: 2 of them for 1 --serve"),
@@ -89,7 +98,7 @@ fn a_mistake_is_reported_by_its_option() {
     for (options, message) in cases {
         let told = shell(&[&path[..], options].concat(), &["true"]).refused();
         assert!(told.starts_with(&format!("cellway: {message}")), "{options:?}: {told}");
-        let of_file = ["the path:", " | ", "the key"];
+        let of_file = ["the path:", " | ", "the key", "no such key", "same table"];
         assert!(!of_file.iter().any(|text| told.contains(text)), "{options:?}: {told}");
         assert!(told.matches("--mtu:").count() <= 1, "{told}");
     }

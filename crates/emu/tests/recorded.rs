@@ -12,7 +12,8 @@ use cellway_emu::{Control, Emulated, emulate};
 use cellway_scenario::{LinkTrace, Plan, TraceFormat};
 use common::{figure, one_at_a_time, possible, run, skip};
 
-/// A source of datagrams that is faster than the line, which keeps a queue before it at all times.
+/// A source of datagrams that is faster than the recordings below in each second, which keeps a queue before the line at all
+/// times.
 const FLOOD: &str = r#"version = 1
 name = "flood"
 buffer = { size = "300 kB", per = "port" }
@@ -37,45 +38,61 @@ emulate = { lateness-limit = "10 s" }
 name = "flood"
 from = "client"
 to = "server"
-udp = { packet = "1500 B", rate = "60 Mbit/s" }
+udp = { packet = "1500 B", rate = "80 Mbit/s" }
 
 [observe]
 interval = "1 s"
 fairness-window = "1 s"
 "#;
+/// The delay of the line, in ms, where no recording gives it.
 const DELAY_MS: usize = 20;
 /// The lateness that is allowed for, in ms.
 const LATE_MS: usize = 20;
 
-fn flood(text: &str) -> Emulated {
-    let mut scenario = Plan::parse(FLOOD, "t.toml").unwrap_or_else(|e| panic!("{e}")).base().clone();
-    let forward = Arc::new(TraceFormat::Opportunities.read(text).unwrap());
-    scenario.links[1].traces = [Some(forward), None];
-    let workload = cellway_testbed::workload(&scenario.traffic[0], None).unwrap();
-    emulate(&scenario, &[workload], 1, Control::default()).unwrap()
+/// A recording of the capacity, in the format of mahimahi, and one of the delay, in that of LeoReplayer, if there is one.
+struct Texts<'a> {
+    rate: &'a str,
+    delay: Option<&'a str>,
 }
 
-/// Returns the packets that can arrive in each millisecond, after the delay of the line.
-fn opportunities(text: &str, milliseconds: usize) -> Vec<usize> {
-    let times: Vec<usize> = text.lines().map(|line| line.trim().parse().unwrap()).collect();
-    let period = *times.last().unwrap();
-    let mut counts = vec![0; milliseconds];
-    for time in (0..).flat_map(|cycle| times.iter().map(move |time| cycle * period + time + DELAY_MS)) {
-        match counts.get_mut(time - 1) {
-            Some(count) => *count += 1,
-            None => return counts,
+impl Texts<'_> {
+    fn flood(&self) -> Emulated {
+        let mut scenario = Plan::parse(FLOOD, "t.toml").unwrap_or_else(|e| panic!("{e}")).base().clone();
+        let mut forward = TraceFormat::Opportunities.read(self.rate).unwrap();
+        if let Some(text) = self.delay {
+            forward = forward.or(TraceFormat::Delays.read(text).unwrap());
         }
+        scenario.links[1].traces = [Some(Arc::new(forward)), None];
+        let workload = cellway_testbed::workload(&scenario.traffic[0], None).unwrap();
+        emulate(&scenario, &[workload], 1, Control::default()).unwrap()
     }
-    counts
+
+    /// Returns the packets that can arrive in each millisecond, each after the delay of its time, or with the one before it if
+    /// that arrives later.
+    fn opportunities(&self, milliseconds: usize) -> Vec<usize> {
+        let numbers = |text: &str| text.lines().map(|line| line.trim().parse().unwrap()).collect::<Vec<usize>>();
+        let (times, delays) = (numbers(self.rate), self.delay.map_or_else(|| vec![DELAY_MS], numbers));
+        let period = *times.last().unwrap();
+        let mut counts = vec![0; milliseconds];
+        let mut latest = 0;
+        for time in (0..).flat_map(|cycle| times.iter().map(move |time| cycle * period + time)) {
+            latest = latest.max(time + delays[time / 10 % delays.len()]);
+            match counts.get_mut(latest - 1) {
+                Some(count) => *count += 1,
+                None => return counts,
+            }
+        }
+        counts
+    }
 }
 
 /// Compares the packets of each second, but for the first, in which the queue begins to fill. Those of the last milliseconds
 /// of this second and of the one before may arrive in the next, and one packet is on the line.
-fn compare(text: &str) {
-    let emulated = flood(text);
+fn compare(texts: &Texts<'_>) {
+    let emulated = texts.flood();
     let rows = emulated.record.series.iter().filter(|row| &*row.subject == "flood-1" && row.metric == "goodput");
     let arrived: Vec<f64> = rows.map(|row| row.value / 8.0 / 1472.0).collect();
-    let expected = opportunities(text, 1000 * arrived.len());
+    let expected = texts.opportunities(1000 * arrived.len());
     let sum = |from: usize, to: usize| expected[from..to].iter().sum::<usize>() as f64;
     for (second, arrived) in arrived.into_iter().enumerate().skip(1) {
         let (start, end) = (1000 * second, 1000 * (second + 1));
@@ -100,7 +117,7 @@ fn the_capacity_of_each_second_is_that_of_the_recording() {
         })
         .chain(["3500\n".to_owned()])
         .collect();
-    compare(&text);
+    compare(&Texts { rate: &text, delay: None });
 }
 
 /// The recordings of mahimahi and LeoReplayer, where this computer has them beside the source code.
@@ -111,10 +128,13 @@ fn published_recordings_have_their_capacity() {
     }
     let _one = one_at_a_time();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/traces");
-    for name in ["Verizon-LTE-short.down", "ATT-LTE-driving-2016.down"] {
-        match std::fs::read_to_string(folder.join(name)) {
-            Ok(text) => compare(&text),
-            Err(_) => skip(&format!("the recording {name} is not here")),
+    for (rate, delay) in
+        [("Verizon-LTE-short.down", None), ("ATT-LTE-driving-2016.down", None), ("starlink.bw", Some("starlink.delay"))]
+    {
+        let read = |name: &str| std::fs::read_to_string(folder.join(name));
+        match (read(rate), delay.map(read).transpose()) {
+            (Ok(rate), Ok(delay)) => compare(&Texts { rate: &rate, delay: delay.as_deref() }),
+            _ => skip(&format!("the recording {rate} is not here")),
         }
     }
 }
@@ -126,7 +146,7 @@ fn a_recorded_delay_is_that_of_real_packets() {
         return;
     }
     let _one = one_at_a_time();
-    let text = FLOOD.replace("60 Mbit/s", "1 Mbit/s").replace("trace = { rate", "trace = { delay");
+    let text = FLOOD.replace("80 Mbit/s", "1 Mbit/s").replace("trace = { rate", "trace = { delay");
     let mut scenario = Plan::parse(&text, "t.toml").unwrap_or_else(|e| panic!("{e}")).base().clone();
     // 50 ms, and from the middle of each second on 90 ms.
     let delays: String = (0..100).map(|i| if i < 50 { "50\n" } else { "90\n" }).collect();
@@ -140,6 +160,30 @@ fn a_recorded_delay_is_that_of_real_packets() {
     assert!((0.0512..0.0612).contains(&low) && (0.0912..0.1012).contains(&high), "{low} {high}");
 }
 
+/// Datagrams each 12 ms are trains of one packet: they have the delay of the light load, and pass the queue of a heavy load of
+/// one packet in 100 ms.
+#[test]
+fn real_packets_have_the_delay_of_a_light_load() {
+    if !possible("real_packets_have_the_delay_of_a_light_load") {
+        return;
+    }
+    let _one = one_at_a_time();
+    let text = FLOOD
+        .replace("80 Mbit/s", "1 Mbit/s")
+        .replace("trace = { rate = \"recorded\"", "trace = { light = \"x\", heavy = \"y\"");
+    let mut scenario = Plan::parse(&text, "t.toml").unwrap_or_else(|e| panic!("{e}")).base().clone();
+    let light = TraceFormat::Light.read("0 50 0 0 1\n1000 50 0 0 1\n").unwrap();
+    let both = light.or(TraceFormat::Heavy.read("100\n").unwrap());
+    scenario.links[1].traces = [Some(Arc::new(both)), None];
+    let workload = cellway_testbed::workload(&scenario.traffic[0], None).unwrap();
+    let emulated = emulate(&scenario, &[workload], 1, Control::default()).unwrap();
+    let network = |q| emulated.delays.quantile(q).as_secs_f64();
+    let (low, middle) = (network(0.05), network(0.5));
+    assert!((0.0500..0.0510).contains(&low) && (0.0500..0.0600).contains(&middle), "{low} {middle}");
+    let received = figure(&emulated, "flood-1", "packets_received");
+    assert!(received > 500.0, "{received} packets, where the heavy load has 80");
+}
+
 /// The kernel of the receiver drops corrupted datagrams, and the copies are no datagrams received: shares of some 2300 draws,
 /// within five standard errors.
 #[test]
@@ -149,7 +193,7 @@ fn real_datagrams_are_duplicated_and_corrupted() {
     }
     let _one = one_at_a_time();
     let text = FLOOD
-        .replace("60 Mbit/s", "4 Mbit/s")
+        .replace("80 Mbit/s", "4 Mbit/s")
         .replace("trace = { rate = \"recorded\" }", "duplicate = \"20 %\", corrupt = \"10 %\"");
     let emulated = run(&text, &[], Control::default()).unwrap();
     let of = |subject: &str, metric: &str| figure(&emulated, subject, metric);

@@ -1,4 +1,4 @@
-//! The events that are still to happen in the fabric. A port has at most one departure and one arrival among them, and a
+//! The events that are still to happen in the fabric. A port has at most one departure, one entry and one arrival among them, and a
 //! release if its line is idle while all its cells are held back.
 
 use std::cmp::{Ordering, Reverse};
@@ -10,6 +10,8 @@ use cellway_units::Time;
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Event {
     Departure(u32),
+    /// A packet that a recording has delayed comes to the queue.
+    Entry(u32),
     Arrival(u32),
     /// A cell that was held back until now may leave, if the line is idle.
     Release(u32),
@@ -70,14 +72,16 @@ pub(crate) struct Calendar {
 }
 
 const DEPARTURE: u64 = 0;
-const ARRIVAL: u64 = 1 << 32;
-const RELEASE: u64 = 2 << 32;
+const ENTRY: u64 = 1 << 32;
+const ARRIVAL: u64 = 2 << 32;
+const RELEASE: u64 = 3 << 32;
 
 impl Key {
     #[inline]
     fn new(at: Time, event: Event) -> Key {
         let place = match event {
             Event::Departure(port) => DEPARTURE | u64::from(port),
+            Event::Entry(port) => ENTRY | u64::from(port),
             Event::Arrival(port) => ARRIVAL | u64::from(port),
             Event::Release(port) => RELEASE | u64::from(port),
         };
@@ -104,6 +108,7 @@ impl Calendar {
         let port = first.place as u32;
         Some(match first.place & !u64::from(u32::MAX) {
             DEPARTURE => Event::Departure(port),
+            ENTRY => Event::Entry(port),
             ARRIVAL => Event::Arrival(port),
             _ => Event::Release(port),
         })
@@ -126,6 +131,12 @@ impl Calendar {
     #[inline]
     pub(crate) fn departure(&self, now: Time) -> Option<u32> {
         self.first(now, DEPARTURE)
+    }
+
+    /// Returns the port of the first event, if that is an entry at `now`.
+    #[inline]
+    pub(crate) fn entry(&self, now: Time) -> Option<u32> {
+        self.first(now, ENTRY)
     }
 
     /// Returns the port of the first event, if that is an arrival at `now`.

@@ -3,6 +3,7 @@
 mod abr;
 mod close;
 mod control;
+mod entries;
 mod get;
 mod handle;
 mod open;

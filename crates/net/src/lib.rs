@@ -10,10 +10,11 @@
 //! The total order is (time, class, port), with the classes of one instant in this order:
 //!
 //! 1. **departures**: the last bit of a cell or packet leaves a line;
-//! 2. **arrivals**: units reach the node at the end of a link, also those that left in the same instant over a link
+//! 2. **entries**: packets that a recording has delayed come to a queue, or pass it;
+//! 3. **arrivals**: units reach the node at the end of a link, also those that left in the same instant over a link
 //!    without delay; hosts react, and their packets are queued;
-//! 3. **releases**: cells that a shaper or an ABR source held may leave;
-//! 4. **service**: each line that is free takes its next unit.
+//! 4. **releases**: cells that a shaper or an ABR source held may leave;
+//! 5. **service**: each line that is free takes its next unit.
 //!
 //! Service comes last, so a server always chooses among everything that has arrived by then. In a round robin the token
 //! of the queue whose cell has departed is returned with the service, after all arrivals of the instant.
@@ -34,6 +35,7 @@ mod gate;
 mod gcra;
 mod held;
 mod ids;
+mod light;
 mod line;
 mod link;
 mod link_spec;
@@ -68,6 +70,7 @@ pub use fabric::{ConversationSpec, Fabric, FabricError};
 pub use faults::Share;
 pub use gcra::{DualGcra, Gcra, LeakyBucket, burst_tolerance};
 pub use ids::{ChannelId, NodeId, PortId};
+pub use light::LightLoad;
 pub use line::Line;
 pub use link_spec::{LinkSpec, PortSpec};
 pub use loss::{Loss, RandomBits, Stream};

@@ -117,6 +117,11 @@ impl Line {
         at
     }
 
+    /// Returns true during an outage of the schedule at `now`, which is not before the end of the last unit.
+    pub(crate) fn is_out(&mut self, now: Time) -> bool {
+        self.timeline.as_mut().is_some_and(|timeline| timeline.is_out(now))
+    }
+
     /// Returns the whole bits that the line, which is idle since `since` or longer, could have sent from then to `now`.
     pub(crate) fn idle_bits(&self, since: Time, now: Time) -> u128 {
         let units = match &self.timeline {

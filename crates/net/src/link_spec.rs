@@ -6,6 +6,7 @@ use cellway_units::{Rate, Span};
 use crate::buffer::BufferSpec;
 use crate::delay::DelaySpec;
 use crate::faults::Share;
+use crate::light::LightLoad;
 use crate::loss::Loss;
 use crate::qdisc::QdiscSpec;
 use crate::rate_schedule::RateSchedule;
@@ -31,6 +32,8 @@ pub struct PortSpec {
     pub delay: Span,
     /// The variation of the delay of packets; that of cells is fixed.
     pub varying: Option<DelaySpec>,
+    /// The delay of packets before the queue, besides that of the link, and the trains that pass it; none on a cell line.
+    pub light: Option<LightLoad>,
     /// The buffer memory; `None` is unlimited.
     pub buffer: Option<BufferSpec>,
     /// The queue discipline of a packet line; unused on a cell line. `None` is a FIFO that drops at the tail.
@@ -58,6 +61,7 @@ impl PortSpec {
             rate,
             delay,
             varying: None,
+            light: None,
             buffer: None,
             queue: None,
             schedule: None,

@@ -88,12 +88,13 @@ pub(crate) struct Port {
 
 impl Port {
     pub(crate) fn new([node, to]: [NodeId; 2], framing: Framing, discipline: Discipline, spec: PortSpec) -> Port {
-        let PortSpec { rate, delay, varying, buffer, queue, schedule, packet_cost, loss, duplicate, corrupt, flushes } =
-            spec;
+        let PortSpec { rate, delay, varying, light, buffer, queue, schedule, .. } = spec;
+        let PortSpec { packet_cost, loss, duplicate, corrupt, flushes, .. } = spec;
         let is_scheduled = schedule.as_ref().is_some_and(|schedule| !schedule.is_empty());
         assert!(framing != Framing::Atm || !is_scheduled, "a line of cells has no schedule");
         let has_faults = duplicate.is_some() || corrupt.is_some() || !flushes.is_empty();
         assert!(framing != Framing::Atm || !has_faults, "a line of cells only loses");
+        assert!(framing != Framing::Atm || light.is_none(), "a recording of loads delays packets");
         let mut link = Link::new(delay, framing);
         if let Some(varying) = varying.filter(|varying| !varying.is_fixed()) {
             link.vary(varying);
@@ -104,7 +105,7 @@ impl Port {
             kind: match framing {
                 Framing::Atm => Kind::Cells(CellPort::new(discipline, buffer)),
                 Framing::Packet | Framing::Ethernet | Framing::Fddi => {
-                    Kind::Packets(PacketPort::new(framing, packet_cost, Qdisc::new(queue, buffer, rate)))
+                    Kind::Packets(PacketPort::new(framing, packet_cost, Qdisc::new(queue, buffer, rate), light))
                 }
             },
             link,
@@ -335,7 +336,7 @@ impl Port {
             Kind::Packets(port) => {
                 let sent = port.dequeue(now, packets, &mut self.level)?;
                 let leaves = port.send(now, sent.octets, &mut self.line);
-                if may_go_ahead && self.faults.is_none() {
+                if may_go_ahead && self.faults.is_none() && port.light.is_none() {
                     let awaited = port.qdisc.len() > 0;
                     let arrives = self.go_ahead(now, sent.packet, leaves, awaited);
                     return Some(Started { departs: awaited.then_some(leaves), arrives });
@@ -357,13 +358,13 @@ impl Port {
     }
 
     /// Sends a packet at once that is the only event of its instant and finds the queue empty. Returns `None`, and
-    /// changes nothing, if it must be queued: the line is busy or loses packets, or the queue discipline has to decide.
+    /// changes nothing, if it must be queued: the line is busy or loses packets, a recording delays them, or the queue discipline has to decide.
     #[inline]
     pub(crate) fn pass(&mut self, now: Time, packet: Queued) -> Option<Passed> {
         let Kind::Packets(port) = &mut self.kind else { return None };
         let departed = self.ahead == Ahead::Unawaited && self.line.free_at() <= now;
         let free = departed || (self.sending.is_none() && self.ahead == Ahead::Nothing);
-        if !free || self.faults.is_some() || !port.qdisc.pass(packet) {
+        if !free || self.faults.is_some() || port.light.is_some() || !port.qdisc.pass(packet) {
             return None;
         }
         let free_at = self.line.free_at();

@@ -113,6 +113,11 @@ impl Timeline {
         }
     }
 
+    /// Returns true during an outage.
+    pub(crate) fn is_out(&mut self, now: Time) -> bool {
+        self.outages.at(now)
+    }
+
     /// Returns the units of 10^-12 bit that the line sends from `from` to `to`.
     pub(crate) fn sendable(&self, mut from: Time, to: Time) -> u128 {
         let mut ahead = self.clone();

@@ -1,13 +1,14 @@
-//! Links that duplicate, corrupt, lose, delay and reorder packets, and outages that empty queues: no packet appears or
+//! Links that duplicate, corrupt, lose, delay and reorder packets, recordings of loads, and outages that empty queues: no packet appears or
 //! vanishes without a cause that counts it, whatever the combination.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use cellway_net::{
-    Class, ConversationSpec, DelaySpec, Delivery, Encapsulation, Fabric, Framing, LinkSpec, Loss, Multiplexing, NodeId,
-    NodeKind, Packet, PortId, PortSpec, QdiscSpec, RateSchedule, Schedule, Share, Stream,
+    Class, ConversationSpec, DelaySpec, Delivery, Encapsulation, Fabric, Framing, LightLoad, LinkSpec, Loss,
+    Multiplexing, NodeId, NodeKind, Packet, PortId, PortSpec, QdiscSpec, RateSchedule, Schedule, Share, Stream,
 };
 use cellway_spec::{
     CodelKeys, DrrKeys, DualPi2Keys, Fifo, FqCodelKeys, Jitter, JitterDistribution, PieKeys, PrioKeys, Queue, RedKeys,
+    Train, Trains,
 };
 use cellway_units::{Bytes, Ecn, Probability, Rate, Span, Time};
 use proptest::prelude::*;
@@ -23,6 +24,8 @@ struct Faulty {
     /// The time from one outage to the next (ms), each half as long; and whether packets wait or are lost, and are flushed.
     outage: Option<(u64, bool, bool)>,
     delay: u64,
+    /// The base delay of a recording of loads (ms).
+    light: Option<u64>,
     queue: usize,
     seed: u64,
 }
@@ -31,8 +34,9 @@ fn faulty() -> impl Strategy<Value = Faulty> {
     let share = || prop::sample::select(vec!["0 %", "0 %", "30 %", "90 %"]);
     let outage = prop::option::of((1u64..20, any::<bool>(), any::<bool>()));
     let delay = prop::sample::select(vec![0u64, 0, 3]);
-    (share(), share(), share(), prop::option::of(0u64..5), any::<bool>(), outage, delay, 0usize..8, 1u64..1 << 60)
-        .prop_map(|(loss, duplicate, corrupt, jitter, reorder, outage, delay, queue, seed)| Faulty {
+    let delays = (delay, prop::option::of(0u64..5));
+    (share(), share(), share(), prop::option::of(0u64..5), any::<bool>(), outage, delays, 0usize..8, 1u64..1 << 60)
+        .prop_map(|(loss, duplicate, corrupt, jitter, reorder, outage, (delay, light), queue, seed)| Faulty {
             loss,
             duplicate,
             corrupt,
@@ -40,6 +44,7 @@ fn faulty() -> impl Strategy<Value = Faulty> {
             reorder,
             outage,
             delay,
+            light,
             queue,
             seed,
         })
@@ -90,7 +95,18 @@ impl Faulty {
             };
             (jitter, Stream::new(xorshift(self.seed ^ 3)))
         });
+        // Falling delays, so that packets catch up with those before them.
+        let train = |(at, delay): (u64, u64)| Train {
+            at: ms(at),
+            delay: Span::from_ms(delay),
+            opportunities: [0, 0, 0, 1, 1, 2, 4].map(Span::from_ms).to_vec(),
+        };
+        let light = self.light.map(|delay| {
+            let trains = [(0, 2 * delay), (7, delay), (8, 3 * delay), (20, delay)].map(train);
+            LightLoad { trains: Trains::new(trains.to_vec()), repeats: true }
+        });
         PortSpec {
+            light,
             varying: Some(DelaySpec {
                 schedule: Schedule::once(Vec::new()),
                 jitter,
@@ -203,11 +219,38 @@ proptest! {
             prop_assert_eq!(seen.len(), all, "no packet arrives twice");
         }
     }
+
+    /// Before a FIFO without overtaking packets stay in order, whatever delays them.
+    #[test]
+    fn packets_stay_in_order(
+        faults in prop::array::uniform4(faulty()),
+        sends in prop::collection::vec((0u64..400, 40u32..1500, any::<bool>()), 1..60),
+    ) {
+        let faults = faults.map(|faults| Faulty { reorder: false, queue: 0, ..faults });
+        let mut sends = sends;
+        sends.sort_by_key(|send| send.0);
+        let (arrivals, _) = play(&faults, &sends, true);
+        for back in [false, true] {
+            let numbers = arrivals.iter().map(|(_, number, _)| *number);
+            prop_assert!(numbers.filter(|&number| sends[number as usize].2 == back).is_sorted(), "no packet overtakes");
+        }
+    }
 }
 
 fn plain() -> Faulty {
     let (loss, duplicate, corrupt) = ("0 %", "0 %", "0 %");
-    Faulty { loss, duplicate, corrupt, jitter: None, reorder: false, outage: None, delay: 3, queue: 0, seed: 5 }
+    Faulty {
+        loss,
+        duplicate,
+        corrupt,
+        jitter: None,
+        reorder: false,
+        outage: None,
+        delay: 3,
+        light: None,
+        queue: 0,
+        seed: 5,
+    }
 }
 
 /// 1000 B take 1 ms on each of two links, 3 ms on the way. The copy of the first link takes its own time on the second one.

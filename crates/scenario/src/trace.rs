@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use cellway_units::{Probability, Rate, Span, Time};
+use cellway_spec::Trains;
+use cellway_units::{Bytes, Probability, Rate, Span, Time};
 
 mod csv;
 mod distribution;
+mod light;
 mod mahimahi;
 
 /// The values of a recorded quantity over time.
@@ -54,6 +56,8 @@ pub struct LinkTrace {
     /// The distribution of the random part of the delay: values that are equally likely, in ascending order, in units of 2^-20
     /// standard deviations. Never empty.
     pub jitter: Option<Arc<[i32]>>,
+    /// The trains of packets that a light load was recorded with; `rate` is then that of a heavy load.
+    pub light: Option<Trains>,
 }
 
 impl LinkTrace {
@@ -65,6 +69,7 @@ impl LinkTrace {
             delay: self.delay.or(other.delay),
             loss: self.loss.or(other.loss),
             jitter: self.jitter.or(other.jitter),
+            light: self.light.or(other.light),
         }
     }
 }
@@ -102,6 +107,10 @@ pub enum TraceFormat {
     Csv,
     /// Values of a distribution that are equally likely.
     Distribution,
+    /// In each line the time, the base delay, and the opportunities of a train of packets, in ms: the light load of CellReplay.
+    Light,
+    /// Times in ms at which a packet of 1400 B can leave, one in a line: the heavy load of CellReplay.
+    Heavy,
 }
 
 impl TraceFormat {
@@ -112,7 +121,7 @@ impl TraceFormat {
     pub fn read(self, text: &str) -> Result<LinkTrace, TraceError> {
         match self {
             TraceFormat::Opportunities => {
-                mahimahi::rates(text).map(|rate| LinkTrace { rate: Some(rate), ..LinkTrace::default() })
+                mahimahi::rates(text, Bytes(1500)).map(|rate| LinkTrace { rate: Some(rate), ..LinkTrace::default() })
             }
             TraceFormat::Delays => {
                 mahimahi::delays(text).map(|delay| LinkTrace { delay: Some(delay), ..LinkTrace::default() })
@@ -120,6 +129,12 @@ impl TraceFormat {
             TraceFormat::Csv => csv::read(text),
             TraceFormat::Distribution => {
                 distribution::read(text).map(|jitter| LinkTrace { jitter: Some(jitter), ..LinkTrace::default() })
+            }
+            TraceFormat::Light => {
+                light::read(text).map(|light| LinkTrace { light: Some(light), ..LinkTrace::default() })
+            }
+            TraceFormat::Heavy => {
+                mahimahi::rates(text, Bytes(1400)).map(|rate| LinkTrace { rate: Some(rate), ..LinkTrace::default() })
             }
         }
     }

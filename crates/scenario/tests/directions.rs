@@ -52,6 +52,7 @@ fn a_direction_has_its_own_keys_before_those_of_both() {
 #[test]
 fn what_a_direction_cannot_have_is_refused() {
     let cells = ("link.line.framing", "atm");
+    let loads = ("link.line.both.trace", r#"{ light = "x", heavy = "y" }"#);
     for (set, told) in [
         (vec![("link.line.both.burst", "4")], "link.line.both.burst: is given without losses"),
         (vec![("link.line.both", r#"{ loss = "80 %", burst = 2 }"#)], "2 in a row are too few for a loss of 80 %"),
@@ -76,6 +77,16 @@ fn what_a_direction_cannot_have_is_refused() {
             "is given beside trace.jitter",
         ),
         (vec![("link.line.both.trace.end", "stop")], "is given without a recording"),
+        (vec![("link.line.both.trace.light", "x")], "link.line.both.trace.light: is given without trace.heavy"),
+        (vec![("link.line.back.trace.heavy", "x")], "link.line.back.trace.heavy: is given without trace.light"),
+        (vec![loads, ("link.line.both.trace.rate", "x")], "link.line.both.trace.rate: is given beside trace.light and"),
+        (vec![loads, ("link.line.both.trace.delay", "x")], "link.line.both.trace.delay: is given beside trace.light"),
+        (vec![loads, ("link.line.back.trace.csv", "x")], "link.line.back.trace.csv: is given beside trace.light"),
+        (
+            vec![loads, ("link.line.both.jitter.deviation", "1 ms")],
+            "link.line.both.jitter: is given beside trace.light",
+        ),
+        (vec![cells, loads], "link.line.both.trace: is for links of packets"),
         (vec![cells, ("link.line.both.duplicate", "1 %")], "link.line.both.duplicate: is for links of packets"),
         (vec![cells, ("link.line.back.corrupt", "1 %")], "link.line.back.corrupt: is for links of packets"),
         (
@@ -123,9 +134,11 @@ fn a_sweep_may_begin_without_losses() {
 #[test]
 fn the_rate_of_a_recording_does_not_change() {
     let text = format!("{TWO}\n[[change]]\nat = \"1 s\"\nlink = \"line\"\nrate = \"1 Mbit/s\"\n");
-    let set = [Override::new("link.line.both.trace.rate", "x")];
-    let error = Plan::parse_with(&text, "t.toml", &set, None).map(|_| ()).unwrap_err().to_string();
-    assert!(error.contains("change.1.link: the rate of link \"line\" is that of its recording"), "{error}");
+    for trace in [r#"{ rate = "x" }"#, r#"{ light = "x", heavy = "x" }"#] {
+        let set = [Override::new("link.line.both.trace", trace)];
+        let error = Plan::parse_with(&text, "t.toml", &set, None).map(|_| ()).unwrap_err().to_string();
+        assert!(error.contains("change.1.link: the rate of link \"line\" is that of its recording"), "{error}");
+    }
 }
 
 /// A direction may turn off what both have, and have what is only useful beside a key of the other.

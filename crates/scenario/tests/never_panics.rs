@@ -205,8 +205,9 @@ fn recording() -> impl Strategy<Value = String> {
 proptest! {
     /// A recording that is read has changes that ascend from the start and end before its length.
     #[test]
-    fn recordings_are_read_or_refused(text in prop_oneof![recording(), "[0-9\n]{0,60}", ".{0,60}"]) {
-        for format in [TraceFormat::Opportunities, TraceFormat::Delays, TraceFormat::Csv, TraceFormat::Distribution] {
+    fn recordings_are_read_or_refused(text in prop_oneof![recording(), "[0-9\n]{0,60}", "(0 20 0\n)?([0-9]{1,4}( [0-9]{1,2}| 0 0){1,4}\n){0,3}", ".{0,60}"]) {
+        use TraceFormat::{Csv, Delays, Distribution, Heavy, Light, Opportunities};
+        for format in [Opportunities, Delays, Csv, Distribution, Light, Heavy] {
             let Ok(trace) = format.read(&text) else { continue };
             prop_assert!(trace.jitter.is_none_or(|values| !values.is_empty() && values.is_sorted()));
             let rates = trace.rate.map(|rate| (rate.changes.iter().map(|change| change.0).collect::<Vec<_>>(), rate.length));

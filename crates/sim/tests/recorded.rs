@@ -63,6 +63,17 @@ fn recorded(set: &[(&str, &str)], texts: [Option<(TraceFormat, &str)>; 2]) -> Sc
     scenario
 }
 
+/// A recording of loads in the forward direction.
+fn loads(set: &[(&str, &str)], light: &str, heavy: &str) -> Scenario {
+    let trace = ("link.line.forward.trace.light", "x");
+    let set: Vec<_> = set.iter().copied().chain([trace, ("link.line.forward.trace.heavy", "x")]).collect();
+    let light = TraceFormat::Light.read(light).unwrap();
+    let both = light.or(TraceFormat::Heavy.read(heavy).unwrap());
+    let mut scenario = line(&set);
+    scenario.links[0].traces = [Some(Arc::new(both)), None];
+    scenario
+}
+
 fn delays(record: &RunRecord, slot: &str) -> [f64; 2] {
     ["delay_p50", "delay_max"].map(|metric| figure(record, slot, metric))
 }
@@ -97,6 +108,37 @@ fn the_capacity_is_that_of_the_recording() {
         assert!(is_near(rate, expected, slack), "{second} s: {rate}");
     }
     assert_eq!(delays(&record, "back-1")[1].to_bits(), delays(&run(&line(&[]), 1), "back-1")[1].to_bits());
+}
+
+/// A light load of 30 ms and a train of some 12 Mbit/s; a heavy load of one packet of 1400 B in each 10 ms. Datagrams of 1.2
+/// Mbit/s come every 10 ms, so each is a train: it has the base delay, and not the time of the line.
+#[test]
+fn single_packets_have_the_delay_of_the_light_load() {
+    let set = [("traffic.back.udp.rate", "120 kbit/s")];
+    let record = run(&loads(&set, "0 30 0 1 2 3\n500 30 0 1 2 3\n", "10\n"), 1);
+    // One datagram of 1500 B takes two opportunities.
+    let expected = 0.031 + 2.0 * 12e-6;
+    let [middle, largest] = delays(&record, "there-1");
+    assert!(is_near(middle, expected, SKETCH) && is_near(largest, expected, 1e-6), "{middle} {largest}");
+    assert!(is_near(delays(&record, "back-1")[1], LEAST, 1e-6), "the other direction has its own delay");
+}
+
+/// Datagrams of 24 Mbit/s fill the heavy load of 11.2 Mbit/s, in which 933.3 of them leave in a second.
+#[test]
+fn a_stream_has_the_rate_of_the_heavy_load() {
+    let heavy: String = (1..=1000).map(|ms| format!("{ms}\n")).collect();
+    let set = [("traffic.there.udp.rate", "24 Mbit/s")];
+    let of = |set: &[(&str, &str)]| run(&loads(set, "0 30 0 1 2 3\n500 30 0 1 2 3\n", &heavy), 1);
+    let record = of(&set);
+    let rates = series(&record, "there-1", "goodput");
+    for (second, rate) in &rates[1..] {
+        assert!(is_near(*rate, 933.3 * 1472.0 * 8.0, 1472.0 * 8.0), "{second} s: {rate}");
+    }
+    assert_eq!(record, of(&set), "the same scenario gives the same");
+    // From its end on, after 1 s, nothing leaves.
+    let stopped = of(&[set[0], ("link.line.forward.trace.end", "stop")]);
+    let with_rate = series(&stopped, "there-1", "goodput").iter().filter(|(_, rate)| *rate > 0.0).count();
+    assert_eq!(with_rate, 1, "{:?}", series(&stopped, "there-1", "goodput"));
 }
 
 /// Once a recording that stops has ended, nothing arrives any more, and the run ends all the same.

@@ -30,6 +30,7 @@ mod problem;
 mod queue;
 mod red;
 mod tcp;
+mod trains;
 mod udp;
 
 pub use abr::AbrParameters;
@@ -61,4 +62,5 @@ pub use tcp::{
     AckDelay, CongestionControl, FastRetransmit, LossRecovery, MAX_PACKET, MAX_WINDOW, ProfileKeys, TCP_HEADERS,
     TIMESTAMPS_OPTION, TcpKeys, TcpProfile, TcpSpec, Variant,
 };
+pub use trains::{Train, Trains};
 pub use udp::{Arrivals, DatagramEcn, SourceKind, UDP_MARK_OCTETS, UdpSource, Video};

@@ -1,11 +1,11 @@
 //! The directions of links: losses, delays and rates over time.
 
-use cellway_net::{DelaySpec, Loss, PortSpec, RateSchedule, Schedule, Share, Stream};
+use cellway_net::{DelaySpec, LightLoad, Loss, PortSpec, RateSchedule, Schedule, Share, Stream};
 use cellway_scenario::{
     Change, ChangeOf, Direction, Framing, Link, LinkIndex, LinkTrace, Outage, OutageBuffer, OutagePackets, Recorded,
     TraceEnd,
 };
-use cellway_units::{Probability, Rate, Time};
+use cellway_units::{Probability, Rate, Span, Time};
 
 use crate::build::Builder;
 
@@ -20,7 +20,12 @@ impl<B: Clone> Builder<'_, B> {
             let mean = trace.and_then(|trace| trace.rate.as_ref()).map(Recorded::<Rate>::mean);
             let rate = mean.unwrap_or_else(|| link.rate_of(direction)).max(Rate::from_bps(1));
             let named = |what| stream_name(link, names, direction, what);
+            let repeats = link.directions[direction].trace.end == TraceEnd::Repeat;
+            let light = trace.and_then(|trace| trace.light.clone()).map(|trains| LightLoad { trains, repeats });
+            // The delay of a recording of loads is before the queue.
+            let delay = if light.is_some() { Span::ZERO } else { link.delay_of(direction) };
             PortSpec {
+                light,
                 varying: Some(self.varying(link, names, direction)),
                 // Changes of an ATM link are applied from cell to cell by [`Testbed::change`](crate::Testbed::change).
                 schedule: (link.framing != Framing::Atm).then(|| self.schedule(index, direction)),
@@ -28,7 +33,7 @@ impl<B: Clone> Builder<'_, B> {
                 duplicate: self.share(link.directions[direction].duplicate, &named("duplicate")),
                 corrupt: self.share(link.directions[direction].corrupt, &named("corrupt")),
                 flushes: flushes(link.directions[direction].outage),
-                ..PortSpec::new(rate, link.delay_of(direction))
+                ..PortSpec::new(rate, delay)
             }
         })
     }

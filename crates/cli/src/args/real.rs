@@ -109,11 +109,13 @@ pub(crate) struct Shell {
     /// Delay of each direction: a time, or a file with a delay in ms for each 10 ms, which repeats [default: half of --rtt].
     #[arg(long, value_name = "TIME|FILE", conflicts_with = "rtt")]
     pub(crate) delay: Option<String>,
-    /// Random part of the delay of each packet: the standard deviation of a normal distribution. Packets stay in order.
-    #[arg(long, value_name = "TIME")]
+    /// Random part of the delay of each packet: the standard deviation, of a normal distribution or of that of a file, as a
+    /// table with the column x or one of netem: 5ms, 5ms,wifi.dist. Packets stay in order.
+    #[arg(long, value_name = "TIME[,FILE]")]
     pub(crate) jitter: Option<String>,
-    /// Outages of this length at this interval, in which packets wait: 300ms/15s.
-    #[arg(long, value_name = "LENGTH/TIME")]
+    /// Outages of this length at this interval, in which packets wait: 300ms/15s. With ",lost" they are lost meanwhile;
+    /// with ",flushed" those that wait when an outage begins are dropped.
+    #[arg(long, value_name = "LENGTH/TIME[,lost][,flushed]")]
     pub(crate) outage: Option<String>,
     /// Buffer before the line, in each direction: "256 cell" or "64 KiB", at least one packet of the MTU [default: one
     /// bandwidth-delay product, at least 64 KiB].

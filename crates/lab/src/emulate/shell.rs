@@ -120,6 +120,11 @@ impl ShellPath {
             );
             return Err(Error::Option(message));
         }
+        if let Some((option, accepted)) = line.of_packets().filter(|_| self.framing() == "atm") {
+            let message =
+                format!("--{option}: for a line of packets, but this line carries cells; accepted: {accepted}");
+            return Err(Error::Option(message));
+        }
         Plan::parse_with(&self.scenario(line, command)?, "", &[], None).map_err(|error| self.in_options(&error))
     }
 
@@ -160,6 +165,7 @@ impl ShellPath {
         }
         let last = key.rsplit('.').next().unwrap_or_default();
         match (key, last) {
+            ("run.rtt", _) | (_, "delay") if self.line.delay.is_some() => "--delay",
             ("run.rtt", _) | (_, "delay") => "--rtt",
             ("run.emulate.lateness-limit", _) => "--lateness-limit",
             ("multiplexing.channel", _) => "--multiplexing",
@@ -255,7 +261,7 @@ impl ShellPath {
             rtt.as_ps() / 2,
             quoted(framing),
             quoted(mtu),
-            line.keys()?,
+            line.keys(),
         );
         text += &program(COMMAND, HOSTS[0], command, None);
         for (number, line) in self.serve.iter().enumerate() {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use cellway_scenario::{Direction, Link, LinkTrace, Recorded, TraceFormat};
+use cellway_scenario::{Direction, Link, LinkTrace, Outage, OutageBuffer, OutagePackets, Recorded, TraceFormat};
 use cellway_units::{Probability, Rate, Span};
 
 use super::shell::{quoted, read};
@@ -14,6 +14,12 @@ use crate::text_file;
 
 /// The options of the directions, in the order of a link's: from the client, towards it.
 const OPTIONS: [&str; 2] = ["up", "down"];
+
+const OF_RATE: &str = "a rate like \"30 Mbit/s\", or a file with a recorded link";
+const OF_DELAY: &str = "a time like \"20 ms\", or a file with a delay in ms for each 10 ms";
+const OF_JITTER: &str = "a standard deviation like 5ms, or one with the file of a distribution, like 5ms,wifi.dist";
+const OF_OUTAGE: &str = "the length of an outage, 1 us or more, and the time from one to the next, which is longer, like \
+                         300ms/15s; behind it ,lost if packets are lost meanwhile, and ,flushed if the buffer is emptied";
 
 /// The options of a line besides its rate, its round trip and its losses.
 #[derive(Clone, Debug, Default)]
@@ -28,9 +34,9 @@ pub struct ShellLine {
     pub duplicate: Option<String>,
     /// The share of packets that are corrupted.
     pub corrupt: Option<String>,
-    /// The standard deviation of the delay.
+    /// The standard deviation of the delay, and the file with its distribution: "5ms", "5ms,wifi.dist".
     pub jitter: Option<String>,
-    /// The length of outages, and the time from one to the next: "300ms/15s".
+    /// The length of outages, the time from one to the next, and what is lost in them: "300ms/15s", "300ms/15s,lost,flushed".
     pub outage: Option<String>,
 }
 
@@ -59,11 +65,8 @@ impl<'a, T: Copy + FromStr<Err: Display>> Given<'a, T> {
         let content = text_file::read(path).map_err(|why| Error::Option(format!("--{option}: {why}")))?;
         let is_table = content.trim_start().starts_with(char::is_alphabetic);
         let format = if is_table { TraceFormat::Csv } else { format };
-        let trace = format.read(&content).map_err(|error| {
-            let line = error.line.map_or(String::new(), |line| format!(":{line}"));
-            Error::Option(format!("--{option}: {text}{line}: {}; accepted: {}", error.message, error.accepted))
-        })?;
-        Ok(Given::File { name: text, format, trace: Arc::new(trace) })
+        let trace = recording(option, text, &content, format)?;
+        Ok(Given::File { name: text, format, trace })
     }
 
     fn quantity(&self) -> Option<T> {
@@ -86,9 +89,45 @@ impl<'a, T: Copy + FromStr<Err: Display>> Given<'a, T> {
             Given::Quantity(_) => None,
             Given::File { name, format, .. } => {
                 let key = if *format == TraceFormat::Csv { "csv" } else { quantity };
-                Some(format!("trace = {{ {key} = {} }}", quoted(name)))
+                Some(format!("trace.{key} = {}", quoted(name)))
             }
         }
+    }
+}
+
+/// Reads the content of the file `name`, which an option gives.
+fn recording(option: &str, name: &str, content: &str, format: TraceFormat) -> Result<Arc<LinkTrace>, Error> {
+    let trace = format.read(content).map_err(|error| {
+        let line = error.line.map_or(String::new(), |line| format!(":{line}"));
+        Error::Option(format!("--{option}: {name}{line}: {}; accepted: {}", error.message, error.accepted))
+    })?;
+    Ok(Arc::new(trace))
+}
+
+/// The random part of the delay.
+struct ReadJitter<'a> {
+    deviation: Span,
+    /// The file with the distribution, and its values.
+    table: Option<(&'a str, Arc<LinkTrace>)>,
+}
+
+impl<'a> ReadJitter<'a> {
+    fn read(text: &'a str) -> Result<ReadJitter<'a>, Error> {
+        let (deviation, name) = text.split_once(',').map_or((text, None), |(deviation, name)| (deviation, Some(name)));
+        let table = match name {
+            None => None,
+            Some("") => {
+                let message = format!("--jitter {text}: the name of a file is missing; accepted: {OF_JITTER}");
+                return Err(Error::Option(message));
+            }
+            Some(name) => {
+                let content = text_file::read(Path::new(name));
+                let content =
+                    content.map_err(|why| Error::Option(format!("--jitter {text}: {why}; accepted: {OF_JITTER}")))?;
+                Some((name, recording("jitter", name, &content, TraceFormat::Distribution)?))
+            }
+        };
+        Ok(ReadJitter { deviation: read("jitter", deviation, OF_JITTER)?, table })
     }
 }
 
@@ -97,6 +136,8 @@ pub(super) struct ReadLine<'a> {
     options: &'a ShellLine,
     rates: [Option<Given<'a, Rate>>; 2],
     delay: Option<Given<'a, Span>>,
+    jitter: Option<ReadJitter<'a>>,
+    outage: Option<Outage>,
 }
 
 impl ShellLine {
@@ -119,17 +160,17 @@ impl ShellLine {
 
     /// Reads the options that are quantities or files.
     pub(super) fn read(&self) -> Result<ReadLine<'_>, Error> {
-        let of_rate = "a rate like \"30 Mbit/s\", or a file with a recorded link";
-        let of_delay = "a time like \"20 ms\", or a file with a delay in ms for each 10 ms";
         let rate = |direction: usize| {
             let text = self.rates[direction].as_deref();
-            text.map(|text| Given::read(OPTIONS[direction], text, TraceFormat::Opportunities, of_rate)).transpose()
+            text.map(|text| Given::read(OPTIONS[direction], text, TraceFormat::Opportunities, OF_RATE)).transpose()
         };
-        let delay = self.delay.as_deref().map(|text| Given::read("delay", text, TraceFormat::Delays, of_delay));
-        let line = ReadLine { options: self, rates: [rate(0)?, rate(1)?], delay: delay.transpose()? };
+        let delay = self.delay.as_deref().map(|text| Given::read("delay", text, TraceFormat::Delays, OF_DELAY));
+        let jitter = self.jitter.as_deref().map(ReadJitter::read).transpose()?;
+        let outage = self.outage.as_deref().map(outage_of).transpose()?;
+        let line = ReadLine { options: self, rates: [rate(0)?, rate(1)?], delay: delay.transpose()?, jitter, outage };
         if let Some(Given::File { name, format: TraceFormat::Csv, .. }) = line.delay {
             let message =
-                format!("--delay {name}: this is a table; accepted: {of_delay}, or the table as --down and --up");
+                format!("--delay {name}: this is a table; accepted: {OF_DELAY}, or the table as --down and --up");
             return Err(Error::Option(message));
         }
         if let (Some(_), Some(direction)) = (&line.delay, line.table_delays().iter().position(Option::is_some)) {
@@ -142,6 +183,23 @@ impl ShellLine {
 }
 
 impl ReadLine<'_> {
+    /// Returns an option that only lines of packets have, if one is given, and what is accepted in place of it.
+    pub(super) fn of_packets(&self) -> Option<(&'static str, &'static str)> {
+        if let Some(direction) = self.rates.iter().position(Option::is_some) {
+            return Some((OPTIONS[direction], "--framing packet"));
+        }
+        match &self.outage {
+            _ if self.delay.as_ref().is_some_and(|delay| delay.recorded().is_some()) => {
+                Some(("delay", "a time like 20ms, or --framing packet"))
+            }
+            _ if self.jitter.is_some() => Some(("jitter", "--framing packet")),
+            Some(outage) if (outage.packets, outage.buffer) != (OutagePackets::Lost, OutageBuffer::Kept) => {
+                Some(("outage", "LENGTH/TIME,lost, or --framing packet"))
+            }
+            _ => None,
+        }
+    }
+
     /// Returns the mean delays of the tables of the directions.
     fn table_delays(&self) -> [Option<Span>; 2] {
         [0, 1].map(|direction| {
@@ -191,20 +249,22 @@ impl ReadLine<'_> {
     }
 
     /// Returns the keys of the line.
-    pub(super) fn keys(&self) -> Result<String, Error> {
-        let mut both: Vec<String> = self.delay.as_ref().and_then(|delay| delay.key("delay")).into_iter().collect();
-        if let Some(text) = &self.options.jitter {
-            let deviation: Span = read("jitter", text, "a time like \"5 ms\"")?;
+    pub(super) fn keys(&self) -> String {
+        let mut both = Vec::new();
+        if let Some(ReadJitter { deviation, .. }) = self.jitter {
             both.push(format!("jitter = {{ deviation = \"{deviation}\" }}"));
         }
-        if let Some(text) = &self.options.outage {
-            let accepted = "the length of an outage and the time from one to the next, like 300ms/15s";
-            let Some((length, every)) = text.split_once('/') else {
-                return Err(Error::Option(format!("--outage {text}: this is not LENGTH/TIME; accepted: {accepted}")));
-            };
-            let [length, every]: [Span; 2] = [read("outage", length, accepted)?, read("outage", every, accepted)?];
-            both.push(format!("outage = {{ length = \"{length}\", first = \"{every}\", every = \"{every}\" }}"));
+        if let Some(Outage { length, first, every, packets, buffer }) = self.outage {
+            let every = every.map_or(String::new(), |every| format!(", every = \"{every}\""));
+            let (packets, buffer) = (packets.name(), buffer.name());
+            both.push(format!(
+                "outage = {{ length = \"{length}\", first = \"{first}\"{every}, packets = \"{packets}\", buffer = \"{buffer}\" }}"
+            ));
         }
+        let delay = self.delay.as_ref().and_then(|delay| delay.key("delay"));
+        let jitter = self.jitter.as_ref().and_then(|jitter| jitter.table.as_ref());
+        let jitter = jitter.map(|(name, _)| format!("trace.jitter = {}", quoted(name)));
+        both.extend(delay.into_iter().chain(jitter));
         let mut text = table("both", &both);
         for (name, given) in Direction::TABLES.into_iter().zip(&self.rates) {
             let key = given.as_ref().and_then(|given| {
@@ -212,22 +272,44 @@ impl ReadLine<'_> {
             });
             text += &table(name, key.as_slice());
         }
-        Ok(text)
+        text
     }
 
     /// Gives a link the recordings that its keys name.
     pub(super) fn fill(&self, link: &mut Link) {
         let delay = self.delay.as_ref().and_then(Given::recorded);
+        let jitter = self.jitter.as_ref().and_then(|jitter| jitter.table.as_ref()).map(|(_, trace)| trace);
         for (direction, trace) in link.traces.iter_mut().enumerate() {
             let rate = self.rates[direction].as_ref().and_then(Given::recorded);
             let is_recorded = link.directions[direction].is_recorded();
-            *trace = match (rate, delay) {
-                _ if !is_recorded => None,
-                (Some(rate), Some(delay)) => Some(Arc::new((**rate).clone().or((**delay).clone()))),
-                (one, other) => one.or(other).cloned(),
-            };
+            let all = [rate, delay, jitter].into_iter().flatten().filter(|_| is_recorded);
+            *trace = all.cloned().reduce(|one, other| Arc::new((*one).clone().or((*other).clone())));
         }
     }
+}
+
+/// Reads the option of outages.
+fn outage_of(text: &str) -> Result<Outage, Error> {
+    let wrong = |why: String| Error::Option(format!("--outage {text}: {why}; accepted: {OF_OUTAGE}"));
+    let mut words = text.split(',').map(str::trim);
+    let Some((length, every)) = words.next().unwrap_or_default().split_once('/') else {
+        return Err(wrong("this is not LENGTH/TIME".to_owned()));
+    };
+    let [length, every]: [Span; 2] = [read("outage", length, OF_OUTAGE)?, read("outage", every, OF_OUTAGE)?];
+    if length.is_zero() {
+        return Err(wrong("an outage has no length".to_owned()));
+    }
+    let (mut packets, mut buffer) = (OutagePackets::Wait, OutageBuffer::Kept);
+    for word in words {
+        if word == OutagePackets::Lost.name() {
+            packets = OutagePackets::Lost;
+        } else if word == OutageBuffer::Flushed.name() {
+            buffer = OutageBuffer::Flushed;
+        } else {
+            return Err(wrong(format!("{word:?} is not known here")));
+        }
+    }
+    Ok(Outage { length, first: every, every: Some(every), packets, buffer })
 }
 
 fn table(name: &str, keys: &[String]) -> String {
@@ -274,5 +356,45 @@ mod tests {
         assert!(refused(line(None, None, Some(&table))).contains("this is a table"));
         assert!(refused(line(Some("none.up"), None, None)).starts_with("--up none.up: there is no such regular file"));
         assert!(refused(line(Some("5 Mbt/s"), None, None)).starts_with("--up: \"Mbt/s\""));
+    }
+    /// A table of netem with -1, 0 and 2 deviations; outages in which packets are lost and the buffer is emptied.
+    #[test]
+    fn jitter_has_a_table_and_outages_empty_the_buffer() {
+        let folder = tempfile::tempdir().unwrap();
+        let [dist, delay] = [("a.dist", "0 -8192 16384\n"), ("a.delay", "10\n30\n")].map(|(name, text)| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path.to_str().unwrap().to_owned()
+        });
+        let line = ShellLine {
+            jitter: Some(format!("5ms,{dist}")),
+            outage: Some("300ms/15s,flushed, lost".to_owned()),
+            ..line(None, None, Some(&delay))
+        };
+        let path = crate::emulate::ShellPath {
+            line: line.clone(),
+            multiplexing: "per-conversation".to_owned(),
+            ..Default::default()
+        };
+        let plan = path.plan(&["true".to_owned()]).unwrap_or_else(|error| panic!("{error}"));
+        let mut link = plan.base().links[2].clone();
+        line.read().unwrap().fill(&mut link);
+        let seconds = Span::from_secs(15);
+        let outage = Outage {
+            length: Span::from_ms(300),
+            first: seconds,
+            every: Some(seconds),
+            packets: OutagePackets::Lost,
+            buffer: OutageBuffer::Flushed,
+        };
+        for (own, trace) in link.directions.iter().zip(&link.traces) {
+            assert_eq!((own.outage, own.jitter.deviation), (outage, Span::from_ms(5)));
+            let trace = trace.as_ref().unwrap();
+            assert_eq!(trace.jitter.as_deref(), Some(&[-1, 0, 2].map(|deviations| deviations << 20)[..]));
+            assert_eq!(trace.delay.as_ref().map(Recorded::<Span>::mean), Some(Span::from_ms(20)));
+        }
+        let refused = |text: &str| outage_of(text).unwrap_err().to_string();
+        assert!(refused("300ms").starts_with("--outage 300ms: this is not LENGTH/TIME; accepted: the length"));
+        assert!(refused("1s/9s,kept").starts_with("--outage 1s/9s,kept: \"kept\" is not known here"));
     }
 }

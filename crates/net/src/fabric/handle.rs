@@ -124,6 +124,10 @@ impl<B: Clone> Fabric<B> {
             self.calendar.pop();
             self.depart(now, port);
         }
+        while let Some(port) = self.calendar.entry(now) {
+            self.calendar.pop();
+            self.enter(now, port);
+        }
         // Departures came in order of ports, so those over links without delay are sorted too.
         let mut next_instant = 0;
         loop {
@@ -223,20 +227,24 @@ impl<B: Clone> Fabric<B> {
                     if let Some(unit) = port.on_line().filter(|_| corrupted) {
                         corrupt(unit, &mut self.packets);
                     }
-                    if port.is_instant() {
+                    // Packets that pass the queue are on the link in the same instant, so there is more than one.
+                    if port.is_instant() && port.light().is_none() {
                         self.instant.push(index);
-                    } else if let (true, Some(Unit::Packet(packet))) = (twice, port.on_line()) {
-                        port.departed();
-                        let copy = self.packets.copy(packet);
-                        for at in port.propagate_twice(now, [packet, copy]).into_iter().flatten() {
-                            self.calendar.add(at, Event::Arrival(index));
+                    } else {
+                        match port.departed() {
+                            Some(Unit::Packet(packet)) if twice => self.arrives_twice(now, index, packet),
+                            Some(unit) => {
+                                if let Some(at) = port.propagate(now, unit) {
+                                    self.calendar.add(at, Event::Arrival(index));
+                                }
+                            }
+                            None => {}
                         }
-                    } else if let Some(at) = port.departed().and_then(|unit| port.propagate(now, unit)) {
-                        self.calendar.add(at, Event::Arrival(index));
                     }
                 }
             }
         }
+        let port = &mut self.ports[index as usize];
         if !port.called {
             port.called = true;
             self.to_serve.push(index);
@@ -364,6 +372,19 @@ impl<B: Clone> Fabric<B> {
 
     fn queue_packet(&mut self, now: Time, port: PortId, packet: PacketRef) {
         let out = &mut self.ports[port.0 as usize];
+        if let Some(light) = out.light() {
+            let octets = self.packets.get(packet).octets;
+            if let Some(at) = light.push(now, octets, packet) {
+                self.calendar.add(at, Event::Entry(port.0));
+            }
+            return;
+        }
+        self.push_packet(now, port, packet);
+    }
+
+    /// Puts a packet into the queue of a port.
+    pub(super) fn push_packet(&mut self, now: Time, port: PortId, packet: PacketRef) {
+        let out = &mut self.ports[port.0 as usize];
         if !out.push_packet(now, packet, &mut self.packets) {
             return;
         }
@@ -388,7 +409,7 @@ impl<B: Clone> Fabric<B> {
     }
 
     #[cold]
-    fn observe(&mut self, at: Time, index: u32, direction: Direction, unit: Unit) {
+    pub(super) fn observe(&mut self, at: Time, index: u32, direction: Direction, unit: Unit) {
         let port = &self.ports[index as usize];
         let node = match direction {
             Direction::In => port.to,
@@ -409,7 +430,7 @@ impl<B: Clone> Fabric<B> {
 
 /// Marks a packet that has been corrupted on a link.
 #[cold]
-fn corrupt<B>(unit: Unit, packets: &mut Packets<B>) {
+pub(super) fn corrupt<B>(unit: Unit, packets: &mut Packets<B>) {
     if let Unit::Packet(packet) = unit {
         packets.corrupt(packet);
     }
@@ -417,7 +438,7 @@ fn corrupt<B>(unit: Unit, packets: &mut Packets<B>) {
 
 /// Removes a unit that has left its line and never arrives.
 #[cold]
-fn lose<B>(unit: Unit, packets: &mut Packets<B>, rms: &mut RmCells) {
+pub(super) fn lose<B>(unit: Unit, packets: &mut Packets<B>, rms: &mut RmCells) {
     match unit {
         Unit::Cell(cell) if cell.flags.is_rm() => rms.remove(cell),
         Unit::Cell(cell) => packets.lose(cell.frame, 1, cell.count),

@@ -4,6 +4,7 @@ use cellway_units::{Span, Time};
 
 use super::{Kind, Port};
 use crate::counters::{Level, PortCounters};
+use crate::light::{Entry, Light, LightLoad};
 use crate::line::Line;
 use crate::packet::{PacketRef, Packets};
 use crate::qdisc::{Discipline, Qdisc, Queued, with};
@@ -16,11 +17,13 @@ pub(super) struct PacketPort {
     /// What each packet costs on top of its time on the line.
     packet_cost: Span,
     pub(super) qdisc: Qdisc,
+    /// The packets before the queue, if a recording delays them.
+    pub(super) light: Option<Box<Light>>,
 }
 
 impl PacketPort {
-    pub(super) fn new(framing: Framing, packet_cost: Span, qdisc: Qdisc) -> PacketPort {
-        PacketPort { framing, packet_cost, qdisc }
+    pub(super) fn new(framing: Framing, packet_cost: Span, qdisc: Qdisc, light: Option<LightLoad>) -> PacketPort {
+        PacketPort { framing, packet_cost, qdisc, light: light.map(|load| Box::new(Light::new(load))) }
     }
 
     pub(super) fn framing(&self) -> Framing {
@@ -71,6 +74,29 @@ impl PacketPort {
 }
 
 impl Port {
+    /// Returns the packets before the queue, if a recording delays them.
+    #[inline]
+    pub(crate) fn light(&mut self) -> Option<&mut Light> {
+        match &mut self.kind {
+            Kind::Cells(_) => None,
+            Kind::Packets(packets) => packets.light.as_deref_mut(),
+        }
+    }
+
+    /// Returns the packet that comes to the queue now, true if it passes the queue, and the instant of the next.
+    pub(crate) fn entry(&mut self, now: Time) -> (PacketRef, bool, Option<Time>) {
+        let Kind::Packets(port) = &mut self.kind else { unreachable!("packets go whole over packet lines only") };
+        let light = port.light.as_mut().expect("an entry is pending");
+        let (Entry { packet, passes }, next) = light.pop();
+        let is_free = port.qdisc.len() == 0 && self.sending.is_none() && !self.line.is_out(now);
+        (packet, passes && is_free, next)
+    }
+
+    /// Counts a packet that passes the queue and the line.
+    pub(crate) fn count_passed(&mut self) {
+        self.counters.packets += 1;
+    }
+
     /// Hands a packet to the queue discipline; returns false if no packet waits then.
     #[inline]
     pub(crate) fn push_packet<B>(&mut self, now: Time, packet: PacketRef, packets: &mut Packets<B>) -> bool {

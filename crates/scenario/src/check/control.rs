@@ -273,10 +273,10 @@ impl Check<'_> {
                 ChangeOf::Shaper(place)
             }
             "link" => {
-                let recorded = |end: &usize| network.links[place].directions[*end].trace.rate.is_some();
+                let recorded = |end: &usize| network.links[place].directions[*end].has_recorded_rate();
                 if direction.ports().iter().any(recorded) {
                     let message = format!("the rate of link {name:?} is that of its recording");
-                    self.refuse(&path("link"), message, "no trace.rate at that link, or no change");
+                    self.refuse(&path("link"), message, "no trace.rate or trace.heavy at that link, or no change");
                 }
                 ChangeOf::Link(LinkIndex(place), direction)
             }

@@ -37,6 +37,7 @@ impl Check<'_> {
             if own.trace.jitter.is_some() {
                 self.table_of_jitter(place, own);
             }
+            self.loads(place, own);
             if own.jitter.deviation.is_zero() {
                 for key in ["correlation", "distribution"] {
                     let path = self.direction_path(place, &["jitter", key]);
@@ -126,8 +127,42 @@ impl Check<'_> {
         }
         if own.trace.end == TraceEnd::Stop && !directions.iter().any(Direction::is_recorded) {
             let path = self.direction_path(place, &["trace", "end"]);
-            self.refuse_once(&path, "is given without a recording", "rate, delay or csv in the same table");
+            self.refuse_once(
+                &path,
+                "is given without a recording",
+                "rate, delay, csv, or light and heavy in the same table",
+            );
         }
+    }
+
+    /// Refuses a recording of one load without that of the other, and what the two record beside them.
+    fn loads(&mut self, place: Place, own: &Direction) {
+        let trace = &own.trace;
+        match (&trace.light, &trace.heavy) {
+            (None, None) => return,
+            (Some(_), None) => self.load_alone(place, "light", "heavy"),
+            (None, Some(_)) => self.load_alone(place, "heavy", "light"),
+            (Some(_), Some(_)) => {}
+        }
+        let others: [(&[&str], bool); 5] = [
+            (&["trace", "rate"], trace.rate.is_some()),
+            (&["trace", "delay"], trace.delay.is_some()),
+            (&["trace", "csv"], trace.csv.is_some()),
+            (&["jitter"], !own.jitter.deviation.is_zero()),
+            (&["reorder"], own.reorder),
+        ];
+        for (key, _) in others.into_iter().filter(|(_, is_given)| *is_given) {
+            let path = self.direction_path(place, key);
+            let message =
+                "is given beside trace.light and trace.heavy, which have the rate and the delay of each packet";
+            self.refuse_once(&path, message, "one of them");
+        }
+    }
+
+    fn load_alone(&mut self, place: Place, given: &str, missing: &str) {
+        let path = self.direction_path(place, &["trace", given]);
+        let accepted = format!("trace.{missing} beside it, the file of the other load of CellReplay");
+        self.refuse_once(&path, format!("is given without trace.{missing}"), accepted);
     }
 
     /// Refuses a table of jitter without a deviation, or beside another distribution.

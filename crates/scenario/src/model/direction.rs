@@ -28,6 +28,11 @@ section! {
         pub delay: Option<FilePath>,
         /// All of them, as a table with the columns time, and one or more of rate, delay, loss.
         pub csv: Option<FilePath>,
+        /// The light load of CellReplay, beside `heavy`: in each line the time, the base delay, and the times at which the packets
+        /// of a train arrive after the first, in ms.
+        pub light: Option<FilePath>,
+        /// The heavy load of CellReplay, beside `light`: the times, in ms, at which a packet of 1400 B can leave.
+        pub heavy: Option<FilePath>,
         /// The distribution of the random part of the delay, in place of `jitter.distribution`: equally likely values, as a table
         /// with the column x, in deviations, or as a table of netem.
         pub jitter: Option<FilePath>,
@@ -72,6 +77,8 @@ impl TraceFiles {
             ("rate", &self.rate, TraceFormat::Opportunities),
             ("delay", &self.delay, TraceFormat::Delays),
             ("csv", &self.csv, TraceFormat::Csv),
+            ("light", &self.light, TraceFormat::Light),
+            ("heavy", &self.heavy, TraceFormat::Heavy),
             ("jitter", &self.jitter, TraceFormat::Distribution),
         ];
         of_key.into_iter().filter_map(|(key, path, format)| Some((key, path.as_ref()?, format)))
@@ -85,6 +92,11 @@ impl Direction {
     /// Returns true if it follows a recording.
     pub fn is_recorded(&self) -> bool {
         self.trace.files().next().is_some()
+    }
+
+    /// Returns true if a file has its rate; that of `trace.csv` may have it, too.
+    pub fn has_recorded_rate(&self) -> bool {
+        self.trace.rate.is_some() || self.trace.heavy.is_some()
     }
 
     /// Returns true if its rate or delay vary.

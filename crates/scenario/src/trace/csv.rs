@@ -65,7 +65,7 @@ pub(super) fn read(text: &str) -> Result<LinkTrace, TraceError> {
         rate: recorded(rates, length),
         delay: recorded(delays, length),
         loss: recorded(losses, length),
-        jitter: None,
+        ..LinkTrace::default()
     })
 }
 

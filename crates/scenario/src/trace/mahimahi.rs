@@ -1,22 +1,19 @@
 //! The formats of mahimahi (capacity) and of LeoReplayer (delay): a number in each line.
 
-use cellway_units::{Rate, Span, Time};
+use cellway_units::{Bytes, Rate, Span, Time};
 
 use super::{Recorded, TraceError, push};
 
-/// One packet of 1500 B in a millisecond, in bit/s.
-const ONE_PACKET: u64 = 12_000_000;
 /// The time for which a line of a file of delays holds.
 const DELAY_INTERVAL: Span = Span::from_ms(10);
 /// The longest recording, in ms: 100 days.
 const MAX_MS: u64 = 100 * 24 * 3_600_000;
 /// The most packets in a millisecond: 12 Tbit/s.
 const MAX_PACKETS: u64 = 1_000_000;
-const TIMES: &str = "a whole number of ms in each line, ascending, like 1500; a packet of 1500 B can leave at each";
 const DELAYS: &str = "a delay in ms in each line, like 32.5, which holds for 10 ms";
 
 /// Returns the lines that are not empty, with their numbers from 1.
-fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.lines().enumerate().map(|(i, line)| (i + 1, line.trim())).filter(|(_, line)| !line.is_empty())
 }
 
@@ -28,13 +25,17 @@ fn shown(text: &str) -> String {
     }
 }
 
-/// Reads the times at which a packet can leave. That of time t leaves, at a rate of 12 Mbit/s, in the millisecond before t; that
-/// of time 0 in the last millisecond of the file.
-pub(super) fn rates(text: &str) -> Result<Recorded<Rate>, TraceError> {
+/// Reads the times at which a packet of this size can leave. That of time t leaves in the millisecond before t, at a rate of
+/// one packet in it; that of time 0 in the last millisecond of the file.
+pub(super) fn rates(text: &str, packet: Bytes) -> Result<Recorded<Rate>, TraceError> {
+    let times =
+        format!("a whole number of ms in each line, ascending, like 1500; a packet of {packet} can leave at each");
+    // In bit/s.
+    let one_packet = packet.0 * 8 * 1000;
     // Milliseconds, by their ends, and the packets that can leave in each.
     let mut counts: Vec<(u64, u64)> = Vec::new();
     for (number, line) in lines(text) {
-        let wrong = |message| TraceError::at(number, message, TIMES);
+        let wrong = |message| TraceError::at(number, message, &*times);
         let ms: u64 = line.parse().map_err(|_| match line.strip_prefix('-') {
             Some(rest) if rest.parse::<f64>().is_ok() => wrong(format!("{line} is negative")),
             _ => wrong(format!("{} is not a whole number", shown(line))),
@@ -51,9 +52,9 @@ pub(super) fn rates(text: &str) -> Result<Recorded<Rate>, TraceError> {
             _ => counts.push((ms, 1)),
         }
     }
-    let Some(&(length, _)) = counts.last() else { return Err(TraceError::whole("the file is empty", TIMES)) };
+    let Some(&(length, _)) = counts.last() else { return Err(TraceError::whole("the file is empty", times)) };
     if length == 0 {
-        return Err(TraceError::whole("the last time is 0 ms, so the recording has no length", TIMES));
+        return Err(TraceError::whole("the last time is 0 ms, so the recording has no length", times));
     }
     if counts[0].0 == 0 {
         let (_, at_start) = counts.remove(0);
@@ -68,10 +69,22 @@ pub(super) fn rates(text: &str) -> Result<Recorded<Rate>, TraceError> {
         if end - 1 > end_of_last {
             push(&mut changes, at(end_of_last), Rate::from_bps(0));
         }
-        push(&mut changes, at(end - 1), Rate::from_bps(count * ONE_PACKET));
+        push(&mut changes, at(end - 1), Rate::from_bps(count * one_packet));
         end_of_last = end;
     }
     Ok(Recorded { changes, length: Span::from_ms(length) })
+}
+
+/// Reads a number of ms, up to an hour.
+pub(super) fn milliseconds(text: &str) -> Result<Span, String> {
+    let ms: f64 = text.parse().map_err(|_| format!("{} is not a number", shown(text)))?;
+    if ms.is_nan() || ms < 0.0 {
+        return Err(format!("{text} is {}", if ms.is_nan() { "not a number" } else { "negative" }));
+    }
+    if ms > 3_600_000.0 {
+        return Err(format!("{text} ms is more than an hour"));
+    }
+    Ok(Span::from_secs_f64(ms / 1000.0))
 }
 
 /// Reads the delay of each interval of 10 ms.
@@ -79,15 +92,8 @@ pub(super) fn delays(text: &str) -> Result<Recorded<Span>, TraceError> {
     let mut changes = Vec::new();
     let mut end = Time::ZERO;
     for (number, line) in lines(text) {
-        let wrong = |message| TraceError::at(number, message, DELAYS);
-        let ms: f64 = line.parse().map_err(|_| wrong(format!("{} is not a number", shown(line))))?;
-        if ms.is_nan() || ms < 0.0 {
-            return Err(wrong(format!("{line} is {}", if ms.is_nan() { "not a number" } else { "negative" })));
-        }
-        if ms > 3_600_000.0 {
-            return Err(wrong(format!("{line} ms is more than an hour")));
-        }
-        push(&mut changes, end, Span::from_secs_f64(ms / 1000.0));
+        let delay = milliseconds(line).map_err(|message| TraceError::at(number, message, DELAYS))?;
+        push(&mut changes, end, delay);
         end += DELAY_INTERVAL;
     }
     if changes.is_empty() {
@@ -106,7 +112,7 @@ mod tests {
 
     #[test]
     fn a_packet_leaves_in_the_millisecond_before_its_time() {
-        let read = |text| rates(text).unwrap();
+        let read = |text| rates(text, Bytes(1500)).unwrap();
         let mbit = |n: u64| Rate::from_bps(n * 1_000_000);
         let expected =
             vec![(ms(0), mbit(0)), (ms(1), mbit(24)), (ms(2), mbit(12)), (ms(3), mbit(0)), (ms(4), mbit(12))];
@@ -115,6 +121,7 @@ mod tests {
         // That of 0 ms is sent in the last millisecond, and a busy file has few changes.
         assert_eq!(read("0\n1\n2\r\n").changes, [(ms(0), mbit(12)), (ms(1), mbit(24))]);
         assert_eq!(read("1\n2\n3\n").changes, [(ms(0), mbit(12))]);
+        assert_eq!(rates("1\n2\n", Bytes(1400)).unwrap().changes, [(ms(0), Rate::from_bps(11_200_000))]);
     }
 
     #[test]
@@ -136,7 +143,7 @@ mod tests {
             ("time,rate\n", "line 1: \"time,rate\" is not a whole number"),
             ("99999999999\n", "line 1: 99999999999 ms is more than 100 days"),
         ] {
-            let error = rates(text).unwrap_err().to_string();
+            let error = rates(text, Bytes(1500)).unwrap_err().to_string();
             assert!(error.starts_with(message), "{error}");
         }
         for (text, message) in [
