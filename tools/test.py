@@ -9,6 +9,7 @@ count as skipped.
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -29,6 +30,9 @@ LIVE += [word for target in LIVE_TARGETS for word in ("--test", target)]
 # Nearly all of the daemon's tests have real hosts.
 DAEMON = [*TEST, "--package", "cellway-gatewayd"]
 GATEWAYS = [*TEST, "--package", "cellway-emu", "--test", "gateways"]
+# Tests with real hosts mostly wait: with a thread for each processor these would be idle. Those that need the processors
+# for themselves take turns.
+THREADS = 3 * (os.cpu_count() or 1)
 SUITES = {"--live": [LIVE, DAEMON], "--live-gateway": [DAEMON, GATEWAYS]}
 PYTEST = [sys.executable, "-m", "pytest"]
 
@@ -128,8 +132,15 @@ def of_junit(text: str) -> Counts:
 def cargo(command: list[str]) -> tuple[int, Counts]:
     """Run tests of cargo, and pass on their output."""
     total = Counts()
+    environment = {"RUST_TEST_THREADS": str(THREADS), **os.environ}
     with subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+        command,
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
     ) as process:
         assert process.stdout is not None
         for line in process.stdout:

@@ -13,7 +13,7 @@ mod rules;
 use cellway_gatewayd::Limits;
 use common::pair::{Pair, Side, Wish};
 use common::world::{Version, World};
-use common::{one_at_a_time, possible, until};
+use common::{possible, turn, until};
 
 use client::Client;
 use flood::Flood;
@@ -33,7 +33,7 @@ fn forged_syns_do_not_become_connections_over_tls() {
 }
 
 fn flood(transport: &str) {
-    let _one = one_at_a_time();
+    let _turn = turn();
     for version in [Version::V4, Version::V6] {
         let world = World::new();
         let pair = Pair::start(&world, &Wish::over(transport));

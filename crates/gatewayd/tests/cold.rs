@@ -113,7 +113,7 @@ fn a_download_fills_the_fast_direction_of_an_asymmetric_line() {
     if !common::possible("a_download_fills_the_fast_direction_of_an_asymmetric_line") {
         return;
     }
-    let _one = common::one_at_a_time();
+    let _turn = common::alone();
     for streams in [1, 8] {
         let delay = Duration::from_millis(50);
         let trial =
@@ -137,7 +137,7 @@ fn eight_cold_streams_take_no_more_memory_than_the_link_needs() {
     if !common::possible("eight_cold_streams_take_no_more_memory_than_the_link_needs") {
         return;
     }
-    let _one = common::one_at_a_time();
+    let _turn = common::alone();
     for configured in ["30 Mbit/s", "auto"] {
         let delay = Duration::from_micros(87_500);
         let rates = [30 * MBIT; 2];

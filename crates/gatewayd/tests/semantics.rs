@@ -84,7 +84,7 @@ fn direct_tcp_gives_the_same_each_time() {
     if !common::possible("direct_tcp_gives_the_same_each_time") {
         return;
     }
-    let _one = common::one_at_a_time();
+    let _turn = common::turn();
     let [first, second] = thread::scope(|scope| {
         [0, 1].map(|_| scope.spawn(|| observe(&World::new()))).map(|observed| observed.join().unwrap())
     });
@@ -98,7 +98,7 @@ fn a_proxy_that_answers_first_differs_from_a_direct_connection() {
     if !common::possible("a_proxy_that_answers_first_differs_from_a_direct_connection") {
         return;
     }
-    let _one = common::one_at_a_time();
+    let _turn = common::turn();
     let worlds = [World::new(), World::new()];
     proxy::begin(&worlds[1]);
     for name in [
@@ -142,7 +142,7 @@ fn hosts_see_the_same_through_the_pair() {
     if !common::possible("hosts_see_the_same_through_the_pair") {
         return;
     }
-    let _one = common::one_at_a_time();
+    let _turn = common::turn();
     let worlds = [World::new(), World::new()];
     let pair =
         Pair::start(&worlds[1], &Wish { limits: "keepalive = \"1 s\"\nwindow = \"1 MiB\"".into(), ..Wish::default() });

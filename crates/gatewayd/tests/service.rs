@@ -24,7 +24,7 @@ use tempfile::TempDir;
 use common::pair::{Pair, Side, Wish};
 use common::tcp::{PATIENCE, accept, listen, outcome, peer, ready, received, sent, socket};
 use common::world::{CLIENTS, PROHIBITED, SERVERS, UNREACHABLE, Version, World, address};
-use common::{installed, one_at_a_time, possible, skip, until};
+use common::{installed, possible, skip, turn, until};
 
 /// An unused user.
 const USER: u32 = 64_999;
@@ -116,7 +116,7 @@ fn the_privileges_of_the_unit_are_enough() {
     if !installed("nft") || !can_be_less() {
         return;
     }
-    let _one = one_at_a_time();
+    let _turn = turn();
     let world = World::new();
     // The notifications of the service manager.
     let folder = tempfile::tempdir().unwrap();
@@ -175,7 +175,7 @@ fn upgrades_in_a_row_do_not_let_the_watchdog_expire() {
     if !possible("upgrades_in_a_row_do_not_let_the_watchdog_expire") {
         return;
     }
-    let _one = one_at_a_time();
+    let _turn = turn();
     let world = World::new();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("notify");
@@ -249,7 +249,7 @@ fn a_slow_nft_delays_no_connection() {
     if !possible("a_slow_nft_delays_no_connection") {
         return;
     }
-    let _one = one_at_a_time();
+    let _turn = turn();
     let world = World::new();
     let slow = Slow::new();
     let mut pair = Pair::start(&world, &Wish { before: slow.before(), ..Wish::default() });
@@ -278,7 +278,7 @@ fn a_syn_that_arrives_while_a_peer_is_lost_is_retransmitted_and_passes() {
     if !possible("a_syn_that_arrives_while_a_peer_is_lost_is_retransmitted_and_passes") {
         return;
     }
-    let _one = one_at_a_time();
+    let _turn = turn();
     let world = World::new();
     let slow = Slow::new();
     let wish = Wish { before: slow.before(), peer: "outage = \"1 s\"".into(), ..Wish::default() };

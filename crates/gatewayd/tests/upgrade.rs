@@ -13,7 +13,7 @@ use std::time::Duration;
 use common::pair::{Pair, Side, Wish};
 use common::tcp::{accept, listen, socket};
 use common::world::{SERVERS, Version, World, address, start};
-use common::{one_at_a_time, possible, until};
+use common::{possible, turn, until};
 use socket2::Socket;
 
 /// Active transfers, half of them from the client, and the bytes of each before and after the upgrades.
@@ -143,7 +143,7 @@ fn a_thousand_transfers_survive_upgrades_of_either_gateway() {
     if !possible("a_thousand_transfers_survive_upgrades_of_either_gateway") {
         return;
     }
-    let _one = one_at_a_time();
+    let _turn = turn();
     let world = World::new();
     for (transport, line) in [("quic", None), ("tls", None), ("tls", Some("40mbit"))] {
         if let Some(rate) = line {

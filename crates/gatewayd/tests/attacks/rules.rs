@@ -5,7 +5,7 @@ use std::process::Command;
 use super::client::Client;
 use crate::common::pair::{Pair, Side, Wish};
 use crate::common::world::{Version, World};
-use crate::common::{one_at_a_time, possible, until};
+use crate::common::{possible, turn, until};
 
 /// Commands of administrators, the gateway's table of nftables being `T`. The routing tables are 25463 and the next,
 /// and the rules have priorities from 24630 on.
@@ -31,7 +31,7 @@ fn rules_that_are_deleted_are_set_again() {
     if !possible("rules_that_are_deleted_are_set_again") {
         return;
     }
-    let _one = one_at_a_time();
+    let _turn = turn();
     let world = World::new();
     let pair = Pair::start(&world, &Wish { down: "refuse", ..Wish::default() });
     for version in [Version::V4, Version::V6] {
@@ -64,7 +64,7 @@ fn rules_that_cannot_be_set_again_are_reported_and_retried() {
     if !possible("rules_that_cannot_be_set_again_are_reported_and_retried") {
         return;
     }
-    let _one = one_at_a_time();
+    let _turn = turn();
     let world = World::new();
     let pair = Pair::start(&world, &Wish::default());
     // This deletes the route to the device, which cannot be set again until the device is up.

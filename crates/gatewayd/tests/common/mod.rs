@@ -1,5 +1,5 @@
-//! The shared part of all live tests of the gateway: requirements, one test at a time, the network, the pair of
-//! daemons, programs in it.
+//! The shared part of all live tests of the gateway: requirements, turns, the network, the pair of daemons, programs in
+//! it.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
 pub(crate) mod numbers;
@@ -11,7 +11,7 @@ pub(crate) mod world;
 
 use std::io::Write;
 use std::process::Command;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -20,11 +20,39 @@ use cellway_sys::{Reentry, Support, SysError, reenter, support};
 /// Set in a test that runs in a process of its own.
 const AGAIN: &str = "CELLWAY_TEST_AGAIN";
 
-static ONE: Mutex<()> = Mutex::new(());
+/// The most tests of this program that run at once: they mostly wait.
+const PLACES: usize = 3;
+static FREE: Mutex<usize> = Mutex::new(PLACES);
+static FREED: Condvar = Condvar::new();
 
-/// Waits for the other tests of this program, which all need both processors.
-pub(crate) fn one_at_a_time() -> MutexGuard<'static, ()> {
-    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+/// The turn of a test, which ends with this value.
+pub(crate) struct Turn {
+    places: usize,
+}
+
+impl Turn {
+    fn wait(places: usize) -> Turn {
+        let free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
+        *FREED.wait_while(free, |free| *free < places).unwrap_or_else(PoisonError::into_inner) -= places;
+        Turn { places }
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        *FREE.lock().unwrap_or_else(PoisonError::into_inner) += self.places;
+        FREED.notify_all();
+    }
+}
+
+/// Waits until few other tests of this program run.
+pub(crate) fn turn() -> Turn {
+    Turn::wait(1)
+}
+
+/// Waits until no other test of this program runs, for one that compares rates or times.
+pub(crate) fn alone() -> Turn {
+    Turn::wait(PLACES)
 }
 
 /// Waits for a condition. The timeout only turns a hang into a failure.
@@ -82,7 +110,7 @@ pub(crate) fn possible(name: &str) -> bool {
             Reentry::Here => return true,
         },
         Support::UserNamespace => {
-            let _one = one_at_a_time();
+            let _turn = turn();
             let mut again = Command::new(std::env::current_exe().unwrap());
             again.args(["--exact", name, "--test-threads=1"]).env(AGAIN, "1");
             let output = again.output().unwrap();

@@ -19,7 +19,7 @@ fn a_slow_reader_delays_no_other_and_takes_little_memory() {
     if !possible || !common::installed("curl") {
         return;
     }
-    let _one = common::one_at_a_time();
+    let _turn = common::turn();
     let world = World::new();
     let pair = Pair::start(&world, &Wish { limits: "memory = \"64 MiB\"".into(), ..Wish::default() });
     let at = serve_files(&world.server, server(Version::V4));
@@ -58,7 +58,7 @@ fn connections_over_a_limit_are_refused_and_counted() {
     if !common::possible("bounds::connections_over_a_limit_are_refused_and_counted") {
         return;
     }
-    let _one = common::one_at_a_time();
+    let _turn = common::turn();
     let world = World::new();
     let limits = "connections = 20\nper-source = 10\nopening = 5".into();
     let pair = Pair::start(&world, &Wish { limits, allowed: vec![SERVERS], ..Wish::default() });

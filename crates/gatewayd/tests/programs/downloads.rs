@@ -34,7 +34,7 @@ fn a_thousand_small_downloads_and_a_hundred_large_ones_are_whole() {
     {
         return;
     }
-    let _one = common::one_at_a_time();
+    let _turn = common::turn();
     let world = World::new();
     let pair = Pair::start(&world, &Wish::default());
     for version in VERSIONS {
@@ -53,7 +53,7 @@ fn the_web_server_of_python_is_served() {
     if !possible || !common::installed("python3") || !common::installed("curl") {
         return;
     }
-    let _one = common::one_at_a_time();
+    let _turn = common::turn();
     let world = World::new();
     let pair = Pair::start(&world, &Wish::default());
     let folder = tempfile::tempdir().unwrap();
@@ -77,7 +77,7 @@ fn iperf3_measures_both_directions() {
     if !common::possible("downloads::iperf3_measures_both_directions") || !common::installed("iperf3") {
         return;
     }
-    let _one = common::one_at_a_time();
+    let _turn = common::turn();
     let world = World::new();
     let pair = Pair::start(&world, &Wish::default());
     for version in VERSIONS {

@@ -75,7 +75,7 @@ fn killed_in_the_middle(victim: Side) {
 fn the_near_gateway_killed_cuts_transfers_and_lets_new_ones_pass() {
     let possible = common::possible("failures::the_near_gateway_killed_cuts_transfers_and_lets_new_ones_pass");
     if possible && common::installed("curl") {
-        let _one = common::one_at_a_time();
+        let _turn = common::turn();
         killed_in_the_middle(Side::Near);
     }
 }
@@ -84,7 +84,7 @@ fn the_near_gateway_killed_cuts_transfers_and_lets_new_ones_pass() {
 fn the_far_gateway_killed_cuts_transfers_and_lets_new_ones_pass() {
     let possible = common::possible("failures::the_far_gateway_killed_cuts_transfers_and_lets_new_ones_pass");
     if possible && common::installed("curl") {
-        let _one = common::one_at_a_time();
+        let _turn = common::turn();
         killed_in_the_middle(Side::Far);
     }
 }
@@ -95,7 +95,7 @@ fn a_port_used_again_while_the_gateway_was_busy_is_a_new_connection() {
     if !common::possible("failures::a_port_used_again_while_the_gateway_was_busy_is_a_new_connection") {
         return;
     }
-    let _one = common::one_at_a_time();
+    let _turn = common::turn();
     let world = World::new();
     let pair = Pair::start(&world, &Wish::default());
     for version in VERSIONS {
@@ -145,7 +145,7 @@ fn a_reload_under_load_drops_nothing() {
     if !common::possible("failures::a_reload_under_load_drops_nothing") || !common::installed("curl") {
         return;
     }
-    let _one = common::one_at_a_time();
+    let _turn = common::turn();
     let world = World::new();
     let pair = Pair::start(&world, &Wish { rate: "200 Mbit/s", ..Wish::default() });
     let at = serve_files(&world.server, server(Version::V4));

@@ -122,7 +122,7 @@ fn both_modes_are_as_without_gateways() {
     if !can("ftp::both_modes_are_as_without_gateways", &["python3"]) {
         return;
     }
-    let _one = common::one_at_a_time();
+    let _turn = common::turn();
     let (world, files) = (World::new(), Files::new());
     for version in VERSIONS {
         serve(&world.server, server(version), files.served.path().into());
@@ -152,7 +152,7 @@ fn vsftpd_is_as_without_gateways() {
     if !can("ftp::vsftpd_is_as_without_gateways", &["vsftpd", "python3"]) || !common::can_change_user() {
         return;
     }
-    let _one = common::one_at_a_time();
+    let _turn = common::turn();
     let (world, files) = (World::new(), Files::new());
     let folder = tempfile::tempdir().unwrap();
     let _server = vsftpd(&world, &files, folder.path());
@@ -165,7 +165,7 @@ fn with_least_privileges_active_data_has_another_port() {
     if !can("ftp::with_least_privileges_active_data_has_another_port", &["python3", "setpriv"]) {
         return;
     }
-    let _one = common::one_at_a_time();
+    let _turn = common::turn();
     let (world, files) = (World::new(), Files::new());
     for version in VERSIONS {
         serve(&world.server, server(version), files.served.path().into());

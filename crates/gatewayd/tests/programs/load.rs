@@ -89,7 +89,7 @@ fn two_thousand_requests_are_answered_right() {
     if !can("load::two_thousand_requests_are_answered_right", &[]) {
         return;
     }
-    let _one = common::one_at_a_time();
+    let _turn = common::alone();
     let world = World::new();
     let pair = Pair::start(&world, &Wish::default());
     let _filter = world.carried_only();
@@ -124,7 +124,7 @@ fn ab_finds_no_request_failed() {
     if !can("load::ab_finds_no_request_failed", &["ab"]) {
         return;
     }
-    let _one = common::one_at_a_time();
+    let _turn = common::alone();
     let world = World::new();
     let pair = Pair::start(&world, &Wish::default());
     let _filter = world.carried_only();

@@ -86,7 +86,7 @@ fn a_browser_gets_all_of_a_page_with_fifty_resources() {
     let Some(browser) = BROWSERS.iter().find_map(|name| common::find(name)) else {
         return common::skip(&format!("no browser is installed: none of {}", BROWSERS.join(", ")));
     };
-    let _one = common::one_at_a_time();
+    let _turn = common::alone();
     let world = World::new();
     let pair = Pair::start(&world, &Wish::default());
     let _filter = world.carried_only();
@@ -122,7 +122,7 @@ fn curl_gets_fifty_resources_over_persistent_connections() {
     if !can("page::curl_gets_fifty_resources_over_persistent_connections", &["curl"]) {
         return;
     }
-    let _one = common::one_at_a_time();
+    let _turn = common::alone();
     let world = World::new();
     let pair = Pair::start(&world, &Wish::default());
     let _filter = world.carried_only();

@@ -174,7 +174,7 @@ fn typed_characters_are_echoed_in_order_during_a_transfer() {
     if !possible || !common::can_change_user() {
         return;
     }
-    let _one = common::one_at_a_time();
+    let _turn = common::turn();
     let world = World::new();
     let sshd = Sshd::start(&world);
     let pair = Pair::start(&world, &Wish { rate: "20 Mbit/s", ..Wish::default() });

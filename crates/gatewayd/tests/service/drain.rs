@@ -11,7 +11,7 @@ use super::{at, connect};
 use crate::common::pair::{PROGRAM, Pair, Side, Wish};
 use crate::common::tcp::{ALL, PATIENCE, accept, listen, ready, received, sent};
 use crate::common::world::{SERVERS, Version, World};
-use crate::common::{one_at_a_time, possible, until};
+use crate::common::{possible, turn, until};
 
 /// Connects a client to its server.
 fn meet(world: &World, listener: &Socket, server: std::net::SocketAddr) -> [Socket; 2] {
@@ -41,7 +41,7 @@ fn connections_end_by_themselves_and_new_ones_go_direct() {
     if !possible("drain::connections_end_by_themselves_and_new_ones_go_direct") {
         return;
     }
-    let _one = one_at_a_time();
+    let _turn = turn();
     let world = World::new();
     for side in Side::BOTH {
         let mut pair = Pair::start(&world, &Wish::default());
@@ -70,7 +70,7 @@ fn one_without_connections_ends_and_says_so() {
     if !possible("drain::one_without_connections_ends_and_says_so") {
         return;
     }
-    let _one = one_at_a_time();
+    let _turn = turn();
     let world = World::new();
     let mut pair = Pair::start(&world, &Wish::default());
     let mut command = Command::new(PROGRAM);
@@ -88,7 +88,7 @@ fn a_signal_drains_for_as_long_as_the_file_says() {
     if !possible("drain::a_signal_drains_for_as_long_as_the_file_says") {
         return;
     }
-    let _one = one_at_a_time();
+    let _turn = turn();
     let world = World::new();
     for again in [false, true] {
         let time = if again { "1 h" } else { "2 s" };
