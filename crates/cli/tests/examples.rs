@@ -22,6 +22,7 @@ fn the_examples_run_in_real_time() {
         ("incast", &["answer", "network"]),
         ("video", &["video", "download"]),
         ("rrul", &["ping", "icmp", "download", "upload"]),
+        ("page", &["page", "download"]),
     ] {
         let text = std::fs::read_to_string(repository(&format!("scenarios/{name}.toml"))).unwrap();
         let (first_point, _) = text.split_once("[sweep]").unwrap();

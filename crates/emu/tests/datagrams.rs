@@ -183,6 +183,30 @@ fn requests_are_answered_in_no_less_than_a_round_trip() {
     assert!((of("transaction_rate") - of("transactions") / 4.0).abs() < 1e-9);
 }
 
+/// Pages over the kernel's TCP, six connections for each: none is faster than its round trips and its bytes on the line.
+#[test]
+fn pages_take_no_less_than_their_round_trips() {
+    if !possible("pages_take_no_less_than_their_round_trips") {
+        return;
+    }
+    let _one = one_at_a_time();
+    let text = NET.replace(
+        "udp = { packet = \"200 B\", rate = \"80 kbit/s\" }",
+        "app = \"page\"\nworkload = { html = \"1000 B\", objects = { count = 6, sizes = \"fixed\", size = \"1000 B\" } }",
+    );
+    let emulated = common::run(&text, &[], Control::default()).unwrap();
+    let of = |metric| figure(&emulated, metric);
+    // A handshake, the document in a packet of 1040 B, another handshake or object, and five objects behind each other.
+    let packet = 0.00832;
+    let least = 0.04 + (0.04 + packet) + 0.04 + (0.04 + 5.0 * packet);
+    assert!(of("page_time_p50") >= least * (1.0 - 1.0 / 256.0), "{}", of("page_time_p50"));
+    assert!(of("page_time_mean") >= least && of("page_time_max") >= of("page_time_mean"));
+    assert!((4.0..=4.0 / least + 1.0).contains(&of("pages")), "{} {:?}", of("pages"), emulated.notes);
+    // Each page has seven items; the first may have begun in the warm-up, and the last is cut.
+    assert!((of("items") - 7.0 * of("pages")).abs() <= 7.0, "{} {}", of("items"), of("pages"));
+    assert_eq!(of("failures"), 0.0);
+}
+
 /// A video through namespaces: its frames are whole, and none is faster than its packets on the line.
 #[test]
 fn the_frames_of_a_video_cross_the_network() {

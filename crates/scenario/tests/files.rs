@@ -228,6 +228,7 @@ fn what_is_written_reads_as_the_same_scenario() {
         "scenarios/incast.toml",
         "scenarios/video.toml",
         "scenarios/rrul.toml",
+        "scenarios/page.toml",
     ] {
         for point in shipped(path).points().unwrap() {
             let text = point.scenario.to_toml();

@@ -38,6 +38,7 @@ fn right_files_have_none() {
         "leo",
         "incast",
         "video",
+        "page",
         "red-and-ecn",
     ] {
         let path = repository(&format!("scenarios/{name}.toml"));

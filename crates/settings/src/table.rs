@@ -25,6 +25,20 @@
 ///
 /// let shelf = Shelf::default();
 /// assert_eq!((shelf.name, shelf.books, shelf.load), (None, Some(20), Some(None)));
+///
+/// cellway_settings::table! {
+///     /// A shelf on wheels, with the keys of a shelf beside its own.
+///     pub(crate) struct Trolley {
+///         /// The number of wheels.
+///         wheels: u32 = 4,
+///         ..shelf: Shelf,
+///     }
+/// }
+///
+/// use cellway_settings::{in_file::InFile, serde_json::json};
+/// let trolley = Trolley::read(json!({ "name": "returns", "wheels": 3 })).unwrap();
+/// assert_eq!((trolley.wheels, trolley.shelf.name.as_deref(), trolley.shelf.books), (Some(3), Some("returns"), Some(20)));
+/// assert!(Trolley::read(json!({ "wings": 2 })).is_err());
 /// ```
 #[macro_export]
 macro_rules! table {

@@ -238,6 +238,25 @@ host = {{ rate = '2 Mbit/s', send = '0.3 ms', receive = '0.2 ms' }}
     assert!(groups[0].caveats[0].contains("does not always have data"));
 }
 
+/// Several connections have several windows, so what one transfer gets is no bound for them.
+#[test]
+fn a_page_is_predicted_as_one_transfer() {
+    let groups = groups(&format!(
+        "{HEAD}[tcp]\nprofile = 'classic'\nmss = '1460 B'\nwindow = '64000 B'\n{LINE}
+[[traffic]]
+name = 'web'
+app = 'page'
+from = 'r1'
+to = 'r2'
+access = {{ rate = 'ethernet', delay = '0 s', framing = 'ethernet' }}
+workload = {{ html = '1 kB', objects = {{ count = 3, sizes = 'web-search' }} }}
+"
+    ));
+    let caveats = &groups[0].caveats;
+    assert!(caveats[0].contains("predicted as one transfer without end"), "{caveats:?}");
+    assert!(caveats.iter().all(|caveat| !caveat.contains("upper bound")), "{caveats:?}");
+}
+
 /// 1000 cells before an Ethernet are 53 000 octets of packets. From FDDI, 1536 octets at 100 Mbit/s, into frames of 1538
 /// at 10 Mbit/s a part of 1 - 0.12288 ms / 1.2304 ms = 0.90013 of a burst waits: 39 packets of 1500 octets fit.
 #[test]
