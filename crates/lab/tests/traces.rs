@@ -53,6 +53,20 @@ fn recordings_are_read_beside_the_file_and_refused_with_their_place() {
     let change = "\n[[change]]\nat = \"1 s\"\nlink = \"line\"\nrate = \"1 Mbit/s\"\n";
     let error = told(folder.path(), change, &[]).unwrap_err();
     assert!(error.contains("the file has rates, and [[change]] changes that of the link, too"), "{error}");
+    write("light", "0 20 0 1\n100\n");
+    write("heavy", "5\n3\n");
+    let loads = |light: &str| {
+        let trace = format!(r#"{{ light = "{light}", heavy = "heavy" }}"#);
+        told(folder.path(), "", &[("link.line.forward.trace", &trace)])
+    };
+    let error = loads("light").unwrap_err();
+    assert!(error.contains("light:2: the line has only a time; accepted: in each line numbers of ms"), "{error}");
+    write("light", "0 20 0 1\n100 20 0\n");
+    let error = loads("light").unwrap_err();
+    assert!(error.contains("link.line.forward.trace.heavy") && error.contains("heavy:2: 3 follows 5"), "{error}");
+    assert!(error.contains("a packet of 1400 B can leave at each"), "{error}");
+    write("heavy", "3\n5\n");
+    assert_eq!(loads("light"), Ok(1));
     write("other.csv", "time,delay\n0,1 ms\n1,2 ms\n");
     let sweep = "\n[sweep]\naxes = { \"link.line.forward.trace.csv\" = [\"link.csv\", \"other.csv\", \"none.csv\"] }\n";
     let error = told(folder.path(), sweep, &[]).unwrap_err();

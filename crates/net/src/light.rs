@@ -192,7 +192,7 @@ mod tests {
         assert_eq!(at(400), [20, 20, 20, 20, 20]);
         // A larger packet takes two; 1300 octets are left of the second.
         assert_eq!(at(1500), [20, 23]);
-        assert!(at(7000).is_empty());
+        assert!(at(7000).is_empty(), "a train has four opportunities");
     }
 
     /// Opportunities are used for a millisecond: after 0.9 ms that of 0 ms is, after 1.2 ms that of 1 ms is the next.

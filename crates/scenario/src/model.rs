@@ -23,7 +23,7 @@ pub use cellway_spec::{
     Discipline, Draw, Encapsulation, Family, FastRetransmit, Fifo, FlowArrivals, FlowPace, FlowSizes, FlowSource,
     FlowSpec, Fraction, Framing, Jitter, JitterDistribution, LossRecovery, Multiplexing, NodeKind, Outage,
     OutageBuffer, OutagePackets, PageSpec, PolicerAction, Queue, QueueDiscipline, Sharing, SizeDistribution,
-    SourceKind, Spike, TcpKeys, TcpProfile, TcpSpec, TransportChoice, UdpSource, Variant, Video,
+    SourceKind, Spike, TcpKeys, TcpProfile, TcpSpec, Train, Trains, TransportChoice, UdpSource, Variant, Video,
 };
 use cellway_units::Span;
 

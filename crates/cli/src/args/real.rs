@@ -99,12 +99,12 @@ pub(crate) struct Shell {
     /// The round-trip time, without the time to send a packet [default: 0].
     #[arg(long, value_name = "TIME")]
     pub(crate) rtt: Option<String>,
-    /// Towards the program: a rate, or a recorded link in the format of mahimahi or as a table (time,rate,delay,loss), which
-    /// repeats [default: --rate].
-    #[arg(long, value_name = "RATE|FILE")]
+    /// Towards the program: a rate, or a recorded link in the format of mahimahi or as a table (time,rate,delay,loss), or as
+    /// the two files of CellReplay, of a light and a heavy load, which repeats [default: --rate].
+    #[arg(long, value_name = "RATE|FILE|LIGHT,HEAVY")]
     pub(crate) down: Option<String>,
     /// From the program, likewise.
-    #[arg(long, value_name = "RATE|FILE")]
+    #[arg(long, value_name = "RATE|FILE|LIGHT,HEAVY")]
     pub(crate) up: Option<String>,
     /// Delay of each direction: a time, or a file with a delay in ms for each 10 ms, which repeats [default: half of --rtt].
     #[arg(long, value_name = "TIME|FILE", conflicts_with = "rtt")]

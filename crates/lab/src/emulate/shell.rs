@@ -209,6 +209,7 @@ impl ShellPath {
         };
         let (framing, cells) = (self.framing(), self.framing() == "atm");
         let rate = line.fastest(rate);
+        let keys = line.keys(rtt);
         let rtt = line.round_trip(rtt);
         let bdp = |rate: Rate| (u128::from(rate.as_bps()) * u128::from(rtt.as_ps()) / 8_000_000_000_000) as u64;
         let enough = rate.map_or(UNLIMITED_BUFFER.0, |rate| bdp(rate).max(LEAST_BUFFER.0));
@@ -261,7 +262,7 @@ impl ShellPath {
             rtt.as_ps() / 2,
             quoted(framing),
             quoted(mtu),
-            line.keys(),
+            keys,
         );
         text += &program(COMMAND, HOSTS[0], command, None);
         for (number, line) in self.serve.iter().enumerate() {

@@ -5,7 +5,9 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use cellway_scenario::{Direction, Link, LinkTrace, Outage, OutageBuffer, OutagePackets, Recorded, TraceFormat};
+use cellway_scenario::{
+    Direction, Link, LinkTrace, Outage, OutageBuffer, OutagePackets, Recorded, TraceFormat, Trains,
+};
 use cellway_units::{Probability, Rate, Span};
 
 use super::shell::{quoted, read};
@@ -15,7 +17,8 @@ use crate::text_file;
 /// The options of the directions, in the order of a link's: from the client, towards it.
 const OPTIONS: [&str; 2] = ["up", "down"];
 
-const OF_RATE: &str = "a rate like \"30 Mbit/s\", or a file with a recorded link";
+const OF_RATE: &str = "a rate like \"30 Mbit/s\", a file with a recorded link, or the two files of CellReplay for a light and a \
+                       heavy load, like down-light,down-heavy";
 const OF_DELAY: &str = "a time like \"20 ms\", or a file with a delay in ms for each 10 ms";
 const OF_JITTER: &str = "a standard deviation like 5ms, or one with the file of a distribution, like 5ms,wifi.dist";
 const OF_OUTAGE: &str = "the length of an outage, 1 us or more, and the time from one to the next, which is longer, like \
@@ -24,7 +27,8 @@ const OF_OUTAGE: &str = "the length of an outage, 1 us or more, and the time fro
 /// The options of a line besides its rate, its round trip and its losses.
 #[derive(Clone, Debug, Default)]
 pub struct ShellLine {
-    /// From the client, towards it: a rate, or a file with a recorded link; the rate of the path if absent.
+    /// From the client, towards it: a rate, a file with a recorded link, or the two of a light and a heavy load, separated by a
+    /// comma; the rate of the path if absent.
     pub rates: [Option<String>; 2],
     /// The delay of each direction: a time, or a file with recorded delays; half of the round trip if absent.
     pub delay: Option<String>,
@@ -43,7 +47,35 @@ pub struct ShellLine {
 /// The value of an option: a quantity, or a file with its recording.
 enum Given<'a, T> {
     Quantity(T),
-    File { name: &'a str, format: TraceFormat, trace: Arc<LinkTrace> },
+    File {
+        name: &'a str,
+        format: TraceFormat,
+        trace: Arc<LinkTrace>,
+    },
+    /// The files of a light and a heavy load.
+    Loads {
+        names: [&'a str; 2],
+        trace: Arc<LinkTrace>,
+    },
+}
+
+impl<'a> Given<'a, Rate> {
+    /// Reads an option of a direction.
+    fn of_direction(option: &str, text: &'a str) -> Result<Given<'a, Rate>, Error> {
+        match text.split_once(',') {
+            Some((light, heavy)) if !Path::new(text).is_file() => {
+                let names = [light, heavy];
+                let read = |(name, format): (&str, TraceFormat)| {
+                    let content = text_file::read(Path::new(name))
+                        .map_err(|why| Error::Option(format!("--{option} {text}: {why}; accepted: {OF_RATE}")))?;
+                    recording(option, name, &content, format)
+                };
+                let [light, heavy] = [(light, TraceFormat::Light), (heavy, TraceFormat::Heavy)].map(read);
+                Ok(Given::Loads { names, trace: Arc::new((*light?).clone().or((*heavy?).clone())) })
+            }
+            _ => Given::read(option, text, TraceFormat::Opportunities, OF_RATE),
+        }
+    }
 }
 
 impl<'a, T: Copy + FromStr<Err: Display>> Given<'a, T> {
@@ -72,24 +104,27 @@ impl<'a, T: Copy + FromStr<Err: Display>> Given<'a, T> {
     fn quantity(&self) -> Option<T> {
         match self {
             Given::Quantity(quantity) => Some(*quantity),
-            Given::File { .. } => None,
+            Given::File { .. } | Given::Loads { .. } => None,
         }
     }
 
     fn recorded(&self) -> Option<&Arc<LinkTrace>> {
         match self {
             Given::Quantity(_) => None,
-            Given::File { trace, .. } => Some(trace),
+            Given::File { trace, .. } | Given::Loads { trace, .. } => Some(trace),
         }
     }
 
-    /// Returns the key of a direction that names the file, if it is one; `quantity` is what the file records.
+    /// Returns the keys of a direction that name the files, if there are any; `quantity` is what the file records.
     fn key(&self, quantity: &str) -> Option<String> {
         match self {
             Given::Quantity(_) => None,
             Given::File { name, format, .. } => {
                 let key = if *format == TraceFormat::Csv { "csv" } else { quantity };
                 Some(format!("trace.{key} = {}", quoted(name)))
+            }
+            Given::Loads { names: [light, heavy], .. } => {
+                Some(format!("trace.light = {}, trace.heavy = {}", quoted(light), quoted(heavy)))
             }
         }
     }
@@ -162,7 +197,7 @@ impl ShellLine {
     pub(super) fn read(&self) -> Result<ReadLine<'_>, Error> {
         let rate = |direction: usize| {
             let text = self.rates[direction].as_deref();
-            text.map(|text| Given::read(OPTIONS[direction], text, TraceFormat::Opportunities, OF_RATE)).transpose()
+            text.map(|text| Given::of_direction(OPTIONS[direction], text)).transpose()
         };
         let delay = self.delay.as_deref().map(|text| Given::read("delay", text, TraceFormat::Delays, OF_DELAY));
         let jitter = self.jitter.as_deref().map(ReadJitter::read).transpose()?;
@@ -173,9 +208,16 @@ impl ShellLine {
                 format!("--delay {name}: this is a table; accepted: {OF_DELAY}, or the table as --down and --up");
             return Err(Error::Option(message));
         }
-        if let (Some(_), Some(direction)) = (&line.delay, line.table_delays().iter().position(Option::is_some)) {
-            let table = OPTIONS[direction];
-            let message = format!("--delay: the table of --{table} has the delay, too; accepted: one of them");
+        if let (Some(_), Some(direction)) = (&line.delay, line.recorded_delays().iter().position(Option::is_some)) {
+            let of_file = OPTIONS[direction];
+            let message = format!("--delay: the recording of --{of_file} has the delay, too; accepted: one of them");
+            return Err(Error::Option(message));
+        }
+        let loads = line.rates.iter().position(|rate| matches!(rate, Some(Given::Loads { .. })));
+        if let (Some(_), Some(direction)) = (&line.jitter, loads) {
+            let of_file = OPTIONS[direction];
+            let message =
+                format!("--jitter: the recording of --{of_file} has the delay of each packet; accepted: one of them");
             return Err(Error::Option(message));
         }
         Ok(line)
@@ -200,11 +242,12 @@ impl ReadLine<'_> {
         }
     }
 
-    /// Returns the mean delays of the tables of the directions.
-    fn table_delays(&self) -> [Option<Span>; 2] {
+    /// Returns the mean delays of the recordings of the directions, where they have one.
+    fn recorded_delays(&self) -> [Option<Span>; 2] {
         [0, 1].map(|direction| {
-            let trace = self.rates[direction].as_ref().and_then(Given::recorded);
-            trace.and_then(|trace| trace.delay.as_ref()).map(Recorded::<Span>::mean)
+            let trace = self.rates[direction].as_ref().and_then(Given::recorded)?;
+            let of_light = || trace.light.as_ref().map(Trains::mean_delay);
+            trace.delay.as_ref().map(Recorded::<Span>::mean).or_else(of_light)
         })
     }
 
@@ -224,7 +267,7 @@ impl ReadLine<'_> {
             given.quantity().or(mean)
         });
         let half = Span::from_ps(rtt.as_ps() / 2);
-        let [up, down] = self.table_delays().map(|table| delay.or(table).unwrap_or(half));
+        let [up, down] = self.recorded_delays().map(|table| delay.or(table).unwrap_or(half));
         up + down
     }
 
@@ -248,8 +291,8 @@ impl ReadLine<'_> {
         Ok(table("both", &both))
     }
 
-    /// Returns the keys of the line.
-    pub(super) fn keys(&self) -> String {
+    /// Returns the keys of the line. If only one direction has a recorded delay, the other has half of `rtt`.
+    pub(super) fn keys(&self, rtt: Span) -> String {
         let mut both = Vec::new();
         if let Some(ReadJitter { deviation, .. }) = self.jitter {
             both.push(format!("jitter = {{ deviation = \"{deviation}\" }}"));
@@ -266,11 +309,14 @@ impl ReadLine<'_> {
         let jitter = jitter.map(|(name, _)| format!("trace.jitter = {}", quoted(name)));
         both.extend(delay.into_iter().chain(jitter));
         let mut text = table("both", &both);
-        for (name, given) in Direction::TABLES.into_iter().zip(&self.rates) {
+        let recorded = self.recorded_delays();
+        for (direction, (name, given)) in Direction::TABLES.into_iter().zip(&self.rates).enumerate() {
             let key = given.as_ref().and_then(|given| {
                 given.quantity().map(|rate| format!("rate = \"{rate}\"")).or_else(|| given.key("rate"))
             });
-            text += &table(name, key.as_slice());
+            let is_other = recorded[direction].is_none() && recorded[1 - direction].is_some();
+            let delay = is_other.then(|| format!("delay = \"{} ps\"", rtt.as_ps() / 2));
+            text += &table(name, &key.into_iter().chain(delay).collect::<Vec<_>>());
         }
         text
     }
@@ -349,11 +395,27 @@ mod tests {
         assert_eq!(of(line(None, Some(&rates), Some("20 ms"))), (Some(30 * MBIT), Some(16 * MBIT), ms(40)));
         assert_eq!(of(line(Some("90 Mbit/s"), Some(&rates), Some(&delays))).2, ms(40));
         assert_eq!(of(line(None, Some(&table), None)), (Some(30 * MBIT), Some(20 * MBIT), ms(90)));
+        // A light load of 20 ms to 40 ms, and a heavy one of 11.2 Mbit/s.
+        let pair = format!("{},{}", file("light", "0 20 0 1\n100 40 0\n"), file("heavy", "1\n2\n"));
+        assert_eq!(of(line(None, Some(&pair), None)), (Some(30 * MBIT), Some(11_200_000), ms(80)));
+        // The direction without a table has half of the round trip.
+        let keys = line(None, Some(&table), None).read().unwrap().keys(rtt);
+        assert!(keys.starts_with("forward = { delay = \"50000000000 ps\" }\nback = { trace.csv"), "{keys}");
         let refused = |line: ShellLine| line.read().map(|_| ()).unwrap_err().to_string();
         assert!(
-            refused(line(None, Some(&table), Some("20 ms"))).starts_with("--delay: the table of --down has the delay")
+            refused(line(None, Some(&table), Some("20 ms")))
+                .starts_with("--delay: the recording of --down has the delay")
         );
         assert!(refused(line(None, None, Some(&table))).contains("this is a table"));
+        let jitter = ShellLine { jitter: Some("1ms".to_owned()), ..line(Some(&pair), None, None) };
+        assert!(refused(jitter).starts_with("--jitter: the recording of --up has the delay of each packet"));
+        assert!(refused(line(Some("none,x"), None, None)).starts_with("--up none,x: cannot read none: "));
+        let wrong = format!("{rates},{rates}");
+        let told = refused(line(Some(&wrong), None, None));
+        assert!(
+            told.starts_with(&format!("--up: {rates}:1: the line has only a time; accepted: in each line")),
+            "{told}"
+        );
         assert!(refused(line(Some("none.up"), None, None)).starts_with("--up none.up: there is no such regular file"));
         assert!(refused(line(Some("5 Mbt/s"), None, None)).starts_with("--up: \"Mbt/s\""));
     }
