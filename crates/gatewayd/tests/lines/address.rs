@@ -16,6 +16,7 @@ fn a_nat_that_forgets_harms_nothing() {
     if !common::possible("address::a_nat_that_forgets_harms_nothing") {
         return;
     }
+    let _turn = common::turn();
     over_both(|line| {
         let world = World::routed(1_500);
         let relay = Relay::start(&world, line, 6);
@@ -43,6 +44,7 @@ fn another_address_of_the_machine_harms_nothing() {
     if !common::possible("address::another_address_of_the_machine_harms_nothing") {
         return;
     }
+    let _turn = common::turn();
     over_both(|line| {
         let world = World::new();
         // The secondary address remains when the first address of a network is removed.

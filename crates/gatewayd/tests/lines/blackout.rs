@@ -18,6 +18,7 @@ fn thirty_seconds_without_packets_lose_no_connection() {
     if !common::possible("blackout::thirty_seconds_without_packets_lose_no_connection") {
         return;
     }
+    let _turn = common::turn();
     let world = World::routed(1_500);
     let relay = Relay::start(&world, Version::V4, 4);
     let pair = Pair::start(&world, &Wish { rate: "30 Mbit/s", through: Some(relay.door()), ..Wish::default() });
@@ -60,6 +61,7 @@ fn an_interruption_shorter_than_outage_loses_no_connection_over_tls() {
     if !common::possible("blackout::an_interruption_shorter_than_outage_loses_no_connection_over_tls") {
         return;
     }
+    let _turn = common::turn();
     let world = World::routed(1_500);
     let peer = "transport = \"tls\"\noutage = \"12 s\"".into();
     let pair = Pair::start(&world, &Wish { rate: "30 Mbit/s", peer, ..Wish::default() });
@@ -83,6 +85,7 @@ fn an_interruption_longer_than_outage_resets_both_hosts_and_is_reported() {
     if !common::possible("blackout::an_interruption_longer_than_outage_resets_both_hosts_and_is_reported") {
         return;
     }
+    let _turn = common::turn();
     let world = World::routed(1_500);
     let relay = Relay::start(&world, Version::V4, 5);
     let wish =

@@ -19,6 +19,7 @@ fn losses_reordering_and_duplicates_harm_nothing() {
     if !common::possible("chance::losses_reordering_and_duplicates_harm_nothing") {
         return;
     }
+    let _turn = common::turn();
     let world = World::routed(1_500);
     let relay = Relay::start(&world, Version::V4, 1);
     relay.set_both(BAD);

@@ -54,6 +54,7 @@ fn a_class_of_eight_connections_and_one_of_one_share_the_line() {
     if !common::possible("a_class_of_eight_connections_and_one_of_one_share_the_line") {
         return;
     }
+    let _turn = common::alone();
     for download in [false, true] {
         let world = World::routed(1_500);
         let wish = Wish { rate: "10 Mbit/s", limits: CONFIGURED.to_owned(), ..Wish::default() };

@@ -17,6 +17,7 @@ fn a_suspended_daemon_continues() {
     if !common::possible("clock::a_suspended_daemon_continues") {
         return;
     }
+    let _turn = common::turn();
     let world = World::new();
     let pair = Pair::start(&world, &Wish { rate: "30 Mbit/s", ..Wish::default() });
     let idle = meet(&world, Version::V6);
@@ -63,6 +64,7 @@ fn a_clock_that_jumps_harms_nothing_but_certificates() {
     if !common::possible("clock::a_clock_that_jumps_harms_nothing_but_certificates") {
         return;
     }
+    let _turn = common::turn();
     let Some(library) = faketime() else { return };
     let folder = tempfile::tempdir().unwrap();
     let clock = folder.path().join("clock");

@@ -44,6 +44,7 @@ fn a_dead_far_gateway_delays_no_syn_and_no_new_connection() {
     if !common::possible("dead::a_dead_far_gateway_delays_no_syn_and_no_new_connection") {
         return;
     }
+    let _turn = common::turn();
     let world = World::new();
     let mut pair = Pair::start(&world, &Wish { rate: "30 Mbit/s", ..Wish::default() });
     let carried = meet(&world, Version::V4);
@@ -99,6 +100,7 @@ fn over_tls_a_syn_is_released_as_well() {
     if !common::possible("dead::over_tls_a_syn_is_released_as_well") {
         return;
     }
+    let _turn = common::turn();
     let world = World::routed(1_500);
     let peer = "transport = \"tls\"".into();
     let pair = Pair::start(&world, &Wish { rate: "30 Mbit/s", peer, ..Wish::default() });
@@ -127,6 +129,7 @@ fn syns_are_refused_soon_if_the_policy_is_to_refuse() {
     if !common::possible("dead::syns_are_refused_soon_if_the_policy_is_to_refuse") {
         return;
     }
+    let _turn = common::turn();
     let world = World::new();
     let mut pair = Pair::start(&world, &Wish { rate: "30 Mbit/s", ..Wish::default() });
     pair.edit(Side::Near, "down = \"direct\"", "down = \"refuse\"");
@@ -153,6 +156,7 @@ fn a_suspended_far_gateway_loses_no_connection_nor_breaks_a_direct_one() {
     if !common::possible("dead::a_suspended_far_gateway_loses_no_connection_nor_breaks_a_direct_one") {
         return;
     }
+    let _turn = common::turn();
     let world = World::new();
     let pair = Pair::start(&world, &Wish { rate: "30 Mbit/s", ..Wish::default() });
     let idle = meet(&world, Version::V6);

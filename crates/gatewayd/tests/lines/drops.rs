@@ -14,6 +14,7 @@ fn packets_that_are_not_read_in_time_are_counted_as_local_drops() {
     if !common::possible("drops::packets_that_are_not_read_in_time_are_counted_as_local_drops") {
         return;
     }
+    let _turn = common::turn();
     let world = World::new();
     let pair = Pair::start(&world, &Wish { rate: "30 Mbit/s", ..Wish::default() });
     talk(&meet(&world, Version::V4));

@@ -53,6 +53,7 @@ fn a_rate_that_is_too_high_is_reported_and_reduced() {
     if !common::possible("guard::a_rate_that_is_too_high_is_reported_and_reduced") {
         return;
     }
+    let _turn = common::turn();
     uploading("", |pair, counts| {
         until("the queue is full", || counts().crowded > 0);
         until("the rate is found to be too high", || fits(pair).is_some());
@@ -81,6 +82,7 @@ fn a_guard_that_is_off_only_reports() {
     if !common::possible("guard::a_guard_that_is_off_only_reports") {
         return;
     }
+    let _turn = common::turn();
     uploading("rate-guard = \"off\"", |pair, counts| {
         until("the rate is found to be too high", || fits(pair).is_some());
         let before = counts();

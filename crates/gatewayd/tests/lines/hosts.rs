@@ -40,6 +40,7 @@ fn a_host_that_ends_its_half_and_reads_slowly_gets_all() {
     if !common::possible("hosts::a_host_that_ends_its_half_and_reads_slowly_gets_all") {
         return;
     }
+    let _turn = common::turn();
     let world = World::new();
     let pair = Pair::start(&world, &Wish::default());
     // Rests longer than the patience of a gateway with a host that is to be reset, with more bytes than buffers hold.
@@ -150,6 +151,7 @@ fn clients_that_reset_with_answers_pending_leave_nothing_over_tls() {
 }
 
 fn answers_pending(transport: &str) {
+    let _turn = common::turn();
     let (world, wish) = crowd(transport, "window = \"256 KiB\"");
     let pair = Pair::start(&world, &wish);
     talk(&meet(&world, Version::V4));
@@ -190,6 +192,7 @@ fn clients_that_reset_with_requests_pending_leave_nothing_over_tls() {
 }
 
 fn requests_pending(transport: &str) {
+    let _turn = common::turn();
     let (world, wish) = crowd(transport, "window = \"256 KiB\"");
     let pair = Pair::start(&world, &wish);
     talk(&meet(&world, Version::V4));
@@ -250,6 +253,7 @@ fn the_process_takes_no_more_than_its_memory_limit_over_tls() {
 /// Measures the memory that hosts without a reader leave at the gateways: windows that together are ten times the
 /// memory.
 fn nobody_reads(transport: &str) {
+    let _turn = common::turn();
     const MEMORY: u64 = 24 << 20;
     let (world, wish) = crowd(transport, "memory = \"24 MiB\"\nwindow = \"1 MiB\"");
     let pair = Pair::start(&world, &wish);
@@ -311,6 +315,7 @@ fn bytes_for_slow_hosts_count_after_the_peer_is_lost_over_tls() {
 /// Hosts still read their buffered bytes when the peer is lost, at their own pace. These count against the memory of
 /// connections over the next connection to the peer.
 fn slow_hosts(transport: &str) {
+    let _turn = common::turn();
     const MEMORY: u64 = 24 << 20;
     const AT_ONCE: usize = 45;
     let (world, wish) = crowd(transport, "memory = \"24 MiB\"\nwindow = \"1 MiB\"");

@@ -137,6 +137,7 @@ fn a_path_that_becomes_slow_breaks_no_new_connection() {
     if !common::possible("jump::a_path_that_becomes_slow_breaks_no_new_connection") {
         return;
     }
+    let _turn = common::turn();
     let world = World::routed(1_500);
     let delay = delayed(&world);
     let pair = Pair::start(&world, &Wish { rate: "30 Mbit/s", ..Wish::default() });
@@ -148,6 +149,7 @@ fn a_round_trip_that_jumps_both_ways_breaks_no_new_connection() {
     if !common::possible("jump::a_round_trip_that_jumps_both_ways_breaks_no_new_connection") {
         return;
     }
+    let _turn = common::turn();
     jump(&[Side::Near, Side::Far]);
 }
 
@@ -156,6 +158,7 @@ fn a_round_trip_that_jumps_towards_the_far_gateway_breaks_no_new_connection() {
     if !common::possible("jump::a_round_trip_that_jumps_towards_the_far_gateway_breaks_no_new_connection") {
         return;
     }
+    let _turn = common::turn();
     jump(&[Side::Far]);
 }
 
@@ -164,5 +167,6 @@ fn a_round_trip_that_jumps_towards_the_near_gateway_breaks_no_new_connection() {
     if !common::possible("jump::a_round_trip_that_jumps_towards_the_near_gateway_breaks_no_new_connection") {
         return;
     }
+    let _turn = common::turn();
     jump(&[Side::Near]);
 }

@@ -27,6 +27,7 @@ fn packets_that_vanish_for_their_size_are_avoided() {
     if !common::possible("mtu::packets_that_vanish_for_their_size_are_avoided") {
         return;
     }
+    let _turn = common::turn();
     over_both(|line| {
         let world = World::routed(1_500);
         let relay = Relay::start(&world, line, 2);
@@ -50,6 +51,7 @@ fn a_path_that_shrinks_in_the_middle_is_noticed() {
     if !common::possible("mtu::a_path_that_shrinks_in_the_middle_is_noticed") {
         return;
     }
+    let _turn = common::turn();
     over_both(|line| {
         let world = World::routed(1_500);
         let relay = Relay::start(&world, line, 3);
@@ -76,6 +78,7 @@ fn an_interface_that_shrinks_in_the_middle_is_noticed() {
     if !common::possible("mtu::an_interface_that_shrinks_in_the_middle_is_noticed") {
         return;
     }
+    let _turn = common::turn();
     over_both(|line| {
         let world = World::new();
         let pair = Pair::start(&world, &Wish { rate: "30 Mbit/s", line, ..Wish::default() });
@@ -101,6 +104,7 @@ fn another_route_with_a_smaller_mtu_is_detected() {
     if !common::possible("mtu::another_route_with_a_smaller_mtu_is_detected") {
         return;
     }
+    let _turn = common::turn();
     over_both(|line| {
         let world = World::routed(1_500);
         let relay = Relay::start(&world, line, 7);
@@ -128,6 +132,7 @@ fn a_router_before_a_smaller_network_is_passed() {
     if !common::possible("mtu::a_router_before_a_smaller_network_is_passed") {
         return;
     }
+    let _turn = common::turn();
     let over = |line, transport| {
         let world = World::routed(1_280);
         let peer = format!("transport = \"{transport}\"");

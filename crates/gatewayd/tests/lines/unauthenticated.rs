@@ -55,6 +55,7 @@ fn idle_clients_lock_out_no_peer_and_delay_no_client_over_tls() {
 }
 
 fn with_idle_clients(transport: &str) {
+    let _turn = common::turn();
     let (stop, again) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
     let world = World::new();
     // Only the near gateway dials; the far one has no address of it.

@@ -37,7 +37,7 @@ table! {
 table! {
     /// The distribution of sizes, with its parameters.
     pub(crate) struct SizeKeys {
-        /// The distribution of the sizes; required, except with arrivals = "trace".
+        /// The distribution of the sizes; required, unless a trace has them.
         sizes: Option<SizeDistribution>,
         /// fixed: the size of all; required.
         #[range(min = "1 B", max = "1048576 GiB")]
@@ -57,7 +57,7 @@ table! {
         /// pareto: the largest size. Default: no limit.
         #[range(min = "1 B", max = "1048576 GiB")]
         maximum: Option<Bytes>,
-        /// table: a CSV file with the columns size (B) and probability (of at most that size). arrivals = "trace": one with the
+        /// table: a CSV file with the columns size (B) and probability (of at most that size). A trace of flows: one with the
         /// columns time (s, from the start of the slot) and size (B). Relative to this file.
         #[length(min = 1)]
         file: Option<String>,
