@@ -1,5 +1,5 @@
-//! The events that are still to happen in the fabric. A port has at most one departure, one entry and one arrival among them, and a
-//! release if its line is idle while all its cells are held back.
+//! The events that are still to happen in the fabric. A port has at most one departure, one entry and one arrival among
+//! them, and a release if its line is idle while all its cells are held back.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;

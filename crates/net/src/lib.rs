@@ -10,7 +10,7 @@
 //! The total order is (time, class, port), with the classes of one instant in this order:
 //!
 //! 1. **departures**: the last bit of a cell or packet leaves a line;
-//! 2. **entries**: packets that a recording has delayed come to a queue, or pass it;
+//! 2. **entries**: packets that a recording of a light load has delayed come to a queue, or pass it;
 //! 3. **arrivals**: units reach the node at the end of a link, also those that left in the same instant over a link
 //!    without delay; hosts react, and their packets are queued;
 //! 4. **releases**: cells that a shaper or an ABR source held may leave;

@@ -1,21 +1,23 @@
-//! The delay of packets before a queue, by a recording under a light load. Short trains of packets find what the recorded
+//! The delay of packets before a queue, by a recording of a light load. Short trains of packets find what the recorded
 //! trains found, and pass the queue; the rest of a long one has the base delay and is then queued. Sentosa et al.,
 //! "CellReplay", NSDI 2025.
 
 use std::collections::VecDeque;
 
 use cellway_spec::Trains;
-use cellway_units::{Span, Time};
+use cellway_units::{Bytes, Span, Time};
 
 use crate::packet::PacketRef;
 
-/// The octets of packets that one opportunity of a train carries, as in the recordings.
-const OPPORTUNITY: u32 = 1400;
-/// The resolution of recordings. An opportunity is usable for so long, and a train ends if none of its packets had one in
-/// this time.
+/// The octets of packets that one opportunity of a train carries.
+const OPPORTUNITY: u32 = Trains::PACKET.0 as u32;
+/// The most octets of packets before the queue.
+const MOST_BEFORE: Bytes = Bytes(64 << 20);
+/// The resolution of recordings. An opportunity is usable for so long, and a train ends so long after that of its last
+/// packet.
 const TICK: Span = Span::from_ms(1);
 
-/// A recording under a light load, for the packets of one direction of a link.
+/// A recording of a light load, for the packets of one direction of a link.
 #[derive(Clone, Debug)]
 pub struct LightLoad {
     /// The trains that were recorded.
@@ -30,7 +32,12 @@ pub(crate) struct Entry {
     pub(crate) packet: PacketRef,
     /// True if it is one of a train, so that it passes the queue if that is empty.
     pub(crate) passes: bool,
+    octets: u32,
 }
+
+/// The octets before the queue have reached their limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Full;
 
 /// The packets before the queue, in the order in which they will come to it.
 #[derive(Clone, Debug)]
@@ -45,6 +52,8 @@ pub(crate) struct Light {
     /// The latest instant at which a packet so far comes to the queue.
     latest: Time,
     before: VecDeque<(Time, Entry)>,
+    /// The octets of those packets.
+    octets: Bytes,
 }
 
 /// A train of packets, and the opportunities of the recorded one that it has used.
@@ -58,17 +67,36 @@ struct UnderWay {
     /// The opportunity that the next packet begins with, and what is left of it in octets.
     next: usize,
     left: u32,
-    /// The opportunity of the last packet, without the base delay.
+    /// The opportunity of the last packet, without the base delay; the instant at which it came if it had none.
     last: Time,
 }
 
 impl Light {
     pub(crate) fn new(load: LightLoad) -> Light {
-        Light { load, start: Time::ZERO, index: 0, train: None, latest: Time::ZERO, before: VecDeque::new() }
+        Light {
+            load,
+            start: Time::ZERO,
+            index: 0,
+            train: None,
+            latest: Time::ZERO,
+            before: VecDeque::new(),
+            octets: Bytes(0),
+        }
     }
 
-    /// Accepts a packet; returns the instant at which it comes to the queue, after `now`, if it is the only one before that.
-    pub(crate) fn push(&mut self, now: Time, octets: u32, packet: PacketRef) -> Option<Time> {
+    /// Accepts a packet; returns the instant at which it comes to the queue, after `now`, if it is the only one before
+    /// that.
+    ///
+    /// # Errors
+    ///
+    /// [`Full`], and nothing changes, if there would be more than 64 MiB of packets before the queue.
+    pub(crate) fn push(&mut self, now: Time, octets: u32, packet: PacketRef) -> Result<Option<Time>, Full> {
+        let total = Bytes(self.octets.0 + u64::from(octets));
+        if total > MOST_BEFORE {
+            return Err(Full);
+        }
+        self.octets = total;
+        self.advance(now);
         let delay = self.delay(now);
         let trains = self.load.trains.all();
         let mut train = match self.train {
@@ -85,18 +113,19 @@ impl Light {
         let passes = opportunity.is_some() && at >= self.latest;
         self.latest = self.latest.max(at);
         self.train = Some(train);
-        self.before.push_back((self.latest, Entry { packet, passes }));
-        (self.before.len() == 1).then_some(self.latest)
+        self.before.push_back((self.latest, Entry { packet, passes, octets }));
+        Ok((self.before.len() == 1).then_some(self.latest))
     }
 
     /// Returns the packet that comes to the queue now, and the instant of the next.
     pub(crate) fn pop(&mut self) -> (Entry, Option<Time>) {
         let (_, entry) = self.before.pop_front().expect("an entry is pending");
+        self.octets.0 -= u64::from(entry.octets);
         (entry, self.before.front().map(|&(at, _)| at))
     }
 
-    /// Returns the base delay at `now`, which is not before the `now` of an earlier call.
-    fn delay(&mut self, now: Time) -> Span {
+    /// Finds the interval of the recording that has `now`, which is not before the `now` of an earlier call.
+    fn advance(&mut self, now: Time) {
         let (trains, length) = (&self.load.trains, self.load.trains.length());
         if self.load.repeats && now.since(self.start) >= length {
             self.start += length.saturating_mul(now.since(self.start).as_ps() / length.as_ps());
@@ -104,13 +133,17 @@ impl Light {
         }
         let within = Time::ZERO + now.since(self.start);
         self.index += trains.all()[self.index + 1..].partition_point(|train| train.at <= within);
-        trains.delay(self.index, within)
+    }
+
+    /// Returns the base delay at `now`, in the interval that was found last.
+    fn delay(&self, now: Time) -> Span {
+        self.load.trains.delay(self.index, Time::ZERO + now.since(self.start))
     }
 }
 
 impl UnderWay {
-    /// Uses the first opportunities of `times` that are left and carry a packet; returns the instant of the last, `None` if there
-    /// are too few. A packet is not divided between two unless it is larger than one.
+    /// Uses the first opportunities of `times` that are left and carry a packet; returns the instant of the last, `None`
+    /// if there are too few. A packet is not divided between two unless it is larger than one.
     fn opportunity(&mut self, now: Time, octets: u32, times: &[Span]) -> Option<Time> {
         let since = now.since(self.start);
         while times.get(self.next).is_some_and(|&time| time + TICK <= since) {
@@ -158,7 +191,7 @@ mod tests {
     fn entries(light: &mut Light, packets: &[(u64, u32)]) -> Vec<(u64, bool)> {
         for (number, &(at, octets)) in packets.iter().enumerate() {
             let pending = light.before.front().map(|&(at, _)| at);
-            let event = light.push(us(at), octets, PacketRef(number as u32));
+            let event = light.push(us(at), octets, PacketRef(number as u32)).unwrap();
             assert_eq!(event.is_some(), pending.is_none(), "one event for the first");
         }
         let count = packets.len();
@@ -202,7 +235,8 @@ mod tests {
         assert_eq!(found, [(20_000, true), (20_900, true), (21_800, true), (23_000, true)]);
     }
 
-    /// The next packet has no opportunity within 1 ms of that of the last: it begins a train, with the delay of its time.
+    /// The next packet has no opportunity within 1 ms of that of the last: it begins a train, with the delay of its
+    /// time.
     #[test]
     fn a_pause_of_a_millisecond_begins_a_train() {
         let packets = [(0, 1400), (1000, 1400), (50_000, 1400), (50_000, 1400), (50_999, 1400), (51_999, 1400)];
@@ -214,7 +248,8 @@ mod tests {
         assert_eq!(found[4..], [(base(50_000) + 1000, true), (base(50_000) + 3000, true)]);
     }
 
-    /// A packet at 199 ms has 30.1 ms. At 200 ms the recording begins again with 20 ms, so the next packet would overtake.
+    /// A packet at 199 ms has 30.1 ms. At 200 ms the recording begins again with 20 ms, so the next packet would
+    /// overtake.
     #[test]
     fn a_packet_never_overtakes() {
         let found = entries(&mut light(true), &[(199_000, 1400), (200_000, 1400), (230_000, 1400)]);
@@ -229,12 +264,31 @@ mod tests {
         assert_eq!(found, [(480_000, true), (100_020_000, true)]);
     }
 
+    /// 64 packets of 1 MiB, the limit, less one octet: there is place for one octet, and then for what has left.
+    #[test]
+    fn the_octets_before_the_queue_have_a_limit() {
+        let mut light = light(true);
+        let mib = 1 << 20;
+        for number in 0..64 {
+            light.push(us(0), if number == 0 { mib - 1 } else { mib }, PacketRef(number)).unwrap();
+        }
+        let train = format!("{:?}", light.train);
+        assert_eq!(light.push(us(1), 2, PacketRef(64)), Err(Full));
+        assert_eq!((light.before.len(), format!("{:?}", light.train)), (64, train), "nothing changes");
+        assert_eq!(light.push(us(1), 1, PacketRef(64)), Ok(None));
+        light.pop();
+        assert_eq!(light.push(us(2), mib, PacketRef(65)), Err(Full));
+        assert_eq!(light.push(us(2), mib - 1, PacketRef(65)), Ok(None));
+        while light.pop().1.is_some() {}
+        assert_eq!(light.octets, Bytes(0));
+    }
+
     /// Without a base delay packets come to the queue directly after their instant.
     #[test]
     fn a_delay_of_zero_is_a_delay() {
         let train = |at| Train { at: us(at), delay: Span::ZERO, opportunities: vec![Span::ZERO; 2] };
         let mut light = Light::new(LightLoad { trains: Trains::new(vec![train(0), train(1)]), repeats: true });
-        let packet = |light: &mut Light| light.push(us(7), 40, PacketRef(0));
+        let packet = |light: &mut Light| light.push(us(7), 40, PacketRef(0)).unwrap();
         assert_eq!(packet(&mut light), Some(us(7) + Span::from_ps(1)));
         assert_eq!(packet(&mut light), None);
         assert!(light.pop().0.passes && light.pop().0.passes);

@@ -358,7 +358,8 @@ impl Port {
     }
 
     /// Sends a packet at once that is the only event of its instant and finds the queue empty. Returns `None`, and
-    /// changes nothing, if it must be queued: the line is busy or loses packets, a recording delays them, or the queue discipline has to decide.
+    /// changes nothing, if it must be queued: the line is busy or loses packets, a recording delays them, or the queue
+    /// discipline has to decide.
     #[inline]
     pub(crate) fn pass(&mut self, now: Time, packet: Queued) -> Option<Passed> {
         let Kind::Packets(port) = &mut self.kind else { return None };

@@ -203,6 +203,11 @@ impl Qdisc {
         with!(self, queue => queue.len())
     }
 
+    /// Counts a packet that was refused before it came to the queue.
+    pub(crate) fn count_refused(&mut self) {
+        with!(self, queue => queue.memory_mut().counters.overlimit += 1);
+    }
+
     pub(crate) fn counters(&self) -> QdiscCounters {
         with!(self, queue => queue.memory().counters)
     }

@@ -1,5 +1,5 @@
-//! Links that duplicate, corrupt, lose, delay and reorder packets, recordings of loads, and outages that empty queues: no packet appears or
-//! vanishes without a cause that counts it, whatever the combination.
+//! Links that duplicate, corrupt, lose, delay and reorder packets, recordings of loads, and outages that empty queues: no
+//! packet appears or vanishes without a cause that counts it, whatever the combination.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use cellway_net::{

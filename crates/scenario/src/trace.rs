@@ -107,7 +107,8 @@ pub enum TraceFormat {
     Csv,
     /// Values of a distribution that are equally likely.
     Distribution,
-    /// In each line the time, the base delay, and the opportunities of a train of packets, in ms: the light load of CellReplay.
+    /// In each line the time, the base delay, and the opportunities of a train of packets, in ms: the light load of
+    /// CellReplay.
     Light,
     /// Times in ms at which a packet of 1400 B can leave, one in a line: the heavy load of CellReplay.
     Heavy,
@@ -134,7 +135,7 @@ impl TraceFormat {
                 light::read(text).map(|light| LinkTrace { light: Some(light), ..LinkTrace::default() })
             }
             TraceFormat::Heavy => {
-                mahimahi::rates(text, Bytes(1400)).map(|rate| LinkTrace { rate: Some(rate), ..LinkTrace::default() })
+                mahimahi::rates(text, Trains::PACKET).map(|rate| LinkTrace { rate: Some(rate), ..LinkTrace::default() })
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cellway_units::{Span, Time};
+use cellway_units::{Bytes, Span, Time};
 
 /// A train of packets that was sent over an idle link.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,12 +20,15 @@ pub struct Train {
 pub struct Trains(Arc<[Train]>);
 
 impl Trains {
+    /// The size of the packets of both loads, which is what one opportunity carries.
+    pub const PACKET: Bytes = Bytes(1400);
+
     /// Creates a recording whose length is the time of the last train.
     ///
     /// # Panics
     ///
-    /// Unless there are two trains or more, the first at the start, the others at ascending times, each with opportunities
-    /// that begin with 0 and never descend.
+    /// Unless there are two trains or more, the first at the start, the others at ascending times, each with
+    /// opportunities that begin with 0 and never descend.
     pub fn new(trains: Vec<Train>) -> Trains {
         assert!(trains.len() >= 2, "a recording has two trains or more");
         assert!(trains[0].at == Time::ZERO, "the first train is at the start");
@@ -48,8 +51,8 @@ impl Trains {
         self.0[self.0.len() - 1].at.since(Time::ZERO)
     }
 
-    /// Returns the base delay at `within`, a time in the interval that begins with train `index`: the delay between those of
-    /// two trains is interpolated linearly (rounded down to a picosecond). After the last train it stays.
+    /// Returns the base delay at `within`, a time in the interval that begins with train `index`: the delay between
+    /// those of two trains is interpolated linearly (rounded down to a picosecond). After the last train it stays.
     pub fn delay(&self, index: usize, within: Time) -> Span {
         let train = &self.0[index];
         let Some(next) = self.0.get(index + 1) else { return train.delay };

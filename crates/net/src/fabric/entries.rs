@@ -1,4 +1,4 @@
-//! Packets that a recording has delayed before the queue: they come to it, or pass it and the line.
+//! Packets that a recording of a light load has delayed before the queue: they come to it, or pass it and the line.
 
 use cellway_units::Time;
 

@@ -8,6 +8,7 @@ use crate::cell::Cell;
 use crate::channel::NextHop;
 use crate::faults::Arrives;
 use crate::ids::{NodeId, PortId};
+use crate::light::Full;
 use crate::link::Unit;
 use crate::packet::{Delivery, Packet, PacketRef, Packets};
 use crate::port::{LineState, Passed};
@@ -374,8 +375,13 @@ impl<B: Clone> Fabric<B> {
         let out = &mut self.ports[port.0 as usize];
         if let Some(light) = out.light() {
             let octets = self.packets.get(packet).octets;
-            if let Some(at) = light.push(now, octets, packet) {
-                self.calendar.add(at, Event::Entry(port.0));
+            match light.push(now, octets, packet) {
+                Ok(Some(at)) => self.calendar.add(at, Event::Entry(port.0)),
+                Ok(None) => {}
+                Err(Full) => {
+                    out.count_refused();
+                    self.packets.refuse(packet);
+                }
             }
             return;
         }

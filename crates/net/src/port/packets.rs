@@ -87,9 +87,17 @@ impl Port {
     pub(crate) fn entry(&mut self, now: Time) -> (PacketRef, bool, Option<Time>) {
         let Kind::Packets(port) = &mut self.kind else { unreachable!("packets go whole over packet lines only") };
         let light = port.light.as_mut().expect("an entry is pending");
-        let (Entry { packet, passes }, next) = light.pop();
+        let (Entry { packet, passes, .. }, next) = light.pop();
         let is_free = port.qdisc.len() == 0 && self.sending.is_none() && !self.line.is_out(now);
         (packet, passes && is_free, next)
+    }
+
+    /// Counts a packet for which there is no place before the queue, as one that the queue discipline drops for its
+    /// limit.
+    #[cold]
+    pub(crate) fn count_refused(&mut self) {
+        let Kind::Packets(port) = &mut self.kind else { unreachable!("packets go whole over packet lines only") };
+        port.qdisc.count_refused();
     }
 
     /// Counts a packet that passes the queue and the line.

@@ -1,20 +1,25 @@
 //! The light load of CellReplay: trains of packets over an idle link.
 
+use std::iter;
+
 use cellway_spec::{Train, Trains};
 use cellway_units::{Span, Time};
 
 use super::TraceError;
-use super::mahimahi::{lines, milliseconds};
+use super::mahimahi::{Most, lines, milliseconds};
 
-const ACCEPTED: &str = "in each line numbers of ms: the time, from 0 and ascending, the base delay, and the times at which the \
-                        packets of a train arrive after the first, from 0 and ascending, like 1500 22 0 0 1 3";
+const ACCEPTED: &str = "in each line numbers of ms: the time, from 0 and ascending, up to 100 days, the base delay, up to \
+                        60 s, and the times at which the packets of a train arrive after the first, from 0 and \
+                        ascending, up to 60 s, like 1500 22 0 0 1 3";
 
 /// Reads a train from each line. The last line ends the recording.
 pub(super) fn read(text: &str) -> Result<Trains, TraceError> {
     let mut trains: Vec<Train> = Vec::new();
     for (number, line) in lines(text) {
         let wrong = |message: String| TraceError::at(number, message, ACCEPTED);
-        let spans: Vec<Span> = line.split_whitespace().map(milliseconds).collect::<Result<_, _>>().map_err(wrong)?;
+        let limits = iter::once(Most::RECORDING).chain(iter::repeat(Most::BASE_DELAY));
+        let numbers = line.split_whitespace().zip(limits).map(|(text, most)| milliseconds(text, most));
+        let spans: Vec<Span> = numbers.collect::<Result<_, _>>().map_err(wrong)?;
         let [time, delay, opportunities @ ..] = &spans[..] else {
             return Err(wrong("the line has only a time".to_owned()));
         };
@@ -58,6 +63,13 @@ mod tests {
         assert_eq!(read.all(), [train(0, 20_000, &[0, 0, 1000]), train(500_500, 30_000, &[0, 2500])]);
     }
 
+    /// A train after two hours, and one at the end of 100 days; the longest base delay.
+    #[test]
+    fn a_recording_lasts_up_to_100_days() {
+        let read = read("0 60000 0 60000\n7200000 20 0\n8640000000 20 0\n").unwrap();
+        assert_eq!((read.length(), read.all()[0].delay), (Span::from_secs(8_640_000), Span::from_secs(60)));
+    }
+
     #[test]
     fn faults_have_their_line() {
         for (text, message) in [
@@ -71,7 +83,10 @@ mod tests {
             ("0 20 0\n\n0 20 0\n", "line 3: time 0 s does not follow that of the line before it"),
             ("0 20 0\n1 -2 0\n", "line 2: -2 is negative"),
             ("0 20 0,1\n", "line 1: \"0,1\" is not a number"),
-            ("0 inf 0\n", "line 1: inf ms is more than an hour"),
+            ("0 inf 0\n", "line 1: inf ms is more than 60 s"),
+            ("0 20 0\n7 60000.1 0\n", "line 2: 60000.1 ms is more than 60 s"),
+            ("0 20 0 60001\n", "line 1: 60001 ms is more than 60 s"),
+            ("0 20 0\n8640000001 20 0\n", "line 2: 8640000001 ms is more than 100 days"),
         ] {
             let error = read(text).unwrap_err().to_string();
             assert!(error.starts_with(message), "{error}");

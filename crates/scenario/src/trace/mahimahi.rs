@@ -6,11 +6,26 @@ use super::{Recorded, TraceError, push};
 
 /// The time for which a line of a file of delays holds.
 const DELAY_INTERVAL: Span = Span::from_ms(10);
-/// The longest recording, in ms: 100 days.
-const MAX_MS: u64 = 100 * 24 * 3_600_000;
-/// The most packets in a millisecond: 12 Tbit/s.
+/// The most packets in a millisecond: 12 Tbit/s for those of 1500 B.
 const MAX_PACKETS: u64 = 1_000_000;
 const DELAYS: &str = "a delay in ms in each line, like 32.5, which holds for 10 ms";
+
+/// The largest number of ms of a kind.
+#[derive(Clone, Copy)]
+pub(super) struct Most {
+    ms: u64,
+    /// The same in words, for messages.
+    name: &'static str,
+}
+
+impl Most {
+    /// The longest recording.
+    pub(super) const RECORDING: Most = Most { ms: 100 * 24 * 3_600_000, name: "100 days" };
+    /// The longest delay behind a line.
+    pub(super) const DELAY: Most = Most { ms: 3_600_000, name: "an hour" };
+    /// The longest delay before a queue.
+    pub(super) const BASE_DELAY: Most = Most { ms: 60_000, name: "60 s" };
+}
 
 /// Returns the lines that are not empty, with their numbers from 1.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
@@ -40,8 +55,8 @@ pub(super) fn rates(text: &str, packet: Bytes) -> Result<Recorded<Rate>, TraceEr
             Some(rest) if rest.parse::<f64>().is_ok() => wrong(format!("{line} is negative")),
             _ => wrong(format!("{} is not a whole number", shown(line))),
         })?;
-        if ms > MAX_MS {
-            return Err(wrong(format!("{ms} ms is more than 100 days")));
+        if ms > Most::RECORDING.ms {
+            return Err(wrong(format!("{ms} ms is more than {}", Most::RECORDING.name)));
         }
         match counts.last_mut() {
             Some((last, _)) if *last > ms => return Err(wrong(format!("{ms} follows {last}"))),
@@ -75,14 +90,14 @@ pub(super) fn rates(text: &str, packet: Bytes) -> Result<Recorded<Rate>, TraceEr
     Ok(Recorded { changes, length: Span::from_ms(length) })
 }
 
-/// Reads a number of ms, up to an hour.
-pub(super) fn milliseconds(text: &str) -> Result<Span, String> {
+/// Reads a number of ms, up to `most`.
+pub(super) fn milliseconds(text: &str, most: Most) -> Result<Span, String> {
     let ms: f64 = text.parse().map_err(|_| format!("{} is not a number", shown(text)))?;
     if ms.is_nan() || ms < 0.0 {
         return Err(format!("{text} is {}", if ms.is_nan() { "not a number" } else { "negative" }));
     }
-    if ms > 3_600_000.0 {
-        return Err(format!("{text} ms is more than an hour"));
+    if ms > most.ms as f64 {
+        return Err(format!("{text} ms is more than {}", most.name));
     }
     Ok(Span::from_secs_f64(ms / 1000.0))
 }
@@ -92,7 +107,7 @@ pub(super) fn delays(text: &str) -> Result<Recorded<Span>, TraceError> {
     let mut changes = Vec::new();
     let mut end = Time::ZERO;
     for (number, line) in lines(text) {
-        let delay = milliseconds(line).map_err(|message| TraceError::at(number, message, DELAYS))?;
+        let delay = milliseconds(line, Most::DELAY).map_err(|message| TraceError::at(number, message, DELAYS))?;
         push(&mut changes, end, delay);
         end += DELAY_INTERVAL;
     }
