@@ -105,7 +105,7 @@ impl Check<'_> {
             let path = [path, &at![*key]].concat();
             if self.is_accepted(&path) {
                 let own: Vec<&str> = own().collect();
-                let accepted = if own.is_empty() { "no such key".to_owned() } else { own.join(", ") };
+                let accepted = if own.is_empty() { "leave it out".to_owned() } else { own.join(", ") };
                 self.refuse(&path, message, accepted);
             }
         }

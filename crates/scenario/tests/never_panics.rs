@@ -205,7 +205,12 @@ fn recording() -> impl Strategy<Value = String> {
 proptest! {
     /// A recording that is read has changes that ascend from the start and end before its length.
     #[test]
-    fn recordings_are_read_or_refused(text in prop_oneof![recording(), "[0-9\n]{0,60}", "(0 20 0\n)?([0-9]{1,4}( [0-9]{1,2}| 0 0){1,4}\n){0,3}", ".{0,60}"]) {
+    fn recordings_are_read_or_refused(text in prop_oneof![
+        recording(),
+        "[0-9\n]{0,60}",
+        "(0 20 0\n)?([0-9]{1,4}( [0-9]{1,2}| 0 0){1,4}\n){0,3}",
+        ".{0,60}",
+    ]) {
         use TraceFormat::{Csv, Delays, Distribution, Heavy, Light, Opportunities};
         for format in [Opportunities, Delays, Csv, Distribution, Light, Heavy] {
             let Ok(trace) = format.read(&text) else { continue };

@@ -86,7 +86,7 @@ impl Check<'_> {
             let path = self.direction_path(place, key);
             let accepted = match key {
                 ["outage"] => "packets = \"lost\" in the same table, or framing = \"packet\"",
-                _ => "framing = \"packet\", or no such key",
+                _ => "framing = \"packet\", or leave it out",
             };
             self.refuse_once(&path, "is for links of packets, and this one carries cells", accepted);
         }
@@ -144,18 +144,21 @@ impl Check<'_> {
             (None, Some(_)) => self.load_alone(place, "heavy", "light"),
             (Some(_), Some(_)) => {}
         }
-        let others: [(&[&str], bool); 5] = [
-            (&["trace", "rate"], trace.rate.is_some()),
-            (&["trace", "delay"], trace.delay.is_some()),
-            (&["trace", "csv"], trace.csv.is_some()),
-            (&["jitter"], !own.jitter.deviation.is_zero()),
-            (&["reorder"], own.reorder),
+        const FILES: &str = "trace.light with trace.heavy, or trace.rate and trace.delay";
+        const TABLE: &str = "trace.light with trace.heavy, or trace.csv";
+        const VARIES: &str = "leave it out, or trace.rate and trace.delay in place of trace.light and trace.heavy";
+        let others: [(&[&str], bool, &str); 5] = [
+            (&["trace", "rate"], trace.rate.is_some(), FILES),
+            (&["trace", "delay"], trace.delay.is_some(), FILES),
+            (&["trace", "csv"], trace.csv.is_some(), TABLE),
+            (&["jitter"], !own.jitter.deviation.is_zero(), VARIES),
+            (&["reorder"], own.reorder, VARIES),
         ];
-        for (key, _) in others.into_iter().filter(|(_, is_given)| *is_given) {
+        for (key, _, accepted) in others.into_iter().filter(|(_, is_given, _)| *is_given) {
             let path = self.direction_path(place, key);
             let message =
                 "is given beside trace.light and trace.heavy, which have the rate and the delay of each packet";
-            self.refuse_once(&path, message, "one of them");
+            self.refuse_once(&path, message, accepted);
         }
     }
 

@@ -159,8 +159,8 @@ table! {
         /// request-response: the size of each response.
         #[range(min = "1 B", max = "1048576 GiB")]
         response: Bytes = Bytes(1),
-        /// request-response: the time from the arrival of a response to the next request. page: the least time from the end of the
-        /// load of a page to the beginning of the next.
+        /// request-response: the time from the arrival of a response to the next request. page: the least time from the
+        /// end of the load of a page to the beginning of the next.
         think: Span = Span::ZERO,
         /// page: the size of the response with the document; required.
         #[range(min = "1 B", max = "1048576 GiB")]

@@ -28,15 +28,15 @@ section! {
         pub delay: Option<FilePath>,
         /// All of them, as a table with the columns time, and one or more of rate, delay, loss.
         pub csv: Option<FilePath>,
-        /// The light load of CellReplay, beside `heavy`: in each line the time, the base delay, and the times at which the packets
-        /// of a train arrive after the first, in ms.
+        /// The light load of CellReplay, beside `heavy`: in each line the time, the base delay, and the times at which the
+        /// packets of a train arrive after the first, in ms.
         pub light: Option<FilePath>,
         /// The heavy load of CellReplay, beside `light`: the times, in ms, at which a packet of 1400 B can leave.
         pub heavy: Option<FilePath>,
         /// The distribution of the random part of the delay, in place of `jitter.distribution`: equally likely values, as a table
         /// with the column x, in deviations, or as a table of netem.
         pub jitter: Option<FilePath>,
-        /// The time after the end of a file.
+        /// The time after the end of a file. With stop, no packet passes the queue after the end of `light`.
         pub end: TraceEnd = TraceEnd::Repeat,
     }
 }
