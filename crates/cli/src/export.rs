@@ -6,7 +6,8 @@ use crate::args::Export;
 use crate::{FAILED, Face, Failure, FlentFiles, WRONG_INPUT, output};
 
 /// The advice outside the Python package, which has the series as a data frame.
-const NO_EXPORT: &str = "files of flent are written by the Python package: pip install cellway (or `make run` in the source tree), then cellway export";
+const NO_EXPORT: &str = "files of flent are written by the Python package: pip install cellway (or `make run` in the \
+                         source tree), then cellway export";
 
 pub(crate) fn run(options: &Export, face: &mut Face<'_>) -> Result<(), Failure> {
     let Some(write) = &mut face.flent else {

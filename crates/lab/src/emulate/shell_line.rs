@@ -1,6 +1,7 @@
 //! The directions of the line of a path, and its variation: options of `cellway shell`.
 
 use std::fmt::Display;
+use std::mem;
 use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -230,16 +231,15 @@ impl ReadLine<'_> {
         if let Some(direction) = self.rates.iter().position(Option::is_some) {
             return Some((OPTIONS[direction], "--framing packet"));
         }
-        match &self.outage {
-            _ if self.delay.as_ref().is_some_and(|delay| delay.recorded().is_some()) => {
-                Some(("delay", "a time like 20ms, or --framing packet"))
-            }
-            _ if self.jitter.is_some() => Some(("jitter", "--framing packet")),
-            Some(outage) if (outage.packets, outage.buffer) != (OutagePackets::Lost, OutageBuffer::Kept) => {
-                Some(("outage", "LENGTH/TIME,lost, or --framing packet"))
-            }
-            _ => None,
+        if self.delay.as_ref().is_some_and(|delay| delay.recorded().is_some()) {
+            return Some(("delay", "a time like 20ms, or --framing packet"));
         }
+        if self.jitter.is_some() {
+            return Some(("jitter", "--framing packet"));
+        }
+        let of_cells = (OutagePackets::Lost, OutageBuffer::Kept);
+        let is_for_packets = self.outage.is_some_and(|outage| (outage.packets, outage.buffer) != of_cells);
+        is_for_packets.then_some(("outage", "LENGTH/TIME,lost, or --framing packet"))
     }
 
     /// Returns the mean delays of the recordings of the directions, where they have one.
@@ -347,12 +347,15 @@ fn outage_of(text: &str) -> Result<Outage, Error> {
     }
     let (mut packets, mut buffer) = (OutagePackets::Wait, OutageBuffer::Kept);
     for word in words {
-        if word == OutagePackets::Lost.name() {
-            packets = OutagePackets::Lost;
+        let is_twice = if word == OutagePackets::Lost.name() {
+            mem::replace(&mut packets, OutagePackets::Lost) == OutagePackets::Lost
         } else if word == OutageBuffer::Flushed.name() {
-            buffer = OutageBuffer::Flushed;
+            mem::replace(&mut buffer, OutageBuffer::Flushed) == OutageBuffer::Flushed
         } else {
-            return Err(wrong(format!("{word:?} is not known here")));
+            return Err(wrong(format!("{word:?} is neither lost nor flushed")));
+        };
+        if is_twice {
+            return Err(wrong(format!("{word} is given twice")));
         }
     }
     Ok(Outage { length, first: every, every: Some(every), packets, buffer })
@@ -419,6 +422,7 @@ mod tests {
         assert!(refused(line(Some("none.up"), None, None)).starts_with("--up none.up: there is no such regular file"));
         assert!(refused(line(Some("5 Mbt/s"), None, None)).starts_with("--up: \"Mbt/s\""));
     }
+
     /// A table of netem with -1, 0 and 2 deviations; outages in which packets are lost and the buffer is emptied.
     #[test]
     fn jitter_has_a_table_and_outages_empty_the_buffer() {
@@ -457,6 +461,7 @@ mod tests {
         }
         let refused = |text: &str| outage_of(text).unwrap_err().to_string();
         assert!(refused("300ms").starts_with("--outage 300ms: this is not LENGTH/TIME; accepted: the length"));
-        assert!(refused("1s/9s,kept").starts_with("--outage 1s/9s,kept: \"kept\" is not known here"));
+        assert!(refused("1s/9s,kept").starts_with("--outage 1s/9s,kept: \"kept\" is neither lost nor flushed"));
+        assert!(refused("1s/9s,lost,lost").starts_with("--outage 1s/9s,lost,lost: lost is given twice"));
     }
 }
