@@ -121,7 +121,15 @@ fn every_application_delivers_the_bytes_that_it_wrote() {
         }
         let ideal = ideal.run(workload, SEED, name, 0);
         for side in [Side::Originator, Side::Responder] {
-            assert_eq!(of.delivered(side), ideal.writes(side).iter().sum::<u64>(), "{name} {side:?}");
+            let (delivered, writes) = (of.delivered(side), ideal.writes(side));
+            if matches!(workload, Workload::RequestResponse(_)) {
+                // A busy computer has time for fewer, of one size.
+                let most = writes.iter().sum::<u64>();
+                assert!(delivered.is_multiple_of(writes[0]), "{name} {side:?}: {delivered}");
+                assert!((writes[0]..=most).contains(&delivered), "{name} {side:?}: {delivered}");
+            } else {
+                assert_eq!(delivered, writes.iter().sum::<u64>(), "{name} {side:?}");
+            }
         }
         let mut sizes: [Vec<u64>; 2] = [of.items(), ideal.items().iter().map(|item| item.0).collect()];
         if matches!(workload, Workload::Page(_)) {
