@@ -6,6 +6,7 @@ node: transfers from this node are uploads, those to it are downloads.
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import os
@@ -287,6 +288,8 @@ def _save(file: Path, document: Mapping[str, Any]) -> None:
         part.write_bytes(gzip.compress(text.encode(), mtime=0))
         part.replace(file)
     except OSError as error:
+        with contextlib.suppress(OSError):
+            part.unlink()
         raise _wrong(str(file), f"it cannot be written: {error.strerror or error}") from None
 
 
