@@ -131,7 +131,9 @@ def _groups(results: Results, node: str | None) -> tuple[list[Group], str]:
     here = ends[0] if node is None else node
     if here not in ends:
         accepted = ", ".join(dict.fromkeys(ends))
-        raise _wrong("node (--node)", f"no transfer has an end at {here!r}, and no ping starts there; accepted: {accepted}")
+        raise _wrong(
+            "node (--node)", f"no transfer has an end at {here!r}, and no ping starts there; accepted: {accepted}"
+        )
     found = []
     for group in traffic:
         name, start, end, dscp = group["name"], group["from"], group["to"], group.get("dscp", "cs0")

@@ -195,7 +195,9 @@ def test_one_run_is_written_to_one_file(results, files, tmp_path):
         results.to_flent(file)
     assert results.to_flent(file, run=1) == [file]
     assert read(file)["results"] == read(files[1])["results"]
-    with pytest.raises(cellway.Error, match=r"run \(--run\): 7 is no run with series; accepted: a number of `runs`, like 0"):
+    with pytest.raises(
+        cellway.Error, match=r"run \(--run\): 7 is no run with series; accepted: a number of `runs`, like 0"
+    ):
         results.to_flent(file, run=7)
 
 
@@ -253,14 +255,18 @@ def test_results_without_series_are_refused(tmp_path):
 
 
 def test_a_node_without_transfers_is_refused(results, tmp_path):
-    with pytest.raises(cellway.Error, match=r"node \(--node\): no transfer has an end at 'garden', .*; accepted: home, provider"):
+    with pytest.raises(
+        cellway.Error, match=r"node \(--node\): no transfer has an end at 'garden', .*; accepted: home, provider"
+    ):
         results.to_flent(tmp_path, node="garden")
 
 
 def test_only_the_start_of_pings_is_a_node_of_flent(tmp_path):
     text = re.sub(r'(?s)\[\[traffic\]\]\nname = "download".*?(?=\[observe\])', "", RRUL.read_text())
     results = cellway.simulate(text, set=SHORT, progress=False)
-    with pytest.raises(cellway.Error, match=r"node \(--node\): .* at 'provider', and no ping starts there; accepted: home$"):
+    with pytest.raises(
+        cellway.Error, match=r"node \(--node\): .* at 'provider', and no ping starts there; accepted: home$"
+    ):
         results.to_flent(tmp_path, node="provider")
 
 
