@@ -160,7 +160,7 @@ def test_missing_programs_are_named_before_the_counts(
     assert capfd.readouterr().out.endswith(f"\n{tool.advice(frozenset({'tshark'}))}\n1 passed, 0 failed, 1 skipped\n")
 
 
-def artifact(package: str, name: str, *, test: bool = True) -> str:
+def built(package: str, name: str, *, test: bool = True) -> str:
     """Return a message of cargo about something that it has built."""
     manifest = f"{ROOT}/crates/{package}/Cargo.toml"
     target = {"kind": ["test"], "name": name}
@@ -170,14 +170,14 @@ def artifact(package: str, name: str, *, test: bool = True) -> str:
 
 def test_the_programs_of_tests_are_those_that_cargo_has_built() -> None:
     script = json.dumps({"reason": "build-script-executed", "package_id": "net"})
-    messages = [artifact("net", "held"), script, artifact("cli", "cellway", test=False), artifact("emu", "live")]
+    messages = [built("net", "held"), script, built("cli", "cellway", test=False), built("emu", "live")]
     names = [(part.name, part.command) for part in lanes.programs(messages)]
     assert names == [("net held (test)", ("/built/held",)), ("emu live (test)", ("/built/live",))]
 
 
 def test_each_program_is_in_one_lane() -> None:
     packages = ["apps", "cli", "emu", "gatewayd", "net"]
-    parts = lanes.programs(artifact(package, package) for package in packages)
+    parts = lanes.programs(built(package, package) for package in packages)
     folders = [[part.folder.name for part in lane] for lane in lanes.split(parts)]
     assert folders == [["cli", "emu"], ["gatewayd"], ["apps", "net"]]
     assert all((ROOT / "crates" / folder).is_dir() for lane in lanes.LANES for folder in lane)
