@@ -303,7 +303,10 @@ def test_the_command_writes_the_same_files(files, tmp_path, capfd):
     capfd.readouterr()
     for arguments, reason in [
         (["--flent", str(out)], f"cellway: {out / files[0].name}: the file exists; accepted: another path, or force"),
-        (["--flent", str(tmp_path / "new"), "--node", "garden"], "cellway: node (--node): no transfer has an end at 'garden', "),
+        (
+            ["--flent", str(tmp_path / "new"), "--node", "garden"],
+            "cellway: node (--node): no transfer has an end at 'garden', ",
+        ),
     ]:
         assert main(["export", folder, *arguments]) == 2
         captured = capfd.readouterr()
