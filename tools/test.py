@@ -1,6 +1,5 @@
 """Run the tests in Rust and in Python, show what they print, and end with the counts of both in one line.
 
-All programs of tests are built first, and then run in lanes side by side, each printed when it has ended.
 The exit status is that of the first part that fails; the last line never says `0 failed` when something did. Where
 tests were skipped because programs are missing, the line before it names these and how to install them.
 With `--live`, the tests of emulation and of the gateway alone, with `--live-gateway` those of the gateway and of
@@ -18,13 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
-import lanes
-
 ROOT = Path(__file__).resolve().parent.parent
 
 # The Python bindings are a library that only an interpreter can load: pytest tests them, cargo cannot.
 TEST = ["cargo", "test", "--locked", "--no-fail-fast"]
-WORKSPACE = [*TEST, "--workspace", "--exclude", "cellway-python"]
+CARGO = [*TEST, "--workspace", "--exclude", "cellway-python"]
 # With real hosts: namespaces, devices, programs. The other tests of the emulator need none.
 LIVE_TARGETS = ["live", "emulated", "gateways", "lifetime", "foreground", "guide"]
 LIVE = [*TEST, "--package", "cellway-emu", "--package", "cellway-cli"]
@@ -142,20 +139,12 @@ def cargo(command: list[str]) -> tuple[int, Counts]:
     return process.returncode, total
 
 
-def everything(arguments: list[str]) -> list[tuple[int, Counts]]:
-    """Run all tests in lanes, `arguments` go to pytest; return status and counts of each part."""
-    status, built = lanes.build(WORKSPACE, ROOT)
-    if status != 0:
-        return [(status, Counts())]
+def pytest(arguments: list[str]) -> tuple[int, Counts]:
+    """Run pytest."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, "junit.xml")
-        pytest = lanes.Part("pytest", (*PYTEST, f"--junitxml={report}", *arguments), ROOT)
-        *live, others = lanes.split(built)
-        doc = lanes.Part("examples in comments", (*WORKSPACE, "--doc"), ROOT)
-        ran = lanes.run([*live, [*others, doc, pytest]])
-        counts = {pytest: of_junit(report.read_text(encoding="utf-8")) if report.is_file() else Counts()}
-    of_cargo = {part.part: sum(map(of_cargo_line, part.output.splitlines()), Counts()) for part in ran}
-    return [(part.status, (of_cargo | counts)[part.part]) for part in ran]
+        status = subprocess.run([*PYTEST, f"--junitxml={report}", *arguments], cwd=ROOT, check=False).returncode
+        return status, of_junit(report.read_text(encoding="utf-8")) if report.is_file() else Counts()
 
 
 def closing(parts: list[tuple[int, Counts]]) -> tuple[int, Counts]:
@@ -168,9 +157,9 @@ def closing(parts: list[tuple[int, Counts]]) -> tuple[int, Counts]:
 
 
 def main() -> int:
-    """Run all tests, arguments go to pytest; or the live tests."""
+    """Run both parts, arguments go to pytest; or the live tests."""
     suite = SUITES.get(" ".join(sys.argv[1:]))
-    status, total = closing([cargo(part) for part in suite] if suite else everything(sys.argv[1:]))
+    status, total = closing([cargo(part) for part in suite] if suite else [cargo(CARGO), pytest(sys.argv[1:])])
     print()
     if total.missing:
         print(advice(total.missing))

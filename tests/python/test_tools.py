@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import re
 import sys
 from pathlib import Path
 from types import ModuleType
 
-import lanes
 import pytest
 
-ROOT = Path(__file__).parents[2]
-SCRIPT = ROOT / "tools" / "test.py"
+SCRIPT = Path(__file__).parents[2] / "tools" / "test.py"
 
 
 @pytest.fixture(scope="module")
@@ -110,23 +107,15 @@ def test_failed_tests_are_not_counted_twice(tool: ModuleType) -> None:
     assert tool.closing([(101, tool.Counts(5, 2, 0)), (1, tool.Counts(6, 1, 0))]) == (101, tool.Counts(11, 3, 0))
 
 
-def printing(lines: str, end: str = "") -> tuple[str, ...]:
-    """Return a command that prints, and then does what `end` says."""
-    return (sys.executable, "-c", f"import os, sys; print({lines!r}, flush=True); {end}")
-
-
 @pytest.mark.parametrize(("code", "status"), [(0, 0), (7, 7), (-9, 1)])
 def test_the_whole_ends_with_the_line_and_the_status(
     tool: ModuleType, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], code: int, status: int
 ) -> None:
+    line = "test result: ok. 2 passed; 0 failed; 1 ignored; 0 measured"
     end = f"os.kill(os.getpid(), {-code})" if code < 0 else f"sys.exit({code})"
-    ends = lanes.Part(
-        "net one (test)", printing("test result: ok. 2 passed; 0 failed; 1 ignored; 0 measured", end), ROOT
-    )
-    monkeypatch.setattr(lanes, "build", lambda *_: (0, [ends]))
-    monkeypatch.setattr(tool, "WORKSPACE", printing("test result: ok. 1 passed; 0 failed; 0 ignored"))
-    monkeypatch.setattr(tool, "PYTEST", printing("pytest says hello"))
-    part = list(printing("test result: ok. 5 passed; 0 failed; 0 ignored"))
+    monkeypatch.setattr(tool, "CARGO", [sys.executable, "-c", f"import os, sys; print({line!r}, flush=True); {end}"])
+    monkeypatch.setattr(tool, "PYTEST", [sys.executable, "-c", "print('pytest says hello')"])
+    part = [sys.executable, "-c", "print('test result: ok. 5 passed; 0 failed; 0 ignored')"]
     monkeypatch.setattr(tool, "SUITES", {suite: [part] * len(parts) for suite, parts in tool.SUITES.items()})
     for suite in ("--live", "--live-gateway"):
         monkeypatch.setattr(sys, "argv", ["test.py", suite])
@@ -136,60 +125,15 @@ def test_the_whole_ends_with_the_line_and_the_status(
     assert tool.main() == status
     out = capfd.readouterr().out
     assert "pytest says hello" in out
-    assert out.endswith(f"\n3 passed, {int(code != 0)} failed, 1 skipped\n")
-
-
-def test_nothing_runs_if_the_build_fails(
-    tool: ModuleType, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(tool, "WORKSPACE", list(printing("", "sys.exit(101)")))
-    monkeypatch.setattr(sys, "argv", ["test.py"])
-    assert tool.main() == 101
-    assert capfd.readouterr().out == "\n0 passed, 1 failed, 0 skipped\n"
+    assert out.endswith(f"\n2 passed, {int(code != 0)} failed, 1 skipped\n")
 
 
 def test_missing_programs_are_named_before_the_counts(
     tool: ModuleType, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     lines = "skipped: tshark is not installed\ntest result: ok. 2 passed; 0 failed; 0 ignored"
-    monkeypatch.setattr(lanes, "build", lambda *_: (0, []))
-    monkeypatch.setattr(tool, "WORKSPACE", printing(lines))
-    monkeypatch.setattr(tool, "PYTEST", printing(""))
+    monkeypatch.setattr(tool, "CARGO", [sys.executable, "-c", f"print({lines!r})"])
+    monkeypatch.setattr(tool, "PYTEST", [sys.executable, "-c", ""])
     monkeypatch.setattr(sys, "argv", ["test.py"])
     assert tool.main() == 0
     assert capfd.readouterr().out.endswith(f"\n{tool.advice(frozenset({'tshark'}))}\n1 passed, 0 failed, 1 skipped\n")
-
-
-def built(package: str, name: str, *, test: bool = True) -> str:
-    """Return a message of cargo about something that it has built."""
-    manifest = f"{ROOT}/crates/{package}/Cargo.toml"
-    target = {"kind": ["test"], "name": name}
-    message = {"reason": "compiler-artifact", "manifest_path": manifest, "target": target, "profile": {"test": test}}
-    return json.dumps({**message, "executable": f"/built/{name}"})
-
-
-def test_the_programs_of_tests_are_those_that_cargo_has_built() -> None:
-    script = json.dumps({"reason": "build-script-executed", "package_id": "net"})
-    messages = [built("net", "held"), script, built("cli", "cellway", test=False), built("emu", "live")]
-    names = [(part.name, part.command) for part in lanes.programs(messages)]
-    assert names == [("net held (test)", ("/built/held",)), ("emu live (test)", ("/built/live",))]
-
-
-def test_each_program_is_in_one_lane() -> None:
-    packages = ["apps", "cli", "emu", "gatewayd", "net"]
-    parts = lanes.programs(built(package, package) for package in packages)
-    folders = [[part.folder.name for part in lane] for lane in lanes.split(parts)]
-    assert folders == [["cli", "emu"], ["gatewayd"], ["apps", "net"]]
-    assert all((ROOT / "crates" / folder).is_dir() for lane in lanes.LANES for folder in lane)
-
-
-def test_lanes_run_at_once_and_their_parts_in_turn(tmp_path: Path) -> None:
-    # Each waits for a file that the other lane writes.
-    wait = "import pathlib, time\nwhile not pathlib.Path({!r}).exists(): time.sleep(0.01)\npathlib.Path({!r}).touch()"
-    order = [("start", "b"), ("a", "c"), ("b", "a")]
-    (tmp_path / "start").touch()
-    first, last, other = (
-        lanes.Part(done, (sys.executable, "-c", wait.format(str(tmp_path / needs), str(tmp_path / done))), ROOT)
-        for needs, done in order
-    )
-    assert [ran.status for ran in lanes.run([[first, last], [other]])] == [0, 0, 0]

@@ -21,7 +21,7 @@ use cellway_sys::{Reentry, Support, SysError, reenter, support};
 const AGAIN: &str = "CELLWAY_TEST_AGAIN";
 
 /// The most tests of this program that run at once: they mostly wait.
-const PLACES: usize = 4;
+const PLACES: usize = 2;
 static FREE: Mutex<usize> = Mutex::new(PLACES);
 static FREED: Condvar = Condvar::new();
 
