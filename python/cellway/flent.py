@@ -109,7 +109,7 @@ def write(
             raise _wrong("run (--run)", f"{run!r} is no run with series; accepted: a number of `runs`, like {known[0]}")
         runs = runs.filter(pl.col("run") == run)
     files = _files(results, runs, Path(path))
-    taken = [file for file in files.values() if file.exists()]
+    taken = [file for file in files.values() if os.path.lexists(file)]
     if taken and not force:
         raise _wrong(str(taken[0]), "the file exists; accepted: another path, or force (--force) to replace it")
     for row in runs.iter_rows(named=True):

@@ -72,8 +72,8 @@ pub struct Face<'a> {
 }
 
 impl Face<'_> {
-    /// Creates the face of the program alone: no reports, no files of flent, and Ctrl-C ends the process. Incomplete results keep a name
-    /// that no reader takes for a result.
+    /// Creates the face of the program alone: no reports, no files of flent, and Ctrl-C ends the process. Incomplete
+    /// results keep a name that no reader takes for a result.
     pub fn alone() -> Face<'static> {
         Face { report: None, flent: None, interrupted: Box::new(|| false) }
     }

@@ -82,26 +82,27 @@ pub fn workload(traffic: &Traffic, input: Option<Input>) -> Result<apps::GroupWo
 fn application(traffic: &Traffic, tcp: &TcpTraffic, input: Option<Input>) -> Result<apps::Workload, Error> {
     let mut workload = apps::Workload::new(tcp.app.kind());
     let tables = || match &input {
-        Some(Input::Tables(tables)) => tables.clone(),
-        _ => apps::Tables::shipped(),
+        Some(Input::Tables(tables)) => Ok(tables.clone()),
+        None => Ok(apps::Tables::shipped()),
+        Some(Input::Sizes(_) | Input::Trace(_)) => Err(refused(traffic, "the tables have not been read")),
     };
     match (&mut workload, &tcp.app) {
         (apps::Workload::Ftp(ftp), App::Ftp { tables: source, spike, data_connection, handshake }) => {
-            (ftp.tables, ftp.draw) = (tables(), source.draw);
+            (ftp.tables, ftp.draw) = (tables()?, source.draw);
             ftp.spike = *spike;
             ftp.handshakes.per_item = *handshake;
             ftp.data_connection = *data_connection;
         }
         (apps::Workload::Nntp(nntp), App::Nntp { tables: source, handshake }) => {
-            (nntp.tables, nntp.draw) = (tables(), source.draw);
+            (nntp.tables, nntp.draw) = (tables()?, source.draw);
             nntp.handshakes.per_item = *handshake;
         }
         (apps::Workload::Smtp(smtp), App::Smtp { tables: source, handshake }) => {
-            (smtp.tables, smtp.draw) = (tables(), source.draw);
+            (smtp.tables, smtp.draw) = (tables()?, source.draw);
             smtp.handshakes.per_item = *handshake;
         }
         (apps::Workload::Telnet(telnet), App::Telnet { tables: source, echo }) => {
-            (telnet.tables, telnet.draw, telnet.echo) = (tables(), source.draw, *echo);
+            (telnet.tables, telnet.draw, telnet.echo) = (tables()?, source.draw, *echo);
         }
         (apps::Workload::Bulk(bulk), App::Bulk { size, write, write_cost }) => {
             bulk.size = *size;

@@ -67,6 +67,10 @@ impl<'a> Given<'a, Rate> {
             Some((light, heavy)) if !Path::new(text).is_file() => {
                 let names = [light, heavy];
                 let read = |(name, format): (&str, TraceFormat)| {
+                    if name.is_empty() {
+                        let message = format!("--{option} {text}: the name of a file is missing; accepted: {OF_RATE}");
+                        return Err(Error::Option(message));
+                    }
                     let content = text_file::read(Path::new(name))
                         .map_err(|why| Error::Option(format!("--{option} {text}: {why}; accepted: {OF_RATE}")))?;
                     recording(option, name, &content, format)
