@@ -84,7 +84,7 @@ fn a_mistake_is_reported_by_its_option() {
         (&["--lateness-limit", "0 s"], "--lateness-limit: "),
         (&["--outage", "3s"], "--outage 3s: this is not LENGTH/TIME; accepted: the length of an outage"),
         (&["--outage", "300ms/200ms"], "--outage: 200 ms is not longer than an outage, 300 ms"),
-        (&["--down", "light,"], "--down light,: the name of a file is missing"),
+        (&["--down", ",heavy"], "--down ,heavy: the name of a file is missing"),
         (&["--outage", "1s/9s,flush"], "--outage 1s/9s,flush: \"flush\" is neither lost nor flushed"),
         (&["--outage", "1s/9s", "--framing", "atm"], "--outage: for a line of packets, but this line carries cells"),
         (&["--jitter", "5"], "--jitter: \"5\" has no unit"),
