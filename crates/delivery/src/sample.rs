@@ -44,6 +44,14 @@ impl Stamp {
     pub fn sent(&self) -> Time {
         self.sent
     }
+    /// Returns the data that had been delivered when the packet was sent (bits).
+    pub fn delivered(&self) -> u64 {
+        self.delivered
+    }
+    /// Returns true if the source limited the sender when the packet was sent.
+    pub fn is_limited(&self) -> bool {
+        self.limited
+    }
 }
 
 /// The rate sample of one acknowledgement.
@@ -106,6 +114,10 @@ impl Delivery {
     /// Records that the application has no more data although more could be sent.
     pub fn nothing_left(&mut self) {
         self.limited_until = Some(self.delivered + self.in_flight);
+    }
+    /// Returns true if packets sent now are application-limited.
+    pub fn is_limited(&self) -> bool {
+        self.limited_until.is_some()
     }
     /// Counts an acknowledged packet; [`Delivery::sample`] ends the acknowledgement, which would have arrived at
     /// `answered` without its delays. If acknowledgements are further apart than their packets were, by more than

@@ -27,7 +27,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod config;
-mod congestion;
+pub mod congestion;
 mod ecn;
 mod endpoint;
 mod output;
@@ -56,4 +56,4 @@ pub use stats::Stats;
 pub use timers::TimerKind;
 
 /// Place in the sequence space of one direction: 0 is the SYN, 1 the first byte. Does not wrap.
-pub(crate) type Position = u64;
+pub type Position = u64;

@@ -1,13 +1,13 @@
 //! Pacing: the time between a segment and the next.
 //!
 //! The congestion controller sets the rate. Linux keeps segments at least length / rate apart
-//! (`tcp_update_skb_after_send`). This pacer paces single segments; Linux sends the data of up to a millisecond at
-//! once.
+//! (`tcp_update_skb_after_send`). This pacer paces single segments, or the groups that the controller permits (its
+//! quantum); Linux sends the data of up to a millisecond at once.
 
 use cellway_units::{Bits, Rate, Span, Time};
 
 use crate::Config;
-use crate::congestion::Controller;
+use crate::congestion::Control;
 
 /// When the next segment may go.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +20,8 @@ pub(crate) struct Pacer {
     rate: Option<Rate>,
     /// Remainder of the division by the rate, carried to the next segment.
     carry: u64,
+    /// The present group of segments may be sent together, up to this many bytes more.
+    group: u32,
     next: Time,
     /// Data segments sent.
     sent: u64,
@@ -34,6 +36,7 @@ impl Pacer {
             unpaced,
             rate: config.tcp.pacing_rate,
             carry: 0,
+            group: 0,
             next: Time::ZERO,
             sent: 0,
         }
@@ -41,13 +44,19 @@ impl Pacer {
 
     /// Returns the time until which pacing delays a segment at `now`, if it does.
     pub(crate) fn holds(&self, now: Time) -> Option<Time> {
-        (self.next > now).then_some(self.next)
+        (self.next > now && self.group == 0).then_some(self.next)
     }
     /// Records that a segment of `payload` bytes after a TCP header of `header` bytes is sent at `now`.
-    pub(crate) fn sent(&mut self, now: Time, payload: u64, header: u32, control: &Controller, srtt: Option<Span>) {
+    pub(crate) fn sent(&mut self, now: Time, payload: u64, header: u32, control: &Control, srtt: Option<Span>) {
         self.sent = self.sent.saturating_add(1);
         let mut gap = Span::ZERO;
-        if self.by_window
+        if control.sets_window() {
+            gap = control.pacing_gap(payload, srtt.unwrap_or_default());
+            let left = if self.next <= now { control.quantum() } else { u64::from(self.group) };
+            // A group of whole segments, at least one.
+            let left = left.saturating_sub(payload);
+            self.group = if left < payload { 0 } else { u32::try_from(left).unwrap_or(u32::MAX) };
+        } else if self.by_window
             && self.sent >= u64::from(self.unpaced)
             && let Some(srtt) = srtt
         {
@@ -59,6 +68,8 @@ impl Pacer {
             let (span, carry) = rate.time_for(bits, if self.next < now { 0 } else { self.carry });
             self.carry = carry;
             gap = gap.max(span);
+            // A bound on the rate holds for each segment.
+            self.group = 0;
         }
         self.next = self.next.max(now) + gap;
     }

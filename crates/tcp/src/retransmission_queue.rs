@@ -7,6 +7,7 @@ use cellway_delivery::{Delivery, Sample, Stamp};
 use cellway_units::{Bits, Span, Time};
 
 use crate::Position;
+use crate::congestion::{Ack, Loss, Newest, Repair};
 use crate::ranges::Ranges;
 
 /// The fate of a segment, as far as the sender has learned it.
@@ -27,11 +28,20 @@ struct Sent {
     stamp: Stamp,
     fate: Fate,
     retransmitted: bool,
+    /// Lost before its last transmission, and in flight after it (bytes).
+    lost_before: u64,
+    in_flight: u64,
 }
 
 impl Sent {
     fn len(&self) -> u64 {
         self.end - self.start
+    }
+    /// Declares it lost; `lost_total` bytes have been lost, these included.
+    fn lose(&mut self, lost_total: u64) -> Loss {
+        self.fate = Fate::Lost;
+        let &mut Sent { start, end, in_flight, lost_before, .. } = self;
+        Loss { start, end, lost: lost_total - lost_before, in_flight, limited: self.stamp.is_limited() }
     }
 }
 
@@ -70,6 +80,12 @@ pub(crate) struct RetransmissionQueue {
     /// The segments that the present acknowledgement reports, and their bytes.
     arrived: Vec<Arrived>,
     arrived_bytes: u64,
+    /// The one sent last among them, and the rate sample, if it is reliable.
+    newest: Option<Sent>,
+    reliable: Option<Sample>,
+    /// The segments found lost since the last acknowledgement, and all bytes that were ever lost.
+    lost: Vec<Loss>,
+    lost_total: u64,
     sample: Option<Sample>,
 }
 
@@ -82,7 +98,15 @@ impl RetransmissionQueue {
         }
         if fresh < end {
             let stamp = self.delivery.sent(now, bits(end - fresh));
-            self.segments.push_back(Sent { start: fresh, end, stamp, fate: Fate::InFlight, retransmitted: false });
+            self.segments.push_back(Sent {
+                start: fresh,
+                end,
+                stamp,
+                fate: Fate::InFlight,
+                retransmitted: false,
+                lost_before: self.lost_total,
+                in_flight: self.delivery.in_flight / 8,
+            });
         }
     }
     fn resent(&mut self, start: Position, end: Position, now: Time) {
@@ -96,13 +120,15 @@ impl RetransmissionQueue {
             }
             s.stamp = self.delivery.sent(now, bits(s.len()));
             (s.fate, s.retransmitted) = (Fate::InFlight, true);
+            (s.lost_before, s.in_flight) = (self.lost_total, self.delivery.in_flight / 8);
         }
     }
 
     /// Begins to process an acknowledgement.
     pub(crate) fn begin_ack(&mut self) {
         self.arrived.clear();
-        self.arrived_bytes = 0;
+        self.lost.clear();
+        (self.arrived_bytes, self.newest, self.reliable) = (0, None, None);
     }
     /// Processes a SACK block; returns true if it covers new data. Blocks outside the queue, such as those of D-SACK (RFC
     /// 2883), are ignored.
@@ -194,16 +220,41 @@ impl RetransmissionQueue {
         }
         self.arrived_bytes += s.len();
         self.arrived.push(Arrived { end: s.end, sent, retransmitted: s.retransmitted });
+        if self.newest.is_none_or(|newest| (sent, s.end) > (newest.stamp.sent(), newest.end)) {
+            self.newest = Some(s);
+        }
     }
     /// Returns the rate sample of the acknowledgement, if it has one. One over less than the least round trip is not
     /// reliable.
-    pub(crate) fn take_sample(&mut self) -> Option<Sample> {
-        let sample = self.delivery.sample()?;
-        if self.min_rtt.is_some_and(|least| sample.interval < least) {
-            return None;
+    pub(crate) fn take_sample(&mut self) {
+        let Some(sample) = self.delivery.sample() else { return };
+        if self.min_rtt.is_none_or(|least| sample.interval >= least) {
+            (self.sample, self.reliable) = (Some(sample), Some(sample));
         }
-        self.sample = Some(sample);
-        Some(sample)
+    }
+    /// Returns the effect of the present acknowledgement, once its losses are known.
+    pub(crate) fn ack(&self, now: Time, repair: Option<Repair>, window_limited: bool) -> Ack {
+        let total_delivered = self.total_delivered();
+        let newest = self.newest.map(|s| Newest {
+            sample: self.reliable,
+            rtt: (!s.retransmitted).then(|| now.since(s.stamp.sent())),
+            delivered: total_delivered - s.stamp.delivered() / 8,
+            prior: s.stamp.delivered() / 8,
+            lost: self.lost_total - s.lost_before,
+            in_flight: s.in_flight,
+            limited: s.stamp.is_limited(),
+        });
+        Ack {
+            now,
+            delivered: self.arrived_bytes,
+            lost: self.lost.iter().map(|loss| loss.end - loss.start).sum(),
+            in_flight: self.in_network(),
+            total_delivered,
+            newest,
+            repair,
+            window_limited,
+            source_limited: self.delivery.is_limited(),
+        }
     }
 
     /// Marks segments as lost that were sent before the segment that was sent at `newest.0` and ends at `newest.1`, and
@@ -233,10 +284,11 @@ impl RetransmissionQueue {
                 let due = sent + patience;
                 if due <= now {
                     losses.bytes += s.len();
-                    s.fate = Fate::Lost;
-                    self.lost_bytes += s.len();
                     self.lost_from = self.lost_from.min(s.start);
+                    self.lost_bytes += s.len();
+                    self.lost_total += s.len();
                     self.delivery.lost(&s.stamp);
+                    self.lost.push(s.lose(self.lost_total));
                 } else {
                     losses.remaining = losses.remaining.max(Some(due.since(now)));
                 }
@@ -248,11 +300,13 @@ impl RetransmissionQueue {
     /// Marks as lost the first segment, and all others that were sent before `before`. RFC 8985 §6.3.
     pub(crate) fn mark_lost_on_timeout(&mut self, before: Time) {
         self.lost_from = 0;
+        self.lost.clear();
         for (i, s) in self.segments.iter_mut().enumerate() {
             if s.fate == Fate::InFlight && (i == 0 || s.stamp.sent() <= before) {
-                s.fate = Fate::Lost;
                 self.lost_bytes += s.len();
+                self.lost_total += s.len();
                 self.delivery.lost(&s.stamp);
+                self.lost.push(s.lose(self.lost_total));
             }
         }
     }
@@ -260,8 +314,24 @@ impl RetransmissionQueue {
     /// limited by the application.
     pub(crate) fn nothing_left(&mut self) {
         if self.lost_bytes == 0 {
-            self.delivery.nothing_left();
+            self.limit();
         }
+    }
+    /// Samples of what is in flight, and of later segments, count as limited by the application.
+    pub(crate) fn limit(&mut self) {
+        self.delivery.nothing_left();
+    }
+    /// Returns true if segments sent now are limited by the application.
+    pub(crate) fn is_limited(&self) -> bool {
+        self.delivery.is_limited()
+    }
+    /// Returns the data delivered so far (bytes).
+    pub(crate) fn total_delivered(&self) -> u64 {
+        self.delivery.delivered / 8
+    }
+    /// Returns the segments found lost since the present acknowledgement, or by the present timeout.
+    pub(crate) fn lost(&self) -> &[Loss] {
+        &self.lost
     }
 
     pub(crate) fn has_lost(&self) -> bool {

@@ -5,7 +5,7 @@
 use cellway_units::{Span, Time};
 
 use super::hystart::{HyStart, Phase};
-use super::{Acked, Algorithm, Congestion, Flight, Window, part};
+use super::{Acked, Controller, Flight, Signal, Window, part};
 use crate::Position;
 
 /// The share of the window that is kept at a loss: beta of RFC 9438 §4.6 is 7/10.
@@ -89,7 +89,7 @@ impl Cubic {
     }
 }
 
-impl Algorithm for Cubic {
+impl Controller for Cubic {
     fn grow(&mut self, window: &mut Window, acked: Acked, flight: Flight) {
         let Window { cwnd, ssthresh, mss } = *window;
         // RFC 9438 §5.8: a window that the application or the peer's window leaves unused does not grow. Linux,
@@ -116,8 +116,8 @@ impl Algorithm for Cubic {
             }
         }
     }
-    fn threshold(&self, window: Window, signal: Congestion, outstanding: u64, _peer_window: u64) -> u64 {
-        let beta = if signal == Congestion::MarkWithAbe { BETA_ECN } else { BETA };
+    fn threshold(&self, window: Window, signal: Signal, outstanding: u64, _peer_window: u64) -> u64 {
+        let beta = if signal == Signal::MarkWithAbe { BETA_ECN } else { BETA };
         part(outstanding, beta, window.mss)
     }
     /// Sets the plateau (W_max). RFC 9438 §4.6, §4.7.

@@ -21,7 +21,7 @@ pub(crate) enum Phase {
     Conservative {
         divisor: u64,
     },
-    /// Congestion avoidance begins.
+    /// Signal avoidance begins.
     Over,
 }
 

@@ -1,8 +1,9 @@
 //! Congestion control: the window and the pacing rate. One file for each algorithm.
 //!
 //! A [`Controller`] reacts to acknowledgements, rate samples, losses, marks and timeouts. It does not decide which
-//! segments are lost or sent next: that is [recovery](crate::recovery).
+//! segments are lost or sent next: that is [recovery](crate::recovery). [`Control`] holds the one of a connection.
 
+mod controller;
 mod cubic;
 mod hystart;
 mod reno;
@@ -10,52 +11,13 @@ mod tahoe;
 #[cfg(test)]
 mod tests;
 
-use cellway_delivery::Sample;
 use cellway_units::{Span, Time};
 
 use crate::{Config, CongestionControl, MAX_WINDOW, Position};
+pub use controller::{Ack, Acked, BoxedClone, Controller, Flight, Loss, Newest, Repair, Signal, Window};
 use cubic::Cubic;
 use reno::Reno;
 use tahoe::Tahoe;
-
-/// The pacing rate is 200 % of window / round trip below half of the slow-start threshold, then 120 %. Linux,
-/// `tcp_pacing_ss_ratio` and `tcp_pacing_ca_ratio` (per cent).
-const SLOW_START_PERCENT: u128 = 200;
-const AVOIDANCE_PERCENT: u128 = 120;
-
-/// The outstanding data, as an argument of an algorithm.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Flight {
-    /// The first position that is not acknowledged.
-    pub(crate) una: Position,
-    /// The next position to send.
-    pub(crate) nxt: Position,
-    /// The position behind the last that was ever sent.
-    pub(crate) max: Position,
-    /// The peer's window (bytes).
-    pub(crate) peer_window: u64,
-}
-
-impl Flight {
-    /// Returns the data sent and not acknowledged. RFC 5681 §2 (FlightSize) (bytes).
-    pub(crate) fn size(self) -> u64 {
-        self.nxt - self.una
-    }
-}
-
-/// An acknowledgement of new data.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Acked {
-    /// The data that it newly acknowledges (bytes).
-    pub(crate) bytes: u64,
-    pub(crate) now: Time,
-    /// The round trip that it measures, if it does.
-    pub(crate) rtt: Option<Span>,
-    /// The smoothed round trip.
-    pub(crate) srtt: Option<Span>,
-    /// It echoes a mark (ECE). RFC 3168 §6.1.2.
-    pub(crate) echoes_mark: bool,
-}
 
 /// The kind of a timeout, which determines its effect on ssthresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,50 +42,6 @@ impl Timeout {
     }
 }
 
-/// The signal that reduces a window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Congestion {
-    Loss,
-    Mark,
-    /// A mark, to which the sender reacts less than to a loss. RFC 8511.
-    MarkWithAbe,
-}
-
-/// The window that an algorithm moves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Window {
-    /// Congestion window (bytes). Fast recovery changes it for a time.
-    pub(crate) cwnd: u64,
-    /// Slow-start threshold (bytes).
-    pub(crate) ssthresh: u64,
-    /// Segment size (bytes).
-    pub(crate) mss: u64,
-}
-
-/// A congestion control algorithm.
-trait Algorithm {
-    /// Processes the rate sample of an acknowledgement, which also measures during recovery; `flight` is the data still
-    /// outstanding. Growth follows if the acknowledgement has new data.
-    fn sampled(&mut self, _window: &mut Window, _sample: &Sample, _flight: Flight) {}
-    /// Grows the window at an acknowledgement of new data outside recovery; `flight` is the data still outstanding.
-    fn grow(&mut self, window: &mut Window, acked: Acked, flight: Flight);
-    /// Returns ssthresh (bytes) after a signal of congestion with `outstanding` bytes in the network, where the peer
-    /// permits `peer_window` bytes.
-    fn threshold(&self, window: Window, signal: Congestion, outstanding: u64, peer_window: u64) -> u64;
-    /// Records that a loss or a mark reduces a window of `cwnd` bytes.
-    fn reduced(&mut self, _cwnd: u64) {}
-    /// Records a timeout.
-    fn timed_out(&mut self) {}
-    /// Records that sending restarts after an idle time with a smaller window.
-    fn restarted(&mut self) {}
-    /// Returns the time that `payload` bytes take at the pacing rate: payload / (percent * cwnd / srtt).
-    fn pacing_gap(&self, window: Window, payload: u64, srtt: Span) -> Span {
-        let percent = if window.cwnd < window.ssthresh / 2 { SLOW_START_PERCENT } else { AVOIDANCE_PERCENT };
-        let gap = u128::from(payload) * u128::from(srtt.as_ps()) * 100 / (percent * u128::from(window.cwnd.max(1)));
-        Span::from_ps(u64::try_from(gap).unwrap_or(u64::MAX))
-    }
-}
-
 /// Returns the part `(numerator, denominator)` of the outstanding data, at least two segments (bytes).
 fn part(outstanding: u64, (num, den): (u64, u64), mss: u64) -> u64 {
     (outstanding * num / den).max(2 * mss)
@@ -136,8 +54,8 @@ enum Algorithms {
     Reno(Reno),
     /// Boxed: it is as large as the rest of a controller.
     Cubic(Box<Cubic>),
-    #[cfg(test)]
-    ByRate(tests::ByRate),
+    /// A controller from outside this crate.
+    Own(Box<dyn Controller>),
 }
 
 /// Evaluates an expression with the algorithm in use, without a virtual call.
@@ -147,15 +65,14 @@ macro_rules! with {
             Algorithms::Tahoe($algorithm) => $call,
             Algorithms::Reno($algorithm) => $call,
             Algorithms::Cubic($algorithm) => $call,
-            #[cfg(test)]
-            Algorithms::ByRate($algorithm) => $call,
+            Algorithms::Own($algorithm) => $call,
         }
     };
 }
 
 /// The congestion window, the slow-start threshold and the algorithm that moves them.
 #[derive(Clone, Debug)]
-pub(crate) struct Controller {
+pub(crate) struct Control {
     pub(crate) window: Window,
     /// The window after connecting (bytes).
     initial: u64,
@@ -166,12 +83,14 @@ pub(crate) struct Controller {
     collapsed_until: Position,
     /// A mark reduces the window less than a loss does (ABE, RFC 8511).
     abe: bool,
+    /// The window was full up to this position; that counts for a round trip.
+    full_until: Position,
     algorithm: Algorithms,
 }
 
-impl Controller {
+impl Control {
     /// Creates a controller with a window of `initial_segments` of `mss`.
-    pub(crate) fn new(config: &Config, mss: u64, initial_segments: u64) -> Controller {
+    pub(crate) fn new(config: &Config, mss: u64, initial_segments: u64) -> Control {
         let initial = mss * initial_segments;
         let algorithm = match config.tcp.control() {
             CongestionControl::Tahoe => Algorithms::Tahoe(Tahoe),
@@ -179,21 +98,30 @@ impl Controller {
             CongestionControl::Cubic => Algorithms::Cubic(Box::new(Cubic::new(config.tcp.hystart, config.tcp.pacing))),
         };
         let ssthresh = config.tcp.initial_ssthresh.map_or(MAX_WINDOW, |threshold| threshold.0);
-        Controller {
+        Control {
             window: Window { cwnd: initial, ssthresh, mss },
             initial,
             marked_until: 0,
             reduced_until: 0,
             collapsed_until: 0,
             abe: config.tcp.abe,
+            full_until: 0,
             algorithm,
         }
     }
-
-    /// Processes the rate sample of an acknowledgement; `flight` is the data still outstanding.
-    pub(crate) fn sampled(&mut self, sample: &Sample, flight: Flight) {
-        with!(&mut self.algorithm, a => a.sampled(&mut self.window, sample, flight));
+    /// Replaces the algorithm by `own`, before the connection is established.
+    pub(crate) fn own(&mut self, own: Box<dyn Controller>) {
+        self.algorithm = Algorithms::Own(own);
     }
+    /// Begins anew with `new` when the connection is established; a controller from outside stays.
+    pub(crate) fn establish(&mut self, new: Control, now: Time, srtt: Option<Span>) {
+        let old = std::mem::replace(self, new);
+        if let Algorithms::Own(own) = old.algorithm {
+            self.own(own);
+        }
+        with!(&mut self.algorithm, a => a.started(&mut self.window, now, srtt));
+    }
+
     /// Grows the window at an acknowledgement of new data outside recovery; `flight` is the data still outstanding.
     pub(crate) fn grow(&mut self, acked: Acked, flight: Flight) {
         // RFC 3168 §6.1.2: an acknowledgement that echoes a mark does not grow the window. After a timeout it does, as in
@@ -212,12 +140,15 @@ impl Controller {
     /// the network, as reported by duplicates or SACK blocks, until the cumulative acknowledgement covers it. The
     /// congestion window does not, so the lesser of the two is used.
     pub(crate) fn reduce(&mut self, flight: Flight, size: u64) {
+        if self.sets_window() {
+            return;
+        }
         // RFC 3168 §6.1.2: one reduction for the losses and marks of a window.
         if flight.una < self.marked_until {
             return;
         }
         self.reduced_until = flight.max;
-        self.lower(Congestion::Loss, size.min(self.window.cwnd), flight);
+        self.lower(Signal::Loss, size.min(self.window.cwnd), flight);
     }
     /// Reduces the window at an acknowledgement of `acked` bytes that echoes a mark, outside recovery and once per window
     /// of data. Returns true if it does. RFC 3168 §6.1.2.
@@ -228,7 +159,7 @@ impl Controller {
         }
         // RFC 8511 changes the reaction in congestion avoidance only.
         let abe = self.abe && self.window.cwnd >= self.window.ssthresh;
-        let signal = if abe { Congestion::MarkWithAbe } else { Congestion::Mark };
+        let signal = if abe { Signal::MarkWithAbe } else { Signal::Mark };
         // As at a loss: the data outstanding before the acknowledgement.
         self.lower(signal, (flight.size() + acked).min(self.window.cwnd), flight);
         self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
@@ -236,22 +167,26 @@ impl Controller {
         true
     }
     /// Sets ssthresh at a signal of congestion with `outstanding` bytes in the network.
-    fn lower(&mut self, signal: Congestion, outstanding: u64, flight: Flight) {
+    fn lower(&mut self, signal: Signal, outstanding: u64, flight: Flight) {
         self.window.ssthresh = self.threshold(signal, outstanding, flight);
         with!(&mut self.algorithm, a => a.reduced(self.window.cwnd));
     }
-    fn threshold(&self, signal: Congestion, outstanding: u64, flight: Flight) -> u64 {
+    fn threshold(&self, signal: Signal, outstanding: u64, flight: Flight) -> u64 {
         with!(&self.algorithm, a => a.threshold(self.window, signal, outstanding, flight.peer_window))
     }
     /// Sets the window to one segment after a timeout, and ssthresh by the kind of the timeout. RFC 5681 §3.1.
     pub(crate) fn collapse(&mut self, flight: Flight, timeout: Timeout) {
         match timeout {
             Timeout::Loss => self.reduce(flight, flight.size()),
+            Timeout::InRecovery if self.sets_window() => {}
             Timeout::InRecovery => {
-                let threshold = self.threshold(Congestion::Loss, flight.size(), flight);
+                let threshold = self.threshold(Signal::Loss, flight.size(), flight);
                 self.window.ssthresh = self.window.ssthresh.min(threshold);
             }
             Timeout::Again => {}
+        }
+        if self.sets_window() {
+            self.repairing(Repair::Timeout);
         }
         self.window.cwnd = self.window.mss;
         (self.collapsed_until, self.reduced_until) = (flight.max, flight.max);
@@ -259,7 +194,7 @@ impl Controller {
     }
     /// Restarts after an idle time with at most the initial window. RFC 5681 §4.1.
     pub(crate) fn restart(&mut self) {
-        if self.window.cwnd > self.initial {
+        if self.window.cwnd > self.initial && !self.sets_window() {
             self.window.cwnd = self.initial;
             with!(&mut self.algorithm, a => a.restarted());
         }
@@ -268,5 +203,53 @@ impl Controller {
     /// Returns the time that `payload` bytes take at the pacing rate.
     pub(crate) fn pacing_gap(&self, payload: u64, srtt: Span) -> Span {
         with!(&self.algorithm, a => a.pacing_gap(self.window, payload, srtt))
+    }
+    /// Returns the data that may be sent together (bytes).
+    pub(crate) fn quantum(&self) -> u64 {
+        with!(&self.algorithm, a => a.quantum())
+    }
+
+    /// Returns true if the controller sets the window at all times.
+    pub(crate) fn sets_window(&self) -> bool {
+        with!(&self.algorithm, a => a.sets_window())
+    }
+    /// Begins a repair.
+    pub(crate) fn repairing(&mut self, repair: Repair) {
+        with!(&mut self.algorithm, a => a.repairing(&mut self.window, repair));
+    }
+    /// Ends a repair.
+    pub(crate) fn repaired(&mut self, repair: Repair) {
+        if self.sets_window() {
+            with!(&mut self.algorithm, a => a.repaired(&mut self.window));
+        } else if repair == Repair::Fast {
+            self.window.cwnd = self.window.ssthresh;
+        }
+    }
+    /// Processes the segments that were found to be lost, with what had been delivered (bytes).
+    pub(crate) fn lost(&mut self, losses: &[Loss], total_delivered: u64) {
+        for loss in losses {
+            with!(&mut self.algorithm, a => a.lost(&mut self.window, loss, total_delivered));
+        }
+    }
+    /// Processes an acknowledgement after its losses.
+    pub(crate) fn acknowledged(&mut self, ack: &Ack) {
+        with!(&mut self.algorithm, a => a.acknowledged(&mut self.window, ack));
+        self.window.cwnd = self.window.cwnd.min(MAX_WINDOW).max(self.window.mss);
+    }
+    /// Returns true if the controller sends less than the path carries on purpose.
+    pub(crate) fn holds_back(&self) -> bool {
+        with!(&self.algorithm, a => a.holds_back())
+    }
+    /// Prepares to send while nothing is in flight.
+    pub(crate) fn resumed(&mut self, now: Time, source_limited: bool) {
+        with!(&mut self.algorithm, a => a.resumed(&mut self.window, now, source_limited));
+    }
+    /// Records that the window is full, with `flight` outstanding.
+    pub(crate) fn filled(&mut self, flight: Flight) {
+        self.full_until = flight.max;
+    }
+    /// Returns true if the window was full within a round trip.
+    pub(crate) fn was_full(&self, flight: Flight) -> bool {
+        flight.una <= self.full_until
     }
 }

@@ -1,6 +1,6 @@
 //! Reno: slow start and congestion avoidance. RFC 5681 §3.1.
 
-use super::{Acked, Algorithm, Congestion, Flight, Window, part};
+use super::{Acked, Controller, Flight, Signal, Window, part};
 
 /// The part of the outstanding data that ssthresh keeps at a loss. RFC 5681 §3.1, equation 4.
 const BETA: (u64, u64) = (1, 2);
@@ -11,12 +11,12 @@ const BETA_ECN: (u64, u64) = (4, 5);
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reno;
 
-impl Algorithm for Reno {
+impl Controller for Reno {
     fn grow(&mut self, window: &mut Window, acked: Acked, _flight: Flight) {
         window.cwnd += increase(*window, acked.bytes);
     }
-    fn threshold(&self, window: Window, signal: Congestion, outstanding: u64, _peer_window: u64) -> u64 {
-        let beta = if signal == Congestion::MarkWithAbe { BETA_ECN } else { BETA };
+    fn threshold(&self, window: Window, signal: Signal, outstanding: u64, _peer_window: u64) -> u64 {
+        let beta = if signal == Signal::MarkWithAbe { BETA_ECN } else { BETA };
         part(outstanding, beta, window.mss)
     }
 }

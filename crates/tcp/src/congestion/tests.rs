@@ -2,35 +2,38 @@
 
 use std::collections::BTreeMap;
 
-use cellway_delivery::{Sample, bits_of, rate_of};
+use cellway_delivery::{bits_of, rate_of};
 use cellway_units::{Bits, Bytes, Rate, Span, Time};
 
-use super::{Acked, Algorithm, Algorithms, Congestion, Flight, Window};
-use crate::{Config, Endpoint, Output, Segment, TcpSpec, Variant};
+use super::{Ack, Acked, Controller, Flight, Signal, Window};
+use crate::{Config, Endpoint, LossRecovery, Output, Segment, TcpSpec, Variant};
 
 /// Keeps twice the product of the largest delivery rate and the shortest round trip in flight, and paces at twice that
 /// rate.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct ByRate {
+struct ByRate {
     rate: u64,
     min_rtt: Option<Span>,
 }
 
-impl Algorithm for ByRate {
-    fn sampled(&mut self, _window: &mut Window, sample: &Sample, _flight: Flight) {
-        self.rate = self.rate.max(sample.rate.as_bps());
+impl Controller for ByRate {
+    fn sets_window(&self) -> bool {
+        true
     }
-    fn grow(&mut self, window: &mut Window, acked: Acked, _flight: Flight) {
-        self.min_rtt = self.min_rtt.into_iter().chain(acked.rtt).min();
+    fn acknowledged(&mut self, window: &mut Window, ack: &Ack) {
+        let Some(newest) = ack.newest else { return };
+        self.rate = self.rate.max(newest.sample.map_or(0, |sample| sample.rate.as_bps()));
+        self.min_rtt = self.min_rtt.into_iter().chain(newest.rtt).min();
         if let Some(rtt) = self.min_rtt {
             window.cwnd = (2 * bits_of(Rate::from_bps(self.rate), rtt) / 8).max(window.mss);
         }
     }
-    fn threshold(&self, window: Window, _signal: Congestion, _outstanding: u64, _peer_window: u64) -> u64 {
+    fn grow(&mut self, _window: &mut Window, _acked: Acked, _flight: Flight) {}
+    fn threshold(&self, window: Window, _signal: Signal, _outstanding: u64, _peer_window: u64) -> u64 {
         window.cwnd
     }
     fn pacing_gap(&self, _window: Window, payload: u64, _srtt: Span) -> Span {
-        Rate::from_bps((2 * self.rate).max(1)).time_for(Bits(8 * payload), 0).0
+        Rate::from_bps((2 * self.rate).max(80_000)).time_for(Bits(8 * payload), 0).0
     }
 }
 
@@ -81,6 +84,7 @@ impl Path {
 fn rate_samples_drive_a_window_and_a_pacing_rate() {
     let tcp = TcpSpec {
         variant: Variant::NewReno,
+        recovery: Some(LossRecovery::Rack),
         mss: Bytes(1000),
         window: Bytes(60_000),
         send_buffer: Bytes(200_000),
@@ -89,14 +93,11 @@ fn rate_samples_drive_a_window_and_a_pacing_rate() {
         timer_granularity: Span::from_ms(1),
         ..TcpSpec::default()
     };
-    let config = Config { delivery_rate: true, ..tcp.into() };
-    let ends = [Endpoint::active(config, 1), Endpoint::passive(Config::from(tcp), 2)];
+    let mut ends = [Endpoint::active(Config::from(tcp), 1), Endpoint::passive(Config::from(tcp), 2)];
+    ends[0].set_controller(Box::new(ByRate::default()));
     let mut path = Path { ends, in_flight: BTreeMap::new(), sent: 0, free: Time::ZERO };
     path.call(0, Time::ZERO, |e, out| e.connect(Time::ZERO, out));
     let at = |s: u64| Time::ZERO + Span::from_secs(s);
-    // The handshake takes 100 ms and creates the controller.
-    path.run(Time::ZERO + Span::from_ms(100));
-    path.ends[0].control_mut().algorithm = Algorithms::ByRate(ByRate::default());
     path.run(at(5));
     let before = path.ends[0].stats().bytes_acked;
     path.run(at(10));

@@ -37,8 +37,6 @@ impl Endpoint {
         let acked = ack.saturating_sub(self.sender.una);
         if acked > 0 {
             self.advance(now, segment, ack, out);
-        } else {
-            self.take_rate_sample();
         }
         let kind = match acked {
             0 if plain && !news => AckKind::Duplicate,
@@ -61,22 +59,26 @@ impl Endpoint {
         self.follow_fin(now, out);
     }
 
-    /// Passes the rate sample of this acknowledgement to congestion control, before the window grows.
-    #[inline]
-    fn take_rate_sample(&mut self) {
-        if let Some(sample) = self.queue.as_mut().and_then(|queue| queue.take_sample()) {
-            self.control.sampled(&sample, self.sender.flight());
-        }
-    }
     /// Passes the segments that this acknowledgement reports to a recovery that uses their records.
     #[inline(never)]
     fn complete_records(&mut self, now: Time, segment: &Segment, kind: AckKind, out: &mut Output) {
         let echo = self.timestamps.echo_until(segment, now);
         let context = Context { echo, ..self.context(now) };
-        let queue = self.queue.as_deref_mut();
+        let Some(queue) = self.queue.as_deref_mut() else { return };
+        queue.take_sample();
         let reaction = self.recovery.delivered(&mut self.control, context, queue, kind);
+        self.update_model(now);
         self.count_fast_retransmit(reaction);
         self.react(reaction, now, out);
+    }
+    /// Passes an acknowledgement to a controller that sets the window itself.
+    fn update_model(&mut self, now: Time) {
+        let Some(queue) = self.queue.as_deref_mut().filter(|_| self.control.sets_window()) else { return };
+        let was_full = self.control.was_full(self.sender.flight());
+        self.control.acknowledged(&queue.ack(now, self.recovery.repair(), was_full));
+        if self.control.holds_back() {
+            queue.limit();
+        }
     }
     /// Processes the peer's echo of a mark by a segment that acknowledges `acked` bytes. RFC 3168 §6.1.2. A loss under
     /// repair has reduced the window already.
@@ -140,7 +142,6 @@ impl Endpoint {
         if let Some(queue) = &mut self.queue {
             queue.acked(ack, now);
         }
-        self.take_rate_sample();
         self.timeouts_in_a_row = 0;
         self.stats.bytes_acked += bytes;
         let echoes_mark = self.ecn.is_some() && segment.is(Flags::ECE);

@@ -105,7 +105,7 @@ impl Endpoint {
         if good {
             self.measure(now, segment, 1, out);
             self.sender.acked(1);
-            self.establish(out);
+            self.establish(now, out);
         } else {
             self.refuse(segment, out);
         }

@@ -4,7 +4,7 @@ use cellway_units::{Ecn, Time};
 
 use super::{Endpoint, tell};
 use crate::config::TIMESTAMPS;
-use crate::congestion::Controller;
+use crate::congestion::Control;
 use crate::ecn::EcnState;
 use crate::output::{Event, Output};
 use crate::receive::Receiver;
@@ -68,7 +68,7 @@ impl Endpoint {
         if ack.is_some() {
             self.measure(now, segment, 1, out);
             self.sender.acked(1);
-            self.establish(out);
+            self.establish(now, out);
             self.receiver.ack_now = true;
             self.transmit(now, out);
             self.flush_ack(now, out);
@@ -107,12 +107,13 @@ impl Endpoint {
     }
 
     /// Enters ESTABLISHED: our SYN is acknowledged.
-    pub(super) fn establish(&mut self, out: &mut Output) {
+    pub(super) fn establish(&mut self, now: Time, out: &mut Output) {
         self.timers.cancel(TimerKind::Retransmit);
         self.timeouts_in_a_row = 0;
         // RFC 5681 §3.1: if a SYN was lost, the initial window is one segment.
         let initial = if self.syn_lost { 1 } else { u64::from(self.config.tcp.initial_window) };
-        self.control = Controller::new(&self.config, self.sender.mss, initial);
+        let control = Control::new(&self.config, self.sender.mss, initial);
+        self.control.establish(control, now, self.rto.smoothed());
         self.recovery = Recovery::new(&self.config, self.sender.mss, self.sack);
         self.queue = self.config.keeps_records().then(Box::default);
         if self.syn_lost {
@@ -125,7 +126,8 @@ impl Endpoint {
     pub(super) fn fail_handshake(&mut self, event: Event, out: &mut Output) {
         if self.passive {
             let stats = self.stats;
-            *self = Endpoint { stats, ..Endpoint::passive(self.config.clone(), self.iss.0) };
+            let control = self.control.clone();
+            *self = Endpoint { stats, control, ..Endpoint::passive(self.config.clone(), self.iss.0) };
         } else {
             self.close();
             tell(out, event);

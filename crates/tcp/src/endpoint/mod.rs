@@ -11,7 +11,7 @@ use std::sync::Arc;
 use cellway_delivery::Sample;
 use cellway_units::{Span, Time};
 
-use crate::congestion::Controller;
+use crate::congestion::{Control, Controller};
 use crate::ecn::EcnState;
 use crate::output::{Event, Output};
 use crate::pacer::Pacer;
@@ -41,7 +41,7 @@ pub struct Endpoint {
     iss: SeqNum,
     sender: Sender,
     receiver: Receiver,
-    control: Controller,
+    control: Control,
     recovery: Recovery,
     /// Kept only if an option needs it: it takes memory for each segment.
     queue: Option<Box<RetransmissionQueue>>,
@@ -98,7 +98,7 @@ impl Endpoint {
             iss: SeqNum(iss),
             sender: Sender::new(mss, config.tcp.send_buffer.0, config.tcp.nagle),
             receiver: Receiver::new(&config),
-            control: Controller::new(&config, mss, u64::from(config.tcp.initial_window)),
+            control: Control::new(&config, mss, u64::from(config.tcp.initial_window)),
             recovery: Recovery::new(&config, mss, false),
             queue: None,
             rto: Rto::new(&config.tcp),
@@ -119,10 +119,10 @@ impl Endpoint {
         }
     }
 
-    /// Returns the congestion control, to put an algorithm of a test in it.
-    #[cfg(test)]
-    pub(crate) fn control_mut(&mut self) -> &mut Controller {
-        &mut self.control
+    /// Replaces the congestion control of the configuration. To be called before the connection is established. One that
+    /// [sets the window](Controller::sets_window) needs [`LossRecovery::Rack`](crate::LossRecovery::Rack).
+    pub fn set_controller(&mut self, own: Box<dyn Controller>) {
+        self.control.own(own);
     }
 
     /// Opens the connection. RFC 9293 §3.10.1. Does nothing unless the endpoint is active and unused.

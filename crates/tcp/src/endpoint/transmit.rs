@@ -14,6 +14,7 @@ impl Endpoint {
             return;
         }
         self.restart_after_idle(now);
+        self.resume(now);
         while self.may_go(now) && self.transmit_one(now, out) {}
         self.end_transmission(now);
         self.arm_persist(now);
@@ -23,6 +24,9 @@ impl Endpoint {
     #[inline]
     fn end_transmission(&mut self, now: Time) {
         let Some(queue) = &mut self.queue else { return };
+        if queue.in_network() + self.sender.mss > self.control.window.cwnd {
+            self.control.filled(self.sender.flight());
+        }
         // Limited by neither a window nor pacing.
         if !self.sender.has_more() && queue.in_network() < self.control.window.cwnd && self.pacer.holds(now).is_none() {
             queue.nothing_left();
@@ -39,6 +43,14 @@ impl Endpoint {
             _ => self.timers.cancel(TimerKind::Pace),
         }
         held.is_none()
+    }
+
+    /// Notifies a controller that sets the window before data is sent while none is in flight.
+    fn resume(&mut self, now: Time) {
+        let Some(queue) = self.queue.as_deref().filter(|_| self.control.sets_window()) else { return };
+        if queue.in_network() == 0 && self.sender.has_more() {
+            self.control.resumed(now, queue.is_limited());
+        }
     }
 
     fn has_lost(&self) -> bool {

@@ -15,7 +15,7 @@ mod tahoe;
 
 use cellway_units::{Span, Time};
 
-use crate::congestion::{Acked, Controller, Flight};
+use crate::congestion::{Acked, Control, Flight, Repair};
 use crate::retransmission_queue::RetransmissionQueue;
 use crate::send::{Chunk, Sender};
 use crate::{Config, LossRecovery, Position};
@@ -93,7 +93,7 @@ impl Recovery {
     }
 
     /// Processes an acknowledgement of new data; `flight` is the data still outstanding.
-    pub(crate) fn acked(&mut self, control: &mut Controller, acked: Acked, flight: Flight) -> Reaction {
+    pub(crate) fn acked(&mut self, control: &mut Control, acked: Acked, flight: Flight) -> Reaction {
         match self {
             Recovery::Tahoe(a) => a.acked(control, acked, flight),
             Recovery::Reno(a) => a.acked(control, acked, flight),
@@ -116,7 +116,7 @@ impl Recovery {
         }
     }
     /// Takes a duplicate acknowledgement.
-    pub(crate) fn duplicate(&mut self, control: &mut Controller, flight: Flight) -> Reaction {
+    pub(crate) fn duplicate(&mut self, control: &mut Control, flight: Flight) -> Reaction {
         match self {
             Recovery::Tahoe(a) => a.duplicate(control, flight),
             Recovery::Reno(a) => a.duplicate(control, flight),
@@ -130,20 +130,17 @@ impl Recovery {
     /// on it.
     pub(crate) fn delivered(
         &mut self,
-        control: &mut Controller,
+        control: &mut Control,
         context: Context,
-        queue: Option<&mut RetransmissionQueue>,
+        queue: &mut RetransmissionQueue,
         ack: AckKind,
     ) -> Reaction {
-        match (self, queue) {
-            (Recovery::Rack(a), Some(queue)) => a.delivered(control, context, queue, ack),
-            _ => Reaction::Continue,
-        }
+        if let Recovery::Rack(a) = self { a.delivered(control, context, queue, ack) } else { Reaction::Continue }
     }
     /// Takes a timeout of the retransmission timer; `again` is true if that is not the first one for this segment.
     pub(crate) fn timed_out(
         &mut self,
-        control: &mut Controller,
+        control: &mut Control,
         context: Context,
         queue: Option<&mut RetransmissionQueue>,
         again: bool,
@@ -168,7 +165,7 @@ impl Recovery {
     #[inline]
     pub(crate) fn next(
         &mut self,
-        control: &Controller,
+        control: &Control,
         sender: &mut Sender,
         queue: Option<&mut RetransmissionQueue>,
     ) -> Option<Chunk> {
@@ -199,7 +196,7 @@ impl Recovery {
     /// Processes the expiry of that timer; returns a probe to send, if one is due.
     pub(crate) fn expired(
         &mut self,
-        control: &mut Controller,
+        control: &mut Control,
         context: Context,
         sender: &Sender,
         queue: Option<&mut RetransmissionQueue>,
@@ -208,6 +205,10 @@ impl Recovery {
             (Recovery::Rack(a), Some(queue)) => a.expired(control, context, sender, queue),
             _ => (Reaction::Continue, None),
         }
+    }
+    /// Returns the repair in progress; only RACK knows it after a timeout.
+    pub(crate) fn repair(&self) -> Option<Repair> {
+        if let Recovery::Rack(a) = self { a.repair() } else { self.in_recovery().then_some(Repair::Fast) }
     }
     /// Returns true while a loss is repaired without a timeout.
     pub(crate) fn in_recovery(&self) -> bool {

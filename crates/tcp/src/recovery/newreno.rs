@@ -2,7 +2,7 @@
 
 use super::{DuplicateAcks, Reaction, reno};
 use crate::Position;
-use crate::congestion::{Acked, Controller, Flight, Timeout};
+use crate::congestion::{Acked, Control, Flight, Timeout};
 
 /// Stays in fast recovery until all data outstanding at its start are acknowledged.
 #[derive(Clone, Debug)]
@@ -21,7 +21,7 @@ impl NewReno {
         NewReno { duplicates, recovering: false, recover: 0, partial_seen: false }
     }
 
-    pub(super) fn acked(&mut self, control: &mut Controller, acked: Acked, flight: Flight) -> Reaction {
+    pub(super) fn acked(&mut self, control: &mut Control, acked: Acked, flight: Flight) -> Reaction {
         self.duplicates.reset();
         if !self.recovering {
             control.grow(acked, flight);
@@ -46,7 +46,7 @@ impl NewReno {
         self.partial_seen = true;
         if first { Reaction::Retransmit } else { Reaction::RetransmitKeepingTimer }
     }
-    pub(super) fn duplicate(&mut self, control: &mut Controller, flight: Flight) -> Reaction {
+    pub(super) fn duplicate(&mut self, control: &mut Control, flight: Flight) -> Reaction {
         self.duplicates.add(flight);
         if self.recovering {
             control.window.cwnd += control.window.mss;
@@ -63,7 +63,7 @@ impl NewReno {
         self.partial_seen = false;
         Reaction::Retransmit
     }
-    pub(super) fn timed_out(&mut self, control: &mut Controller, flight: Flight, again: bool) {
+    pub(super) fn timed_out(&mut self, control: &mut Control, flight: Flight, again: bool) {
         self.duplicates.reset();
         let timeout = Timeout::new(again, self.recovering);
         // RFC 6582 §3.2 (4): after a timeout, note the highest position sent and leave recovery.

@@ -8,7 +8,7 @@ use cellway_units::{Span, Time};
 use super::prr::{Progress, Prr};
 use super::{AckKind, Context, DuplicateAcks, Reaction};
 use crate::Position;
-use crate::congestion::{Acked, Controller, Flight, Timeout};
+use crate::congestion::{Acked, Control, Flight, Repair, Timeout};
 use crate::retransmission_queue::{Losses, RetransmissionQueue};
 use crate::send::{Chunk, Sender};
 
@@ -87,7 +87,7 @@ impl Rack {
     }
 
     /// Takes an acknowledgement of new data.
-    pub(super) fn acked(&mut self, control: &mut Controller, acked: Acked, flight: Flight) -> Reaction {
+    pub(super) fn acked(&mut self, control: &mut Control, acked: Acked, flight: Flight) -> Reaction {
         self.measured |= acked.rtt.is_some();
         self.moved = true;
         // After a timeout the window grows again by slow start.
@@ -100,16 +100,16 @@ impl Rack {
     /// §6.2.
     pub(super) fn delivered(
         &mut self,
-        control: &mut Controller,
+        control: &mut Control,
         context: Context,
         queue: &mut RetransmissionQueue,
         ack: AckKind,
     ) -> Reaction {
         self.learn(&context, queue);
-        if self.episode.is_some() && context.flight.una >= self.recovery_point {
-            if self.in_recovery() {
-                control.window.cwnd = control.window.ssthresh;
-            }
+        if let Some(repair) = self.repair()
+            && context.flight.una >= self.recovery_point
+        {
+            control.repaired(repair);
             self.episode = None;
         }
         let repaired = self.judge_probe(&context, ack);
@@ -117,7 +117,7 @@ impl Rack {
         if repaired && self.episode.is_none() {
             // RFC 8985 §7.4.2: the probe has repaired a loss that no one else has noticed.
             control.reduce(context.flight, queue.before_ack());
-            control.window.cwnd = control.window.ssthresh;
+            control.repaired(Repair::Fast);
             return Reaction::Reduced;
         }
         reaction
@@ -154,7 +154,7 @@ impl Rack {
     /// RFC 8985 §6.2, step 5: finds losses, and the bounds of the window.
     fn detect(
         &mut self,
-        control: &mut Controller,
+        control: &mut Control,
         context: &Context,
         queue: &mut RetransmissionQueue,
         advanced: bool,
@@ -167,10 +167,13 @@ impl Rack {
         if bytes > 0 && self.episode.is_none() {
             self.recovery_point = context.flight.max;
             control.reduce(context.flight, context.flight.size());
+            control.repairing(Repair::Fast);
             self.episode = Some(Episode::Fast(Prr::new(queue.before_ack())));
             reaction = Reaction::Repair;
         }
+        control.lost(queue.lost(), queue.total_delivered());
         if let Some(Episode::Fast(prr)) = &mut self.episode
+            && !control.sets_window()
             && (queue.arrived_bytes() > 0 || reaction == Reaction::Repair)
         {
             let in_network = queue.in_network();
@@ -195,7 +198,7 @@ impl Rack {
     /// Processes the expiry of the retransmission timer. RFC 8985 §6.3.
     pub(super) fn timed_out(
         &mut self,
-        control: &mut Controller,
+        control: &mut Control,
         context: Context,
         queue: &mut RetransmissionQueue,
         again: bool,
@@ -207,6 +210,7 @@ impl Rack {
         self.recovery_point = context.flight.max;
         (self.probe, self.timer) = (None, None);
         control.collapse(context.flight, timeout);
+        control.lost(queue.lost(), queue.total_delivered());
         // Data that may still arrive do not prevent a retransmission of the first segment; as in Linux,
         // tcp_enter_loss().
         control.window.cwnd += queue.in_network();
@@ -215,7 +219,7 @@ impl Rack {
     /// Returns the next segment: lost data, then new data, as long as the window has room for it.
     pub(super) fn next(
         &mut self,
-        control: &Controller,
+        control: &Control,
         sender: &Sender,
         queue: &mut RetransmissionQueue,
     ) -> Option<Chunk> {
@@ -239,6 +243,13 @@ impl Rack {
     }
     pub(super) fn in_recovery(&self) -> bool {
         matches!(self.episode, Some(Episode::Fast(_)))
+    }
+    /// Returns the repair in progress.
+    pub(super) fn repair(&self) -> Option<Repair> {
+        self.episode.as_ref().map(|episode| match episode {
+            Episode::Fast(_) => Repair::Fast,
+            Episode::Timeout => Repair::Timeout,
+        })
     }
 
     fn probe_timer(&self) -> Option<Timer> {
@@ -273,7 +284,7 @@ impl Rack {
     /// peer's window allows, else the last segment.
     pub(super) fn expired(
         &mut self,
-        control: &mut Controller,
+        control: &mut Control,
         context: Context,
         sender: &Sender,
         queue: &mut RetransmissionQueue,

@@ -1,7 +1,7 @@
 //! The recovery of Reno: fast retransmit and fast recovery. RFC 5681 §3.2.
 
 use super::{DuplicateAcks, Reaction};
-use crate::congestion::{Acked, Controller, Flight, Timeout};
+use crate::congestion::{Acked, Control, Flight, Timeout};
 
 /// Clocks out new segments by duplicate acknowledgements until the next acknowledgement of new data.
 #[derive(Clone, Debug)]
@@ -15,7 +15,7 @@ impl Reno {
         Reno { duplicates, recovering: false }
     }
 
-    pub(super) fn acked(&mut self, control: &mut Controller, acked: Acked, flight: Flight) -> Reaction {
+    pub(super) fn acked(&mut self, control: &mut Control, acked: Acked, flight: Flight) -> Reaction {
         self.duplicates.reset();
         if self.recovering {
             // RFC 5681 §3.2 (6): the next acknowledgement of new data deflates the window.
@@ -26,7 +26,7 @@ impl Reno {
         }
         Reaction::Continue
     }
-    pub(super) fn duplicate(&mut self, control: &mut Controller, flight: Flight) -> Reaction {
+    pub(super) fn duplicate(&mut self, control: &mut Control, flight: Flight) -> Reaction {
         self.duplicates.add(flight);
         if self.recovering {
             // RFC 5681 §3.2 (4): each further duplicate is a segment that left the network.
@@ -40,7 +40,7 @@ impl Reno {
         self.recovering = true;
         Reaction::Retransmit
     }
-    pub(super) fn timed_out(&mut self, control: &mut Controller, flight: Flight, again: bool) {
+    pub(super) fn timed_out(&mut self, control: &mut Control, flight: Flight, again: bool) {
         self.duplicates.reset();
         let timeout = Timeout::new(again, self.recovering);
         self.recovering = false;
@@ -56,7 +56,7 @@ impl Reno {
 
 /// Enters fast recovery. RFC 5681 §3.2 (2), (3): ssthresh is half of the outstanding data; the window is that and the
 /// segments whose arrival the duplicates report.
-pub(super) fn enter(control: &mut Controller, flight: Flight, duplicates: &DuplicateAcks) {
+pub(super) fn enter(control: &mut Control, flight: Flight, duplicates: &DuplicateAcks) {
     control.reduce(flight, duplicates.flight());
     control.window.cwnd = control.window.ssthresh + u64::from(duplicates.threshold) * control.window.mss;
 }

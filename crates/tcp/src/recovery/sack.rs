@@ -3,7 +3,7 @@
 use super::scoreboard::Scoreboard;
 use super::{DuplicateAcks, Reaction};
 use crate::Position;
-use crate::congestion::{Acked, Controller, Flight, Timeout};
+use crate::congestion::{Acked, Control, Flight, Timeout};
 use crate::send::{Chunk, Sender};
 
 /// The result of NextSeg().
@@ -49,7 +49,7 @@ impl Sack {
     pub(super) fn update(&mut self, start: Position, end: Position, flight: Flight) -> bool {
         self.scoreboard.insert(start, end, flight.una, flight.max) > 0
     }
-    pub(super) fn acked(&mut self, control: &mut Controller, acked: Acked, flight: Flight) -> Reaction {
+    pub(super) fn acked(&mut self, control: &mut Control, acked: Acked, flight: Flight) -> Reaction {
         // RFC 6675 §5: a cumulative acknowledgement resets DupAcks.
         self.duplicates.reset();
         self.scoreboard.acked(flight.una);
@@ -62,7 +62,7 @@ impl Sack {
         Reaction::Continue
     }
     /// Processes an acknowledgement that SACKs new data. RFC 6675 §2 counts it even if it also acknowledges data.
-    pub(super) fn duplicate(&mut self, control: &mut Controller, flight: Flight) -> Reaction {
+    pub(super) fn duplicate(&mut self, control: &mut Control, flight: Flight) -> Reaction {
         if self.recovery.is_some() {
             return Reaction::Continue;
         }
@@ -80,7 +80,7 @@ impl Sack {
         self.recovery = Some(Recovery { resent: flight.una, rescued: None });
         Reaction::Retransmit
     }
-    pub(super) fn timed_out(&mut self, control: &mut Controller, flight: Flight, again: bool) {
+    pub(super) fn timed_out(&mut self, control: &mut Control, flight: Flight, again: bool) {
         self.duplicates.reset();
         // RFC 6675 §5.1: data SACKed before the timeout count after it, too, unlike in RFC 2018 §5: else the data in
         // flight of a recovery are sent once more, into a queue that is full already.
@@ -101,7 +101,7 @@ impl Sack {
     }
 
     /// Returns the next segment to send, if the windows allow one.
-    pub(super) fn next(&mut self, control: &Controller, sender: &mut Sender) -> Option<Chunk> {
+    pub(super) fn next(&mut self, control: &Control, sender: &mut Sender) -> Option<Chunk> {
         if self.recovery.is_some() {
             return self.next_in_recovery(control, sender);
         }
@@ -118,7 +118,7 @@ impl Sack {
         sender.next(allowance, end)
     }
     /// Returns the result of NextSeg() while the pipe has room for a segment. RFC 6675 §5 (C).
-    fn next_in_recovery(&mut self, control: &Controller, sender: &Sender) -> Option<Chunk> {
+    fn next_in_recovery(&mut self, control: &Control, sender: &Sender) -> Option<Chunk> {
         let (flight, mss) = (sender.flight(), sender.mss);
         let new = sender.next(u64::MAX, None);
         if control.window.cwnd < self.pipe(flight) + mss {

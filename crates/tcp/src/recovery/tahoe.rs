@@ -2,7 +2,7 @@
 
 use super::{DuplicateAcks, Reaction};
 use crate::FastRetransmit;
-use crate::congestion::{Acked, Controller, Flight, Timeout};
+use crate::congestion::{Acked, Control, Flight, Timeout};
 
 /// Any loss takes the window to one segment.
 #[derive(Clone, Debug)]
@@ -16,13 +16,13 @@ impl Tahoe {
         Tahoe { duplicates, fast_retransmit }
     }
 
-    pub(super) fn acked(&mut self, control: &mut Controller, acked: Acked, flight: Flight) -> Reaction {
+    pub(super) fn acked(&mut self, control: &mut Control, acked: Acked, flight: Flight) -> Reaction {
         self.duplicates.reset();
         control.grow(acked, flight);
         Reaction::Continue
     }
     /// Counts a duplicate. Fast retransmit: exactly the threshold's duplicate means a loss, later ones are ignored.
-    pub(super) fn duplicate(&mut self, control: &mut Controller, flight: Flight) -> Reaction {
+    pub(super) fn duplicate(&mut self, control: &mut Control, flight: Flight) -> Reaction {
         self.duplicates.add(flight);
         if self.duplicates.count != self.duplicates.threshold {
             return Reaction::Continue;
@@ -33,7 +33,7 @@ impl Tahoe {
             FastRetransmit::OneSegment => Reaction::Retransmit,
         }
     }
-    pub(super) fn timed_out(&mut self, control: &mut Controller, flight: Flight) {
+    pub(super) fn timed_out(&mut self, control: &mut Control, flight: Flight) {
         self.duplicates.reset();
         control.collapse(flight, Timeout::Loss);
     }
