@@ -23,6 +23,9 @@ choice! {
         Sack = "sack",
         /// The recovery of sack, and a window that grows as a cubic of the time since the last loss. RFC 9438.
         Cubic = "cubic",
+        /// The recovery of rack, and a model of the path that sets the window and the pacing rate: version 3.
+        /// draft-ietf-ccwg-bbr.
+        Bbr = "bbr",
     }
 }
 
@@ -34,6 +37,7 @@ impl Variant {
             Variant::Reno => LossRecovery::Reno,
             Variant::NewReno => LossRecovery::NewReno,
             Variant::Sack | Variant::Cubic => LossRecovery::Sack,
+            Variant::Bbr => LossRecovery::Rack,
         }
     }
     /// The congestion control of the pair.
@@ -42,6 +46,7 @@ impl Variant {
             Variant::Tahoe => CongestionControl::Tahoe,
             Variant::Reno | Variant::NewReno | Variant::Sack => CongestionControl::Reno,
             Variant::Cubic => CongestionControl::Cubic,
+            Variant::Bbr => CongestionControl::Bbr,
         }
     }
 }
@@ -81,6 +86,19 @@ choice! {
         Reno = "reno",
         /// A window that grows as a cubic of the time since the last loss. RFC 9438.
         Cubic = "cubic",
+        /// A model of the path sets the window and the pacing rate: version 3. Only with the recovery of rack.
+        /// draft-ietf-ccwg-bbr.
+        Bbr = "bbr",
+    }
+}
+
+impl CongestionControl {
+    /// Returns true if it sets the window and the pacing rate from a model of the path, at all times.
+    pub const fn models_path(self) -> bool {
+        match self {
+            CongestionControl::Bbr => true,
+            CongestionControl::Tahoe | CongestionControl::Reno | CongestionControl::Cubic => false,
+        }
     }
 }
 

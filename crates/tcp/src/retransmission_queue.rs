@@ -38,10 +38,10 @@ impl Sent {
         self.end - self.start
     }
     /// Declares it lost; `lost_total` bytes have been lost, these included.
-    fn lose(&mut self, lost_total: u64) -> Loss {
+    fn lose(&mut self, now: Time, lost_total: u64, total_delivered: u64) -> Loss {
         self.fate = Fate::Lost;
         let &mut Sent { start, end, in_flight, lost_before, .. } = self;
-        Loss { start, end, lost: lost_total - lost_before, in_flight, limited: self.stamp.is_limited() }
+        Loss { now, total_delivered, start, end, lost: lost_total - lost_before, in_flight, limited: self.stamp.is_limited() }
     }
 }
 
@@ -262,6 +262,7 @@ impl RetransmissionQueue {
     /// the SACKed data: after one loss in a large window that is one segment, not the whole flight.
     pub(crate) fn mark_lost(&mut self, newest: (Time, Position), patience: Span, now: Time) -> Losses {
         let mut losses = Losses::default();
+        let delivered = self.total_delivered();
         let mut at = self.segments.front().map_or(0, |s| s.start);
         loop {
             let (gap, sacked) = self.sacked.gap_from(at);
@@ -288,7 +289,7 @@ impl RetransmissionQueue {
                     self.lost_bytes += s.len();
                     self.lost_total += s.len();
                     self.delivery.lost(&s.stamp);
-                    self.lost.push(s.lose(self.lost_total));
+                    self.lost.push(s.lose(now, self.lost_total, delivered));
                 } else {
                     losses.remaining = losses.remaining.max(Some(due.since(now)));
                 }
@@ -298,15 +299,16 @@ impl RetransmissionQueue {
         }
     }
     /// Marks as lost the first segment, and all others that were sent before `before`. RFC 8985 §6.3.
-    pub(crate) fn mark_lost_on_timeout(&mut self, before: Time) {
+    pub(crate) fn mark_lost_on_timeout(&mut self, before: Time, now: Time) {
         self.lost_from = 0;
         self.lost.clear();
+        let delivered = self.total_delivered();
         for (i, s) in self.segments.iter_mut().enumerate() {
             if s.fate == Fate::InFlight && (i == 0 || s.stamp.sent() <= before) {
                 self.lost_bytes += s.len();
                 self.lost_total += s.len();
                 self.delivery.lost(&s.stamp);
-                self.lost.push(s.lose(self.lost_total));
+                self.lost.push(s.lose(now, self.lost_total, delivered));
             }
         }
     }

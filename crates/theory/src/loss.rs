@@ -23,6 +23,8 @@ pub(crate) fn loss_bounds(control: CongestionControl, lossy: Lossy, connections:
         // Tahoe gets less than Reno, for which the formulas are.
         CongestionControl::Tahoe | CongestionControl::Reno => vec![mathis(mss, rtt, loss, delayed_ack)?, pftk(lossy)?],
         CongestionControl::Cubic => vec![cubic(mss, rtt, loss, Losses::Independent)?],
+        // BBR tolerates a loss rate of 2 % while it probes, and no formula for more is published.
+        CongestionControl::Bbr => Vec::new(),
     };
     let bound = |result: Predicted| Bound {
         caveats: result.caveats,

@@ -37,6 +37,8 @@ impl HostTcp {
             // The kernel has no Tahoe. It recovers as NewReno, or by SACK, whatever the recovery.
             CongestionControl::Tahoe | CongestionControl::Reno => "reno",
             CongestionControl::Cubic => "cubic",
+            // Version 1 in kernels of today; version 3 has the same name where it is built in.
+            CongestionControl::Bbr => "bbr",
         };
         let options = TcpOptions {
             window: Some(spec.window),
@@ -65,7 +67,7 @@ pub fn host_settings(spec: &TcpSpec) -> Vec<(&'static str, u64)> {
         ("tcp_no_metrics_save", 1),
     ];
     let is_of_today = match (spec.control(), spec.recovery()) {
-        (CongestionControl::Cubic, _) | (_, LossRecovery::Rack) => true,
+        (CongestionControl::Cubic | CongestionControl::Bbr, _) | (_, LossRecovery::Rack) => true,
         (
             CongestionControl::Tahoe | CongestionControl::Reno,
             LossRecovery::Tahoe | LossRecovery::Reno | LossRecovery::NewReno | LossRecovery::Sack,

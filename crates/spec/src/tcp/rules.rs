@@ -61,6 +61,7 @@ impl TcpSpec {
         self.segments(&mut problems);
         self.timeouts(&mut problems);
         self.recovery_and_control(&mut problems);
+        self.ecn(&mut problems);
         problems.found
     }
 
@@ -84,6 +85,20 @@ impl TcpSpec {
             );
             let accepted = "both \"tahoe\", or neither, like recovery = \"rack\" and control = \"cubic\"";
             problems.add(&["recovery", "control"], message, accepted);
+        } else if control.models_path() && recovery != LossRecovery::Rack {
+            let [recovery, control] = [recovery.name(), control.name()];
+            let message = format!(
+                "control \"{control}\" needs a record of each segment in flight, which recovery \"{recovery}\" does not keep"
+            );
+            problems.add(&["recovery", "control"], message, format!("recovery = \"rack\", or variant = \"{control}\""));
+        }
+    }
+
+    /// Refuses ECN with a control that does not react to marks: a queue would mark in vain.
+    fn ecn(&self, problems: &mut Problems) {
+        if self.ecn && self.control() == CongestionControl::Bbr {
+            let message = "control \"bbr\" does not react to marks (draft-ietf-ccwg-bbr, section \"ECN\")";
+            problems.add(&["ecn", "control"], message, "ecn = false, or another control");
         }
     }
 

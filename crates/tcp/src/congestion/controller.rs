@@ -122,7 +122,11 @@ pub struct Newest {
 /// A segment that was lost.
 #[derive(Clone, Copy, Debug)]
 pub struct Loss {
-    /// Its positions.
+    /// The present time.
+    pub now: Time,
+    /// Delivered since the connection began (bytes).
+    pub total_delivered: u64,
+    /// Its first position.
     pub start: Position,
     /// The position behind it.
     pub end: Position,
@@ -172,9 +176,8 @@ pub trait Controller: Debug + Send + Sync + BoxedClone {
     fn sets_window(&self) -> bool {
         false
     }
-    /// Processes a segment that was lost. Called before [`acknowledged`](Controller::acknowledged), with what had been
-    /// delivered (bytes).
-    fn lost(&mut self, _window: &mut Window, _loss: &Loss, _total_delivered: u64) {}
+    /// Processes a segment that was lost. Called before [`acknowledged`](Controller::acknowledged).
+    fn lost(&mut self, _window: &mut Window, _loss: &Loss) {}
     /// Processes an acknowledgement, also during recovery, after its losses.
     fn acknowledged(&mut self, _window: &mut Window, _ack: &Ack) {}
     /// Records that a repair begins. A timeout may come in a fast recovery.

@@ -3,6 +3,7 @@
 //! A [`Controller`] reacts to acknowledgements, rate samples, losses, marks and timeouts. It does not decide which
 //! segments are lost or sent next: that is [recovery](crate::recovery). [`Control`] holds the one of a connection.
 
+mod bbr;
 mod controller;
 mod cubic;
 mod hystart;
@@ -14,6 +15,7 @@ mod tests;
 use cellway_units::{Span, Time};
 
 use crate::{Config, CongestionControl, MAX_WINDOW, Position};
+pub use bbr::{Bbr, BbrState};
 pub use controller::{Ack, Acked, BoxedClone, Controller, Flight, Loss, Newest, Repair, Signal, Window};
 use cubic::Cubic;
 use reno::Reno;
@@ -54,6 +56,7 @@ enum Algorithms {
     Reno(Reno),
     /// Boxed: it is as large as the rest of a controller.
     Cubic(Box<Cubic>),
+    Bbr(Box<Bbr>),
     /// A controller from outside this crate.
     Own(Box<dyn Controller>),
 }
@@ -65,6 +68,7 @@ macro_rules! with {
             Algorithms::Tahoe($algorithm) => $call,
             Algorithms::Reno($algorithm) => $call,
             Algorithms::Cubic($algorithm) => $call,
+            Algorithms::Bbr($algorithm) => $call,
             Algorithms::Own($algorithm) => $call,
         }
     };
@@ -89,10 +93,13 @@ pub(crate) struct Control {
 }
 
 impl Control {
-    /// Creates a controller with a window of `initial_segments` of `mss`.
-    pub(crate) fn new(config: &Config, mss: u64, initial_segments: u64) -> Control {
+    /// Creates a controller with a window of `initial_segments` of `mss`. Its random numbers follow from `seed`. A model
+    /// of the path needs the peer's selective acknowledgements; without these Reno takes its place.
+    pub(crate) fn new(config: &Config, mss: u64, initial_segments: u64, seed: u32, sack: bool) -> Control {
         let initial = mss * initial_segments;
         let algorithm = match config.tcp.control() {
+            CongestionControl::Bbr if sack => Algorithms::Bbr(Box::new(Bbr::new(seed.into()))),
+            CongestionControl::Bbr => Algorithms::Reno(Reno),
             CongestionControl::Tahoe => Algorithms::Tahoe(Tahoe),
             CongestionControl::Reno => Algorithms::Reno(Reno),
             CongestionControl::Cubic => Algorithms::Cubic(Box::new(Cubic::new(config.tcp.hystart, config.tcp.pacing))),
@@ -225,10 +232,10 @@ impl Control {
             self.window.cwnd = self.window.ssthresh;
         }
     }
-    /// Processes the segments that were found to be lost, with what had been delivered (bytes).
-    pub(crate) fn lost(&mut self, losses: &[Loss], total_delivered: u64) {
+    /// Processes the segments that were found to be lost.
+    pub(crate) fn lost(&mut self, losses: &[Loss]) {
         for loss in losses {
-            with!(&mut self.algorithm, a => a.lost(&mut self.window, loss, total_delivered));
+            with!(&mut self.algorithm, a => a.lost(&mut self.window, loss));
         }
     }
     /// Processes an acknowledgement after its losses.

@@ -112,7 +112,7 @@ impl Endpoint {
         self.timeouts_in_a_row = 0;
         // RFC 5681 §3.1: if a SYN was lost, the initial window is one segment.
         let initial = if self.syn_lost { 1 } else { u64::from(self.config.tcp.initial_window) };
-        let control = Control::new(&self.config, self.sender.mss, initial);
+        let control = Control::new(&self.config, self.sender.mss, initial, self.iss.0, self.sack);
         self.control.establish(control, now, self.rto.smoothed());
         self.recovery = Recovery::new(&self.config, self.sender.mss, self.sack);
         self.queue = self.config.keeps_records().then(Box::default);

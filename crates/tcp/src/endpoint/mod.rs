@@ -98,7 +98,7 @@ impl Endpoint {
             iss: SeqNum(iss),
             sender: Sender::new(mss, config.tcp.send_buffer.0, config.tcp.nagle),
             receiver: Receiver::new(&config),
-            control: Control::new(&config, mss, u64::from(config.tcp.initial_window)),
+            control: Control::new(&config, mss, u64::from(config.tcp.initial_window), iss, false),
             recovery: Recovery::new(&config, mss, false),
             queue: None,
             rto: Rto::new(&config.tcp),

@@ -171,7 +171,7 @@ impl Rack {
             self.episode = Some(Episode::Fast(Prr::new(queue.before_ack())));
             reaction = Reaction::Repair;
         }
-        control.lost(queue.lost(), queue.total_delivered());
+        control.lost(queue.lost());
         if let Some(Episode::Fast(prr)) = &mut self.episode
             && !control.sets_window()
             && (queue.arrived_bytes() > 0 || reaction == Reaction::Repair)
@@ -205,12 +205,13 @@ impl Rack {
     ) {
         let timeout = Timeout::new(again, self.in_recovery());
         let patience = self.rtt + self.reordering_window(&context, queue);
-        queue.mark_lost_on_timeout(Time::from_ps(context.now.as_ps().saturating_sub(patience.as_ps())));
+        let before = Time::from_ps(context.now.as_ps().saturating_sub(patience.as_ps()));
+        queue.mark_lost_on_timeout(before, context.now);
         self.episode = Some(Episode::Timeout);
         self.recovery_point = context.flight.max;
         (self.probe, self.timer) = (None, None);
         control.collapse(context.flight, timeout);
-        control.lost(queue.lost(), queue.total_delivered());
+        control.lost(queue.lost());
         // Data that may still arrive do not prevent a retransmission of the first segment; as in Linux,
         // tcp_enter_loss().
         control.window.cwnd += queue.in_network();

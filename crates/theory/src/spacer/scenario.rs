@@ -42,8 +42,9 @@ pub fn spacer_of(scenario: &Scenario) -> Result<SpacerInput, Error> {
         return refuse("the spacer acts on acknowledgements", "a spacer on the way of the data");
     };
     let tcp = &conversations.tcp;
-    if tcp.control() == CongestionControl::Cubic || tcp.pacing || tcp.pacing_rate.is_some() {
-        return refuse("the window does not grow as the theorems have it", "another control than cubic, and no pacing");
+    let grows = matches!(tcp.control(), CongestionControl::Tahoe | CongestionControl::Reno);
+    if !grows || tcp.pacing || tcp.pacing_rate.is_some() {
+        return refuse("the window does not grow as the theorems have it", "control \"tahoe\" or \"reno\", and no pacing");
     }
     if traffic.route.iter().any(|link| scenario.links[link.0].is_lossy()) {
         return refuse("links lose cells, which stops the acknowledgements", "links without loss and lost");
