@@ -15,6 +15,7 @@ pub mod flow;
 pub mod frame;
 pub mod gateway;
 pub mod group;
+pub mod model;
 pub mod network;
 pub mod observed;
 pub mod port;
@@ -151,10 +152,12 @@ impl Deref for QueueMetric {
 
 /// The metrics of which a series may leave changes out, each with the metric of the summary that has the length of the
 /// intervals then.
-pub static LEFT_OUT: [(&Definition, &Metric); 3] = [
+pub static LEFT_OUT: [(&Definition, &Metric); 4] = [
     (&port::QUEUE.0, &port::QUEUE_INTERVAL),
     (&slot::WINDOW.0, &slot::WINDOW_INTERVAL),
     (&slot::ITEM_TIME.0, &slot::ITEM_TIME_INTERVAL),
+    // One for all variables of a model.
+    (&model::BBR_STATE.0, &model::MODEL_INTERVAL),
 ];
 
 /// Returns all metrics, in the order of the reference page. Metrics of one name have the same unit, and different
@@ -169,6 +172,7 @@ pub fn all() -> impl Iterator<Item = &'static Definition> {
         flow::ALL,
         group::ALL,
         observed::ALL,
+        model::ALL,
         network::ALL,
         gateway::ALL,
         command::ALL,

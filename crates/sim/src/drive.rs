@@ -18,6 +18,7 @@ use crate::body::Body;
 use crate::connection::{End, Place, SIDES};
 use crate::error::Error;
 use crate::gateway::GatewayPair;
+use crate::model::observe_model;
 use crate::octets::octets;
 use crate::slot::Slot;
 use crate::timers::{TimerKey, TimerKind, Timers};
@@ -371,6 +372,9 @@ impl Run<'_> {
         }
         if let Some(unreported) = end.unreported() {
             self.bed.meter.tcp(index, unreported);
+        }
+        if newest && place.side().is_some() && self.bed.meter.traces(index) {
+            observe_model(&mut self.bed.meter, now, index, &end.tcp);
         }
         if newest && place == Place::Originator {
             let window = end.tcp.send_window();

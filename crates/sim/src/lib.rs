@@ -11,6 +11,7 @@ mod connection;
 mod drive;
 mod error;
 mod gateway;
+mod model;
 mod octets;
 mod slot;
 mod timers;

@@ -41,7 +41,15 @@ impl Sent {
     fn lose(&mut self, now: Time, lost_total: u64, total_delivered: u64) -> Loss {
         self.fate = Fate::Lost;
         let &mut Sent { start, end, in_flight, lost_before, .. } = self;
-        Loss { now, total_delivered, start, end, lost: lost_total - lost_before, in_flight, limited: self.stamp.is_limited() }
+        Loss {
+            now,
+            total_delivered,
+            start,
+            end,
+            lost: lost_total - lost_before,
+            in_flight,
+            limited: self.stamp.is_limited(),
+        }
     }
 }
 

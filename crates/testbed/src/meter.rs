@@ -9,13 +9,14 @@ mod observed;
 mod seen;
 mod slot;
 mod summary;
+mod trace;
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use cellway_apps::{DatagramMark, Side};
 use cellway_net::{Fabric, Framing, LossCounters, NodeId, PortCounters, PortId};
-use cellway_record::metric::{QueueUnit, datagram, port as ports, slot as slots};
+use cellway_record::metric::{Metric, QueueUnit, datagram, port as ports, slot as slots};
 use cellway_record::stats::{Moments, jain};
 use cellway_record::{Quantity, Rows, Source};
 use cellway_scenario::Traffic;
@@ -26,6 +27,7 @@ pub(crate) use observed::Observed;
 pub use observed::TcpSample;
 pub use slot::TcpTotals;
 pub(crate) use slot::{SlotMeter, SlotTotals};
+pub(crate) use trace::Trace;
 
 /// An output port that is reported.
 #[derive(Debug)]
@@ -248,7 +250,19 @@ impl Meter {
         meter.window_in_bin.set(now, window);
         meter.full.set(now, u64::from(full));
         if let Some(trace) = &mut meter.trace {
-            trace.push(now, window as f64);
+            trace.window.push(now, window as f64);
+        }
+    }
+
+    /// Returns true if the variables of a model of congestion control are recorded for a slot.
+    pub fn traces(&self, slot: usize) -> bool {
+        self.slots[slot].trace.is_some()
+    }
+
+    /// Records a variable of the model of the slot's newest connection, if it has changed.
+    pub fn variable(&mut self, now: Time, slot: usize, variable: &'static Metric, value: f64) {
+        if let Some(trace) = &mut self.slots[slot].trace {
+            trace.variable(now, variable, value);
         }
     }
 

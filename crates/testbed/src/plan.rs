@@ -15,7 +15,7 @@ use crate::attach::PathEnd;
 use crate::build::Builder;
 use crate::convert;
 use crate::error::Error;
-use crate::meter::{Changes, SlotMeter};
+use crate::meter::{Changes, SlotMeter, Trace};
 
 /// Above every number that distinguishes channels of conversations: the channel that all flows of a pair of gateways
 /// share.
@@ -230,9 +230,11 @@ impl<B: Clone> Builder<'_, B> {
             };
             let split = split.as_ref().map(|((pair, near), tcp)| Split { pair: *pair, near: *near, tcp: tcp.clone() });
             let traced = scenario.observe.trace.contains(&file::Slot { traffic: group, number });
-            let record = |wanted: bool| wanted.then(|| Changes::new(scenario.observe.max_rows as usize));
-            let records = [record(traced), record(scenario.observe.series)];
-            self.slot_meters.push(SlotMeter::new(&name, traffic, scenario.propagation_round_trip(traffic), records));
+            let most = scenario.observe.max_rows as usize;
+            let trace = traced.then(|| Trace::new(most));
+            let items = scenario.observe.series.then(|| Changes::new(most));
+            let round_trip = scenario.propagation_round_trip(traffic);
+            self.slot_meters.push(SlotMeter::new(&name, traffic, round_trip, trace, items));
             let start = Time::ZERO + traffic.slot_start(number) + jitter(traffic, &name, streams);
             let protocol = match (&traffic.protocol, &config) {
                 (Protocol::Udp(source), _) => SlotProtocol::Udp(*source),

@@ -167,6 +167,10 @@ pub(super) enum Measure {
     Crossing,
     /// The largest distance of the metric from the theory for the same point, over all points.
     WorstDeviation,
+    /// The least value of the metric over all points, each of which must have one.
+    Least,
+    /// The largest, likewise.
+    Most,
 }
 
 /// The equation that predicts a value.
@@ -221,7 +225,7 @@ impl Claim {
 
     /// Returns true if it is measured over many points.
     pub(super) fn crosses(&self) -> bool {
-        matches!(self.measure, Measure::Crossing | Measure::WorstDeviation)
+        matches!(self.measure, Measure::Crossing | Measure::WorstDeviation | Measure::Least | Measure::Most)
     }
 
     pub(super) fn other_figure(&self) -> Figure {

@@ -7,6 +7,7 @@ use cellway_record::metric::{self, Definition, Recorded, Subject};
 use cellway_scenario::{NodeKind, Point, Scenario};
 
 use super::claim::Claim;
+use super::moment::Moment;
 use super::paper::Paper;
 use super::select::Selected;
 use super::studies::Study;
@@ -86,9 +87,27 @@ fn unknown_figure(subject: &str, metric: &str, study: &Study, points: &[Point]) 
     if kinds.contains(Subject::Command.word()) {
         return None;
     }
+    let moment = match Moment::parse(metric) {
+        Ok(None) => None,
+        Ok(Some(moment)) => Some(moment),
+        Err(error) => return Some(format!("metric {metric:?}: {error}")),
+    };
     let source = study.driver.source().recorded();
     let of_kind = |m: &&Definition| m.subjects().iter().any(|subject| kinds.contains(subject.word()));
     let has = |m: &&Definition| of_kind(m) && m.recorded().contains(&Recorded::Summary) && m.seen_by(source);
+    if let Some(moment) = moment {
+        let has = |m: &&Definition| of_kind(m) && m.seen_by(source) && *m.recorded() != [Recorded::Summary];
+        let series: BTreeSet<String> = metric::all().filter(has).map(|m| m.name().to_owned()).collect();
+        let is_axis = |name: &str| points.iter().flat_map(|point| &point.axes).any(|(axis, _)| axis == name);
+        let unknown = moment.names().find(|name| !series.contains(*name) && !is_axis(name));
+        return unknown.map(|name| {
+            let meant = did_you_mean(name, series.iter().map(String::as_str));
+            format!(
+                "the series of study {id:?} have no metric {name:?} of {subject:?}{meant}; accepted: {}",
+                listed(&series)
+            )
+        });
+    }
     unknown_metric(metric).or_else(|| {
         let names: BTreeSet<String> = metric::all().filter(has).map(|m| m.name().to_owned()).collect();
         let refusal = || {

@@ -142,6 +142,8 @@ impl Claim {
             Measure::Growth => "change of the difference ",
             Measure::Ratio => "ratio ",
             Measure::WorstDeviation => "deviation ",
+            Measure::Least => "least ",
+            Measure::Most => "most ",
         };
         let unit = self.unit_text();
         let (min, max) = self.range();

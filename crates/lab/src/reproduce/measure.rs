@@ -62,6 +62,8 @@ impl Claim {
         match self.measure {
             Measure::Crossing => self.crossing(study, &figure),
             Measure::WorstDeviation => self.worst_deviation(study, &figure),
+            Measure::Least => self.extreme(study, &figure, f64::min),
+            Measure::Most => self.extreme(study, &figure, f64::max),
             Measure::Level => {
                 // A claim in percent, for example, has its bounds in percent.
                 let bounds = if self.scale > 0.0 { Bounds::of(&self.metric).times(self.scale) } else { Bounds::NONE };
@@ -81,6 +83,22 @@ impl Claim {
                 Measured::of(&paired(&gap(study)?, &gap(from_study)?, less), exact, Bounds::NONE)
             }
         }
+    }
+
+    /// Returns the least or the largest value over all points and seeds; `None` if a point has none.
+    fn extreme(&self, study: &StudyValues, figure: &Figure, choose: fn(f64, f64) -> f64) -> Option<Measured> {
+        let (mut extreme, mut seeds) = (None, 0);
+        let points = study.points_at(&self.at);
+        for &point in &points {
+            let sample = study.sample(point, figure);
+            seeds = seeds.max(sample.len());
+            let value = sample.iter().map(|&(_, value)| value * self.scale).reduce(choose)?;
+            extreme = Some(extreme.map_or(value, |extreme| choose(extreme, value)));
+        }
+        let value = extreme?;
+        let text = format!("{}{} ({} settings)", short(value), self.unit_text(), points.len());
+        let text = (points.len() > 1).then_some(text);
+        Some(Measured { value, low: value, high: value, seeds, exact: true, text })
     }
 
     /// Returns the largest distance between simulation and theory over all points and seeds for which theory has a

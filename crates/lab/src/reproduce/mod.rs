@@ -8,6 +8,7 @@ mod judging;
 mod live;
 mod markdown;
 mod measure;
+mod moment;
 mod paper;
 mod predicted;
 mod row;

@@ -378,6 +378,7 @@ impl Open {
             theory = additions.theory;
         }
         self.transient.add(&key, &record);
+        self.values.add(&key, &record);
         if job.study.series {
             self.left_out.add(&record);
         } else {
@@ -386,7 +387,6 @@ impl Open {
         }
         self.builder.push(key.clone(), &record)?;
         self.builder.add(cellway_record::Source::Theory, &theory)?;
-        self.values.add(&key, &record);
         self.values.add_theory(&key, &theory);
         self.runs += 1;
         Ok(())

@@ -3,6 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use cellway_record::{AxisValue, RunKey, RunRecord};
+use cellway_units::{Bytes, Rate, Span};
+
+use super::moment::{Moment, Series};
 
 /// A place in a sweep: values of some of its axes.
 pub(crate) type At = BTreeMap<String, toml::Value>;
@@ -14,6 +17,8 @@ pub(crate) type Figure = (String, String);
 #[derive(Default)]
 pub(crate) struct StudyValues {
     wanted: BTreeSet<Figure>,
+    /// Those whose metric names a moment of a series.
+    moments: Vec<(Figure, Moment)>,
     deterministic: bool,
     points: Vec<Vec<(String, AxisValue)>>,
     /// All seeds, also those that lack a figure.
@@ -31,7 +36,9 @@ pub(crate) struct StudyValues {
 impl StudyValues {
     /// Creates the values of a study, deterministic or not; keeps the `wanted` figures only.
     pub(crate) fn new(wanted: BTreeSet<Figure>, deterministic: bool) -> StudyValues {
-        StudyValues { wanted, deterministic, ..StudyValues::default() }
+        let moment = |figure: &Figure| Some((figure.clone(), Moment::parse(&figure.1).ok()??));
+        let moments = wanted.iter().filter_map(moment).collect();
+        StudyValues { wanted, moments, deterministic, ..StudyValues::default() }
     }
 
     /// Creates the values of a study that was not run, with the reason.
@@ -82,6 +89,11 @@ impl StudyValues {
                 sample.push((key.seed, row.value));
             }
         }
+        for (figure, moment) in &self.moments {
+            if let Some(value) = moment.evaluate(&series_of(record, &figure.0), |axis| axis_number(key, axis)) {
+                self.values.entry((point, figure.clone())).or_default().push((key.seed, value));
+            }
+        }
     }
 
     /// Adds the values of theory for the figures of a point.
@@ -117,6 +129,30 @@ impl StudyValues {
     /// Returns (seed, value) of a figure at a point.
     pub(crate) fn sample(&self, point: usize, figure: &Figure) -> &[(u64, f64)] {
         self.values.get(&(point, figure.clone())).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// Returns the quantities over time of a subject.
+fn series_of<'a>(record: &'a RunRecord, subject: &str) -> BTreeMap<&'a str, Series> {
+    let mut all: BTreeMap<&str, Series> = BTreeMap::new();
+    for row in record.series.iter().filter(|row| &*row.subject == subject) {
+        let Some(t) = row.t else { continue };
+        all.entry(row.metric.name()).or_default().push((t, row.value));
+    }
+    all
+}
+
+/// Returns the number of a run on an axis; a rate in bit/s, a time in s, a size in bytes.
+fn axis_number(key: &RunKey, axis: &str) -> Option<f64> {
+    let (_, value) = key.axes.iter().find(|(name, _)| name == axis)?;
+    match value {
+        AxisValue::Number(number) => Some(*number),
+        AxisValue::Text(text) => {
+            let rate = || text.parse::<Rate>().ok().map(|rate| rate.as_bps() as f64);
+            let span = || text.parse::<Span>().ok().map(Span::as_secs_f64);
+            let size = || text.parse::<Bytes>().ok().map(|bytes| bytes.0 as f64);
+            rate().or_else(span).or_else(size)
+        }
     }
 }
 

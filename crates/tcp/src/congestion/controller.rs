@@ -138,6 +138,70 @@ pub struct Loss {
     pub limited: bool,
 }
 
+/// A variable of the model of a controller, under its name in draft-ietf-ccwg-bbr. Rates in bit/s, volumes in bytes, times
+/// in seconds, a truth as 0 or 1; a bound that is not set is 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Variable {
+    /// The number of the [`BbrState`](super::BbrState).
+    State,
+    /// BBR.round_count.
+    RoundCount,
+    /// BBR.pacing_gain.
+    PacingGain,
+    /// BBR.cwnd_gain.
+    CwndGain,
+    /// C.pacing_rate.
+    PacingRate,
+    /// C.send_quantum.
+    SendQuantum,
+    /// C.cwnd.
+    Cwnd,
+    /// C.inflight.
+    Inflight,
+    /// RS.delivery_rate.
+    DeliveryRate,
+    /// RS.is_app_limited.
+    IsAppLimited,
+    /// BBR.max_bw.
+    MaxBw,
+    /// BBR.bw.
+    Bw,
+    /// BBR.bw_shortterm.
+    BwShortterm,
+    /// BBR.inflight_shortterm.
+    InflightShortterm,
+    /// BBR.inflight_longterm.
+    InflightLongterm,
+    /// InflightWithHeadroom().
+    InflightWithHeadroom,
+    /// Inflight(1.0).
+    InflightTarget,
+    /// BBR.bdp.
+    Bdp,
+    /// BBR.min_rtt.
+    MinRtt,
+    /// BBR.extra_acked.
+    ExtraAcked,
+    /// BBR.full_bw_count.
+    FullBwCount,
+    /// BBR.full_bw_now.
+    FullBwNow,
+    /// BBR.full_bw_reached.
+    FullBwReached,
+    /// BBR.bw_probe_wait.
+    BwProbeWait,
+    /// BBR.idle_restart.
+    IdleRestart,
+    /// The number of repairs that were not needed.
+    Undone,
+    /// BBR.undo_bw_shortterm.
+    UndoBwShortterm,
+    /// BBR.undo_inflight_shortterm.
+    UndoInflightShortterm,
+    /// BBR.undo_inflight_longterm.
+    UndoInflightLongterm,
+}
+
 /// Moves the congestion window, and sets the pacing rate.
 ///
 /// The methods without a default are enough for a controller of the kind of Reno: the endpoint counts losses, reduces the
@@ -189,6 +253,8 @@ pub trait Controller: Debug + Send + Sync + BoxedClone {
     /// Records that data is about to be sent while none is in flight. `source_limited`: the application had none to
     /// send before.
     fn resumed(&mut self, _window: &mut Window, _now: Time, _source_limited: bool) {}
+    /// Passes the variables of the model to `see`, as far as they are of interest to an observer.
+    fn variables(&self, _window: &Window, _see: &mut dyn FnMut(Variable, f64)) {}
     /// Returns true while this controller sends less than the path carries on purpose, so that rates measured now do not
     /// count as the path's.
     fn holds_back(&self) -> bool {

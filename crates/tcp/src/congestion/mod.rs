@@ -16,7 +16,7 @@ use cellway_units::{Span, Time};
 
 use crate::{Config, CongestionControl, MAX_WINDOW, Position};
 pub use bbr::{Bbr, BbrState};
-pub use controller::{Ack, Acked, BoxedClone, Controller, Flight, Loss, Newest, Repair, Signal, Window};
+pub use controller::{Ack, Acked, BoxedClone, Controller, Flight, Loss, Newest, Repair, Signal, Variable, Window};
 use cubic::Cubic;
 use reno::Reno;
 use tahoe::Tahoe;
@@ -242,6 +242,10 @@ impl Control {
     pub(crate) fn acknowledged(&mut self, ack: &Ack) {
         with!(&mut self.algorithm, a => a.acknowledged(&mut self.window, ack));
         self.window.cwnd = self.window.cwnd.min(MAX_WINDOW).max(self.window.mss);
+    }
+    /// Passes the variables of the model to `see`.
+    pub(crate) fn variables(&self, see: &mut dyn FnMut(Variable, f64)) {
+        with!(&self.algorithm, a => a.variables(&self.window, see));
     }
     /// Returns true if the controller sends less than the path carries on purpose.
     pub(crate) fn holds_back(&self) -> bool {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use cellway_delivery::Sample;
 use cellway_units::{Span, Time};
 
-use crate::congestion::{Control, Controller};
+use crate::congestion::{Control, Controller, Variable};
 use crate::ecn::EcnState;
 use crate::output::{Event, Output};
 use crate::pacer::Pacer;
@@ -245,6 +245,10 @@ impl Endpoint {
     /// Returns the smoothed round-trip time, as coarse as the clock; `None` before the first measurement.
     pub fn smoothed_rtt(&self) -> Option<Span> {
         self.rto.smoothed()
+    }
+    /// Passes the variables of the model of a congestion controller to `see`; none of one without a model.
+    pub fn variables(&self, mut see: impl FnMut(Variable, f64)) {
+        self.control.variables(&mut see);
     }
     /// Returns the latest sample of the delivery rate, in bits of payload; `None` before the first, and unless
     /// [`Config::delivery_rate`] or RACK is on. draft-ietf-ccwg-bbr, section "Delivery Rate Samples".

@@ -12,6 +12,7 @@ use super::Changes;
 use super::answers::Answers;
 use super::datagrams::Datagrams;
 use super::flows::{Flows, Ideal};
+use super::trace::Trace;
 
 /// The TCP counters of a slot, over all its connections and both ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,8 +73,8 @@ pub(crate) struct SlotMeter {
     pub(super) framing: Framing,
     pub(super) interactive: bool,
     pub(super) own: Option<Own>,
-    /// The send window at each change, if the scenario traces it.
-    pub(super) trace: Option<Box<Changes>>,
+    /// The send window and the model of congestion control at each change, if the scenario traces them.
+    pub(super) trace: Option<Box<Trace>>,
     pub(crate) now: SlotTotals,
     pub(super) at_warmup: SlotTotals,
     pub(super) at_bin: SlotTotals,
@@ -95,7 +96,13 @@ pub(crate) struct SlotMeter {
 
 impl SlotMeter {
     /// Creates the meter of a slot; `round_trip` is the propagation round trip of its path.
-    pub(crate) fn new(name: &str, traffic: &Traffic, round_trip: Span, records: [Option<Changes>; 2]) -> SlotMeter {
+    pub(crate) fn new(
+        name: &str,
+        traffic: &Traffic,
+        round_trip: Span,
+        trace: Option<Trace>,
+        items: Option<Changes>,
+    ) -> SlotMeter {
         let own = match &traffic.protocol {
             Protocol::Udp(source) => Some(Own::Datagrams(Box::new(Datagrams::new(source)))),
             Protocol::Tcp(tcp) => match &tcp.app {
@@ -103,7 +110,7 @@ impl SlotMeter {
                 app => Answers::of(app).map(|answers| Own::Answers(Box::new(answers))),
             },
         };
-        let [trace, items] = records.map(|record| record.map(Box::new));
+        let (trace, items) = (trace.map(Box::new), items.map(Box::new));
         let nothing = TimeWeighted::new(Time::ZERO, 0);
         SlotMeter {
             subject: name.into(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cellway_net::{Fabric, Framing};
-use cellway_record::metric::{Metric, datagram, group, network, port as ports, slot as slots};
+use cellway_record::metric::{Metric, datagram, group, model, network, port as ports, slot as slots};
 use cellway_record::stats::{Moments, Sample};
 use cellway_record::{Quantity, Rows};
 use cellway_units::{Span, Time};
@@ -11,6 +11,7 @@ use cellway_units::{Span, Time};
 use super::answers::{TimeMetrics, Times};
 use super::datagrams::Fates;
 use super::frames::Frames;
+use super::trace::{Trace, TracedVariable};
 use super::{Changes, GroupMeter, Meter, PortMeter, QueueWatch, SlotMeter, SlotTotals, mean_queue, ratio};
 
 /// The rows of a summary as they are made.
@@ -47,13 +48,19 @@ impl Meter {
             summary.record(&mut series, &subject, ports::QUEUE.counted_in(unit), &ports::QUEUE_INTERVAL, changes);
         }
         for SlotMeter { subject, trace, items, .. } in slots {
-            for (metric, interval, changes) in [
-                (&slots::WINDOW, &slots::WINDOW_INTERVAL, trace),
-                (&slots::ITEM_TIME, &slots::ITEM_TIME_INTERVAL, items),
-            ] {
-                if let Some(changes) = changes {
-                    summary.record(&mut series, &subject, metric.into(), interval, *changes);
+            let mut longest = None;
+            if let Some(trace) = trace {
+                let Trace { window, variables, .. } = *trace;
+                summary.record(&mut series, &subject, (&slots::WINDOW).into(), &slots::WINDOW_INTERVAL, window);
+                for TracedVariable { metric, changes, .. } in variables {
+                    longest = longest.max(Summary::changes(&mut series, &subject, metric.into(), changes));
                 }
+            }
+            if let Some(changes) = items {
+                summary.record(&mut series, &subject, (&slots::ITEM_TIME).into(), &slots::ITEM_TIME_INTERVAL, *changes);
+            }
+            if let Some(longest) = longest {
+                summary.put(&subject, &model::MODEL_INTERVAL, longest.as_secs_f64());
             }
         }
         (summary.rows, series)
@@ -74,14 +81,19 @@ impl Summary {
         interval: &'static Metric,
         changes: Changes,
     ) {
+        if let Some(length) = Summary::changes(series, subject, metric, changes) {
+            self.put(subject, interval, length.as_secs_f64());
+        }
+    }
+
+    /// Adds the recorded changes of a quantity to `series`; returns the length of the intervals if changes were left out.
+    fn changes(series: &mut Rows, subject: &Arc<str>, metric: Quantity, changes: Changes) -> Option<Span> {
         let kept = changes.finish();
         series.reserve(kept.changes.len());
         for (at, value) in kept.changes {
             series.put_at(subject, metric, at.as_secs_f64(), value);
         }
-        if let Some(length) = kept.interval {
-            self.put(subject, interval, length.as_secs_f64());
-        }
+        kept.interval
     }
 
     fn port<B: Clone>(&mut self, port: &PortMeter, fabric: &Fabric<B>) {

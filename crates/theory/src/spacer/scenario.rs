@@ -44,7 +44,10 @@ pub fn spacer_of(scenario: &Scenario) -> Result<SpacerInput, Error> {
     let tcp = &conversations.tcp;
     let grows = matches!(tcp.control(), CongestionControl::Tahoe | CongestionControl::Reno);
     if !grows || tcp.pacing || tcp.pacing_rate.is_some() {
-        return refuse("the window does not grow as the theorems have it", "control \"tahoe\" or \"reno\", and no pacing");
+        return refuse(
+            "the window does not grow as the theorems have it",
+            "control \"tahoe\" or \"reno\", and no pacing",
+        );
     }
     if traffic.route.iter().any(|link| scenario.links[link.0].is_lossy()) {
         return refuse("links lose cells, which stops the acknowledgements", "links without loss and lost");

@@ -14,10 +14,11 @@ mod startup;
 mod state;
 #[cfg(test)]
 mod tests;
+mod variables;
 
 use cellway_units::{Span, Time};
 
-use super::{Ack, Acked, Controller, Flight, Loss, Repair, Signal, Window};
+use super::{Ack, Acked, Controller, Flight, Loss, Repair, Signal, Variable, Window};
 use aggregation::Aggregation;
 use filter::{MaxBandwidth, Waits};
 use probe_bw::Probing;
@@ -137,6 +138,10 @@ pub struct Bbr {
     pacing_rate: u64,
     /// C.send_quantum (bytes).
     quantum: u64,
+    /// Of the last acknowledgement: its sample, and what was in flight after it (bytes).
+    last: (RateSample, u64),
+    /// Repairs that were not needed.
+    undone: u32,
 }
 
 impl Bbr {
@@ -165,6 +170,8 @@ impl Bbr {
             waits: Waits::new(seed),
             pacing_rate: 0,
             quantum: 0,
+            last: Default::default(),
+            undone: 0,
         }
     }
 
@@ -223,12 +230,8 @@ impl Controller for Bbr {
         if !self.probing.samples {
             return;
         }
-        let sample = RateSample {
-            in_flight: loss.in_flight,
-            lost: loss.lost,
-            limited: loss.limited,
-            ..RateSample::default()
-        };
+        let sample =
+            RateSample { in_flight: loss.in_flight, lost: loss.lost, limited: loss.limited, ..RateSample::default() };
         if sample.is_too_high() {
             let in_flight = startup::inflight_at_loss(loss.in_flight, loss.lost, loss.end - loss.start);
             self.handle_inflight_too_high(window.cwnd, RateSample { in_flight, ..sample }, loss.now);
@@ -260,6 +263,7 @@ impl Controller for Bbr {
         self.set_pacing_rate(self.state.pacing_gain());
         self.set_quantum(window.mss);
         self.set_window(window, ack.delivered);
+        self.last = (sample, ack.in_flight);
     }
     /// OnEnterFastRecovery(), OnEnterRTO().
     fn repairing(&mut self, window: &mut Window, repair: Repair) {
@@ -272,6 +276,7 @@ impl Controller for Bbr {
     }
     /// HandleSpuriousLossDetection().
     fn spurious(&mut self, window: &mut Window) {
+        self.undone += 1;
         self.restore_window(window);
         self.signals.loss_in_round = false;
         self.full_pipe.reset();
@@ -311,6 +316,9 @@ impl Controller for Bbr {
     }
     fn quantum(&self) -> u64 {
         self.quantum
+    }
+    fn variables(&self, window: &Window, see: &mut dyn FnMut(Variable, f64)) {
+        self.see_variables(window, see);
     }
     /// The window is set by [`acknowledged`](Controller::acknowledged).
     fn grow(&mut self, _window: &mut Window, _acked: Acked, _flight: Flight) {}

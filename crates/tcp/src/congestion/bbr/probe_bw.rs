@@ -47,6 +47,13 @@ pub(super) struct Probing {
     precautionary: bool,
 }
 
+impl Probing {
+    /// BBR.bw_probe_wait.
+    pub(super) fn wait(&self) -> Span {
+        self.wait
+    }
+}
+
 impl Default for Probing {
     fn default() -> Probing {
         Probing {
@@ -130,8 +137,7 @@ impl Bbr {
     }
     /// IsTimeToCruise(); `in_flight` and `mss` in bytes.
     fn is_time_to_cruise(&self, in_flight: u64, mss: u64) -> bool {
-        in_flight <= self.inflight_with_headroom(mss)
-            && in_flight <= self.inflight(self.max_bandwidth.get(), 100, mss)
+        in_flight <= self.inflight_with_headroom(mss) && in_flight <= self.inflight(self.max_bandwidth.get(), 100, mss)
     }
     /// IsTimeToGoDown().
     fn is_time_to_go_down(&mut self, window: &Window, ack: &Ack, sample: &RateSample) -> bool {
