@@ -108,7 +108,7 @@ pub fn capture(
     let mut to = std::io::BufWriter::new(file);
     let mut records = 0;
     let capture = Some(Capture::new(node, &mut to, &mut records));
-    let control = Control { stop: &|| (stop.borrow_mut())(), capture };
+    let control = Control { stop: &|| (stop.borrow_mut())(), capture, stacks: None };
     if let Err(error) = cellway_sim::run(&point.scenario, workloads, prepared.key(0).seed, control) {
         // Best effort: the first error is the one to report.
         let _ = std::fs::remove_file(path);

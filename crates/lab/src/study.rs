@@ -134,7 +134,7 @@ impl Prepared {
     fn run(&self, index: u64, stop: &AtomicBool) -> Result<RunRecord, Error> {
         let (point, workloads) = &self.points[(index / self.seeds) as usize];
         let seed = self.seed + index % self.seeds;
-        let control = Control { stop: &|| stop.load(Ordering::Relaxed), capture: None };
+        let control = Control { stop: &|| stop.load(Ordering::Relaxed), capture: None, stacks: None };
         Ok(cellway_sim::run(&point.scenario, workloads, seed, control)?)
     }
 }

@@ -279,6 +279,16 @@ impl Meter {
         totals.collapses += news.collapses;
     }
 
+    /// Adds the packets that stacks of others have sent again since the last call. Slots whose stacks count none have no
+    /// such metric.
+    pub fn retransmitted(&mut self, slot: usize, packets: u64) {
+        let slot = &mut self.slots[slot];
+        slot.now.tcp.retransmissions += packets;
+        if let Some(datagrams) = slot.datagrams_mut() {
+            datagrams.count_retransmissions();
+        }
+    }
+
     /// Records the end of a conversation of a slot.
     pub fn conversation(&mut self, slot: usize, failed: bool) {
         let totals = &mut self.slots[slot].now;

@@ -35,6 +35,8 @@ pub(super) struct Datagrams {
     delays: Times,
     /// True for pings: only the echo at the originator counts as the arrival.
     is_echoed: bool,
+    /// True if a stack sends them and counts those that it sends again.
+    has_retransmissions: bool,
     /// The frames, if it sends a video.
     frames: Option<Frames>,
 }
@@ -123,6 +125,16 @@ impl Datagrams {
         let under_way = after_last.min(inside.max(self.sent - self.settled));
         let lost = sent.saturating_sub(self.received + under_way);
         Fates { sent, received: self.received, lost, reordered: self.reordered, duplicated: self.duplicated }
+    }
+
+    /// Records that those sent again are counted.
+    pub(super) fn count_retransmissions(&mut self) {
+        self.has_retransmissions = true;
+    }
+
+    /// Returns true if those sent again are counted.
+    pub(super) fn has_retransmissions(&self) -> bool {
+        self.has_retransmissions
     }
 
     pub(super) fn delays(&self) -> &Times {

@@ -103,13 +103,29 @@ impl SlotMeter {
                 app => Answers::of(app).map(|answers| Own::Answers(Box::new(answers))),
             },
         };
+        let interactive = matches!(traffic.app(), Some(App::Telnet { .. }));
+        SlotMeter::with_own(name, traffic, interactive, own, records)
+    }
+
+    /// Creates the meter of a slot that stacks of others drive.
+    pub(crate) fn of_stack(name: &str, traffic: &Traffic, records: [Option<Changes>; 2]) -> SlotMeter {
+        SlotMeter::with_own(name, traffic, false, Some(Own::Datagrams(Box::default())), records)
+    }
+
+    fn with_own(
+        name: &str,
+        traffic: &Traffic,
+        interactive: bool,
+        own: Option<Own>,
+        records: [Option<Changes>; 2],
+    ) -> SlotMeter {
         let [trace, items] = records.map(|record| record.map(Box::new));
         let nothing = TimeWeighted::new(Time::ZERO, 0);
         SlotMeter {
             subject: name.into(),
             bottleneck: traffic.bottleneck,
             framing: traffic.bottleneck_framing,
-            interactive: matches!(traffic.app(), Some(App::Telnet { .. })),
+            interactive,
             own,
             trace,
             now: SlotTotals::default(),

@@ -146,6 +146,9 @@ impl Summary {
                 let delays = (datagrams.times(), datagrams.delays());
                 self.datagrams(s, datagrams.fates(inside), delays, datagrams.jitters());
                 self.frames(s, datagrams.frames(self.now));
+                if datagrams.has_retransmissions() {
+                    self.put(s, &slots::RETRANSMISSIONS, slot.since_warmup(|t| t.tcp.retransmissions));
+                }
             }
             None => self.conversations(s, slot),
         }
