@@ -14,7 +14,7 @@ use cellway_record::{Counts, RunRecord, Source};
 use cellway_scenario::Scenario;
 use cellway_tcp::{Endpoint, Event, Output, Segment, State};
 use cellway_testbed::{Capture, Leg, SlotPlan, Testbed};
-use cellway_units::{Bytes, Time};
+use cellway_units::{Bytes, Ecn, Time};
 
 use crate::body::Body;
 use crate::connection::{End, Place, SIDES};
@@ -316,7 +316,11 @@ impl Run<'_> {
     fn datagram_arrived(&mut self, now: Time, index: usize, packet: &Packet<Body>, mark: DatagramMark) {
         let Slot::Udp(slot) = &self.slots[index] else { return };
         let payload = Bytes(u64::from(packet.octets) - slot.plan.family().udp_headers());
-        if packet.to == slot.plan.hosts[0] {
+        let reader = if packet.to == slot.plan.hosts[0] { Side::Originator } else { Side::Responder };
+        if packet.ecn == Ecn::Ce {
+            self.bed.meter.datagram_marked(index, reader, mark);
+        }
+        if reader == Side::Originator {
             self.bed.meter.datagram_received(index, now, Side::Originator, mark, payload);
             return;
         }

@@ -18,10 +18,10 @@ mod stack_guard;
 mod stack_slot;
 mod timers;
 
+pub use cellway_apps::Family;
 pub use cellway_testbed::{Capture, Error as BuildError, Input, workload};
 pub use drive::{Control, Outcome, run};
 pub use error::Error;
-pub use cellway_apps::Family;
 pub use octets::node_names;
 pub use stack::{Ends, Payload, Setup, Stack, Stacks};
 pub use stack_guard::StackFault;

@@ -113,13 +113,19 @@ mod tests {
     fn wakes_without_progress_are_bounded_at_one_instant_and_over_time() {
         for step in [0, 1] {
             let mut guard = Guard::new(100);
-            let faults: Vec<usize> = (0..1000).filter(|&i| guard.woken(at(i * step)).is_err()).map(|i| i as usize).collect();
+            let faults: Vec<usize> =
+                (0..1000).filter(|&i| guard.woken(at(i * step)).is_err()).map(|i| i as usize).collect();
             assert_eq!(faults, [999], "{step}");
         }
         // One wake each 2 us is a fast timer, and a busy end may be woken without bound.
         let mut guard = Guard::new(100);
         assert!((0..100_000).all(|i| guard.woken(at(2 * i)).is_ok()));
-        assert!((0..100_000).all(|i| guard.woken(at(300_000)).is_ok() && { if i % 100 == 0 { guard.received() }; true }));
+        assert!((0..100_000).all(|i| guard.woken(at(300_000)).is_ok() && {
+            if i % 100 == 0 {
+                guard.received()
+            };
+            true
+        }));
         assert!((0..60_000).all(|i| guard.woken(at(400_000)).is_ok() && guard.sent(at(400_000), 100, i).is_ok()));
     }
 

@@ -12,7 +12,7 @@ use cellway_sim::{Ends, Setup, Stack};
 use cellway_units::{Ecn, Time};
 use quinn_proto::{
     Connection, ConnectionError, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint, Event, StreamEvent,
-    StreamId, TransportConfig, Transmit,
+    StreamId, Transmit, TransportConfig,
 };
 
 use crate::clock::Clock;

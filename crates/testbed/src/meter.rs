@@ -340,6 +340,16 @@ impl Meter {
         }
     }
 
+    /// Records that a datagram with this mark has arrived at `reader`, and that a queue had marked it with "congestion
+    /// experienced".
+    pub fn datagram_marked(&mut self, slot: usize, reader: Side, mark: DatagramMark) {
+        if let Some(datagrams) = self.slots[slot].datagrams_mut()
+            && datagrams.ends_at(reader)
+        {
+            datagrams.marked(mark.sequence);
+        }
+    }
+
     /// Returns true if any queues are recorded at each change, so that [`Meter::queues`] must be called.
     pub fn watches_queues(&self) -> bool {
         !self.queue_watches.is_empty()

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use cellway_units::Ecn;
-use etherparse::{IpNumber, IpEcn, Ipv4Header, UdpHeader};
+use etherparse::{IpEcn, IpNumber, Ipv4Header, UdpHeader};
 
 use crate::packet::{PacketError, malformed};
 use crate::packet_v6;

@@ -6,7 +6,7 @@ use cellway_apps::random::Streams;
 use cellway_apps::{DatagramMark, Side};
 use cellway_net::Packet;
 use cellway_scenario::Scenario;
-use cellway_units::{Bytes, Time};
+use cellway_units::{Bytes, Ecn, Time};
 
 use super::Run;
 use crate::body::Body;
@@ -98,6 +98,9 @@ impl Run<'_> {
         if let Some(mark) = mark {
             // Goodput is that of the bytes that the stack delivers, whatever its datagrams carry.
             self.bed.meter.datagram_received(index, now, Side::Responder, mark, Bytes(0));
+            if packet.ecn == Ecn::Ce {
+                self.bed.meter.datagram_marked(index, Side::Responder, mark);
+            }
         }
         let ecn = packet.ecn;
         self.stack(now, index, end, |end| {
@@ -165,9 +168,7 @@ impl Run<'_> {
             }
             let octets = headers as u32 + slot.buffer.len() as u32;
             let body = Body::Foreign { number: self.packets, mark, contents: slot.buffer.as_slice().into() };
-            self.bed
-                .fabric
-                .send(now, Packet { conversation, from, to, flow: 0, octets, ecn, dscp: plan.dscp, body });
+            self.bed.fabric.send(now, Packet { conversation, from, to, flow: 0, octets, ecn, dscp: plan.dscp, body });
             self.packets += 1;
         }
         let (delivered, again) = this.unreported()?;

@@ -16,10 +16,7 @@ pub(crate) fn scenario(set: &[(&str, &str)]) -> Scenario {
 }
 
 /// Returns the table with a stack for the other group.
-pub(crate) fn beside(
-    payload: Payload,
-    factory: impl Fn(&Setup<'_>) -> Ends + Send + Sync + 'static,
-) -> Stacks {
+pub(crate) fn beside(payload: Payload, factory: impl Fn(&Setup<'_>) -> Ends + Send + Sync + 'static) -> Stacks {
     Stacks::new().with(OTHER, payload, factory)
 }
 

@@ -142,7 +142,8 @@ impl ResetKey {
     fn tag(&self, data: &[u8]) -> [u8; 32] {
         let fnv = |salt: u8| {
             let octets = [self.0, salt].into_iter().chain(data.iter().copied());
-            octets.fold(0xcbf2_9ce4_8422_2325, |hash: u64, octet| (hash ^ u64::from(octet)).wrapping_mul(0x100_0000_01b3))
+            octets
+                .fold(0xcbf2_9ce4_8422_2325, |hash: u64, octet| (hash ^ u64::from(octet)).wrapping_mul(0x100_0000_01b3))
         };
         let mut tag = [0; 32];
         (0..).zip(tag.chunks_exact_mut(8)).for_each(|(salt, word)| word.copy_from_slice(&fnv(salt).to_be_bytes()));

@@ -203,6 +203,9 @@ impl Summary {
         if fates.duplicated > 0 {
             self.put(s, &datagram::PACKETS_DUPLICATED, fates.duplicated as f64);
         }
+        if fates.marked > 0 {
+            self.put(s, &datagram::PACKETS_MARKED, fates.marked as f64);
+        }
         for (metric, value) in delays.rows(metrics) {
             self.put(s, metric, value);
         }
