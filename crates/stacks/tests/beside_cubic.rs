@@ -28,16 +28,15 @@ fn of(record: &RunRecord, subject: &str, metric: &str) -> f64 {
 }
 
 /// FQ-CoDel gives each of two flows that always have data half of the line; the losses of the line cost both some of
-/// it, which the other takes. The figures of ten seeds lie between 8.8 and 10.1 Mbit/s for each.
+/// it, which the other takes. With ten seeds all figures were between 9.1 and 9.8 Mbit/s, the sums 18.8 to 19.3.
 #[test]
 fn both_get_about_half_of_a_line_behind_fair_queues() {
     for (name, stacks) in [("quic", quinn()), ("smoltcp", smoltcp())] {
         for seed in [1, 2] {
             let record = run(&scenario(&[]), &stacks, seed).unwrap();
             let [cubic, other] = ["cubic-1", "other-1"].map(|group| of(&record, group, "goodput") / 1e6);
-            assert!((8.0..11.0).contains(&cubic) && (8.0..11.0).contains(&other), "{name} {seed}: {cubic} {other}");
-            // 20 Mbit/s less the headers, 40 to 60 of 1500 octets.
-            assert!((18.0..19.5).contains(&(cubic + other)), "{name} {seed}: {cubic} + {other}");
+            assert!((9.0..9.9).contains(&cubic) && (9.0..9.9).contains(&other), "{name} {seed}: {cubic} {other}");
+            assert!((18.7..19.4).contains(&(cubic + other)), "{name} {seed}: {cubic} + {other}");
             assert!(of(&record, "other-1", "retransmissions") > 0.0, "{name}");
             assert!(of(&record, "near>far", "sojourn_mean") < 0.01, "{name}");
         }
@@ -72,8 +71,8 @@ fn quic_reacts_to_marks() {
     }
 }
 
-/// One transfer alone over a line without loss has the rate of the line less its headers: IPv4 or IPv6, UDP and the
-/// short header of QUIC, or TCP.
+/// One transfer alone over a line without loss has nearly the rate of the line less its headers, which are 52 to 85 of
+/// 1500 octets: FQ-CoDel lets CUBIC lose a part of that (18.1 to 18.7 Mbit/s in the end).
 #[test]
 fn one_transfer_fills_a_line() {
     for family in ["ipv4", "ipv6"] {
@@ -86,7 +85,7 @@ fn one_transfer_fills_a_line() {
         for (name, stacks) in [("quic", quinn()), ("smoltcp", smoltcp())] {
             let record = run(&alone, &stacks, 1).unwrap();
             let goodput = of(&record, "other-1", "goodput") / 1e6;
-            assert!((17.0..19.5).contains(&goodput), "{name} {family}: {goodput}");
+            assert!((17.9..18.9).contains(&goodput), "{name} {family}: {goodput}");
         }
     }
 }
