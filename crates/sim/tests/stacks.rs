@@ -139,16 +139,15 @@ fn each_flow_has_its_own_name_start_and_seed() {
     let group = "[[traffic]]\nname = \"x\"\napp = \"bulk\"\nfrom = \"a\"\nto = \"b\"\ncount = 3\nstart = \"1 s\"\n\
                  stagger = \"2 s\"\n";
     let scenario = scenario(&hosts_at_a_line(group), &[]);
-    let created = || {
-        let seen: Arc<Mutex<Vec<(String, Time, [u8; 32])>>> = Arc::default();
-        let list = seen.clone();
+    let created = || -> Vec<(String, Time, [u8; 32])> {
+        let (send, seen) = std::sync::mpsc::channel();
         let stacks = Stacks::new().with("x", Payload::Udp, move |setup: &Setup<'_>| {
-            list.lock().unwrap().push((setup.name.to_owned(), setup.start, setup.seed));
+            send.send((setup.name.to_owned(), setup.start, setup.seed)).unwrap();
             Ok(cadence(100, Span::from_ms(100), Ecn::NotEct))
         });
         try_run(&scenario, &stacks).unwrap();
-        let seen = seen.lock().unwrap().clone();
-        seen
+        drop(stacks);
+        seen.iter().collect()
     };
     let flows = created();
     let starts: Vec<(&str, u64)> =

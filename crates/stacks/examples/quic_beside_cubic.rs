@@ -8,6 +8,6 @@ use cellway_stacks::quic;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let stacks = beside::beside(Payload::Udp, quic::bulk(|_| {})?);
-    beside::print(&beside::run(&beside::scenario(&[]), &stacks, 1)?, "quic");
+    print!("{}", beside::table(&beside::run(&beside::scenario(&[]), &stacks, 1)?, "quic"));
     Ok(())
 }

@@ -8,6 +8,6 @@ use cellway_stacks::smol;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let stacks = beside::beside(Payload::Ip { protocol: smol::TCP }, smol::bulk(1 << 20, |_| {}));
-    beside::print(&beside::run(&beside::scenario(&[]), &stacks, 1)?, "smoltcp");
+    print!("{}", beside::table(&beside::run(&beside::scenario(&[]), &stacks, 1)?, "smoltcp"));
     Ok(())
 }

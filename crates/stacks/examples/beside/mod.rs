@@ -30,20 +30,22 @@ pub(crate) fn figure(record: &RunRecord, subject: &str, metric: &str) -> Option<
     record.summary.iter().find(|row| &*row.subject == subject && row.metric == metric).map(|row| row.value)
 }
 
-/// Prints the shares of both and the wait in the queue.
-pub(crate) fn print(record: &RunRecord, name: &str) {
-    println!("{:<10} {:>16} {:>16} {:>16}", "", "goodput", "retransmissions", "mean delay");
-    for (group, name) in [("cubic-1", "cubic"), ("other-1", name)] {
-        let cell = |metric, scale: f64, unit| {
-            figure(record, group, metric).map_or("-".to_owned(), |value| format!("{:.2}{unit}", value * scale))
+/// Returns a table of the shares of both and of the wait in the queue.
+pub(crate) fn table(record: &RunRecord, name: &str) -> String {
+    let mut table = format!("{:<8}{:>14}{:>18}{:>14}{:>8}\n", "", "goodput", "retransmissions", "mean delay", "marked");
+    for (flow, name) in [("cubic-1", "cubic"), ("other-1", name)] {
+        let cell = |metric, scale: f64, digits, unit| {
+            figure(record, flow, metric).map_or("-".to_owned(), |value| format!("{:.digits$}{unit}", value * scale))
         };
-        let again = figure(record, group, "retransmissions").map_or("-".to_owned(), |count| format!("{count:.0}"));
-        println!(
-            "{name:<10} {:>16} {again:>16} {:>16}",
-            cell("goodput", 1e-6, " Mbit/s"),
-            cell("delay_mean", 1e3, " ms"),
+        table += &format!(
+            "{name:<8}{:>14}{:>18}{:>14}{:>8}\n",
+            cell("goodput", 1e-6, 2, " Mbit/s"),
+            cell("retransmissions", 1.0, 0, ""),
+            cell("delay_mean", 1e3, 1, " ms"),
+            cell("packets_marked", 1.0, 0, ""),
         );
     }
-    let queue = |metric| figure(record, "near>far", metric).map_or(f64::NAN, |wait| wait * 1e3);
-    println!("queue      {:.2} ms in the mean, {:.2} ms in 95 of 100", queue("sojourn_mean"), queue("sojourn_p95"));
+    let wait = |metric| figure(record, "near>far", metric).unwrap_or(0.0) * 1e3;
+    table
+        + &format!("wait in the queue: {:.1} ms, 95th percentile {:.1} ms\n", wait("sojourn_mean"), wait("sojourn_p95"))
 }
