@@ -83,9 +83,10 @@ wasm: ## Check that the simulator compiles for WebAssembly, where the compiler h
 		echo "skipped: the compiler has no target $(WASM); with rustup: rustup target add $(WASM)"; \
 	fi
 
-msrv: ## Check that the oldest supported Rust builds everything, where rustup has that toolchain
+# cellway-stacks needs a newer one for smoltcp, which its Cargo.toml says.
+msrv: ## Check that the oldest supported Rust builds everything but cellway-stacks, where rustup has that toolchain
 	@if rustup run $(MSRV) cargo --version >/dev/null 2>&1; then \
-		rustup run $(MSRV) cargo check --workspace --all-targets --locked --target-dir target/msrv; \
+		rustup run $(MSRV) cargo check --workspace --exclude cellway-stacks --all-targets --locked --target-dir target/msrv; \
 	else \
 		echo "skipped: Rust $(MSRV) is not installed; with rustup: rustup toolchain install $(MSRV) --profile minimal"; \
 	fi

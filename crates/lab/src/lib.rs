@@ -33,5 +33,5 @@ pub use error::Error;
 pub use fit::{FitReport, fit_file};
 pub use load::{Checked, check, plan_from_file, plan_from_text};
 pub use overview::{Cell, Overview, PointFigures, confidence_interval};
-pub use simulate::{Simulated, capture, check_capture, check_free, move_into, simulate};
+pub use simulate::{Simulated, capture, check_capture, check_free, move_into, simulate, simulate_with};
 pub use study::{MAX_SEEDS, Progress, Settings, VERSION};

@@ -6,7 +6,7 @@ use std::time::{Instant, SystemTime};
 
 use cellway_record::Source;
 use cellway_scenario::{Plan, Run};
-use cellway_sim::{Capture, Control};
+use cellway_sim::{Capture, Control, Stacks};
 use cellway_tables::{Manifest, Provenance, ResultFolder, Results, ResultsBuilder};
 
 use crate::error::Error;
@@ -32,7 +32,18 @@ pub fn simulate(
     seeds: Option<u64>,
     settings: &mut Settings<'_>,
 ) -> Result<Simulated, Error> {
-    let prepared = Prepared::new(plan, folder, seeds)?;
+    simulate_with(plan, folder, seeds, &Stacks::new(), settings)
+}
+
+/// As [`simulate`], with stacks of others for some traffic groups; see [`cellway_sim::Stack`].
+pub fn simulate_with(
+    plan: &Plan,
+    folder: &Path,
+    seeds: Option<u64>,
+    stacks: &Stacks,
+    settings: &mut Settings<'_>,
+) -> Result<Simulated, Error> {
+    let prepared = Prepared::new(plan, folder, seeds)?.with_stacks(stacks);
     let mut builder = ResultsBuilder::new(Source::Simulate);
     let mut transient = TransientCheck::default();
     let mut left_out = LeftOut::default();
@@ -47,9 +58,17 @@ pub fn simulate(
     let (run, points) = (Some(&plan.base().run), prepared.points().len());
     let about = clock.provenance(&asked_for(plan), run, prepared.seeds(), points, settings.threads);
     let warnings = transient.warning(prepared.points(), prepared.seeds());
-    let checked = warnings.into_iter().chain(left_out.warning()).chain(commands_left_out(&prepared));
+    let checked =
+        warnings.into_iter().chain(left_out.warning()).chain(commands_left_out(&prepared)).chain(driven(stacks));
     let warnings = checked.chain(prepared.warnings).collect();
     Ok(Simulated { results, about, warnings })
+}
+
+/// Returns a note for each group that a stack of others has driven: the scenario does not say so.
+fn driven(stacks: &Stacks) -> impl Iterator<Item = String> + '_ {
+    stacks
+        .names()
+        .map(|group| format!("traffic {group:?}: a stack of others drove it; its application and TCP had no effect"))
 }
 
 /// Returns a warning that a simulation does not run programs, if the scenario has any.
@@ -108,7 +127,7 @@ pub fn capture(
     let mut to = std::io::BufWriter::new(file);
     let mut records = 0;
     let capture = Some(Capture::new(node, &mut to, &mut records));
-    let control = Control { stop: &|| (stop.borrow_mut())(), capture };
+    let control = Control { stop: &|| (stop.borrow_mut())(), capture, stacks: None };
     if let Err(error) = cellway_sim::run(&point.scenario, workloads, prepared.key(0).seed, control) {
         // Best effort: the first error is the one to report.
         let _ = std::fs::remove_file(path);

@@ -10,7 +10,7 @@ use cellway_apps::GroupWorkload;
 use cellway_record as record;
 use cellway_record::{RunKey, RunRecord};
 use cellway_scenario::{AxisValue, Plan, Point};
-use cellway_sim::Control;
+use cellway_sim::{Control, Stacks};
 
 use crate::error::Error;
 use crate::load::TableFolders;
@@ -62,6 +62,8 @@ pub(crate) struct Prepared {
     seeds: u64,
     /// Keys and axes of the plan without effect, each with its location.
     pub(crate) warnings: Vec<String>,
+    /// The stacks of others that drive traffic groups.
+    stacks: Stacks,
 }
 
 impl Prepared {
@@ -100,7 +102,12 @@ impl Prepared {
                 u32::MAX
             )));
         }
-        Ok(Prepared { points, seed: run.seed, seeds, warnings })
+        Ok(Prepared { points, seed: run.seed, seeds, warnings, stacks: Stacks::new() })
+    }
+
+    /// Lets stacks of others drive traffic groups.
+    pub(crate) fn with_stacks(self, stacks: &Stacks) -> Prepared {
+        Prepared { stacks: stacks.clone(), ..self }
     }
 
     /// Returns the point of run `index`, and its workloads.
@@ -134,7 +141,7 @@ impl Prepared {
     fn run(&self, index: u64, stop: &AtomicBool) -> Result<RunRecord, Error> {
         let (point, workloads) = &self.points[(index / self.seeds) as usize];
         let seed = self.seed + index % self.seeds;
-        let control = Control { stop: &|| stop.load(Ordering::Relaxed), capture: None };
+        let control = Control { stop: &|| stop.load(Ordering::Relaxed), capture: None, stacks: Some(&self.stacks) };
         Ok(cellway_sim::run(&point.scenario, workloads, seed, control)?)
     }
 }

@@ -12,7 +12,7 @@ use common::repository;
 use serde_json::Value;
 
 /// For each crate those of the workspace that it may name. Tests may use more: dev-dependencies are free.
-const MAY_SEE: [(&str, &[&str]); 22] = [
+const MAY_SEE: [(&str, &[&str]); 23] = [
     ("units", &[]),
     ("settings", &["units"]),
     ("spec", &["units", "settings"]),
@@ -28,6 +28,7 @@ const MAY_SEE: [(&str, &[&str]); 22] = [
     ("theory", &["units", "spec", "scenario"]),
     ("testbed", &["units", "spec", "wire", "net", "tcp", "apps", "gateway", "scenario", "record"]),
     ("sim", &["units", "spec", "wire", "net", "tcp", "apps", "gateway", "scenario", "record", "testbed"]),
+    ("stacks", &["units", "sim"]),
     ("measure", &["units", "record", "sys"]),
     ("sys", &[]),
     ("gatewayd", &["units", "settings", "spec", "wire", "gateway", "sys"]),
@@ -136,6 +137,25 @@ fn simulation_code_asks_no_clock_thread_socket_or_chance() {
         let found = impure(&std::fs::read_to_string(&path).unwrap());
         assert!(found.is_empty(), "{} names {found:?}", path.display());
     }
+}
+
+/// Adapters to libraries need the types of the standard library's clocks, and one instant to count from.
+#[test]
+fn adapters_to_stacks_read_the_clock_once() {
+    let mut files = Vec::new();
+    sources(&repository("crates/stacks/src"), &mut files);
+    let mut readers = Vec::new();
+    for path in files {
+        let mut found = impure(&std::fs::read_to_string(&path).unwrap());
+        if found.contains(&"Instant::now") {
+            readers.push(path.file_name().unwrap().to_str().unwrap().to_owned());
+        }
+        found.retain(|name| !["std::time", "Instant::now"].contains(name));
+        // The date of TLS is fixed.
+        found.retain(|name| *name != "SystemTime" || !path.ends_with("quic/settings.rs"));
+        assert!(found.is_empty(), "{} names {found:?}", path.display());
+    }
+    assert_eq!(readers, ["clock.rs"]);
 }
 
 /// A test of the test.

@@ -5,6 +5,44 @@
 //! in first out; the far router reassembles the packets and delivers them to the host. Time is an argument, never read
 //! from a clock, so that the same fabric runs in simulated and in real time.
 //!
+//! # Example
+//!
+//! Two packets of 1000 B leave a host at once, over a line of 8 Mbit/s and 10 ms: the first arrives after 1 + 10 ms, the
+//! second has to wait for it.
+//!
+//! ```
+//! use cellway_net::{
+//!     Class, ConversationSpec, Encapsulation, Fabric, Framing, LinkSpec, Multiplexing, NodeKind, Packet,
+//! };
+//! use cellway_units::{Ecn, Rate, Span, Time};
+//!
+//! let mut net = Fabric::new(Multiplexing::PerConversation, Encapsulation::None);
+//! let hosts = [net.add_node(NodeKind::Host), net.add_node(NodeKind::Host)];
+//! let rate: Rate = "8 Mbit/s".parse()?;
+//! let [there, back] = net.add_link(hosts, LinkSpec::new(rate, Span::from_ms(10), Framing::Packet));
+//! let paths = [&[there][..], &[back][..]];
+//! net.open(ConversationSpec { conversation: 0, kind: 0, hosts, paths, share: None, class: Class::Ubr })?;
+//!
+//! let [from, to] = hosts;
+//! for body in ["first", "second"] {
+//!     let ecn = Ecn::NotEct;
+//!     net.send(Time::ZERO, Packet { conversation: 0, from, to, octets: 1000, flow: 0, ecn, dscp: 0, body });
+//! }
+//! net.serve(Time::ZERO);
+//!
+//! let (end, mut delivered, mut arrivals) = (Time::ZERO + Span::from_secs(1), Vec::new(), Vec::new());
+//! while let Some(now) = net.run(end, &mut delivered) {
+//!     arrivals.extend(delivered.drain(..).map(|delivery| (now.as_ps() / 1_000_000_000, delivery.packet.body)));
+//!     // Here hosts react, with `net.send(now, ..)`.
+//!     net.serve(now);
+//! }
+//! assert_eq!(arrivals, [(11, "first"), (12, "second")]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! [`LinkSpec`] has the queue disciplines, buffers, losses and variations of the delay. `cellway-testbed` builds such a
+//! network from a scenario file, and `cellway-sim` drives it with hosts.
+//!
 //! # Order of events
 //!
 //! The total order is (time, class, port), with the classes of one instant in this order:

@@ -21,16 +21,26 @@ pub(crate) enum Body {
         number: u64,
         mark: DatagramMark,
     },
+    /// A datagram of a stack of others.
+    Foreign {
+        /// The packet's number in the run.
+        number: u64,
+        /// The mark of the originator's datagrams; the responder's have none.
+        mark: Option<DatagramMark>,
+        contents: Box<[u8]>,
+    },
     /// A packet from one gateway of a pair to the other.
     Transport { pair: u32, packet: Box<TpPacket> },
 }
 
 impl Body {
     /// Returns true for a packet of a host with data: no bare acknowledgement, and none between gateways.
+    /// Of a stack of others, whose packets are opaque, those of the originator.
     pub(crate) fn has_data(&self) -> bool {
         match self {
             Body::Segment { segment, .. } => segment.len > 0,
             Body::Datagram { .. } => true,
+            Body::Foreign { mark, .. } => mark.is_some(),
             Body::Transport { .. } => false,
         }
     }

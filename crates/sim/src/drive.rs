@@ -1,8 +1,10 @@
 //! The run itself: the network, the endpoints and the applications, event by event.
 
+mod stacks;
 mod talk;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use cellway_apps::random::Streams;
 use cellway_apps::{Action, DatagramMark, GroupWorkload, Side};
@@ -11,8 +13,8 @@ use cellway_net::{Delivery, Encapsulation, Packet};
 use cellway_record::{Counts, RunRecord, Source};
 use cellway_scenario::Scenario;
 use cellway_tcp::{Endpoint, Event, Output, Segment, State};
-use cellway_testbed::{Capture, Leg, Testbed};
-use cellway_units::{Bytes, Time};
+use cellway_testbed::{Capture, Leg, SlotPlan, Testbed};
+use cellway_units::{Bytes, Ecn, Time};
 
 use crate::body::Body;
 use crate::connection::{End, Place, SIDES};
@@ -21,6 +23,7 @@ use crate::gateway::GatewayPair;
 use crate::model::observe_model;
 use crate::octets::octets;
 use crate::slot::Slot;
+use crate::stack::Stacks;
 use crate::timers::{TimerKey, TimerKind, Timers};
 
 /// The options of a run besides its scenario.
@@ -29,6 +32,8 @@ pub struct Control<'a> {
     pub stop: &'a dyn Fn() -> bool,
     /// Captures the packets that pass one node.
     pub capture: Option<Capture<'a>>,
+    /// The stacks of others that drive traffic groups in place of the built-in TCP.
+    pub stacks: Option<&'a Stacks>,
 }
 
 /// A run that went to its end.
@@ -42,12 +47,14 @@ pub fn run(scenario: &Scenario, workloads: &[GroupWorkload], seed: u64, mut cont
     }
     let streams = Streams::new(seed);
     let encapsulation = scenario.multiplexing.encapsulation;
-    let mut bed = Testbed::new(scenario, &streams, Source::Simulate)?;
+    let stacks = stacks::stacks_of(scenario, control.stacks)?;
+    let mut bed = Testbed::with_stacks(scenario, &streams, Source::Simulate, &stacks::driven(&stacks))?;
     bed.open_planned()?;
     if let Some(capture) = &mut control.capture {
         capture.begin(&mut bed)?;
     }
-    let slots: Vec<Slot> = bed.slots().iter().map(|plan| Slot::new(plan.clone(), &streams)).collect();
+    let slot = |plan: &Arc<SlotPlan>| Slot::new(plan.clone(), &streams, stacks[plan.group].clone());
+    let slots: Vec<Slot> = bed.slots().iter().map(slot).collect();
     let pairs: Result<Vec<GatewayPair>, Error> =
         bed.pairs().iter().map(|plan| GatewayPair::new(plan, scenario.traffic.len())).collect();
     let mut timers = Timers::default();
@@ -55,6 +62,7 @@ pub fn run(scenario: &Scenario, workloads: &[GroupWorkload], seed: u64, mut cont
         let (at, kind) = match slot {
             Slot::Tcp(slot) => (Some(slot.plan.start), TimerKind::Begin),
             Slot::Udp(slot) => (slot.source.next(), TimerKind::Datagram),
+            Slot::Stack(slot) => (Some(slot.plan.start), TimerKind::Begin),
         };
         timers.add_if(at, TimerKey { slot: index as u32, kind });
     }
@@ -77,6 +85,7 @@ pub fn run(scenario: &Scenario, workloads: &[GroupWorkload], seed: u64, mut cont
         actions: Vec::new(),
         todo: VecDeque::new(),
         touched: Vec::new(),
+        fault: None,
     }
     .into_record(Time::ZERO + scenario.run.duration, control)
 }
@@ -113,6 +122,8 @@ pub(crate) struct Run<'a> {
     pub(crate) todo: VecDeque<Todo>,
     /// Slots and the serial numbers of connections that may have ended.
     touched: Vec<(usize, u32)>,
+    /// The first fault of a stack of others, which ends the run.
+    fault: Option<Box<Error>>,
 }
 
 /// The number of instants with host events between two checks for a stop request. The largest packet has 1,366 cells,
@@ -161,6 +172,9 @@ impl Run<'_> {
             while let Some(key) = self.timers.pop_due(now) {
                 self.timers_fired += 1;
                 self.fire(now, key);
+            }
+            if let Some(fault) = self.fault.take() {
+                return Err(*fault);
             }
             self.bed.fabric.serve(now);
             self.bed.meter.queues(&mut self.bed.fabric);
@@ -233,7 +247,10 @@ impl Run<'_> {
             (&Body::Datagram { mark, .. }, Leg::Slot { slot, .. }) => {
                 self.datagram_arrived(now, slot as usize, packet, mark);
             }
-            (Body::Segment { .. } | Body::Datagram { .. }, Leg::Gateways { .. }) => {
+            (&Body::Foreign { mark, ref contents, .. }, Leg::Slot { slot, .. }) => {
+                self.foreign_arrived(now, slot as usize, packet, mark, contents);
+            }
+            (Body::Segment { .. } | Body::Datagram { .. } | Body::Foreign { .. }, Leg::Gateways { .. }) => {
                 unreachable!("gateways speak their own transport")
             }
         }
@@ -243,7 +260,9 @@ impl Run<'_> {
     fn fire(&mut self, now: Time, TimerKey { slot, kind }: TimerKey) {
         let index = slot as usize;
         match kind {
+            TimerKind::Begin if matches!(self.slots[index], Slot::Stack(_)) => self.begin_stack(now, index),
             TimerKind::Begin => self.begin(now, index),
+            TimerKind::Stack { end } => self.wake_stack(now, index, end),
             TimerKind::Datagram => self.send_datagram(now, index),
             TimerKind::Tcp { serial, place } => {
                 let Some(connection) = self.slots[index].tcp().connection(serial) else { return };
@@ -298,7 +317,11 @@ impl Run<'_> {
     fn datagram_arrived(&mut self, now: Time, index: usize, packet: &Packet<Body>, mark: DatagramMark) {
         let Slot::Udp(slot) = &self.slots[index] else { return };
         let payload = Bytes(u64::from(packet.octets) - slot.plan.family().udp_headers());
-        if packet.to == slot.plan.hosts[0] {
+        let reader = if packet.to == slot.plan.hosts[0] { Side::Originator } else { Side::Responder };
+        if packet.ecn == Ecn::Ce {
+            self.bed.meter.datagram_marked(index, reader, mark);
+        }
+        if reader == Side::Originator {
             self.bed.meter.datagram_received(index, now, Side::Originator, mark, payload);
             return;
         }

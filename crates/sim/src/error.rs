@@ -12,6 +12,47 @@ pub enum Error {
         "there is no traffic to simulate: the programs of [[run.command]] run in an emulation only; add [[traffic]]"
     )]
     NoTraffic,
+    /// A stack is given for a traffic group that the scenario does not have.
+    #[error("there is a stack for the traffic group {group:?}, which the scenario does not have; it has {known}")]
+    NoSuchGroup {
+        /// The name of the group.
+        group: String,
+        /// The groups there are.
+        known: String,
+    },
+    /// A stack is given for a traffic group whose connections gateways split.
+    #[error(
+        "traffic {group:?}: gateways split its connections, which works with the built-in TCP only; leave out its \
+         stack, or set gateways = false for the group"
+    )]
+    SplitStack {
+        /// The name of the group.
+        group: String,
+    },
+    /// A stack cannot be created, or breaks the rules of [`crate::Stack`].
+    #[error("traffic {group:?}: the stack of the {end} of {flow} failed at {at} of simulated time: {fault}")]
+    Stack {
+        /// The name of the group.
+        group: String,
+        /// The name of the flow.
+        flow: String,
+        /// The end: originator or responder.
+        end: &'static str,
+        /// The time of the fault.
+        at: cellway_units::Time,
+        /// The fault.
+        fault: crate::StackFault,
+    },
+    /// The ends of a flow cannot be created.
+    #[error("traffic {group:?}: the stacks of {flow} cannot be created: {why}")]
+    NoEnds {
+        /// The name of the group.
+        group: String,
+        /// The name of the flow.
+        flow: String,
+        /// The reason.
+        why: String,
+    },
     /// The run was stopped before its end.
     #[error("the run was stopped at {at} of simulated time")]
     Stopped {

@@ -14,9 +14,15 @@ mod gateway;
 mod model;
 mod octets;
 mod slot;
+mod stack;
+mod stack_guard;
+mod stack_slot;
 mod timers;
 
+pub use cellway_apps::Family;
 pub use cellway_testbed::{Capture, Error as BuildError, Input, workload};
 pub use drive::{Control, Outcome, run};
 pub use error::Error;
 pub use octets::node_names;
+pub use stack::{Ends, Payload, Setup, Stack, Stacks};
+pub use stack_guard::StackFault;

@@ -1,6 +1,6 @@
 //! The octets of packets, which the simulation only counts: for captures.
 
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddrV4, SocketAddrV6};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 
 use cellway_apps::Family;
 use cellway_apps::random::Streams;
@@ -9,16 +9,21 @@ use cellway_record::Source;
 use cellway_scenario::Scenario;
 use cellway_tcp::{Flags, Segment};
 use cellway_testbed::{Leg, Testbed, UDP_PORT};
-use cellway_wire::{IpTcp, TcpFlags, TcpOptions, ipv4_opaque, ipv4_udp, ipv6_udp};
+use cellway_wire::{IpTcp, TcpFlags, TcpOptions, ip_packet, ipv4_opaque, ipv4_udp, ipv6_udp, udp_datagram};
 
 use crate::body::Body;
 use crate::error::Error;
 use crate::slot::Slot;
+use crate::stack::Payload;
 
 /// First port of the originators' connections; those below are reserved. RFC 6335 section 6.
 const FIRST_DYNAMIC_PORT: u32 = 1024;
 /// Packets between gateways have no port: a protocol number for experiments. RFC 3692.
 const GATEWAY_PROTOCOL: u8 = 253;
+/// The protocol number of UDP. RFC 768.
+const UDP_PROTOCOL: u8 = 17;
+/// The port of the responders of stacks over UDP: that of HTTP over QUIC. RFC 9114 section 3.1.
+const STACK_PORT: u16 = 443;
 /// Hops that a packet may take.
 const TIME_TO_LIVE: u8 = 64;
 
@@ -59,6 +64,9 @@ pub(crate) fn octets(packet: &Packet<Body>, slots: &[Slot], legs: &[Leg]) -> Vec
             };
             return octets.expect("a checked packet has room for headers and mark");
         }
+        (Body::Foreign { number, contents, .. }, Leg::Slot { slot, .. }) => {
+            return foreign(packet, &slots[slot as usize], *number, contents);
+        }
         // The numbers of gateways' packets count up; so do identifications.
         (Body::Transport { packet: body, .. }, _) => {
             let (from, to) = (address(packet.from), address(packet.to));
@@ -66,7 +74,7 @@ pub(crate) fn octets(packet: &Packet<Body>, slots: &[Slot], legs: &[Leg]) -> Vec
             return ipv4_opaque(from, to, GATEWAY_PROTOCOL, identification, TIME_TO_LIVE, packet.octets)
                 .expect("the gateway makes packets that fit");
         }
-        (Body::Segment { .. } | Body::Datagram { .. }, Leg::Gateways { .. }) => {
+        (Body::Segment { .. } | Body::Datagram { .. } | Body::Foreign { .. }, Leg::Gateways { .. }) => {
             unreachable!("gateways speak their own transport")
         }
     };
@@ -106,6 +114,27 @@ pub(crate) fn octets(packet: &Packet<Body>, slots: &[Slot], legs: &[Leg]) -> Vec
     octets.expect("the endpoint makes segments that fit")
 }
 
+/// Returns the octets of a packet with a datagram of a stack of others.
+fn foreign(packet: &Packet<Body>, slot: &Slot, number: u64, contents: &[u8]) -> Vec<u8> {
+    let Slot::Stack(slot) = slot else { unreachable!("only a slot with a stack has such packets") };
+    let plan = &slot.plan;
+    let hosts = [packet.from, packet.to].map(|host| ip_address(host, plan.family()));
+    let (protocol, datagram) = match slot.stack.payload {
+        Payload::Ip { protocol } => (protocol, Ok(contents.to_vec())),
+        Payload::Udp => {
+            let mut ports = [dynamic_port(packet.conversation, 0), STACK_PORT];
+            if packet.from != plan.hosts[0] {
+                ports.reverse();
+            }
+            let [from, to] = [0, 1].map(|end| SocketAddr::new(hosts[end], ports[end]));
+            (UDP_PROTOCOL, udp_datagram([from, to], contents))
+        }
+    };
+    datagram
+        .and_then(|datagram| ip_packet(hosts, protocol, packet.ecn, identification(number), TIME_TO_LIVE, &datagram))
+        .expect("a checked datagram fits into a packet")
+}
+
 /// Returns the identification: a packet that may not be fragmented may have any (RFC 6864 section 4.1), here the
 /// packet's number. But in a frame without LLC header Wireshark guesses the protocol, and takes these two, at their
 /// position, for the protocol identifiers of Frame Relay (RFC 2427).
@@ -132,6 +161,14 @@ fn tcp_flags(segment: &Segment) -> TcpFlags {
 /// Returns the originator's port of a conversation's connection.
 fn dynamic_port(conversation: u32, serial: u32) -> u16 {
     (FIRST_DYNAMIC_PORT + (conversation * 4099 + serial) % (65_536 - FIRST_DYNAMIC_PORT)) as u16
+}
+
+/// Returns the address of a host.
+pub(crate) fn ip_address(host: NodeId, family: Family) -> IpAddr {
+    match family {
+        Family::Ipv4 => address(host).into(),
+        Family::Ipv6 => address_v6(host).into(),
+    }
 }
 
 fn address(host: NodeId) -> Ipv4Addr {

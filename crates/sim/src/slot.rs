@@ -9,6 +9,7 @@ use cellway_net::NodeId;
 use cellway_testbed::{SlotPlan, SlotProtocol, TcpSlotPlan};
 
 use crate::connection::{Connection, Place};
+use crate::stack_slot::{GroupStack, StackSlot};
 
 /// A slot, by its protocol.
 #[derive(Debug)]
@@ -16,6 +17,8 @@ pub(crate) enum Slot {
     Tcp(TcpSlot),
     /// Boxed: a source with its random streams is larger than the state of a TCP slot, of which there are many.
     Udp(Box<UdpSlot>),
+    /// Boxed for the same reason.
+    Stack(Box<StackSlot>),
 }
 
 /// Datagrams of a source.
@@ -27,12 +30,17 @@ pub(crate) struct UdpSlot {
 }
 
 impl Slot {
-    pub(crate) fn new(plan: Arc<SlotPlan>, streams: &Streams) -> Slot {
+    /// `stack` is the stack of others that drives the slot, if one does.
+    pub(crate) fn new(plan: Arc<SlotPlan>, streams: &Streams, stack: Option<GroupStack>) -> Slot {
         match &plan.protocol {
             SlotProtocol::Tcp(_) => Slot::Tcp(TcpSlot::new(plan)),
             SlotProtocol::Udp(spec) => {
                 let (spec, source) = (*spec, DatagramSource::new(*spec, streams, &plan.name, plan.start));
                 Slot::Udp(Box::new(UdpSlot { plan, spec, source }))
+            }
+            SlotProtocol::Stack(_) => {
+                let stack = stack.expect("the plan of a slot has a stack if its group has one");
+                Slot::Stack(Box::new(StackSlot::new(plan, stack)))
             }
         }
     }
@@ -41,6 +49,7 @@ impl Slot {
         match self {
             Slot::Tcp(slot) => &slot.plan,
             Slot::Udp(slot) => &slot.plan,
+            Slot::Stack(slot) => &slot.plan,
         }
     }
 
@@ -48,7 +57,7 @@ impl Slot {
     pub(crate) fn tcp(&mut self) -> &mut TcpSlot {
         match self {
             Slot::Tcp(slot) => slot,
-            Slot::Udp(slot) => unreachable!("{} has no connections", slot.plan.name),
+            other => unreachable!("{} has no connections", other.plan().name),
         }
     }
 }

@@ -26,6 +26,8 @@ pub(crate) enum TimerKind {
     Tcp { serial: u32, place: Place },
     /// The application of one conversation.
     App { conversation: u32, id: u32 },
+    /// One end of the slot's stack of others: 0 is the originator.
+    Stack { end: usize },
     /// A gateway of a pair.
     Gateway { which: usize },
     /// The scenario changes a rate.

@@ -333,7 +333,8 @@ fn a_capture_changes_nothing() {
         let (mut file, mut records) = (Vec::new(), 0);
         let capture = Some(Capture::new("r1", &mut file, &mut records));
         let captured =
-            cellway_sim::run(&scenario, &workloads(&scenario), 1, Control { stop: &|| false, capture }).unwrap();
+            cellway_sim::run(&scenario, &workloads(&scenario), 1, Control { stop: &|| false, capture, stacks: None })
+                .unwrap();
         let plain = run(&scenario, 1);
         let rows = |record: &RunRecord| {
             let of = |row: &cellway_record::Row| format!("{} {} {:?} {}", row.subject, row.metric, row.t, row.value);

@@ -1,6 +1,6 @@
 //! From a checked scenario to a network in which no conversation is open.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use cellway_apps::random::Streams;
@@ -20,6 +20,8 @@ use crate::plan::{ConversationPlan, PairPlan, SlotPlan};
 pub(crate) struct Builder<'a, B> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) streams: &'a Streams,
+    /// The traffic groups that stacks of others drive.
+    pub(crate) stacks: &'a BTreeSet<usize>,
     pub(crate) fabric: Fabric<B>,
     pub(crate) names: BTreeMap<String, NodeId>,
     /// The nodes of the scenario.
@@ -45,6 +47,17 @@ impl<B: Clone> Testbed<B> {
     /// Builds the network of `scenario`, and plans its traffic; random values (the starts of slots) are drawn from
     /// `streams`. The meter records the metrics that `source` can observe.
     pub fn new(scenario: &Scenario, streams: &Streams, source: Source) -> Result<Testbed<B>, Error> {
+        Testbed::with_stacks(scenario, streams, source, &BTreeSet::new())
+    }
+
+    /// As [`Testbed::new`]; stacks of others drive the traffic groups `stacks`, whose application and TCP are without
+    /// effect. No gateways may split these groups.
+    pub fn with_stacks(
+        scenario: &Scenario,
+        streams: &Streams,
+        source: Source,
+        stacks: &BTreeSet<usize>,
+    ) -> Result<Testbed<B>, Error> {
         let unread = |link: &&Link| {
             let mut directions = link.directions.iter().zip(&link.traces);
             directions.any(|(direction, trace)| direction.is_recorded() && trace.is_none())
@@ -55,6 +68,7 @@ impl<B: Clone> Testbed<B> {
         let mut builder = Builder {
             scenario,
             streams,
+            stacks,
             fabric: Fabric::new(scenario.multiplexing.channel, scenario.multiplexing.encapsulation),
             names: BTreeMap::new(),
             nodes: Vec::new(),

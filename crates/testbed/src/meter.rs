@@ -26,7 +26,7 @@ pub(crate) use changes::Changes;
 pub(crate) use observed::Observed;
 pub use observed::TcpSample;
 pub use slot::TcpTotals;
-pub(crate) use slot::{SlotMeter, SlotTotals};
+pub(crate) use slot::{Records, SlotMeter, SlotTotals};
 pub(crate) use trace::Trace;
 
 /// An output port that is reported.
@@ -293,6 +293,16 @@ impl Meter {
         totals.collapses += news.collapses;
     }
 
+    /// Adds the packets that stacks of others have sent again since the last call. Slots whose stacks count none have no
+    /// such metric.
+    pub fn retransmitted(&mut self, slot: usize, packets: u64) {
+        let slot = &mut self.slots[slot];
+        slot.now.tcp.retransmissions += packets;
+        if let Some(datagrams) = slot.datagrams_mut() {
+            datagrams.count_retransmissions();
+        }
+    }
+
     /// Records the end of a conversation of a slot.
     pub fn conversation(&mut self, slot: usize, failed: bool) {
         let totals = &mut self.slots[slot].now;
@@ -341,6 +351,16 @@ impl Meter {
         if let Some(delay) = delay {
             meter.delays_in_bin.push(delay.as_secs_f64());
             self.delivered(slot, reader, payload.0);
+        }
+    }
+
+    /// Records that a datagram with this mark has arrived at `reader`, and that a queue had marked it with "congestion
+    /// experienced".
+    pub fn datagram_marked(&mut self, slot: usize, reader: Side, mark: DatagramMark) {
+        if let Some(datagrams) = self.slots[slot].datagrams_mut()
+            && datagrams.ends_at(reader)
+        {
+            datagrams.marked(mark.sequence);
         }
     }
 

@@ -15,7 +15,7 @@ use crate::attach::PathEnd;
 use crate::build::Builder;
 use crate::convert;
 use crate::error::Error;
-use crate::meter::{Changes, SlotMeter, Trace};
+use crate::meter::{Changes, Records, SlotMeter, Trace};
 
 /// Above every number that distinguishes channels of conversations: the channel that all flows of a pair of gateways
 /// share.
@@ -59,6 +59,8 @@ pub enum SlotProtocol {
     Tcp(TcpSlotPlan),
     /// Datagrams, from the first host to the second.
     Udp(UdpSource),
+    /// Datagrams of a stack of others at each host, in packets of this version of IP.
+    Stack(Family),
 }
 
 /// The TCP of a slot.
@@ -82,6 +84,7 @@ impl SlotPlan {
         match &self.protocol {
             SlotProtocol::Tcp(tcp) => tcp.config.family,
             SlotProtocol::Udp(source) => source.family,
+            SlotProtocol::Stack(family) => *family,
         }
     }
 
@@ -89,7 +92,7 @@ impl SlotPlan {
     pub fn tcp(&self) -> Option<&TcpSlotPlan> {
         match &self.protocol {
             SlotProtocol::Tcp(tcp) => Some(tcp),
-            SlotProtocol::Udp(_) => None,
+            SlotProtocol::Udp(_) | SlotProtocol::Stack(_) => None,
         }
     }
 }
@@ -194,6 +197,7 @@ impl<B: Clone> Builder<'_, B> {
         let scenario = self.scenario;
         let traffic = &scenario.traffic[group];
         let family = traffic.family();
+        let has_stacks = self.stacks.contains(&group);
         let config = traffic.tcp().map(|tcp| Arc::new(Config { family, ..tcp.tcp.into() }));
         let route = self.route(traffic);
         let split = match traffic.tcp() {
@@ -232,11 +236,16 @@ impl<B: Clone> Builder<'_, B> {
             let traced = scenario.observe.trace.contains(&file::Slot { traffic: group, number });
             let most = scenario.observe.max_rows as usize;
             let trace = traced.then(|| Trace::new(most));
-            let items = scenario.observe.series.then(|| Changes::new(most));
+            let records = Records { trace, items: scenario.observe.series.then(|| Changes::new(most)) };
             let round_trip = scenario.propagation_round_trip(traffic);
-            self.slot_meters.push(SlotMeter::new(&name, traffic, round_trip, trace, items));
+            self.slot_meters.push(if has_stacks {
+                SlotMeter::of_stack(&name, traffic, records)
+            } else {
+                SlotMeter::new(&name, traffic, round_trip, records)
+            });
             let start = Time::ZERO + traffic.slot_start(number) + jitter(traffic, &name, streams);
             let protocol = match (&traffic.protocol, &config) {
+                _ if has_stacks => SlotProtocol::Stack(family),
                 (Protocol::Udp(source), _) => SlotProtocol::Udp(*source),
                 (Protocol::Tcp(_), None) => unreachable!("the configuration was made above"),
                 (Protocol::Tcp(tcp), Some(config)) => SlotProtocol::Tcp(TcpSlotPlan {

@@ -3,6 +3,19 @@
 //! The clock ticks in picoseconds: a nanosecond clock misstates the cell time of OC-12c by 284 ppm, enough to grow
 //! queues that do not exist. Every quantity parses from and prints to text with its unit; a number without a unit is
 //! refused with the accepted units.
+//!
+//! ```
+//! use cellway_units::{Bytes, Rate, Span};
+//!
+//! let rate: Rate = "10 Mbit/s".parse()?;
+//! let packet: Bytes = "1500 B".parse()?;
+//! let (time, remainder) = rate.time_for(packet.bits(), 0);
+//! assert_eq!((time, remainder), (Span::from_us(1200), 0));
+//! assert_eq!(time.to_string(), "1.2 ms");
+//! let refused = "10".parse::<Rate>().unwrap_err().to_string();
+//! assert_eq!(refused, "\"10\" has no unit; add one of bit/s, kbit/s, Mbit/s, Gbit/s, like \"1.5 Mbit/s\"");
+//! # Ok::<(), cellway_units::ParseError>(())
+//! ```
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod columns;

@@ -11,7 +11,7 @@ use crate::packet::{Ipv6Tcp, PacketError, malformed};
 const IP_HEADER: usize = Ipv6Header::LEN;
 
 /// Returns the header of a packet with a payload of `octets`. Its flow label is 0: none (RFC 6437 section 2).
-fn header(
+pub(crate) fn header(
     ends: [Ipv6Addr; 2],
     protocol: IpNumber,
     ecn: Ecn,

@@ -1,4 +1,4 @@
-//! Metrics of slots and groups that send UDP datagrams; [`slot`](super::slot) has those that they share with others. A
+//! Metrics of slots and groups that send UDP datagrams, or the datagrams of stacks of others; [`slot`](super::slot) has those that they share with others. A
 //! packet counts if it was sent after the warm-up.
 
 use super::declare::metrics;
@@ -14,6 +14,9 @@ metrics! {
     PACKETS_REORDERED: Packet of [Slot, Group] in [Summary] by [Simulate, Emulate];
     /// UDP only: second copies of packets, which are not in `packets_received`; no row if there were none.
     PACKETS_DUPLICATED: Packet of [Slot, Group] in [Summary] by [Simulate, Emulate];
+    /// UDP, and [stacks of others](../guide/own-stack.md): packets received that a queue had marked with "congestion
+    /// experienced" (ECN), copies included; no row if there were none.
+    PACKETS_MARKED: Packet of [Slot, Group] in [Summary] by [Simulate];
     /// UDP only: packets lost divided by packets sent; no row if none arrived or was lost.
     LOSS_RATIO: Share of [Slot, Group] in [Summary] by [Simulate, Emulate];
     /// UDP only: median of the one-way delay, to 0.4 %.

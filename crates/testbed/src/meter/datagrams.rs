@@ -26,6 +26,8 @@ pub(super) struct Datagrams {
     reordered: u64,
     /// The second copies of datagrams that count.
     duplicated: u64,
+    /// The arrivals with a mark of congestion.
+    marked: u64,
     seen: Seen,
     jitter: InterarrivalJitter,
     /// The estimate of the jitter after each arrival (s).
@@ -35,6 +37,8 @@ pub(super) struct Datagrams {
     delays: Times,
     /// True for pings: only the echo at the originator counts as the arrival.
     is_echoed: bool,
+    /// True if a stack sends them and counts those that it sends again.
+    has_retransmissions: bool,
     /// The frames, if it sends a video.
     frames: Option<Frames>,
 }
@@ -52,6 +56,7 @@ pub(super) struct Fates {
     pub(super) lost: u64,
     pub(super) reordered: u64,
     pub(super) duplicated: u64,
+    pub(super) marked: u64,
 }
 
 impl Datagrams {
@@ -113,6 +118,11 @@ impl Datagrams {
         Some(delay)
     }
 
+    /// Records that datagram `sequence` has arrived with a mark of congestion.
+    pub(super) fn marked(&mut self, sequence: u64) {
+        self.marked += u64::from(sequence >= self.before);
+    }
+
     /// Returns the fates at the end of a run, at which up to `inside` are inside the network.
     ///
     /// A datagram is lost if it has not arrived and a later one has. Of those after the last that has arrived,
@@ -122,7 +132,18 @@ impl Datagrams {
         let after_last = self.sent - self.expected.clamp(self.before, self.sent);
         let under_way = after_last.min(inside.max(self.sent - self.settled));
         let lost = sent.saturating_sub(self.received + under_way);
-        Fates { sent, received: self.received, lost, reordered: self.reordered, duplicated: self.duplicated }
+        let &Datagrams { received, reordered, duplicated, marked, .. } = self;
+        Fates { sent, received, lost, reordered, duplicated, marked }
+    }
+
+    /// Records that those sent again are counted.
+    pub(super) fn count_retransmissions(&mut self) {
+        self.has_retransmissions = true;
+    }
+
+    /// Returns true if those sent again are counted.
+    pub(super) fn has_retransmissions(&self) -> bool {
+        self.has_retransmissions
     }
 
     pub(super) fn delays(&self) -> &Times {
@@ -158,6 +179,7 @@ impl Fates {
             lost: self.lost + other.lost,
             reordered: self.reordered + other.reordered,
             duplicated: self.duplicated + other.duplicated,
+            marked: self.marked + other.marked,
         }
     }
 
@@ -190,7 +212,7 @@ mod tests {
     #[test]
     fn gaps_are_losses_and_the_end_is_in_flight() {
         let fates = |datagrams: Datagrams, inside| datagrams.fates(inside);
-        let known = |received, lost| Fates { sent: 7, received, lost, reordered: 0, duplicated: 0 };
+        let known = |received, lost| Fates { sent: 7, received, lost, ..Fates::default() };
         assert_eq!(fates(run(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9], 10), 0), known(7, 0));
         // 1 was lost in the warm-up; 5 counts; 8 and 9 are inside.
         assert_eq!(fates(run(&[0, 2, 3, 4, 6, 7], 10), 2), known(4, 1));
@@ -228,7 +250,14 @@ mod tests {
         let mut datagrams = run(&[0, 1, 2, 3, 4, 5], 10);
         assert_eq!(datagrams.received(at(205), 5, at(50)), None);
         assert!([7, 8, 9].iter().all(|&i| datagrams.received(at(200 + i), i, at(10 * i)).is_some()));
-        assert_eq!(datagrams.fates(0), Fates { sent: 7, received: 6, lost: 1, reordered: 0, duplicated: 1 });
+        assert_eq!(datagrams.fates(0), Fates { sent: 7, received: 6, lost: 1, duplicated: 1, ..Fates::default() });
+    }
+
+    #[test]
+    fn marks_of_the_warm_up_are_left_out() {
+        let mut datagrams = run(&[0, 1, 2, 3, 4], 10);
+        [2, 3, 4].into_iter().for_each(|sequence| datagrams.marked(sequence));
+        assert_eq!(datagrams.fates(5).marked, 2);
     }
 
     #[test]

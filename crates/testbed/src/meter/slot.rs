@@ -64,6 +64,14 @@ pub(super) enum Own {
     Answers(Box<Answers>),
 }
 
+/// The records of a slot at changes, as far as the scenario asks for them.
+#[derive(Debug)]
+pub(crate) struct Records {
+    pub(crate) trace: Option<Trace>,
+    /// The times of items.
+    pub(crate) items: Option<Changes>,
+}
+
 /// A conversation slot that is reported.
 #[derive(Debug)]
 pub(crate) struct SlotMeter {
@@ -96,13 +104,7 @@ pub(crate) struct SlotMeter {
 
 impl SlotMeter {
     /// Creates the meter of a slot; `round_trip` is the propagation round trip of its path.
-    pub(crate) fn new(
-        name: &str,
-        traffic: &Traffic,
-        round_trip: Span,
-        trace: Option<Trace>,
-        items: Option<Changes>,
-    ) -> SlotMeter {
+    pub(crate) fn new(name: &str, traffic: &Traffic, round_trip: Span, records: Records) -> SlotMeter {
         let own = match &traffic.protocol {
             Protocol::Udp(source) => Some(Own::Datagrams(Box::new(Datagrams::new(source)))),
             Protocol::Tcp(tcp) => match &tcp.app {
@@ -110,13 +112,23 @@ impl SlotMeter {
                 app => Answers::of(app).map(|answers| Own::Answers(Box::new(answers))),
             },
         };
-        let (trace, items) = (trace.map(Box::new), items.map(Box::new));
+        let interactive = matches!(traffic.app(), Some(App::Telnet { .. }));
+        SlotMeter::with_own(name, traffic, interactive, own, records)
+    }
+
+    /// Creates the meter of a slot that stacks of others drive.
+    pub(crate) fn of_stack(name: &str, traffic: &Traffic, records: Records) -> SlotMeter {
+        SlotMeter::with_own(name, traffic, false, Some(Own::Datagrams(Box::default())), records)
+    }
+
+    fn with_own(name: &str, traffic: &Traffic, interactive: bool, own: Option<Own>, records: Records) -> SlotMeter {
+        let (trace, items) = (records.trace.map(Box::new), records.items.map(Box::new));
         let nothing = TimeWeighted::new(Time::ZERO, 0);
         SlotMeter {
             subject: name.into(),
             bottleneck: traffic.bottleneck,
             framing: traffic.bottleneck_framing,
-            interactive: matches!(traffic.app(), Some(App::Telnet { .. })),
+            interactive,
             own,
             trace,
             now: SlotTotals::default(),

@@ -158,6 +158,9 @@ impl Summary {
                 let delays = (datagrams.times(), datagrams.delays());
                 self.datagrams(s, datagrams.fates(inside), delays, datagrams.jitters());
                 self.frames(s, datagrams.frames(self.now));
+                if datagrams.has_retransmissions() {
+                    self.put(s, &slots::RETRANSMISSIONS, slot.since_warmup(|t| t.tcp.retransmissions));
+                }
             }
             None => self.conversations(s, slot),
         }
@@ -211,6 +214,9 @@ impl Summary {
         }
         if fates.duplicated > 0 {
             self.put(s, &datagram::PACKETS_DUPLICATED, fates.duplicated as f64);
+        }
+        if fates.marked > 0 {
+            self.put(s, &datagram::PACKETS_MARKED, fates.marked as f64);
         }
         for (metric, value) in delays.rows(metrics) {
             self.put(s, metric, value);
