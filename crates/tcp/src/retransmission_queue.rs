@@ -41,7 +41,15 @@ impl Sent {
     fn lose(&mut self, now: Time, lost_total: u64, total_delivered: u64) -> Loss {
         self.fate = Fate::Lost;
         let &mut Sent { start, end, in_flight, lost_before, .. } = self;
-        Loss { now, total_delivered, start, end, lost: lost_total - lost_before, in_flight, limited: self.stamp.is_limited() }
+        Loss {
+            now,
+            total_delivered,
+            start,
+            end,
+            lost: lost_total - lost_before,
+            in_flight,
+            limited: self.stamp.is_limited(),
+        }
     }
 }
 
@@ -311,6 +319,14 @@ impl RetransmissionQueue {
                 self.lost.push(s.lose(now, self.lost_total, delivered));
             }
         }
+    }
+    /// Returns all lost segments to the network: they were late. Linux, tcp_undo_cwnd_reduction().
+    pub(crate) fn find_lost(&mut self) {
+        for s in self.segments.iter_mut().filter(|s| s.fate == Fate::Lost) {
+            s.fate = Fate::InFlight;
+            self.delivery.found(&s.stamp);
+        }
+        self.lost_bytes = 0;
     }
     /// Records that the sender has nothing to send although more would be allowed: samples of later segments are
     /// limited by the application.
