@@ -108,7 +108,7 @@ impl Endpoint {
             undo: None,
             rto: Rto::new(config.clone()),
             timestamps: TimestampClock::new(config.tcp.timer_granularity, iss),
-            pacer: Pacer::new(&config),
+            pacer: Pacer::default(),
             timers: Timers::default(),
             peer_shift: 0,
             sack: false,

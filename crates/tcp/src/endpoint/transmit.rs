@@ -96,7 +96,7 @@ impl Endpoint {
         self.last_sent = now;
         let header = self.push_data(chunk, new, now, out);
         if chunk.len > 0 {
-            self.pacer.sent(now, chunk.len, header, &self.control, self.rto.smoothed());
+            self.pacer.sent(now, (chunk.len, header), &self.config, &self.control, self.rto.smoothed());
         }
     }
     /// Accounts for a range sent: timer, round-trip measurement, next position.
