@@ -158,6 +158,13 @@ impl Delivery {
             self.packets_lost += 1;
         }
     }
+    /// Records that a packet that was declared lost is in flight after all.
+    pub fn found(&mut self, stamp: &Stamp) {
+        self.in_flight += stamp.bits;
+        if !self.measures_stall(stamp) {
+            self.packets_lost = self.packets_lost.saturating_sub(1);
+        }
+    }
     /// Records a late acknowledgement of a packet that was declared lost: it counts as delivered.
     pub fn acked_late(&mut self, stamp: &Stamp) {
         self.delivered += stamp.bits;

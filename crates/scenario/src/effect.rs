@@ -166,7 +166,7 @@ fn inert_keys(scenario: &Scenario) -> Vec<Inert> {
         }
     }
     type Rule = (&'static str, fn(&TcpSpec) -> bool, &'static str);
-    let rules: [Rule; 5] = [
+    let rules: [Rule; 6] = [
         (
             "hystart",
             |tcp| tcp.control() != CongestionControl::Cubic || !tcp.timestamps,
@@ -177,6 +177,7 @@ fn inert_keys(scenario: &Scenario) -> Vec<Inert> {
             |tcp| !tcp.ecn || tcp.control() == CongestionControl::Tahoe,
             "it is for control \"reno\" and \"cubic\" with ecn = true",
         ),
+        ("dsack", |tcp| !tcp.recovery().uses_sack(), "it is for recovery \"sack\" and \"rack\""),
         ("unpaced-segments", |tcp| !tcp.pacing, "it is for pacing = true"),
         ("limited-transmit", |tcp| tcp.recovery() == LossRecovery::Tahoe, "recovery \"tahoe\" has none"),
         ("fast-retransmit", |tcp| tcp.recovery() != LossRecovery::Tahoe, "it is for recovery \"tahoe\""),

@@ -120,10 +120,11 @@ impl End {
     /// Returns the losses that TCP has found and repaired since the last call; `None`, the usual case, if there were
     /// none.
     pub(crate) fn unreported(&mut self) -> Option<TcpTotals> {
-        let &Stats { retransmissions, timeouts, fast_retransmits, .. } = self.tcp.stats();
+        let &Stats { retransmissions, timeouts, fast_retransmits, undone, dsacks_received, .. } = self.tcp.stats();
         // Tahoe answers either sign of loss with a window of one segment; the others only a timeout.
         let collapses = timeouts + if self.recovery == LossRecovery::Tahoe { fast_retransmits } else { 0 };
-        let all = TcpTotals { retransmissions, timeouts, fast_retransmits, collapses };
+        let all =
+            TcpTotals { retransmissions, timeouts, fast_retransmits, collapses, spurious: dsacks_received, undone };
         (all != self.reported).then(|| all.since(std::mem::replace(&mut self.reported, all)))
     }
 }

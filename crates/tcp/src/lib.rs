@@ -43,6 +43,7 @@ mod state;
 mod stats;
 mod timers;
 mod timestamps;
+mod undo;
 
 pub use config::{
     AckDelay, Config, CongestionControl, FastRetransmit, LossRecovery, MAX_WINDOW, Problem, TcpKeys, TcpProfile,

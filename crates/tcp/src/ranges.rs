@@ -79,6 +79,11 @@ impl Ranges {
     pub(crate) fn len_below(&self, position: Position) -> u64 {
         self.0.iter().take_while(|r| r.start < position).map(|r| r.end.min(position) - r.start).sum()
     }
+    /// Returns the first part of `start..end` that lies in a range.
+    pub(crate) fn overlap(&self, start: Position, end: Position) -> Option<(Position, Position)> {
+        let first = self.0.get(self.0.partition_point(|r| r.end <= start))?;
+        (first.start < end).then(|| (first.start.max(start), first.end.min(end)))
+    }
     /// Returns the first gap at or above `position`: its start and, unless it is the last, its end.
     pub(crate) fn gap_from(&self, position: Position) -> (Position, Option<Position>) {
         let next = self.0.partition_point(|r| r.end <= position);
@@ -124,6 +129,11 @@ mod tests {
         assert_eq!(ranges.gap_from(35), (40, None));
         assert_eq!(ranges.gap_from(90), (90, None));
         assert_eq!(ranges.len_below(35), 15);
+        assert_eq!(ranges.overlap(5, 10), None);
+        assert_eq!(ranges.overlap(5, 35), Some((10, 20)));
+        assert_eq!(ranges.overlap(20, 35), Some((30, 35)));
+        assert_eq!(ranges.overlap(32, 50), Some((32, 40)));
+        assert_eq!(ranges.overlap(40, 50), None);
         ranges.remove_below(15);
         assert_eq!(pairs(&ranges), [(15, 20), (30, 40)]);
         assert_eq!(ranges.take_first_touching(14), None);

@@ -223,9 +223,20 @@ impl Receiver {
         field as u16
     }
 
-    /// RFC 2018 §4: first the block with the segment that arrived last, then the most recent others.
-    pub(crate) fn sack_blocks(&self) -> SackBlocks {
+    /// Returns the first part of `start..end` that has arrived before. A segment that overlaps several pieces of what has
+    /// arrived reports one of them. RFC 2883 §4.
+    pub(crate) fn repeated(&self, start: Position, end: Position) -> Option<SackBlock> {
+        let (start, end) =
+            if start < self.nxt { (start, end.min(self.nxt)) } else { self.early.overlap(start, end)? };
+        (start < end).then(|| SackBlock { start: self.irs.add(start), end: self.irs.add(end) })
+    }
+    /// Returns `duplicate`, the D-SACK block of RFC 2883 §4, if there is one, then by RFC 2018 §4 the block with the segment
+    /// that arrived last and the most recent others.
+    pub(crate) fn sack_blocks(&self, duplicate: Option<SackBlock>) -> SackBlocks {
         let mut blocks = SackBlocks::default();
+        if let Some(duplicate) = duplicate {
+            blocks.push(duplicate);
+        }
         let mut below = u64::MAX;
         while let Some(r) = self.early.as_slice().iter().filter(|r| r.stamp < below).max_by_key(|r| r.stamp) {
             below = r.stamp;

@@ -320,6 +320,14 @@ impl RetransmissionQueue {
             }
         }
     }
+    /// Returns all lost segments to the network: they were late. Linux, tcp_undo_cwnd_reduction().
+    pub(crate) fn find_lost(&mut self) {
+        for s in self.segments.iter_mut().filter(|s| s.fate == Fate::Lost) {
+            s.fate = Fate::InFlight;
+            self.delivery.found(&s.stamp);
+        }
+        self.lost_bytes = 0;
+    }
     /// Records that the sender has nothing to send although more would be allowed: samples of later segments are
     /// limited by the application.
     pub(crate) fn nothing_left(&mut self) {

@@ -1,9 +1,11 @@
 //! The retransmission timeout. RFC 6298.
 
+use std::sync::Arc;
+
 use cellway_units::{Span, Time};
 
 use crate::timers::TickClock;
-use crate::{Position, TcpSpec};
+use crate::{Config, Position};
 
 /// The timeout after a lost SYN. RFC 6298 (5.7).
 const AFTER_SYN_LOSS: Span = Span::from_secs(3);
@@ -11,11 +13,7 @@ const AFTER_SYN_LOSS: Span = Span::from_secs(3);
 /// Estimates the round trip and the retransmission timeout.
 #[derive(Clone, Debug)]
 pub(crate) struct Rto {
-    min: Span,
-    max: Span,
-    /// The least by which the timeout is above the smoothed round trip; the G of RFC 6298 (2.3) unless it is set.
-    margin: Span,
-    clock: TickClock,
+    config: Arc<Config>,
     srtt: Option<Span>,
     rttvar: Span,
     /// The timeout without backing off.
@@ -27,19 +25,18 @@ pub(crate) struct Rto {
 }
 
 impl Rto {
-    pub(crate) fn new(tcp: &TcpSpec) -> Rto {
-        Rto {
-            min: tcp.rto_min,
-            max: tcp.rto_max,
-            margin: tcp.rto_margin.unwrap_or(tcp.timer_granularity),
-            clock: TickClock { tick: tcp.timer_granularity },
-            srtt: None,
-            rttvar: Span::ZERO,
-            // RFC 6298 (2.1): before a measurement, the initial value.
-            base: tcp.rto_initial,
-            doublings: 0,
-            timed: None,
-        }
+    pub(crate) fn new(config: Arc<Config>) -> Rto {
+        // RFC 6298 (2.1): before a measurement, the initial value.
+        let base = config.tcp.rto_initial;
+        Rto { config, srtt: None, rttvar: Span::ZERO, base, doublings: 0, timed: None }
+    }
+
+    fn clock(&self) -> TickClock {
+        TickClock { tick: self.config.tcp.timer_granularity }
+    }
+    /// Returns the least by which the timeout is above the smoothed round trip; the G of RFC 6298 (2.3) unless it is set.
+    fn margin(&self) -> Span {
+        self.config.tcp.rto_margin.unwrap_or(self.config.tcp.timer_granularity)
     }
 
     /// Returns the smoothed round-trip time, as coarse as the clock.
@@ -54,24 +51,28 @@ impl Rto {
     pub(crate) fn backed_off(&self, doublings: u32) -> Span {
         // RFC 6298 (2.5): a maximum may be placed on the timeout, also when backed off (5.5).
         let factor = 1_u64.checked_shl(doublings).unwrap_or(u64::MAX);
-        self.base.saturating_mul(factor).min(self.max)
+        self.base.saturating_mul(factor).min(self.config.tcp.rto_max)
     }
     /// Returns the expiry of a timer set at `now` for the present timeout.
     pub(crate) fn deadline(&self, now: Time) -> Time {
-        self.clock.after(now, self.current())
+        self.clock().after(now, self.current())
     }
     /// Returns the expiry of a timer set at `now` for `span`.
     pub(crate) fn after(&self, now: Time, span: Span) -> Time {
-        self.clock.after(now, span)
+        self.clock().after(now, span)
     }
     /// Doubles the timeout after the timer has expired. RFC 6298 (5.5).
     pub(crate) fn back_off(&mut self) {
         self.doublings = self.doublings.saturating_add(1);
     }
+    /// Ends the doubling, which was for a timeout that was not needed.
+    pub(crate) fn end_back_off(&mut self) {
+        self.doublings = 0;
+    }
     /// Responds to a lost SYN: if its timeout was short, data begin with 3 s. RFC 6298 (5.7).
     pub(crate) fn recover_from_syn_loss(&mut self) {
         if self.base < AFTER_SYN_LOSS {
-            self.base = AFTER_SYN_LOSS.min(self.max);
+            self.base = AFTER_SYN_LOSS.min(self.config.tcp.rto_max);
         }
         self.doublings = 0;
     }
@@ -90,7 +91,7 @@ impl Rto {
     pub(crate) fn acked(&mut self, una: Position, now: Time) -> Option<Span> {
         let (_, at) = self.timed.filter(|&(end, _)| una >= end)?;
         self.timed = None;
-        let rtt = self.clock.elapsed(at, now);
+        let rtt = self.clock().elapsed(at, now);
         self.sample(rtt);
         Some(rtt)
     }
@@ -114,8 +115,8 @@ impl Rto {
         }
         let srtt = self.srtt.unwrap_or(rtt);
         // RFC 6298 (2.2), (2.3): RTO <- SRTT + max(G, 4 RTTVAR); (2.4): at least the minimum.
-        let rto = srtt + self.rttvar.saturating_mul(4).max(self.margin);
-        self.base = rto.max(self.min).min(self.max);
+        let rto = srtt + self.rttvar.saturating_mul(4).max(self.margin());
+        self.base = rto.max(self.config.tcp.rto_min).min(self.config.tcp.rto_max);
         // RFC 6298 §5: a new measurement ends the backing off.
         self.doublings = 0;
     }
@@ -124,13 +125,17 @@ impl Rto {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::TcpSpec;
 
     fn ms(n: u64) -> Time {
         Time::ZERO + Span::from_ms(n)
     }
+    fn with(tcp: TcpSpec) -> Rto {
+        Rto::new(Arc::new(tcp.into()))
+    }
     fn fine() -> Rto {
         let [rto_initial, rto_min] = [Span::from_secs(1), Span::from_ms(1)];
-        Rto::new(&TcpSpec { rto_initial, rto_min, timer_granularity: Span::ZERO, ..TcpSpec::default() })
+        with(TcpSpec { rto_initial, rto_min, timer_granularity: Span::ZERO, ..TcpSpec::default() })
     }
 
     #[test]
@@ -148,8 +153,8 @@ mod tests {
 
     #[test]
     fn the_timeout_keeps_its_margin() {
-        let mut rto = fine();
-        rto.margin = Span::from_ms(200);
+        let rto_margin = Some(Span::from_ms(200));
+        let mut rto = with(TcpSpec { rto_margin, ..fine().config.tcp });
         // Of 4 RTTVAR, 160 ms at first, nothing remains in the end.
         for i in 0..60 {
             rto.sent(i, ms(i * 100));
@@ -175,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_coarse_clock_measures_ticks() {
-        let mut rto = Rto::new(&TcpSpec::default());
+        let mut rto = with(TcpSpec::default());
         rto.sent(1, ms(10));
         rto.acked(1, ms(55));
         assert_eq!((rto.smoothed(), rto.current()), (Some(Span::ZERO), Span::from_secs(1)));
@@ -191,7 +196,7 @@ mod tests {
         rto.back_off();
         rto.recover_from_syn_loss();
         assert_eq!(rto.current(), Span::from_secs(3));
-        let mut long = Rto::new(&TcpSpec { rto_initial: Span::from_secs(6), ..TcpSpec::default() });
+        let mut long = with(TcpSpec { rto_initial: Span::from_secs(6), ..TcpSpec::default() });
         long.back_off();
         long.recover_from_syn_loss();
         assert_eq!(long.current(), Span::from_secs(6));
@@ -199,7 +204,7 @@ mod tests {
 
     #[test]
     fn a_steady_round_trip_leaves_one_tick_of_margin() {
-        let mut rto = Rto::new(&TcpSpec::default());
+        let mut rto = with(TcpSpec::default());
         for i in 0..60 {
             rto.sent(i, ms(i * 2000));
             rto.acked(i, ms(i * 2000 + 1500));

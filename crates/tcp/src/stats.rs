@@ -20,6 +20,10 @@ pub struct Stats {
     pub timeouts: u64,
     /// Losses reported by duplicate acknowledgements (count).
     pub fast_retransmits: u64,
+    /// Loss episodes in which nothing was lost, whose reduction of the window was undone (count).
+    pub undone: u64,
+    /// Reports of the peer that it received data twice (D-SACK, RFC 2883) (segments).
+    pub dsacks_received: u64,
     /// Loss probes sent (TLP, RFC 8985) (segments).
     pub loss_probes: u64,
     /// Probes of a closed window sent (segments).

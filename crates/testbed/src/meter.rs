@@ -291,6 +291,8 @@ impl Meter {
         totals.timeouts += news.timeouts;
         totals.fast_retransmits += news.fast_retransmits;
         totals.collapses += news.collapses;
+        totals.spurious += news.spurious;
+        totals.undone += news.undone;
     }
 
     /// Adds the packets that stacks of others have sent again since the last call. Slots whose stacks count none have no
@@ -452,9 +454,9 @@ impl Meter {
             port.at_bin = counters;
         }
         for (number, slot) in self.slots.iter_mut().enumerate() {
-            let bytes = slot.now.delivered[0] - slot.at_bin.delivered[0];
+            let bytes = slot.now.delivered[0] - slot.delivered_at_bin[0];
             put(&slot.subject, (&slots::THROUGHPUT).into(), slot.throughput(bytes, every));
-            let both = bytes + slot.now.delivered[1] - slot.at_bin.delivered[1];
+            let both = bytes + slot.now.delivered[1] - slot.delivered_at_bin[1];
             put(&slot.subject, (&slots::GOODPUT).into(), both as f64 * 8.0 / every.as_secs_f64());
             if let Some((port, channel)) = slot.paced
                 && let Some(rate) = fabric.abr_rate(port, channel)
@@ -481,7 +483,7 @@ impl Meter {
                 observed.end_bin(number).for_each(|(metric, value)| put(&slot.subject, metric.into(), value));
             }
             slot.delays_in_bin = Moments::default();
-            slot.at_bin = slot.now;
+            slot.delivered_at_bin = slot.now.delivered;
         }
     }
 

@@ -63,6 +63,7 @@ pub fn host_settings(spec: &TcpSpec) -> Vec<(&'static str, u64)> {
         ("tcp_window_scaling", u64::from(spec.window_scaling)),
         ("tcp_timestamps", spec.timestamps.into()),
         ("tcp_sack", selective.into()),
+        ("tcp_dsack", spec.dsack.into()),
         // A connection does not use measurements of earlier ones.
         ("tcp_no_metrics_save", 1),
     ];
@@ -78,7 +79,6 @@ pub fn host_settings(spec: &TcpSpec) -> Vec<(&'static str, u64)> {
         return negotiated.into_iter().chain(spec.ecn.then_some(("tcp_ecn", 1))).collect();
     }
     let of_its_time = [
-        ("tcp_dsack", selective.into()),
         // Loss is detected by duplicate acknowledgements: neither RACK nor tail loss probes (RFC 8985), no F-RTO (RFC
         // 5682). Linux since 6.17 keeps RACK if SACK is on.
         ("tcp_recovery", 0),

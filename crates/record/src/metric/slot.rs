@@ -18,6 +18,11 @@ metrics! {
     FAST_RETRANSMITS: Count of [Slot] in [Summary] by [Simulate];
     /// Times that the congestion window went to one segment: at timeouts, and in Tahoe also at fast retransmits.
     COLLAPSES as "Window collapses": Count of [Slot] in [Summary] by [Simulate];
+    /// Duplicate segments that the receiver reported to the sender (D-SACK): of `retransmissions`, those that were not
+    /// needed, and packets that a link duplicated.
+    SPURIOUS_RETRANSMISSIONS: Segment of [Slot] in [Summary] by [Simulate];
+    /// Reductions of the congestion window that were undone, since nothing was lost.
+    UNDONE_RECOVERIES: Count of [Slot] in [Summary] by [Simulate];
     /// Conversations that ended.
     CONVERSATIONS: Count of [Slot] in [Summary] by [Simulate, Emulate];
     /// Of `conversations`, those that a reset or a time-out ended.

@@ -35,6 +35,9 @@ section! {
         pub timestamps: bool,
         /// End the first slow start where the round trip rises (HyStart++, RFC 9406); only in cubic, needs timestamps.
         pub hystart: bool = true,
+        /// Report data that arrives twice to the peer by selective acknowledgements (D-SACK, RFC 2883); only in sack and
+        /// rack. Default: by the profile.
+        pub dsack: bool,
         /// Explicit congestion notification (RFC 3168), if the peer has it too: queues may mark packets instead of dropping
         /// them.
         pub ecn: bool = false,

@@ -40,6 +40,15 @@ struct Stage {
     reno_carry: u128,
 }
 
+/// The state before a reduction, which is restored if that was not needed. RFC 9438 §4.9.
+#[derive(Clone, Debug)]
+struct Before {
+    max: Option<u64>,
+    prior: u64,
+    stage: Option<Stage>,
+    hystart: Option<HyStart>,
+}
+
 /// The state of CUBIC.
 #[derive(Clone, Debug)]
 pub(crate) struct Cubic {
@@ -50,6 +59,8 @@ pub(crate) struct Cubic {
     stage: Option<Stage>,
     hystart: Option<HyStart>,
     paced: bool,
+    /// The state before the last reduction.
+    before: Option<Box<Before>>,
     /// The window has been full; that counts up to this position, for a round trip.
     full_until: Position,
 }
@@ -57,7 +68,7 @@ pub(crate) struct Cubic {
 impl Cubic {
     pub(crate) fn new(hystart: bool, paced: bool) -> Cubic {
         let hystart = hystart.then(HyStart::default);
-        Cubic { max: None, prior: 0, stage: None, hystart, paced, full_until: 0 }
+        Cubic { max: None, prior: 0, stage: None, hystart, paced, before: None, full_until: 0 }
     }
 
     /// Grows the window in congestion avoidance. RFC 9438 §4.2 to §4.5.
@@ -123,6 +134,8 @@ impl Controller for Cubic {
     /// Sets the plateau (W_max). RFC 9438 §4.6, §4.7.
     fn reduced(&mut self, cwnd: u64) {
         let (num, den) = BETA;
+        let Cubic { max, prior, stage, hystart, .. } = *self;
+        self.before = Some(Box::new(Before { max, prior, stage, hystart }));
         self.prior = cwnd;
         // Fast convergence: a plateau below the last one makes room for new flows; cwnd (1 + beta) / 2.
         let shrinks = self.max.is_some_and(|max| cwnd < max);
@@ -136,6 +149,13 @@ impl Controller for Cubic {
         self.max = None;
         self.stage = None;
         self.hystart = None;
+    }
+    /// RFC 9438 §4.9: W_max, K, the epoch and the estimated window of Reno return, and HyStart++ if slow start does.
+    fn undone(&mut self) {
+        if let Some(before) = self.before.take() {
+            let Before { max, prior, stage, hystart } = *before;
+            (self.max, self.prior, self.stage, self.hystart) = (max, prior, stage, hystart);
+        }
     }
     fn restarted(&mut self) {
         self.stage = None;

@@ -181,6 +181,25 @@ impl Control {
     fn threshold(&self, signal: Signal, outstanding: u64, flight: Flight) -> u64 {
         with!(&self.algorithm, a => a.threshold(self.window, signal, outstanding, flight.peer_window))
     }
+    /// Returns the window that a loss would reduce, unless a mark has reduced it already.
+    pub(crate) fn before_loss(&self, flight: Flight) -> Option<Window> {
+        (flight.una >= self.marked_until).then_some(self.window)
+    }
+    /// Undoes the reductions of an episode in which nothing was lost: restores the window `before` it. `repair` is in
+    /// progress. RFC 4015 §3; as in Linux, tcp_undo_cwnd_reduction(), a window that has grown larger stays.
+    pub(crate) fn undo(&mut self, before: Option<Window>, repair: Option<Repair>) {
+        if let Some(repair) = repair {
+            self.repaired(repair);
+        }
+        if self.sets_window() {
+            with!(&mut self.algorithm, a => a.spurious(&mut self.window));
+        } else if let Some(before) = before {
+            self.window.cwnd = self.window.cwnd.max(before.cwnd);
+            self.window.ssthresh = self.window.ssthresh.max(before.ssthresh);
+            self.reduced_until = self.marked_until;
+            with!(&mut self.algorithm, a => a.undone());
+        }
+    }
     /// Sets the window to one segment after a timeout, and ssthresh by the kind of the timeout. RFC 5681 §3.1.
     pub(crate) fn collapse(&mut self, flight: Flight, timeout: Timeout) {
         match timeout {

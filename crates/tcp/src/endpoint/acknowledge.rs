@@ -3,9 +3,10 @@
 use cellway_units::{Span, Time};
 
 use super::{Endpoint, tell};
-use crate::congestion::Acked;
+use crate::congestion::{Acked, Repair, Window};
 use crate::output::{Event, Output};
 use crate::recovery::{AckKind, Context, Reaction};
+use crate::undo::Duplicate;
 use crate::{Flags, Position, Segment, State, TimerKind};
 
 impl Endpoint {
@@ -33,26 +34,31 @@ impl Endpoint {
         if let Some(queue) = &mut self.queue {
             queue.begin_ack();
         }
-        let news = self.take_sack_blocks(now, segment);
-        let acked = ack.saturating_sub(self.sender.una);
+        let (news, duplicate) = self.take_sack_blocks(now, segment, ack);
+        let una = self.sender.una;
+        let acked = ack.saturating_sub(una);
         if acked > 0 {
             self.advance(now, segment, ack, out);
         }
+        if self.undo.is_some() {
+            self.judge_reduction(now, segment, una, duplicate);
+        }
         let kind = match acked {
-            0 if plain && !news => AckKind::Duplicate,
+            0 if plain && segment.options.sack.is_empty() => AckKind::Duplicate,
             0 => AckKind::Other,
             _ => AckKind::Advance,
         };
         // A call for each acknowledgement is measurable, and most senders keep no records.
         if self.queue.is_some() {
-            self.complete_records(now, segment, kind, out);
+            self.complete_records(now, segment, (kind, duplicate), out);
         }
         // RFC 6675 §2: with SACK a duplicate is any acknowledgement that reports new data beyond a gap.
         let duplicate = if self.recovery.uses_sack() { news } else { plain };
         if duplicate {
             self.stats.duplicate_acks_received += 1;
+            let before = self.before_loss();
             let reaction = self.recovery.duplicate(&mut self.control, self.sender.flight());
-            self.count_fast_retransmit(reaction);
+            self.count_fast_retransmit(reaction, before);
             self.react(reaction, now, out);
         }
         self.take_mark(segment, acked);
@@ -61,14 +67,24 @@ impl Endpoint {
 
     /// Passes the segments that this acknowledgement reports to a recovery that uses their records.
     #[inline(never)]
-    fn complete_records(&mut self, now: Time, segment: &Segment, kind: AckKind, out: &mut Output) {
+    fn complete_records(
+        &mut self,
+        now: Time,
+        segment: &Segment,
+        (kind, duplicate): (AckKind, Option<Duplicate>),
+        out: &mut Output,
+    ) {
         let echo = self.timestamps.echo_until(segment, now);
-        let context = Context { echo, ..self.context(now) };
+        let context = Context { echo, duplicate, ..self.context(now) };
+        let before = self.before_loss();
         let Some(queue) = self.queue.as_deref_mut() else { return };
         queue.take_sample();
         let reaction = self.recovery.delivered(&mut self.control, context, queue, kind);
+        if reaction == Reaction::Undo {
+            self.undo_reduction(now);
+        }
         self.update_model(now);
-        self.count_fast_retransmit(reaction);
+        self.count_fast_retransmit(reaction, before);
         self.react(reaction, now, out);
     }
     /// Passes an acknowledgement to a controller that sets the window itself.
@@ -88,14 +104,19 @@ impl Endpoint {
         if segment.is(Flags::ECE) && !self.recovery.in_recovery() && self.control.mark(self.sender.flight(), acked) {
             ecn.reduced();
             self.stats.mark_reductions += 1;
+            self.undo = None;
         }
     }
-    /// Counts a fast retransmit, if `reaction` is one.
-    pub(super) fn count_fast_retransmit(&mut self, reaction: Reaction) {
-        if reaction != Reaction::Continue {
-            self.stats.fast_retransmits += u64::from(reaction != Reaction::Reduced);
-            self.note_reduction();
+    /// Counts a fast retransmit, if `reaction` is one. The window was `before`.
+    pub(super) fn count_fast_retransmit(&mut self, reaction: Reaction, before: Option<Window>) {
+        if matches!(reaction, Reaction::Continue | Reaction::Undo) {
+            return;
         }
+        let repaired = reaction == Reaction::Reduced;
+        self.stats.fast_retransmits += u64::from(!repaired);
+        self.note_reduction();
+        // What a probe has repaired was lost.
+        self.begin_episode(before.filter(|_| !repaired), Repair::Fast, 0);
     }
     /// Records a reduction for a loss, which is reported to the peer like a reduction for a mark. RFC 3168 §6.1.2.
     pub(super) fn note_reduction(&mut self) {
@@ -104,12 +125,15 @@ impl Endpoint {
         }
     }
 
-    /// RFC 6675 §4, Update(); returns true if a block reports new data.
-    fn take_sack_blocks(&mut self, now: Time, segment: &Segment) -> bool {
+    /// RFC 6675 §4, Update(); returns true if a block reports new data. The first block may report a duplicate instead.
+    fn take_sack_blocks(&mut self, now: Time, segment: &Segment, ack: Position) -> (bool, Option<Duplicate>) {
         let flight = self.sender.flight();
         let iss = self.iss;
         let mut news = false;
-        for block in segment.options.sack.as_slice() {
+        let blocks = segment.options.sack.as_slice();
+        let duplicate = Duplicate::of(blocks, ack, iss, flight.una);
+        self.stats.dsacks_received += u64::from(duplicate.is_some());
+        for block in &blocks[usize::from(duplicate.is_some())..] {
             if let (Some(start), Some(end)) =
                 (block.start.position(iss, flight.una), block.end.position(iss, flight.una))
             {
@@ -119,7 +143,7 @@ impl Endpoint {
                 }
             }
         }
-        news
+        (news, duplicate)
     }
 
     /// Returns the round trip that `segment` measures by acknowledging everything below `ack`.
@@ -166,7 +190,7 @@ impl Endpoint {
     /// Executes what the recovery requests.
     pub(super) fn react(&mut self, reaction: Reaction, now: Time, out: &mut Output) {
         match reaction {
-            Reaction::Continue | Reaction::Reduced => {}
+            Reaction::Continue | Reaction::Reduced | Reaction::Undo => {}
             Reaction::Retransmit => {
                 // As in BSD, a fast retransmit gives the segment a whole timeout to arrive.
                 self.timers.cancel(TimerKind::Retransmit);

@@ -4,7 +4,7 @@ use cellway_units::Time;
 
 use super::{Endpoint, tell};
 use crate::output::{Event, Output};
-use crate::{Flags, Position, Segment, State, TimerKind};
+use crate::{Flags, Position, SackBlock, Segment, State, TimerKind};
 
 impl Endpoint {
     /// Applies the checks in the order of RFC 9293 §3.10.7.4.
@@ -13,7 +13,7 @@ impl Endpoint {
             self.answer_unacceptable(now, segment, out);
             return;
         };
-        if self.is_old_by_timestamp(now, segment, out) {
+        if self.is_old_by_timestamp(now, segment, seq, out) {
             return;
         }
         let (nxt, edge) = (self.receiver.nxt, self.receiver.limit());
@@ -59,9 +59,10 @@ impl Endpoint {
             return;
         }
         // Seventh and eighth: payload and FIN.
+        let duplicate = self.repeated(segment, seq);
         self.take_payload(now, segment, seq, edge, out);
-        if self.receiver.ack_alone {
-            self.send_ack(now, out);
+        if self.receiver.ack_alone || duplicate.is_some() {
+            self.send_ack_of(duplicate, now, out);
         }
         self.transmit(now, out);
         self.flush_ack(now, out);
@@ -75,13 +76,16 @@ impl Endpoint {
     }
     /// RFC 7323 §5.3, R1 (PAWS): a segment older than an accepted one is answered and dropped; one without timestamps
     /// is silently dropped if both sides agreed on them (§3.2). Resets pass.
-    fn is_old_by_timestamp(&mut self, now: Time, segment: &Segment, out: &mut Output) -> bool {
+    fn is_old_by_timestamp(&mut self, now: Time, segment: &Segment, seq: Position, out: &mut Output) -> bool {
         if !self.timestamps.agreed || segment.is(Flags::RST) {
             return false;
         }
         let old = segment.options.timestamps.map(|theirs| self.timestamps.is_old(theirs, now));
         if old == Some(true) {
-            self.send_ack(now, out);
+            // Linux, tcp_send_dupack(), also reports a duplicate here: the delayed first transmission of what was
+            // retransmitted is older than the retransmission.
+            let duplicate = self.repeated(segment, seq);
+            self.send_ack_of(duplicate, now, out);
         }
         let dropped = old.unwrap_or(true);
         self.stats.timestamp_drops += u64::from(dropped);
@@ -112,6 +116,11 @@ impl Endpoint {
         good
     }
 
+    /// Returns the block that reports the data of `segment` at `seq` that have arrived before, if D-SACK is on. RFC 2883.
+    fn repeated(&self, segment: &Segment, seq: Position) -> Option<SackBlock> {
+        let reports = self.sack && self.config.tcp.dsack;
+        if reports { self.receiver.repeated(seq, seq + segment.sequence_len()) } else { None }
+    }
     fn take_payload(&mut self, now: Time, segment: &Segment, seq: Position, edge: Position, out: &mut Output) {
         let (len, fin) = (u64::from(segment.len), segment.is(Flags::FIN));
         if len == 0 && !fin {

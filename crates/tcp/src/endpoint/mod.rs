@@ -4,6 +4,7 @@ mod acknowledge;
 mod arrive;
 mod handshake;
 mod transmit;
+mod undo;
 mod wake;
 
 use std::sync::Arc;
@@ -22,6 +23,7 @@ use crate::rto::Rto;
 use crate::send::Sender;
 use crate::timers::Timers;
 use crate::timestamps::TimestampClock;
+use crate::undo::Reduction;
 use crate::{Config, Problem, Segment, SeqNum, State, Stats, TimerKind};
 
 /// One end of one TCP connection, without I/O.
@@ -45,6 +47,8 @@ pub struct Endpoint {
     recovery: Recovery,
     /// Kept only if an option needs it: it takes memory for each segment.
     queue: Option<Box<RetransmissionQueue>>,
+    /// The last reduction of the window for a loss, while it can be undone. Only with selective acknowledgements.
+    undo: Option<Box<Reduction>>,
     rto: Rto,
     timestamps: TimestampClock,
     pacer: Pacer,
@@ -101,9 +105,10 @@ impl Endpoint {
             control: Control::new(&config, mss, u64::from(config.tcp.initial_window), iss, false),
             recovery: Recovery::new(&config, mss, false),
             queue: None,
-            rto: Rto::new(&config.tcp),
+            undo: None,
+            rto: Rto::new(config.clone()),
             timestamps: TimestampClock::new(config.tcp.timer_granularity, iss),
-            pacer: Pacer::new(&config),
+            pacer: Pacer::default(),
             timers: Timers::default(),
             peer_shift: 0,
             sack: false,

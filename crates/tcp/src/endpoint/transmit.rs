@@ -5,7 +5,7 @@ use cellway_units::{Ecn, Time};
 use super::Endpoint;
 use crate::output::Output;
 use crate::send::Chunk;
-use crate::{Flags, Options, SackBlocks, Segment, TimerKind};
+use crate::{Flags, Options, SackBlock, SackBlocks, Segment, TimerKind};
 
 impl Endpoint {
     /// Sends all segments that may be sent now.
@@ -63,6 +63,7 @@ impl Endpoint {
         let idle = self.sender.una == self.sender.max && self.sender.waiting() > 0;
         if self.config.tcp.idle_restart && idle && now.since(self.last_sent) > self.rto.current() {
             self.control.restart();
+            self.undo = None;
         }
     }
 
@@ -95,7 +96,7 @@ impl Endpoint {
         self.last_sent = now;
         let header = self.push_data(chunk, new, now, out);
         if chunk.len > 0 {
-            self.pacer.sent(now, chunk.len, header, &self.control, self.rto.smoothed());
+            self.pacer.sent(now, (chunk.len, header), &self.config, &self.control, self.rto.smoothed());
         }
     }
     /// Accounts for a range sent: timer, round-trip measurement, next position.
@@ -103,6 +104,9 @@ impl Endpoint {
         if chunk.from < self.sender.max {
             self.stats.retransmissions += 1;
             self.rto.resent();
+            if let Some(reduction) = &mut self.undo {
+                reduction.resent(chunk, now);
+            }
         } else {
             self.rto.sent(chunk.end(), now);
         }
@@ -123,7 +127,7 @@ impl Endpoint {
     /// Sends the segment for a range of data or the FIN, which is `new` or was sent before. Returns the length of its
     /// header (bytes).
     pub(super) fn push_data(&mut self, chunk: Chunk, new: bool, now: Time, out: &mut Output) -> u32 {
-        let mut segment = self.acknowledgement(chunk.len, now);
+        let mut segment = self.acknowledgement(chunk.len, None, now);
         segment.seq = self.iss.add(chunk.from);
         // In range: a chunk is at most one segment.
         segment.len = chunk.len as u32;
@@ -145,7 +149,11 @@ impl Endpoint {
 
     /// Sends a segment without payload. RFC 9293 §3.10.7.4: <SEQ=SND.NXT><ACK=RCV.NXT><CTL=ACK>.
     pub(super) fn send_ack(&mut self, now: Time, out: &mut Output) {
-        let segment = self.acknowledgement(0, now);
+        self.send_ack_of(None, now, out);
+    }
+    /// Sends a segment without payload that reports data received twice, if there are any. RFC 2883.
+    pub(super) fn send_ack_of(&mut self, duplicate: Option<SackBlock>, now: Time, out: &mut Output) {
+        let segment = self.acknowledgement(0, duplicate, now);
         self.stats.acks_sent += 1;
         self.acknowledged();
         self.push(segment, out);
@@ -161,13 +169,13 @@ impl Endpoint {
             self.timers.set(TimerKind::DelayedAck, now + delay);
         }
     }
-    /// Returns a segment of a synchronised connection with `payload` bytes.
+    /// Returns a segment of a synchronised connection with `payload` bytes, which reports `duplicate`.
     #[inline]
-    fn acknowledgement(&mut self, payload: u64, now: Time) -> Segment {
+    fn acknowledgement(&mut self, payload: u64, duplicate: Option<SackBlock>, now: Time) -> Segment {
         let timestamps = self.timestamps.agreed.then(|| self.timestamps.stamp(now));
         let mut options = Options { timestamps, ..Options::default() };
         if self.sack {
-            options.sack = self.receiver.sack_blocks();
+            options.sack = self.receiver.sack_blocks(duplicate);
             if timestamps.is_some() {
                 // RFC 2018 §3: with timestamps there is room for three.
                 options.sack.truncate(3);

@@ -3,6 +3,7 @@
 use cellway_units::Time;
 
 use super::{Endpoint, tell};
+use crate::congestion::Repair;
 use crate::output::{Event, Output};
 use crate::recovery::{Context, Reaction};
 use crate::{State, TimerKind};
@@ -38,6 +39,9 @@ impl Endpoint {
         }
         self.note_reduction();
         let again = self.timeouts_in_a_row > 1;
+        if !again && !self.recovery.in_recovery() {
+            self.begin_episode(self.before_loss(), Repair::Timeout, self.recovery.probed());
+        }
         let context = self.context(now);
         if self.recovery.timed_out(&mut self.control, context, self.queue.as_deref_mut(), again) == Reaction::GoBackN {
             // Go-back-N, as in BSD: later data are retransmitted as the window grows, unless an acknowledgement skips
@@ -50,9 +54,10 @@ impl Endpoint {
     /// Executes the timer of loss detection. RFC 8985 §6.2, §7.3.
     fn detect_loss(&mut self, now: Time, out: &mut Output) {
         let context = self.context(now);
+        let before = self.before_loss();
         let queue = self.queue.as_deref_mut();
         let (reaction, probe) = self.recovery.expired(&mut self.control, context, &self.sender, queue);
-        self.count_fast_retransmit(reaction);
+        self.count_fast_retransmit(reaction, before);
         self.react(reaction, now, out);
         if let Some(chunk) = probe {
             self.stats.loss_probes += 1;
@@ -83,6 +88,7 @@ impl Endpoint {
             flight: self.sender.flight(),
             srtt: self.rto.smoothed(),
             echo: None,
+            duplicate: None,
             timeout_at: self.timers.at(TimerKind::Retransmit),
         }
     }

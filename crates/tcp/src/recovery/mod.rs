@@ -18,6 +18,7 @@ use cellway_units::{Span, Time};
 use crate::congestion::{Acked, Control, Flight, Repair};
 use crate::retransmission_queue::RetransmissionQueue;
 use crate::send::{Chunk, Sender};
+use crate::undo::Duplicate;
 use crate::{Config, LossRecovery, Position};
 use duplicates::DuplicateAcks;
 use newreno::NewReno;
@@ -34,6 +35,8 @@ pub(crate) struct Context {
     pub(crate) srtt: Option<Span>,
     /// This acknowledgement echoes a timestamp: the segment that carried it was sent no later than this.
     pub(crate) echo: Option<Time>,
+    /// This acknowledgement reports data that the peer has received twice.
+    pub(crate) duplicate: Option<Duplicate>,
     /// When the retransmission timer fires.
     pub(crate) timeout_at: Option<Time>,
 }
@@ -43,7 +46,7 @@ pub(crate) struct Context {
 pub(crate) enum AckKind {
     /// It acknowledges new data cumulatively.
     Advance,
-    /// A duplicate by RFC 5681 §2 whose SACK blocks, if any, report no new data.
+    /// A duplicate by RFC 5681 §2 without SACK blocks.
     Duplicate,
     Other,
 }
@@ -61,6 +64,8 @@ pub(crate) enum Reaction {
     Repair,
     /// The window was reduced for a loss that is repaired already.
     Reduced,
+    /// The last reduction was not needed.
+    Undo,
     /// Take the next position to send back to the first unacknowledged one.
     GoBackN,
 }
@@ -204,6 +209,28 @@ impl Recovery {
         match (self, queue) {
             (Recovery::Rack(a), Some(queue)) => a.expired(control, context, sender, queue),
             _ => (Reaction::Continue, None),
+        }
+    }
+    /// Returns the data that a loss probe of unknown outcome has retransmitted (bytes).
+    pub(crate) fn probed(&self) -> u64 {
+        if let Recovery::Rack(a) = self { a.probed() } else { 0 }
+    }
+    /// Returns true if a reduction can be undone now. The recovery of SACK ends first: it does not adapt to reordering,
+    /// so it would begin again at once.
+    pub(crate) fn may_undo(&self) -> bool {
+        if let Recovery::Sack(a) = self { !a.in_recovery() } else { true }
+    }
+    /// Ends an episode in which nothing was lost, which began as a repair of the kind `began_with`.
+    pub(crate) fn undone(
+        &mut self,
+        began_with: Option<Repair>,
+        flight: Flight,
+        queue: Option<&mut RetransmissionQueue>,
+    ) {
+        match (self, queue) {
+            (Recovery::Sack(a), _) => a.undone(flight),
+            (Recovery::Rack(a), Some(queue)) => a.undone(began_with, queue),
+            _ => {}
         }
     }
     /// Returns the repair in progress; only RACK knows it after a timeout.

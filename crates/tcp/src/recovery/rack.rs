@@ -1,7 +1,7 @@
 //! RACK-TLP: loss detection by the time since a segment was sent, and probes for lost tails. RFC 8985. PRR (RFC 9937)
 //! spreads the reduction of the window.
 //!
-//! D-SACK is not used: the reordering window never grows beyond a quarter of the least round trip.
+//! After a timeout F-RTO (RFC 5682) checks if anything was lost.
 
 use cellway_units::{Span, Time};
 
@@ -11,29 +11,55 @@ use crate::Position;
 use crate::congestion::{Acked, Control, Flight, Repair, Timeout};
 use crate::retransmission_queue::{Losses, RetransmissionQueue};
 use crate::send::{Chunk, Sender};
+use crate::undo::Duplicate;
 
 /// The delay of an acknowledgement that a probe of a single segment allows for: TLP.max_ack_delay of RFC 8985 §7.2.
 const MAX_ACK_DELAY: Span = Span::from_ms(200);
 /// The time until a probe before a round trip is measured. RFC 8985 §7.2.
 const FIRST_PROBE: Span = Span::from_secs(1);
-/// The reordering window is the least round trip divided by this. RFC 8985 §6.2, step 4.
+/// The reordering window grows by the least round trip divided by this. RFC 8985 §6.2, step 4.
 const REORDERING_DIVISOR: u64 = 4;
+/// Recoveries without D-SACK after which the window is reset. RFC 8985 §6.2, step 4.
+const PERSISTENCE: u32 = 16;
+/// The new segments that F-RTO sends, and the largest window after a timeout that was not spurious, in segments. RFC 5682
+/// §3, steps 2 and 3.
+const NEW_SEGMENTS: u8 = 2;
+const WINDOW_AFTER_CHECK: u64 = 3;
 
 /// A repair in progress, until all data outstanding at its start are acknowledged.
 #[derive(Clone, Copy, Debug)]
 enum Episode {
     Fast(Prr),
     /// After a retransmission timeout.
-    Timeout,
+    Timeout(Check),
+}
+
+/// The check of F-RTO if a timeout was spurious. RFC 5682 §3, with SACK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Check {
+    /// The first segment was retransmitted (step 1).
+    Resent,
+    /// That was acknowledged: up to this many segments of new data are sent in place of lost data (step 2).
+    New(u8),
+    /// The outcome is known, or cannot be known: lost data are retransmitted.
+    Over,
 }
 
 /// A loss probe with an unknown outcome.
 #[derive(Clone, Copy, Debug)]
 struct Probe {
+    start: Position,
     /// TLP.end_seq.
     end: Position,
     /// TLP.is_retrans.
     resent: bool,
+}
+
+impl Probe {
+    /// Returns true if `duplicate` reports this probe.
+    fn matches(self, duplicate: Duplicate) -> bool {
+        self.resent && duplicate.end == self.end
+    }
 }
 
 /// The purpose of the timer.
@@ -58,6 +84,12 @@ pub(crate) struct Rack {
     /// RACK.fack: the position behind the highest byte delivered.
     highest: Position,
     reordering_seen: bool,
+    /// RACK.reo_wnd_mult: the reordering window in quarters of the least round trip.
+    multiplier: u32,
+    /// RACK.reo_wnd_persist: recoveries until that is 1 again.
+    persist: u32,
+    /// RACK.dsack_round: until all below is acknowledged, D-SACK does not raise the multiplier again.
+    raised_until: Option<Position>,
     episode: Option<Episode>,
     recovery_point: Position,
     probe: Option<Probe>,
@@ -77,6 +109,9 @@ impl Rack {
             rtt: Span::ZERO,
             highest: 0,
             reordering_seen: false,
+            multiplier: 1,
+            persist: PERSISTENCE,
+            raised_until: None,
             episode: None,
             recovery_point: 0,
             probe: None,
@@ -106,12 +141,15 @@ impl Rack {
         ack: AckKind,
     ) -> Reaction {
         self.learn(&context, queue);
-        if let Some(repair) = self.repair()
-            && context.flight.una >= self.recovery_point
-        {
+        if self.was_timeout_spurious(control, queue, ack) {
+            return Reaction::Undo;
+        }
+        let ended = self.repair().filter(|_| context.flight.una >= self.recovery_point);
+        if let Some(repair) = ended {
             control.repaired(repair);
             self.episode = None;
         }
+        self.adapt_reordering_window(&context, ended.is_some());
         let repaired = self.judge_probe(&context, ack);
         let reaction = self.detect(control, &context, queue, ack == AckKind::Advance);
         if repaired && self.episode.is_none() {
@@ -139,12 +177,52 @@ impl Rack {
             self.reordering_seen |= s.end < highest && !s.retransmitted;
         }
     }
+    /// Counts the retransmissions that D-SACK shows to be spurious, once per round trip, and the recoveries without.
+    /// `ended`: one has ended. RFC 8985 §6.2, step 4. As in Linux (`FLAG_DSACK_TLP`), the duplicate of a loss probe does
+    /// not count: reordering has not caused it.
+    fn adapt_reordering_window(&mut self, context: &Context, ended: bool) {
+        let Flight { una, max, .. } = context.flight;
+        self.raised_until = self.raised_until.filter(|&until| una < until);
+        let counts = context.duplicate.filter(|&duplicate| !self.probe.is_some_and(|probe| probe.matches(duplicate)));
+        if counts.is_some() && self.raised_until.is_none() {
+            self.raised_until = Some(max);
+            self.multiplier = self.multiplier.saturating_add(1);
+            self.persist = PERSISTENCE;
+        } else if ended {
+            self.persist = self.persist.saturating_sub(1);
+            if self.persist == 0 {
+                self.multiplier = 1;
+            }
+        }
+    }
+    /// Returns true if F-RTO finds that nothing was lost: after the first acknowledgement, which made it send new data, the
+    /// next one reports data that was sent before the timeout and not retransmitted. RFC 5682 §3.
+    fn was_timeout_spurious(&mut self, control: &mut Control, queue: &RetransmissionQueue, ack: AckKind) -> bool {
+        let Some(Episode::Timeout(check)) = &mut self.episode else { return false };
+        let reports = queue.arrived_bytes() > 0 || ack == AckKind::Duplicate;
+        match *check {
+            Check::Over => {}
+            _ if !reports => {}
+            Check::Resent => *check = if ack == AckKind::Advance { Check::New(NEW_SEGMENTS) } else { Check::Over },
+            Check::New(_) => {
+                if queue.arrived().iter().any(|s| !s.retransmitted && s.end <= self.recovery_point) {
+                    return true;
+                }
+                *check = Check::Over;
+                if !control.sets_window() {
+                    control.window.cwnd = control.window.cwnd.min(WINDOW_AFTER_CHECK * control.window.mss);
+                }
+            }
+        }
+        false
+    }
     /// Returns the time that a segment may be late (RACK.reo_wnd). RFC 8985 §6.2, step 4.
     fn reordering_window(&self, context: &Context, queue: &RetransmissionQueue) -> Span {
         if !self.reordering_seen && (self.episode.is_some() || queue.sacked_segments() >= self.duplicates.threshold) {
             return Span::ZERO;
         }
-        let window = queue.min_rtt().unwrap_or_default() / REORDERING_DIVISOR;
+        let quarter = queue.min_rtt().unwrap_or_default() / REORDERING_DIVISOR;
+        let window = quarter.saturating_mul(self.multiplier.into());
         window.min(self.round_trip(context))
     }
     /// Returns the smoothed round trip; on a coarse clock, at least the last one.
@@ -183,13 +261,14 @@ impl Rack {
         }
         reaction
     }
-    /// Determines the outcome of a probe; returns true if it has repaired a loss. RFC 8985 §7.4.2. Without D-SACK, an
-    /// unnecessary probe appears as an acknowledgement of nothing new.
+    /// Determines the outcome of a probe; returns true if it has repaired a loss. RFC 8985 §7.4.2. The peer reports a probe
+    /// that was not needed as a duplicate, or without D-SACK acknowledges nothing new.
     fn judge_probe(&mut self, context: &Context, ack: AckKind) -> bool {
         let una = context.flight.una;
         let Some(probe) = self.probe.filter(|probe| una >= probe.end) else { return false };
-        let repaired = probe.resent && una > probe.end;
-        if !probe.resent || repaired || ack == AckKind::Duplicate {
+        let matched = context.duplicate.is_some_and(|duplicate| probe.matches(duplicate));
+        let repaired = probe.resent && !matched && una > probe.end;
+        if !probe.resent || matched || repaired || ack == AckKind::Duplicate {
             self.probe = None;
         }
         repaired
@@ -207,7 +286,9 @@ impl Rack {
         let patience = self.rtt + self.reordering_window(&context, queue);
         let before = Time::from_ps(context.now.as_ps().saturating_sub(patience.as_ps()));
         queue.mark_lost_on_timeout(before, context.now);
-        self.episode = Some(Episode::Timeout);
+        // RFC 5682 §3, step 1: not while a loss is repaired already.
+        let check = if again || self.episode.is_some() { Check::Over } else { Check::Resent };
+        self.episode = Some(Episode::Timeout(check));
         self.recovery_point = context.flight.max;
         (self.probe, self.timer) = (None, None);
         control.collapse(context.flight, timeout);
@@ -225,6 +306,18 @@ impl Rack {
         queue: &mut RetransmissionQueue,
     ) -> Option<Chunk> {
         let in_network = queue.in_network();
+        if let Some(Episode::Timeout(check)) = &mut self.episode
+            && let Check::New(left) = *check
+        {
+            // As for new data below.
+            let room = control.window.cwnd + (sender.nxt - sender.una).saturating_sub(in_network);
+            let new = if left > 0 { sender.next(room, None) } else { None };
+            if new.is_some() || left < NEW_SEGMENTS {
+                return new;
+            }
+            // RFC 5682 §3, step 2: without new data to send there is no check.
+            *check = Check::Over;
+        }
         if let Some((start, end)) = queue.first_lost() {
             return sender.sent(start, end).filter(|chunk| in_network + chunk.len <= control.window.cwnd);
         }
@@ -238,9 +331,21 @@ impl Rack {
     /// Counts a segment sent; `new` is true if it was not sent before.
     pub(super) fn sent(&mut self, bytes: u64, new: bool) {
         self.moved |= new;
-        if let Some(Episode::Fast(prr)) = &mut self.episode {
-            prr.sent(bytes);
+        match &mut self.episode {
+            Some(Episode::Fast(prr)) => prr.sent(bytes),
+            Some(Episode::Timeout(Check::New(left))) if new => *left = left.saturating_sub(1),
+            _ => {}
         }
+    }
+    /// Returns the data that a probe of unknown outcome has retransmitted (bytes).
+    pub(super) fn probed(&self) -> u64 {
+        self.probe.filter(|probe| probe.resent).map_or(0, |probe| probe.end - probe.start)
+    }
+    /// Ends an episode in which nothing was lost. If that was a fast recovery, segments were reordered.
+    pub(super) fn undone(&mut self, began_with: Option<Repair>, queue: &mut RetransmissionQueue) {
+        self.reordering_seen |= began_with == Some(Repair::Fast);
+        self.episode = None;
+        queue.find_lost();
     }
     pub(super) fn in_recovery(&self) -> bool {
         matches!(self.episode, Some(Episode::Fast(_)))
@@ -249,7 +354,7 @@ impl Rack {
     pub(super) fn repair(&self) -> Option<Repair> {
         self.episode.as_ref().map(|episode| match episode {
             Episode::Fast(_) => Repair::Fast,
-            Episode::Timeout => Repair::Timeout,
+            Episode::Timeout(_) => Repair::Timeout,
         })
     }
 
@@ -300,7 +405,8 @@ impl Rack {
         let new = sender.next(u64::MAX, None);
         let again = || queue.last().and_then(|(start, end)| sender.sent(start, end));
         let chunk = new.or_else(again);
-        self.probe = chunk.map(|_| Probe { end: sender.max.max(chunk.map_or(0, Chunk::end)), resent: new.is_none() });
+        self.probe =
+            chunk.map(|chunk| Probe { start: chunk.from, end: sender.max.max(chunk.end()), resent: new.is_none() });
         (Reaction::Continue, chunk)
     }
 }

@@ -91,6 +91,11 @@ impl Sack {
         self.recovery_point = flight.max;
         control.collapse(flight, timeout);
     }
+    /// Ends an episode in which nothing was lost.
+    pub(super) fn undone(&mut self, flight: Flight) {
+        self.duplicates.reset();
+        self.recovery_point = flight.una;
+    }
     pub(super) fn in_recovery(&self) -> bool {
         self.recovery.is_some()
     }

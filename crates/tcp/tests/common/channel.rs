@@ -61,6 +61,9 @@ pub struct Side {
     unit: u64,
     /// After the last payload position sent.
     sent: i64,
+    /// The bytes of which a copy was not lost, and the segments sent again although all their bytes are among these.
+    carried: Vec<bool>,
+    pub needless: u64,
     iss: u32,
     reads_at: Option<Time>,
 }
@@ -91,6 +94,8 @@ impl Pair {
             announced: 0,
             unit: 1,
             sent: 0,
+            carried: Vec::new(),
+            needless: 0,
             iss: iss[i],
             reads_at: None,
         };
@@ -262,12 +267,18 @@ impl Pair {
 
     fn put(&mut self, from: usize, segment: Segment) {
         self.trace.push((self.now, from, segment));
+        let side = &mut self.sides[from];
+        let first = segment.seq.0.wrapping_sub(side.iss) as usize;
+        let bytes = first..first + segment.len as usize;
+        side.carried.resize(side.carried.len().max(bytes.end), false);
+        side.needless += u64::from(!bytes.is_empty() && side.carried[bytes.clone()].iter().all(|&carried| carried));
         let copies = 1 + u64::from(self.random.per_mille(self.channel.duplicate_per_mille));
         for _ in 0..copies {
             if self.lost < self.channel.losses && self.random.per_mille(self.channel.loss_per_mille) {
                 self.lost += 1;
                 continue;
             }
+            self.sides[from].carried[bytes.clone()].fill(true);
             let jitter = Span::from_ps(self.random.below(self.channel.jitter.as_ps() + 1));
             self.segments.push(segment);
             self.order += 1;

@@ -212,6 +212,8 @@ impl Ladder {
                 "timeouts" => e.stats().timeouts.to_string(),
                 "fast" => e.stats().fast_retransmits.to_string(),
                 "old" => e.stats().timestamp_drops.to_string(),
+                "undone" => e.stats().undone.to_string(),
+                "dsacks" => e.stats().dsacks_received.to_string(),
                 "probes" => e.stats().loss_probes.to_string(),
                 "rate" => e.delivery_rate().map_or("none".to_string(), |s| s.rate.as_bps().to_string()),
                 "limited" => e.delivery_rate().map_or("none".to_string(), |s| s.limited.to_string()),

@@ -25,6 +25,10 @@ pub struct TcpTotals {
     pub fast_retransmits: u64,
     /// Congestion windows that fell to one segment.
     pub collapses: u64,
+    /// Segments that the receiver reported as duplicates.
+    pub spurious: u64,
+    /// Reductions of the window that were undone.
+    pub undone: u64,
 }
 
 impl TcpTotals {
@@ -36,6 +40,8 @@ impl TcpTotals {
             timeouts: self.timeouts - before.timeouts,
             fast_retransmits: self.fast_retransmits - before.fast_retransmits,
             collapses: self.collapses - before.collapses,
+            spurious: self.spurious - before.spurious,
+            undone: self.undone - before.undone,
         }
     }
 }
@@ -85,7 +91,7 @@ pub(crate) struct SlotMeter {
     pub(super) trace: Option<Box<Trace>>,
     pub(crate) now: SlotTotals,
     pub(super) at_warmup: SlotTotals,
-    pub(super) at_bin: SlotTotals,
+    pub(super) delivered_at_bin: [u64; 2],
     pub(super) at_fairness: u64,
     pub(super) window: TimeWeighted,
     pub(super) window_in_bin: TimeWeighted,
@@ -133,7 +139,7 @@ impl SlotMeter {
             trace,
             now: SlotTotals::default(),
             at_warmup: SlotTotals::default(),
-            at_bin: SlotTotals::default(),
+            delivered_at_bin: [0; 2],
             at_fairness: 0,
             window: nothing,
             window_in_bin: nothing,

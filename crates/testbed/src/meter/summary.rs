@@ -189,6 +189,8 @@ impl Summary {
         self.put(s, &slots::TIMEOUTS, slot.since_warmup(|t| t.tcp.timeouts));
         self.put(s, &slots::FAST_RETRANSMITS, slot.since_warmup(|t| t.tcp.fast_retransmits));
         self.put(s, &slots::COLLAPSES, slot.since_warmup(|t| t.tcp.collapses));
+        self.put(s, &slots::SPURIOUS_RETRANSMISSIONS, slot.since_warmup(|t| t.tcp.spurious));
+        self.put(s, &slots::UNDONE_RECOVERIES, slot.since_warmup(|t| t.tcp.undone));
         self.put(s, &slots::CONVERSATIONS, slot.since_warmup(|t| t.conversations));
         self.put(s, &slots::FAILURES, slot.since_warmup(|t| t.failures));
         self.put(s, &slots::ITEMS, slot.since_warmup(|t| t.items));
