@@ -33,15 +33,18 @@ from cellway.api import (
 
 if TYPE_CHECKING:
     from cellway import plot, report, stats
-    from cellway._native import EmulationError, Error, ScenarioError
+    from cellway._native import Ack, EmulationError, Error, ScenarioError
     from cellway._native import version as __version__
     from cellway.comparison import Comparison
+    from cellway.controller import Controller
     from cellway.predicted import Checked, Equation, Evaluation, PathPrediction, ScenarioPrediction
     from cellway.results import Reproduction, Results
 
 __all__ = [
+    "Ack",
     "Checked",
     "Comparison",
+    "Controller",
     "EmulationError",
     "Equation",
     "Error",
@@ -72,8 +75,10 @@ __all__ = [
 
 # Attributes loaded on first use: attribute -> (module, name in it, or None for the module itself).
 _LAZY: dict[str, tuple[str, str | None]] = {
+    "Ack": ("cellway._native", "Ack"),
     "Checked": ("cellway.predicted", "Checked"),
     "Comparison": ("cellway.comparison", "Comparison"),
+    "Controller": ("cellway.controller", "Controller"),
     "EmulationError": ("cellway._native", "EmulationError"),
     "Equation": ("cellway.predicted", "Equation"),
     "Error": ("cellway._native", "Error"),

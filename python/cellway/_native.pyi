@@ -30,12 +30,47 @@ class Results:
     @property
     def warnings(self) -> list[str]: ...
 
+class Ack:
+    """An acknowledgement, for `Controller.on_ack`."""
+
+    @property
+    def now(self) -> float:
+        """Simulated time (s)."""
+    @property
+    def delivered(self) -> int:
+        """Newly acknowledged, cumulatively or selectively (bytes)."""
+    @property
+    def lost(self) -> int:
+        """Newly lost (bytes)."""
+    @property
+    def in_flight(self) -> int:
+        """Sent and neither acknowledged nor lost (bytes)."""
+    @property
+    def total_delivered(self) -> int:
+        """Acknowledged since the connection began (bytes)."""
+    @property
+    def rtt(self) -> float | None:
+        """Round trip of the newest segment that it acknowledges (s); None if that was sent more than once."""
+    @property
+    def delivery_rate(self) -> float | None:
+        """Rate at which data was delivered while that segment was in flight (bit/s); None if not reliable."""
+    @property
+    def app_limited(self) -> bool:
+        """True if the application had too little to send when that segment was sent."""
+    @property
+    def window_limited(self) -> bool:
+        """True if the window was full within the last round trip."""
+    @property
+    def recovering(self) -> bool:
+        """True while a loss is repaired."""
+
 def simulate(
     source: str,
     is_text: bool,
     set: list[tuple[str, str]],
     seeds: int | None,
     threads: int | None,
+    controllers: list[tuple[str, Callable[[], object]]],
     out: str | None,
     force: bool,
     progress: Callable[[int, int], None] | None,

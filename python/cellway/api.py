@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from cellway.comparison import Comparison
+    from cellway.controller import Controller
     from cellway.predicted import Checked, Equation, Evaluation, PathPrediction, ScenarioPrediction
     from cellway.results import Reproduction, Results
 
@@ -28,6 +29,7 @@ def simulate(
     seeds: int | None = None,
     set: Mapping[str, object] | None = None,
     threads: int | None = None,
+    controllers: Mapping[str, Callable[[], Controller]] | None = None,
     out: str | os.PathLike[str] | None = None,
     force: bool = False,
     progress: bool = True,
@@ -39,19 +41,23 @@ def simulate(
     `seeds` is the number of replications and `set` changes single keys, as `--set` does on the command line:
     `{"tcp.mss": "1460 B", "traffic.bulk.count": 3}`.
     `threads` bounds the parallel runs (default: all cores); it never changes a result.
+    `controllers` names the traffic groups whose hosts use a congestion controller of your own: a subclass of
+    `Controller`, or a function that returns one. These groups need `recovery = "rack"`.
     With `out`, the tables and the manifest are also written to that folder, which must not exist unless `force`.
 
-    Raises `ScenarioError` for a scenario that is not valid, `Error` for any other failure.
+    Raises `ScenarioError` for a scenario that is not valid, `Error` for any other failure, such as an exception in a
+    controller.
     """
     from cellway import _native
     from cellway.results import Results
 
     arguments.count("seeds", seeds)
     arguments.count("threads", threads)
+    own = arguments.controllers(controllers)
     text, is_text = _source(source)
     with reporter("simulate", enabled=progress) as tick:
         native = _native.simulate(
-            text, is_text, _overrides(set), seeds, threads, None if out is None else os.fspath(out), force, tick
+            text, is_text, _overrides(set), seeds, threads, own, None if out is None else os.fspath(out), force, tick
         )
     return Results.from_native(native)
 

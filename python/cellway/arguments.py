@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cellway.controller import Controller
 
 
 def wrong(name: str, value: object, accepted: str) -> TypeError:
@@ -49,3 +53,26 @@ def changes(name: str, value: object) -> Mapping[str, object]:
     if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
         return value
     raise wrong(name, value, 'a dict of keys and values, like {"tcp.mss": "1460 B"}')
+
+
+def controllers(value: object) -> list[tuple[str, Callable[[], Controller]]]:
+    """Return the names of groups with the factories of their controllers, each checked by a call."""
+    from cellway.controller import Controller
+
+    if value is None:
+        return []
+    accepted = 'a mapping from names of traffic groups to subclasses of cellway.Controller, like {"bulk": Mine}'
+    if not isinstance(value, Mapping):
+        raise wrong("controllers", value, accepted)
+    checked = []
+    for group, factory in value.items():
+        if not isinstance(group, str) or not callable(factory):
+            raise wrong("controllers", value, accepted)
+        made = factory()
+        if not isinstance(made, Controller):
+            raise TypeError(
+                f"controllers[{group!r}] makes {made!r}; accepted: a subclass of cellway.Controller, or a function "
+                "that returns an object of one"
+            )
+        checked.append((group, factory))
+    return checked

@@ -6,13 +6,22 @@ use std::time::{Instant, SystemTime};
 
 use cellway_record::Source;
 use cellway_scenario::{Plan, Run};
-use cellway_sim::{Capture, Control, Stacks};
+use cellway_sim::{Capture, Control, Controllers, Stacks};
 use cellway_tables::{Manifest, Provenance, ResultFolder, Results, ResultsBuilder};
 
 use crate::error::Error;
 use crate::left_out::LeftOut;
 use crate::study::{Prepared, Settings, VERSION, run_all};
 use crate::transient::TransientCheck;
+
+/// Parts of others that take the place of built-in ones, by traffic group.
+#[derive(Clone, Debug, Default)]
+pub struct Own {
+    /// Transport stacks.
+    pub stacks: Stacks,
+    /// Congestion controllers.
+    pub controllers: Controllers,
+}
 
 /// The result of a simulation.
 pub struct Simulated {
@@ -32,18 +41,19 @@ pub fn simulate(
     seeds: Option<u64>,
     settings: &mut Settings<'_>,
 ) -> Result<Simulated, Error> {
-    simulate_with(plan, folder, seeds, &Stacks::new(), settings)
+    simulate_with(plan, folder, seeds, &Own::default(), settings)
 }
 
-/// As [`simulate`], with stacks of others for some traffic groups; see [`cellway_sim::Stack`].
+/// As [`simulate`], with stacks or congestion controllers of others for some traffic groups; see [`cellway_sim::Stack`]
+/// and [`cellway_sim::congestion::Controller`].
 pub fn simulate_with(
     plan: &Plan,
     folder: &Path,
     seeds: Option<u64>,
-    stacks: &Stacks,
+    own: &Own,
     settings: &mut Settings<'_>,
 ) -> Result<Simulated, Error> {
-    let prepared = Prepared::new(plan, folder, seeds)?.with_stacks(stacks);
+    let prepared = Prepared::new(plan, folder, seeds)?.with_own(own);
     let mut builder = ResultsBuilder::new(Source::Simulate);
     let mut transient = TransientCheck::default();
     let mut left_out = LeftOut::default();
@@ -58,17 +68,21 @@ pub fn simulate_with(
     let (run, points) = (Some(&plan.base().run), prepared.points().len());
     let about = clock.provenance(&asked_for(plan), run, prepared.seeds(), points, settings.threads);
     let warnings = transient.warning(prepared.points(), prepared.seeds());
-    let checked =
-        warnings.into_iter().chain(left_out.warning()).chain(commands_left_out(&prepared)).chain(driven(stacks));
+    let checked = warnings.into_iter().chain(left_out.warning()).chain(commands_left_out(&prepared)).chain(driven(own));
     let warnings = checked.chain(prepared.warnings).collect();
     Ok(Simulated { results, about, warnings })
 }
 
-/// Returns a note for each group that a stack of others has driven: the scenario does not say so.
-fn driven(stacks: &Stacks) -> impl Iterator<Item = String> + '_ {
-    stacks
+/// Returns a note for each group with a part of others: the scenario does not say so.
+fn driven(own: &Own) -> impl Iterator<Item = String> + '_ {
+    let stacks = own
+        .stacks
         .names()
-        .map(|group| format!("traffic {group:?}: a stack of others drove it; its application and TCP had no effect"))
+        .map(|group| format!("traffic {group:?}: a stack of others drove it; its application and TCP had no effect"));
+    let controllers = own.controllers.names().map(|group| {
+        format!("traffic {group:?}: a congestion controller of the caller was in use, in place of that of the scenario")
+    });
+    stacks.chain(controllers)
 }
 
 /// Returns a warning that a simulation does not run programs, if the scenario has any.
@@ -127,7 +141,8 @@ pub fn capture(
     let mut to = std::io::BufWriter::new(file);
     let mut records = 0;
     let capture = Some(Capture::new(node, &mut to, &mut records));
-    let control = Control { stop: &|| (stop.borrow_mut())(), capture, stacks: None };
+    let stop = || (stop.borrow_mut())();
+    let control = Control { capture, ..Control::new(&stop) };
     if let Err(error) = cellway_sim::run(&point.scenario, workloads, prepared.key(0).seed, control) {
         // Best effort: the first error is the one to report.
         let _ = std::fs::remove_file(path);

@@ -10,10 +10,11 @@ use cellway_apps::GroupWorkload;
 use cellway_record as record;
 use cellway_record::{RunKey, RunRecord};
 use cellway_scenario::{AxisValue, Plan, Point};
-use cellway_sim::{Control, Stacks};
+use cellway_sim::Control;
 
 use crate::error::Error;
 use crate::load::TableFolders;
+use crate::simulate::Own;
 use crate::traces::TraceFolder;
 
 /// The version of Cellway, as in manifests.
@@ -62,8 +63,8 @@ pub(crate) struct Prepared {
     seeds: u64,
     /// Keys and axes of the plan without effect, each with its location.
     pub(crate) warnings: Vec<String>,
-    /// The stacks of others that drive traffic groups.
-    stacks: Stacks,
+    /// The parts of others that take the place of built-in ones.
+    own: Own,
 }
 
 impl Prepared {
@@ -102,12 +103,12 @@ impl Prepared {
                 u32::MAX
             )));
         }
-        Ok(Prepared { points, seed: run.seed, seeds, warnings, stacks: Stacks::new() })
+        Ok(Prepared { points, seed: run.seed, seeds, warnings, own: Own::default() })
     }
 
-    /// Lets stacks of others drive traffic groups.
-    pub(crate) fn with_stacks(self, stacks: &Stacks) -> Prepared {
-        Prepared { stacks: stacks.clone(), ..self }
+    /// Lets parts of others take the place of built-in ones.
+    pub(crate) fn with_own(self, own: &Own) -> Prepared {
+        Prepared { own: own.clone(), ..self }
     }
 
     /// Returns the point of run `index`, and its workloads.
@@ -141,7 +142,8 @@ impl Prepared {
     fn run(&self, index: u64, stop: &AtomicBool) -> Result<RunRecord, Error> {
         let (point, workloads) = &self.points[(index / self.seeds) as usize];
         let seed = self.seed + index % self.seeds;
-        let control = Control { stop: &|| stop.load(Ordering::Relaxed), capture: None, stacks: Some(&self.stacks) };
+        let (stop, Own { stacks, controllers }) = (|| stop.load(Ordering::Relaxed), &self.own);
+        let control = Control { stacks: Some(stacks), controllers: Some(controllers), ..Control::new(&stop) };
         Ok(cellway_sim::run(&point.scenario, workloads, seed, control)?)
     }
 }

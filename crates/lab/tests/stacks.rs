@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use cellway_lab::{Plan, Settings, simulate, simulate_with};
+use cellway_lab::{Own, Plan, Settings, simulate, simulate_with};
 use cellway_sim::{Payload, Stack, Stacks};
 use cellway_units::{Ecn, Span, Time};
 
@@ -61,6 +61,10 @@ impl Stack for Voice {
 }
 
 /// The tables are those of the built-in source that sends the same; only a note says that a stack has driven the group.
+fn own(stacks: Stacks) -> Own {
+    Own { stacks, ..Own::default() }
+}
+
 #[test]
 fn a_study_with_stacks_fills_the_same_tables() {
     let plan = Plan::parse_with(STUDY, "study.toml", &[], None).unwrap();
@@ -69,7 +73,7 @@ fn a_study_with_stacks_fills_the_same_tables() {
     });
     let mut settings = Settings { threads: Some(2), progress: &mut |_| {}, stop: &mut || false };
     let source = simulate(&plan, Path::new("."), None, &mut settings).unwrap();
-    let stack = simulate_with(&plan, Path::new("."), None, &stacks, &mut settings).unwrap();
+    let stack = simulate_with(&plan, Path::new("."), None, &own(stacks), &mut settings).unwrap();
     assert_eq!(stack.results.runs.num_rows(), 4, "two rates, two seeds");
     assert!(stack.results.summary.num_rows() > 100);
     assert_eq!(stack.results.summary, source.results.summary);
@@ -78,6 +82,6 @@ fn a_study_with_stacks_fills_the_same_tables() {
     assert!(stack.warnings.contains(&note) && !source.warnings.contains(&note));
     assert_eq!(stack.warnings.len(), source.warnings.len() + 1);
     let unknown = Stacks::new().with("speech", Payload::Udp, |_| Err(String::new()));
-    let error = simulate_with(&plan, Path::new("."), None, &unknown, &mut settings).err().unwrap();
+    let error = simulate_with(&plan, Path::new("."), None, &own(unknown), &mut settings).err().unwrap();
     assert!(error.is_input() && error.to_string().ends_with("it has \"voice\""), "{error}");
 }

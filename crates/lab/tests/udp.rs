@@ -41,8 +41,7 @@ fn predicted(scenario: &Scenario) -> UdpPrediction {
 
 fn simulated(scenario: &Scenario, seed: u64, metric: &str) -> f64 {
     let workloads: Vec<_> = scenario.traffic.iter().map(|t| cellway_sim::workload(t, None).unwrap()).collect();
-    let record =
-        cellway_sim::run(scenario, &workloads, seed, Control { stop: &|| false, capture: None, stacks: None }).unwrap();
+    let record = cellway_sim::run(scenario, &workloads, seed, Control::new(&|| false)).unwrap();
     record.summary.iter().find(|row| &*row.subject == "voice" && row.metric == metric).unwrap().value
 }
 

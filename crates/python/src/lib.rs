@@ -3,6 +3,7 @@
 //! This crate makes no decisions. Runs release the interpreter and poll it for signals several times a second, so that
 //! Ctrl-C stops them; tables are exported as Arrow, without a copy.
 
+mod controller;
 mod error;
 mod results;
 
@@ -13,9 +14,10 @@ use std::path::{Path, PathBuf};
 use cellway_cli::{Face, FlentFiles};
 use cellway_lab::compare::{CompareOptions, Published};
 use cellway_lab::reproduce::{Live, Paper, ReproduceOptions};
-use cellway_lab::{Override, Plan, Progress, Settings};
+use cellway_lab::{Override, Own, Plan, Progress, Settings};
 use pyo3::prelude::*;
 
+use controller::Ack;
 use error::{EmulationError, Error, raise};
 use results::Results;
 
@@ -26,7 +28,7 @@ mod _native {
 
     #[pymodule_export]
     use super::{
-        EmulationError, Error, Results, check, cli_main, compare, confidence_interval, emulate, emulates_here,
+        Ack, EmulationError, Error, Results, check, cli_main, compare, confidence_interval, emulate, emulates_here,
         equations, evaluate, metrics, predict, predict_path, reproduce, schema, simulate,
     };
 
@@ -88,9 +90,10 @@ fn run<T: Send>(
     }
 }
 
-/// Simulates every point of a scenario with every seed.
+/// Simulates every point of a scenario with every seed. `controllers` has a factory of congestion controllers for each
+/// traffic group that has its own.
 #[pyfunction]
-#[pyo3(signature = (source, is_text, set, seeds, threads, out, force, progress))]
+#[pyo3(signature = (source, is_text, set, seeds, threads, controllers, out, force, progress))]
 #[allow(clippy::too_many_arguments, reason = "the Python side calls it by one wrapper only")]
 fn simulate(
     py: Python<'_>,
@@ -99,6 +102,7 @@ fn simulate(
     set: Changes,
     seeds: Option<u64>,
     threads: Option<usize>,
+    controllers: Vec<(String, Py<PyAny>)>,
     out: Option<PathBuf>,
     force: bool,
     progress: Option<Py<PyAny>>,
@@ -107,8 +111,9 @@ fn simulate(
     if let Some(out) = &out {
         cellway_lab::check_target(out, force).map_err(cellway_lab::Error::from).map_err(raise)?;
     }
+    let own = Own { controllers: controller::controllers(controllers), ..Own::default() };
     run(py, threads, progress, |settings| {
-        let simulated = cellway_lab::simulate(&plan, &folder, seeds, settings)?;
+        let simulated = cellway_lab::simulate_with(&plan, &folder, seeds, &own, settings)?;
         let manifest = match &out {
             Some(out) => simulated.write(out, force)?,
             None => simulated.manifest(),

@@ -85,7 +85,7 @@ stagger = "10 us"
 
 fn run(scenario: &Scenario) -> Counts {
     let workloads: Vec<_> = scenario.traffic.iter().map(|t| cellway_sim::workload(t, None).unwrap()).collect();
-    cellway_sim::run(scenario, &workloads, 1, Control { stop: &|| false, capture: None, stacks: None }).unwrap().counts
+    cellway_sim::run(scenario, &workloads, 1, Control::new(&|| false)).unwrap().counts
 }
 
 /// The reference load, which `cell_hops` of `cellway-net` has too: removes the earliest of 16 pending events from a

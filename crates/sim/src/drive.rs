@@ -18,6 +18,7 @@ use cellway_units::{Bytes, Ecn, Time};
 
 use crate::body::Body;
 use crate::connection::{End, Place, SIDES};
+use crate::controllers::{Controllers, Factory};
 use crate::error::Error;
 use crate::gateway::GatewayPair;
 use crate::model::observe_model;
@@ -34,6 +35,15 @@ pub struct Control<'a> {
     pub capture: Option<Capture<'a>>,
     /// The stacks of others that drive traffic groups in place of the built-in TCP.
     pub stacks: Option<&'a Stacks>,
+    /// The congestion controllers of others that take the place of those of the scenario.
+    pub controllers: Option<&'a Controllers>,
+}
+
+impl<'a> Control<'a> {
+    /// Creates the options of a run without captures, and with the scenario's own TCP.
+    pub fn new(stop: &'a dyn Fn() -> bool) -> Control<'a> {
+        Control { stop, capture: None, stacks: None, controllers: None }
+    }
 }
 
 /// A run that went to its end.
@@ -48,6 +58,7 @@ pub fn run(scenario: &Scenario, workloads: &[GroupWorkload], seed: u64, mut cont
     let streams = Streams::new(seed);
     let encapsulation = scenario.multiplexing.encapsulation;
     let stacks = stacks::stacks_of(scenario, control.stacks)?;
+    let controllers = control.controllers.map(|own| own.of(scenario)).transpose()?.unwrap_or_default();
     let mut bed = Testbed::with_stacks(scenario, &streams, Source::Simulate, &stacks::driven(&stacks))?;
     bed.open_planned()?;
     if let Some(capture) = &mut control.capture {
@@ -85,6 +96,7 @@ pub fn run(scenario: &Scenario, workloads: &[GroupWorkload], seed: u64, mut cont
         actions: Vec::new(),
         todo: VecDeque::new(),
         touched: Vec::new(),
+        controllers,
         fault: None,
     }
     .into_record(Time::ZERO + scenario.run.duration, control)
@@ -122,7 +134,9 @@ pub(crate) struct Run<'a> {
     pub(crate) todo: VecDeque<Todo>,
     /// Slots and the serial numbers of connections that may have ended.
     touched: Vec<(usize, u32)>,
-    /// The first fault of a stack of others, which ends the run.
+    /// Of the traffic groups that have a congestion controller of others; empty if none has.
+    controllers: Vec<Option<Factory>>,
+    /// The first fault of a stack or a controller of others, which ends the run.
     fault: Option<Box<Error>>,
 }
 
@@ -367,6 +381,7 @@ impl Run<'_> {
         let (dscp, ip_header) = (slot.plan.dscp, slot.tcp().config.family.ip_header() as u32);
         let receive_window = slot.tcp().config.tcp.window.0;
         let newest = slot.opened - 1 == serial;
+        let slot_group = slot.plan.group;
         let Some(connection) = slot.connection(serial) else { return };
         let conn = connection.conn.0;
         let Some(end) = connection.end(place) else { return };
@@ -395,6 +410,11 @@ impl Run<'_> {
         }
         if let Some(unreported) = end.unreported() {
             self.bed.meter.tcp(index, unreported);
+        }
+        if let Some(why) = (!self.controllers.is_empty()).then(|| end.tcp.controller_failure()).flatten() {
+            let group = self.bed.scenario().traffic[slot_group].name.clone();
+            let why = format!("it failed at {now} of simulated time: {why}");
+            self.fault.get_or_insert(Box::new(Error::Controller { group, why }));
         }
         if newest && place.side().is_some() && self.bed.meter.traces(index) {
             observe_model(&mut self.bed.meter, now, index, &end.tcp);

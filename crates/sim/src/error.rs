@@ -12,8 +12,19 @@ pub enum Error {
         "there is no traffic to simulate: the programs of [[run.command]] run in an emulation only; add [[traffic]]"
     )]
     NoTraffic,
-    /// A stack is given for a traffic group that the scenario does not have.
-    #[error("there is a stack for the traffic group {group:?}, which the scenario does not have; it has {known}")]
+    /// A congestion controller of the caller does not fit its traffic group, or has failed.
+    #[error("traffic {group:?}: its own congestion controller: {why}")]
+    Controller {
+        /// The name of the group.
+        group: String,
+        /// The reason.
+        why: String,
+    },
+    /// A stack or a controller is given for a traffic group that the scenario does not have.
+    #[error(
+        "there is a stack or a controller for the traffic group {group:?}, which the scenario does not have; it has \
+         {known}"
+    )]
     NoSuchGroup {
         /// The name of the group.
         group: String,

@@ -8,6 +8,7 @@
 
 mod body;
 mod connection;
+mod controllers;
 mod drive;
 mod error;
 mod gateway;
@@ -20,7 +21,9 @@ mod stack_slot;
 mod timers;
 
 pub use cellway_apps::Family;
+pub use cellway_tcp::congestion;
 pub use cellway_testbed::{Capture, Error as BuildError, Input, workload};
+pub use controllers::Controllers;
 pub use drive::{Control, Outcome, run};
 pub use error::Error;
 pub use octets::node_names;

@@ -333,7 +333,7 @@ fn a_capture_changes_nothing() {
         let (mut file, mut records) = (Vec::new(), 0);
         let capture = Some(Capture::new("r1", &mut file, &mut records));
         let captured =
-            cellway_sim::run(&scenario, &workloads(&scenario), 1, Control { stop: &|| false, capture, stacks: None })
+            cellway_sim::run(&scenario, &workloads(&scenario), 1, Control { capture, ..Control::new(&|| false) })
                 .unwrap();
         let plain = run(&scenario, 1);
         let rows = |record: &RunRecord| {

@@ -48,7 +48,7 @@ fn a_run_stops_on_request() {
         asked.set(asked.get() + 1);
         asked.get() == 3
     };
-    match cellway_sim::run(&s, &workloads(&s), 1, Control { stop: &stop, capture: None, stacks: None }) {
+    match cellway_sim::run(&s, &workloads(&s), 1, Control::new(&stop)) {
         Err(Error::Stopped { at }) => assert!((1.0..3600.0).contains(&at.as_secs_f64()), "{at}"),
         other => panic!("not stopped: {other:?}"),
     }
@@ -60,8 +60,7 @@ fn a_capture_at_no_node_names_the_nodes() {
     let s = scenario(BULK, &[]);
     let (mut file, mut records) = (Vec::new(), 0);
     let capture = Some(cellway_sim::Capture::new("r9", &mut file, &mut records));
-    let refused =
-        cellway_sim::run(&s, &workloads(&s), 1, Control { stop: &|| false, capture, stacks: None }).unwrap_err();
+    let refused = cellway_sim::run(&s, &workloads(&s), 1, Control { capture, ..Control::new(&|| false) }).unwrap_err();
     assert_eq!(
         refused.to_string(),
         "there is no node \"r9\" to capture at; the nodes are bulk-1, bulk-1-sink, r1, r2, s1"

@@ -57,7 +57,7 @@ impl Stack for Cadence {
 }
 
 fn try_run(scenario: &Scenario, stacks: &Stacks) -> Result<RunRecord, Error> {
-    let control = Control { stop: &|| false, capture: None, stacks: Some(stacks) };
+    let control = Control { stacks: Some(stacks), ..Control::new(&|| false) };
     cellway_sim::run(scenario, &workloads(scenario), 1, control)
 }
 

@@ -111,7 +111,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for group in &scenario.traffic {
         workloads.push(cellway_sim::workload(group, None)?);
     }
-    let control = Control { stop: &|| false, capture: None, stacks: Some(&stacks()) };
+    let control = Control { stacks: Some(&stacks()), ..Control::new(&|| false) };
     let record = cellway_sim::run(scenario, &workloads, 1, control)?;
     for row in &record.summary {
         if row.metric == "goodput" || row.metric == "retransmissions" {

@@ -27,7 +27,7 @@ fn run_point(point: &mut Point, deterministic: bool) -> Vec<(u64, RunRecord)> {
     let workloads: Vec<_> = scenario.traffic.iter().map(|t| cellway_sim::workload(t, None).unwrap()).collect();
     let seeds: &[u64] = if deterministic { &[1] } else { &[1, 2] };
     let run = |seed| {
-        let control = cellway_sim::Control { stop: &|| false, capture: None, stacks: None };
+        let control = cellway_sim::Control::new(&|| false);
         cellway_sim::run(scenario, &workloads, seed, control).unwrap()
     };
     seeds.iter().map(|&seed| (seed, run(seed))).collect()

@@ -140,6 +140,11 @@ impl Run<'_> {
             let flow = self.pairs[split.pair].flow(index as u32, serial);
             connection.split([split.pair, split.near], flow, from, split.tcp, slot.initial_sequences(&self.streams));
         }
+        if let Some(factory) = self.controllers.get(slot.plan.group).and_then(Option::as_ref) {
+            for side in SIDES {
+                connection.end(side.into()).into_iter().for_each(|end| end.tcp.set_controller(factory()));
+            }
+        }
         slot.connections.push_back(connection);
         self.tcp(now, index, serial, from.into(), |tcp, out| tcp.connect(now, out));
     }

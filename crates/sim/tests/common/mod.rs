@@ -139,14 +139,14 @@ pub(crate) fn run(scenario: &Scenario, seed: u64) -> RunRecord {
 }
 
 pub(crate) fn run_with(scenario: &Scenario, workloads: &[GroupWorkload], seed: u64) -> RunRecord {
-    cellway_sim::run(scenario, workloads, seed, Control { stop: &|| false, capture: None, stacks: None }).unwrap()
+    cellway_sim::run(scenario, workloads, seed, Control::new(&|| false)).unwrap()
 }
 
 /// Returns the packets that pass `node`, as a pcap file.
 pub(crate) fn capture(scenario: &Scenario, seed: u64, node: &str) -> Vec<u8> {
     let (mut file, mut records) = (Vec::new(), 0);
     let capture = Some(Capture::new(node, &mut file, &mut records));
-    cellway_sim::run(scenario, &workloads(scenario), seed, Control { stop: &|| false, capture, stacks: None }).unwrap();
+    cellway_sim::run(scenario, &workloads(scenario), seed, Control { capture, ..Control::new(&|| false) }).unwrap();
     assert!(records > 0, "nothing passed {node}");
     file
 }

@@ -22,7 +22,7 @@ pub(crate) fn beside(payload: Payload, factory: impl Fn(&Setup<'_>) -> Ends + Se
 
 pub(crate) fn run(scenario: &Scenario, stacks: &Stacks, seed: u64) -> Result<RunRecord, Error> {
     let workloads: Result<Vec<_>, _> = scenario.traffic.iter().map(|t| cellway_sim::workload(t, None)).collect();
-    cellway_sim::run(scenario, &workloads?, seed, Control { stop: &|| false, capture: None, stacks: Some(stacks) })
+    cellway_sim::run(scenario, &workloads?, seed, Control { stacks: Some(stacks), ..Control::new(&|| false) })
 }
 
 /// Returns a figure of the summary, if it has it.

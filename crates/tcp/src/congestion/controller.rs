@@ -255,6 +255,10 @@ pub trait Controller: Debug + Send + Sync + BoxedClone {
     fn resumed(&mut self, _window: &mut Window, _now: Time, _source_limited: bool) {}
     /// Passes the variables of the model to `see`, as far as they are of interest to an observer.
     fn variables(&self, _window: &Window, _see: &mut dyn FnMut(Variable, f64)) {}
+    /// Returns the reason for which this controller cannot go on; the driver ends the run then.
+    fn failure(&self) -> Option<String> {
+        None
+    }
     /// Returns true while this controller sends less than the path carries on purpose, so that rates measured now do not
     /// count as the path's.
     fn holds_back(&self) -> bool {

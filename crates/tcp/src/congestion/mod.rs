@@ -262,6 +262,10 @@ impl Control {
         with!(&mut self.algorithm, a => a.acknowledged(&mut self.window, ack));
         self.window.cwnd = self.window.cwnd.min(MAX_WINDOW).max(self.window.mss);
     }
+    /// Returns the reason for which the controller cannot go on.
+    pub(crate) fn failure(&self) -> Option<String> {
+        with!(&self.algorithm, a => a.failure())
+    }
     /// Passes the variables of the model to `see`.
     pub(crate) fn variables(&self, see: &mut dyn FnMut(Variable, f64)) {
         with!(&self.algorithm, a => a.variables(&self.window, see));

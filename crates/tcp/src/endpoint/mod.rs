@@ -251,6 +251,10 @@ impl Endpoint {
     pub fn smoothed_rtt(&self) -> Option<Span> {
         self.rto.smoothed()
     }
+    /// Returns the reason for which the congestion controller cannot go on, if it has failed.
+    pub fn controller_failure(&self) -> Option<String> {
+        self.control.failure()
+    }
     /// Passes the variables of the model of a congestion controller to `see`; none of one without a model.
     pub fn variables(&self, mut see: impl FnMut(Variable, f64)) {
         self.control.variables(&mut see);
