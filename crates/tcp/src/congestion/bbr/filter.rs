@@ -74,6 +74,6 @@ impl Waits {
     }
     /// Returns a number below `n`.
     pub(super) fn below(&mut self, n: u64) -> u64 {
-        super::narrow(u128::from(self.draw()) * u128::from(n) >> 64)
+        super::narrow((u128::from(self.draw()) * u128::from(n)) >> 64)
     }
 }

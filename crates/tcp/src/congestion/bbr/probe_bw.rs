@@ -106,7 +106,8 @@ impl Bbr {
         if !self.full_pipe.reached || self.adapt_long_term(window, ack, sample) {
             return;
         }
-        match self.state {
+        let state = self.state;
+        match state {
             BbrState::Down => {
                 if self.is_time_to_probe(window, ack.now) {
                     self.start_refill();
@@ -119,11 +120,9 @@ impl Bbr {
                 self.probing.samples = true;
                 self.start_up(window, sample.rate);
             }
-            BbrState::Up => {
-                if self.is_time_to_go_down(window, ack, sample) {
-                    self.probing.too_high = false;
-                    self.start_down(ack.now);
-                }
+            BbrState::Up if self.is_time_to_go_down(window, ack, sample) => {
+                self.probing.too_high = false;
+                self.start_down(ack.now);
             }
             _ => {}
         }
