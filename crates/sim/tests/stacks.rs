@@ -236,8 +236,8 @@ fn a_stack_that_breaks_a_rule_ends_the_run_with_its_name_and_the_time() {
     let cases: [(Act, &str); 7] = [
         (
             |_, _| Doing { deadline: Some(Time::ZERO), delivered: 10, ..Doing::default() },
-            "it was woken 1000 times within 1 ms and neither sent nor received a datagram; after wake(), deadline() must \
-             return a later time, or None",
+            "it was woken 1000 times within 1 ms and neither sent nor received a datagram; after wake(), deadline() \
+             must return a later time, or None",
         ),
         (
             |_, now| Doing { deadline: Some(now + Span::from_ps(1)), delivered: 10, ..Doing::default() },

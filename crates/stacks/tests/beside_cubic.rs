@@ -4,10 +4,13 @@
 #[path = "../examples/beside/mod.rs"]
 mod beside;
 
+use std::sync::Arc;
+
 use beside::{figure, run, scenario};
 use cellway_record::RunRecord;
 use cellway_sim::{Payload, Stacks};
 use cellway_stacks::{quic, smol};
+use quinn_proto::congestion::NewRenoConfig;
 
 fn quinn() -> Stacks {
     beside::beside(Payload::Udp, quic::bulk(|_| {}).unwrap())
@@ -88,6 +91,18 @@ fn one_transfer_fills_a_line() {
             assert!((17.9..18.9).contains(&goodput), "{name} {family}: {goodput}");
         }
     }
+}
+
+/// NewReno grows by a packet a round trip, and gets less of a line that loses packets than CUBIC.
+#[test]
+fn the_settings_of_quic_reach_its_connections() {
+    let reno = quic::bulk(|transport| {
+        transport.congestion_controller_factory(Arc::new(NewRenoConfig::default()));
+    });
+    let reno = beside::beside(Payload::Udp, reno.unwrap());
+    let [reno, cubic] =
+        [reno, quinn()].map(|stacks| of(&run(&scenario(&[]), &stacks, 1).unwrap(), "other-1", "goodput"));
+    assert!(reno < 0.98 * cubic && reno > 0.9 * cubic, "{reno} {cubic}");
 }
 
 /// Ends of several flows do not mix, and each gets a share.
