@@ -22,7 +22,7 @@ pub(crate) enum Body {
         mark: DatagramMark,
     },
     /// A datagram of a stack of others.
-    Foreign {
+    Stack {
         /// The packet's number in the run.
         number: u64,
         /// The mark of the originator's datagrams; the responder's have none.
@@ -40,7 +40,7 @@ impl Body {
         match self {
             Body::Segment { segment, .. } => segment.len > 0,
             Body::Datagram { .. } => true,
-            Body::Foreign { mark, .. } => mark.is_some(),
+            Body::Stack { mark, .. } => mark.is_some(),
             Body::Transport { .. } => false,
         }
     }

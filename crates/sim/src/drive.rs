@@ -187,8 +187,8 @@ impl Run<'_> {
                 self.timers_fired += 1;
                 self.fire(now, key);
             }
-            if let Some(fault) = self.fault.take() {
-                return Err(*fault);
+            if self.fault.is_some() {
+                break;
             }
             self.bed.fabric.serve(now);
             self.bed.meter.queues(&mut self.bed.fabric);
@@ -200,6 +200,9 @@ impl Run<'_> {
             if instants.is_multiple_of(STOP_AFTER) && (control.stop)() {
                 return Err(Error::Stopped { at: now });
             }
+        }
+        if let Some(fault) = self.fault {
+            return Err(*fault);
         }
         if let Some(capture) = control.capture {
             capture.finish()?;
@@ -261,10 +264,10 @@ impl Run<'_> {
             (&Body::Datagram { mark, .. }, Leg::Slot { slot, .. }) => {
                 self.datagram_arrived(now, slot as usize, packet, mark);
             }
-            (&Body::Foreign { mark, ref contents, .. }, Leg::Slot { slot, .. }) => {
-                self.foreign_arrived(now, slot as usize, packet, mark, contents);
+            (&Body::Stack { mark, ref contents, .. }, Leg::Slot { slot, .. }) => {
+                self.stack_arrived(now, slot as usize, packet, mark, contents);
             }
-            (Body::Segment { .. } | Body::Datagram { .. } | Body::Foreign { .. }, Leg::Gateways { .. }) => {
+            (Body::Segment { .. } | Body::Datagram { .. } | Body::Stack { .. }, Leg::Gateways { .. }) => {
                 unreachable!("gateways speak their own transport")
             }
         }

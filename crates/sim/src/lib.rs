@@ -4,6 +4,9 @@
 //! it, and returns the measurements. Events are processed in a total order: by time; within an instant first the
 //! network's departures and arrivals (see [`cellway_net`]), then timers by conversation, connection and side, then
 //! lines send their next unit.
+//!
+//! A transport library without I/O may drive traffic groups in place of the built-in TCP: it implements [`Stack`], and
+//! [`Control::stacks`] has a factory of its ends. A run is then a function of the library, too.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod body;

@@ -64,8 +64,8 @@ pub(crate) fn octets(packet: &Packet<Body>, slots: &[Slot], legs: &[Leg]) -> Vec
             };
             return octets.expect("a checked packet has room for headers and mark");
         }
-        (Body::Foreign { number, contents, .. }, Leg::Slot { slot, .. }) => {
-            return foreign(packet, &slots[slot as usize], *number, contents);
+        (Body::Stack { number, contents, .. }, Leg::Slot { slot, .. }) => {
+            return stack_octets(packet, &slots[slot as usize], *number, contents);
         }
         // The numbers of gateways' packets count up; so do identifications.
         (Body::Transport { packet: body, .. }, _) => {
@@ -74,7 +74,7 @@ pub(crate) fn octets(packet: &Packet<Body>, slots: &[Slot], legs: &[Leg]) -> Vec
             return ipv4_opaque(from, to, GATEWAY_PROTOCOL, identification, TIME_TO_LIVE, packet.octets)
                 .expect("the gateway makes packets that fit");
         }
-        (Body::Segment { .. } | Body::Datagram { .. } | Body::Foreign { .. }, Leg::Gateways { .. }) => {
+        (Body::Segment { .. } | Body::Datagram { .. } | Body::Stack { .. }, Leg::Gateways { .. }) => {
             unreachable!("gateways speak their own transport")
         }
     };
@@ -115,7 +115,7 @@ pub(crate) fn octets(packet: &Packet<Body>, slots: &[Slot], legs: &[Leg]) -> Vec
 }
 
 /// Returns the octets of a packet with a datagram of a stack of others.
-fn foreign(packet: &Packet<Body>, slot: &Slot, number: u64, contents: &[u8]) -> Vec<u8> {
+fn stack_octets(packet: &Packet<Body>, slot: &Slot, number: u64, contents: &[u8]) -> Vec<u8> {
     let Slot::Stack(slot) = slot else { unreachable!("only a slot with a stack has such packets") };
     let plan = &slot.plan;
     let hosts = [packet.from, packet.to].map(|host| ip_address(host, plan.family()));

@@ -29,7 +29,8 @@ const LEAST_DATAGRAM: usize = 1200;
 
 /// Returns a factory of bulk transfers for [`cellway_sim::Stacks::with`], with [`cellway_sim::Payload::Udp`].
 /// `configure` changes the settings of each connection: the congestion control (CUBIC by default), the windows, and so
-/// on. Datagrams are as long as the path permits, without a search for its MTU.
+/// on; BBR of `quinn-proto` draws random numbers that cannot be seeded. Datagrams are as long as the path permits,
+/// without a search for its MTU.
 ///
 /// # Errors
 /// The certificate cannot be made.

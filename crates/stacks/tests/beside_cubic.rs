@@ -4,10 +4,14 @@
 #[path = "../examples/beside/mod.rs"]
 mod beside;
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use beside::{figure, run, scenario};
 use cellway_record::RunRecord;
 use cellway_sim::{Payload, Stacks};
 use cellway_stacks::{quic, smol};
+use quinn_proto::congestion::NewRenoConfig;
 
 fn quinn() -> Stacks {
     beside::beside(Payload::Udp, quic::bulk(|_| {}).unwrap())
@@ -88,6 +92,32 @@ fn one_transfer_fills_a_line() {
             assert!((17.9..18.9).contains(&goodput), "{name} {family}: {goodput}");
         }
     }
+}
+
+/// NewReno grows by a packet a round trip, and gets less of a line that loses packets than CUBIC.
+#[test]
+fn the_settings_of_quic_reach_its_connections() {
+    let reno = quic::bulk(|transport| {
+        transport.congestion_controller_factory(Arc::new(NewRenoConfig::default()));
+    });
+    let reno = beside::beside(Payload::Udp, reno.unwrap());
+    let [reno, cubic] =
+        [reno, quinn()].map(|stacks| of(&run(&scenario(&[]), &stacks, 1).unwrap(), "other-1", "goodput"));
+    assert!(reno < 0.98 * cubic && reno > 0.9 * cubic, "{reno} {cubic}");
+}
+
+/// What is recorded of TCP connections is absent for a stack, and what is recorded of packets is there.
+#[test]
+fn observed_flows_have_the_series_of_their_packets() {
+    let observed = scenario(&[("observe.flows", "[\"cubic-1\", \"other-1\"]"), ("observe.trace", "[\"other-1\"]")]);
+    let record = run(&observed, &quinn(), 1).unwrap();
+    let series = |subject: &str| -> BTreeSet<String> {
+        record.series.iter().filter(|row| &*row.subject == subject).map(|row| row.metric.to_string()).collect()
+    };
+    let (cubic, quic) = (series("cubic-1"), series("other-1"));
+    assert!(cubic.contains("cwnd") && cubic.contains("one_way_delay"), "{cubic:?}");
+    let names = ["goodput", "throughput", "one_way_delay", "sojourn_mean", "delay_mean", "jitter"].map(str::to_owned);
+    assert_eq!(quic, BTreeSet::from(names));
 }
 
 /// Ends of several flows do not mix, and each gets a share.

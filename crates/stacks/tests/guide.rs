@@ -1,4 +1,4 @@
-//! The guide shows the code of the examples and what they print.
+//! The guide shows the code of the examples and what they print; `UPDATE_GOLDEN=1` writes their tables into it.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 #[path = "../examples/beside/mod.rs"]
@@ -48,5 +48,15 @@ fn the_tables_of_the_guide_are_those_of_the_examples() {
     printed.push(
         rows.map(|row| format!("{:<8} {:<16} {:>9.0}\n", row.subject, row.metric.to_string(), row.value)).collect(),
     );
-    assert_eq!(blocks(""), printed);
+    let shown = blocks("");
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        let fenced = |text: &str| format!("```\n{text}```");
+        let page = shown
+            .iter()
+            .zip(&printed)
+            .fold(GUIDE.to_owned(), |page, (shown, printed)| page.replacen(&fenced(shown), &fenced(printed), 1));
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide/own-stack.md");
+        return std::fs::write(path, page).unwrap();
+    }
+    assert_eq!(shown, printed, "UPDATE_GOLDEN=1 writes the tables into the page");
 }

@@ -81,7 +81,7 @@ impl Run<'_> {
     }
 
     /// Processes a datagram of a flow that has arrived at a host.
-    pub(super) fn foreign_arrived(
+    pub(super) fn stack_arrived(
         &mut self,
         now: Time,
         index: usize,
@@ -167,7 +167,7 @@ impl Run<'_> {
                 self.bed.meter.datagram_sent(index, now);
             }
             let octets = headers as u32 + slot.buffer.len() as u32;
-            let body = Body::Foreign { number: self.packets, mark, contents: slot.buffer.as_slice().into() };
+            let body = Body::Stack { number: self.packets, mark, contents: slot.buffer.as_slice().into() };
             self.bed.fabric.send(now, Packet { conversation, from, to, flow: 0, octets, ecn, dscp: plan.dscp, body });
             self.packets += 1;
         }
