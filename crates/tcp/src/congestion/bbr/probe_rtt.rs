@@ -62,8 +62,8 @@ impl Bbr {
     /// CheckProbeRTT().
     pub(super) fn check_probe_rtt(&mut self, window: &mut Window, ack: &Ack, sample: &RateSample) {
         if self.state != BbrState::ProbeRtt && self.round_trips.expired && !self.idle_restart {
-            self.save_window(window.cwnd);
             self.state = BbrState::ProbeRtt;
+            self.save_window(window.cwnd);
             self.round_trips.done = None;
             self.probing.phase = AckPhase::Stopping;
             self.start_round();
