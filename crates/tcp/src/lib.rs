@@ -26,6 +26,7 @@
 //! detection of spurious timeouts.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod acc_ecn;
 mod config;
 pub mod congestion;
 mod ecn;
@@ -45,9 +46,10 @@ mod timers;
 mod timestamps;
 mod undo;
 
+pub use acc_ecn::{AccEcnCounts, AccEcnOption, FieldOrder};
 pub use config::{
-    AckDelay, Config, CongestionControl, FastRetransmit, LossRecovery, MAX_WINDOW, Problem, TcpKeys, TcpProfile,
-    TcpSpec, Variant,
+    AckDelay, Config, CongestionControl, EcnMode, FastRetransmit, LossRecovery, MAX_WINDOW, Problem, TcpKeys,
+    TcpProfile, TcpSpec, Variant,
 };
 pub use endpoint::Endpoint;
 pub use output::{Event, Output};

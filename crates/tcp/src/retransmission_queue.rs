@@ -378,6 +378,10 @@ impl RetransmissionQueue {
     pub(crate) fn before_ack(&self) -> u64 {
         self.in_network() + self.lost_bytes + self.arrived_bytes
     }
+    /// Returns the SACKed data at or above `position` (bytes).
+    pub(crate) fn sacked_from(&self, position: Position) -> u64 {
+        self.sacked.len_from(position)
+    }
     pub(crate) fn sacked_segments(&self) -> u32 {
         self.sacked_segments
     }

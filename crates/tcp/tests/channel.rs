@@ -3,7 +3,7 @@
 
 mod common;
 
-use cellway_tcp::{AckDelay, Config, Endpoint, Event, FastRetransmit, LossRecovery, Output, TcpSpec, Variant};
+use cellway_tcp::{AckDelay, Config, EcnMode, Endpoint, Event, FastRetransmit, LossRecovery, Output, TcpSpec, Variant};
 use cellway_units::{Bytes, Rate, Span, Time};
 use common::channel::{App, Channel, Pair};
 use proptest::prelude::*;
@@ -18,13 +18,13 @@ fn variant() -> impl Strategy<Value = Variant> {
     ]
 }
 
-/// Returns a variant, or RACK with a window of Reno or CUBIC; records of segments or none; and ECN or none.
-fn pair() -> impl Strategy<Value = (Variant, Option<LossRecovery>, bool, bool)> {
+/// Returns a variant, or RACK with a window of Reno or CUBIC; records of segments or none; and a mode of ECN.
+fn pair() -> impl Strategy<Value = (Variant, Option<LossRecovery>, bool, EcnMode)> {
     let rack = prop_oneof![Just(Variant::Reno), Just(Variant::Cubic)];
     let recovery =
         prop_oneof![3 => variant().prop_map(|v| (v, None)), 2 => rack.prop_map(|v| (v, Some(LossRecovery::Rack)))];
-    (recovery, any::<bool>(), any::<bool>())
-        .prop_map(|((variant, recovery), records, ecn)| (variant, recovery, records, ecn))
+    let ecn = prop_oneof![Just(EcnMode::Off), Just(EcnMode::Classic), Just(EcnMode::Accurate)];
+    (recovery, any::<bool>(), ecn).prop_map(|((variant, recovery), records, ecn)| (variant, recovery, records, ecn))
 }
 
 /// Returns any configuration of a reasonable scenario.
@@ -65,7 +65,7 @@ fn config() -> impl Strategy<Value = Config> {
                 dsack,
                 hystart,
                 ecn,
-                abe: ecn,
+                abe: ecn.is_on(),
                 pacing,
                 pacing_rate: pacing_rate.map(Rate::from_bps),
                 delayed_ack: AckDelay(delayed_ack),

@@ -3,7 +3,9 @@
 use cellway_units::{Span, Time};
 
 use super::{Endpoint, tell};
+use crate::acc_ecn::{Delivered, Marks};
 use crate::congestion::{Acked, Repair, Window};
+use crate::ecn::EcnState;
 use crate::output::{Event, Output};
 use crate::recovery::{AckKind, Context, Reaction};
 use crate::undo::Duplicate;
@@ -37,8 +39,9 @@ impl Endpoint {
         let (news, duplicate) = self.take_sack_blocks(now, segment, ack);
         let una = self.sender.una;
         let acked = ack.saturating_sub(una);
+        let marks = self.take_marks(segment, ack, plain);
         if acked > 0 {
-            self.advance(now, segment, ack, out);
+            self.advance(now, segment, ack, marks, out);
         }
         if self.undo.is_some() {
             self.judge_reduction(now, segment, una, duplicate);
@@ -61,7 +64,7 @@ impl Endpoint {
             self.count_fast_retransmit(reaction, before);
             self.react(reaction, now, out);
         }
-        self.take_mark(segment, acked);
+        self.react_to_marks(marks, acked);
         self.follow_fin(now, out);
     }
 
@@ -96,13 +99,37 @@ impl Endpoint {
             queue.limit();
         }
     }
-    /// Processes the peer's echo of a mark by a segment that acknowledges `acked` bytes. RFC 3168 §6.1.2. A loss under
-    /// repair has reduced the window already.
+    /// Returns the marks that a segment which acknowledges all below `ack` reports, before it changes anything else.
     #[inline]
-    fn take_mark(&mut self, segment: &Segment, acked: u64) {
-        let Some(ecn) = &mut self.ecn else { return };
-        if segment.is(Flags::ECE) && !self.recovery.in_recovery() && self.control.mark(self.sender.flight(), acked) {
-            ecn.reduced();
+    fn take_marks(&mut self, segment: &Segment, ack: Position, plain: bool) -> Marks {
+        if self.ecn.is_some() { self.marks_of(segment, ack, plain) } else { Marks::default() }
+    }
+    /// The echo of RFC 3168 counts as one marked segment.
+    fn marks_of(&mut self, segment: &Segment, ack: Position, plain: bool) -> Marks {
+        let una = ack.max(self.sender.una);
+        let mss = self.sender.mss;
+        match self.ecn.as_deref_mut() {
+            None => Marks::default(),
+            Some(EcnState::Classic(_)) => match segment.is(Flags::ECE) {
+                true => Marks { packets: 1, bytes: mss },
+                false => Marks::default(),
+            },
+            Some(EcnState::Accurate(ecn)) => {
+                let selectively = match &self.queue {
+                    Some(queue) => queue.sacked_from(una),
+                    None => self.recovery.sacked_from(una),
+                };
+                let duplicate = plain && !self.recovery.uses_sack();
+                ecn.take_feedback(segment, Delivered { total: una + selectively, duplicate, mss })
+            }
+        }
+    }
+    /// Reduces the window for `marks` on a segment that acknowledges `acked` bytes. RFC 3168 §6.1.2. A loss under repair
+    /// has reduced the window already.
+    #[inline]
+    fn react_to_marks(&mut self, marks: Marks, acked: u64) {
+        if marks.packets > 0 && !self.recovery.in_recovery() && self.control.mark(self.sender.flight(), acked) {
+            self.note_reduction();
             self.stats.mark_reductions += 1;
             self.undo = None;
         }
@@ -158,7 +185,7 @@ impl Endpoint {
     }
 
     /// Advances to `ack`: everything below it is newly acknowledged, by `segment`.
-    fn advance(&mut self, now: Time, segment: &Segment, ack: Position, out: &mut Output) {
+    fn advance(&mut self, now: Time, segment: &Segment, ack: Position, marks: Marks, out: &mut Output) {
         let before = self.sender.una;
         let bytes = self.sender.payload_between(before, ack);
         let rtt = self.measure(now, segment, ack, out);
@@ -168,7 +195,7 @@ impl Endpoint {
         }
         self.timeouts_in_a_row = 0;
         self.stats.bytes_acked += bytes;
-        let echoes_mark = self.ecn.is_some() && segment.is(Flags::ECE);
+        let echoes_mark = marks.packets > 0;
         let acked = Acked { bytes: ack - before, now, rtt, srtt: self.rto.smoothed(), echoes_mark };
         let reaction = self.recovery.acked(&mut self.control, acked, self.sender.flight());
         if self.in_flight() == 0 {

@@ -112,6 +112,11 @@ impl Recovery {
     pub(crate) fn sacked(&mut self, start: Position, end: Position, flight: Flight) -> bool {
         if let Recovery::Sack(a) = self { a.update(start, end, flight) } else { false }
     }
+    /// Returns the data at or above `position` that the peer has reported to hold, if the recovery keeps a scoreboard
+    /// (bytes).
+    pub(crate) fn sacked_from(&self, position: Position) -> u64 {
+        if let Recovery::Sack(a) = self { a.sacked_from(position) } else { 0 }
+    }
     /// Returns true if the recovery uses SACK: an acknowledgement is then a duplicate if its SACK blocks report new
     /// data.
     pub(crate) fn uses_sack(&self) -> bool {
