@@ -178,7 +178,11 @@ fn inert_keys(scenario: &Scenario) -> Vec<Inert> {
             "it is for control \"reno\" and \"cubic\" with ecn = true",
         ),
         ("dsack", |tcp| !tcp.recovery().uses_sack(), "it is for recovery \"sack\" and \"rack\""),
-        ("unpaced-segments", |tcp| !tcp.pacing, "it is for pacing = true"),
+        (
+            "unpaced-segments",
+            |tcp| !tcp.pacing && tcp.control() != CongestionControl::Prague,
+            "it is for pacing = true and control \"prague\"",
+        ),
         ("limited-transmit", |tcp| tcp.recovery() == LossRecovery::Tahoe, "recovery \"tahoe\" has none"),
         ("fast-retransmit", |tcp| tcp.recovery() != LossRecovery::Tahoe, "it is for recovery \"tahoe\""),
     ];

@@ -3,7 +3,7 @@
 use cellway_units::Ecn;
 
 use crate::acc_ecn::{AccEcn, AccEcnCounts};
-use crate::{Flags, Segment};
+use crate::{CongestionControl, Flags, Segment};
 
 /// The ECN state of an end whose peer has agreed to ECN.
 #[derive(Clone, Debug)]
@@ -13,12 +13,14 @@ pub(crate) enum EcnState {
 }
 
 /// The state of the feedback of RFC 3168.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Classic {
     /// Received a mark (CE): each acknowledgement carries ECE until the peer sends CWR. §6.1.3.
     echo: bool,
     /// The window was reduced: the next new data carries CWR. §6.1.2.
     reduced: bool,
+    /// The echo follows each segment, as DCTCP has it, in place of CWR. RFC 8257 §3.2.
+    follows: bool,
 }
 
 impl EcnState {
@@ -55,6 +57,15 @@ impl EcnState {
 }
 
 impl Classic {
+    /// Begins at an end with this control.
+    pub(crate) fn new(control: CongestionControl) -> Classic {
+        Classic { echo: false, reduced: false, follows: control == CongestionControl::Dctcp }
+    }
+    /// Returns true if the echo of a segment differs from that of the data before it, so that an acknowledgement of these
+    /// is sent first, and one of the segment at once. RFC 8257 §3.2, figure 1.
+    pub(crate) fn is_turned_by(&self, segment: &Segment) -> bool {
+        self.follows && self.echo != (segment.ecn == Ecn::Ce)
+    }
     /// Returns the flags of a SYN that offers ECN, or of the answer that accepts it. §6.1.1.
     pub(crate) fn offer(answering: bool) -> Flags {
         if answering { Flags::ECE } else { Flags::ECE | Flags::CWR }
@@ -67,7 +78,7 @@ impl Classic {
     /// Takes the codepoint and CWR of an arriving segment with data inside the window. Returns true if it is marked.
     pub(crate) fn arrived(&mut self, segment: &Segment) -> bool {
         let marked = segment.ecn == Ecn::Ce;
-        self.echo = marked || self.echo && !segment.is(Flags::CWR);
+        self.echo = marked || !self.follows && self.echo && !segment.is(Flags::CWR);
         marked
     }
     /// Returns ECE, if the peer's marks are to be echoed.

@@ -39,6 +39,9 @@ impl HostTcp {
             CongestionControl::Cubic => "cubic",
             // Version 1 in kernels of today; version 3 has the same name where it is built in.
             CongestionControl::Bbr => "bbr",
+            CongestionControl::Dctcp => "dctcp",
+            // Not in kernels of kernel.org; those of L4S have it.
+            CongestionControl::Prague => "prague",
         };
         let options = TcpOptions {
             window: Some(spec.window),
@@ -74,7 +77,11 @@ pub fn host_settings(spec: &TcpSpec) -> Vec<(&'static str, u64)> {
         EcnMode::Accurate => &[1, 3],
     };
     let is_of_today = match (spec.control(), spec.recovery()) {
-        (CongestionControl::Cubic | CongestionControl::Bbr, _) | (_, LossRecovery::Rack) => true,
+        (
+            CongestionControl::Cubic | CongestionControl::Bbr | CongestionControl::Dctcp | CongestionControl::Prague,
+            _,
+        )
+        | (_, LossRecovery::Rack) => true,
         (
             CongestionControl::Tahoe | CongestionControl::Reno,
             LossRecovery::Tahoe | LossRecovery::Reno | LossRecovery::NewReno | LossRecovery::Sack,

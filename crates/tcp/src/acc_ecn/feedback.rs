@@ -27,6 +27,8 @@ pub(crate) struct Marks {
     pub(crate) packets: u32,
     /// Payload in them, estimated without the option (bytes).
     pub(crate) bytes: u64,
+    /// Newly delivered (bytes).
+    pub(crate) delivered: u64,
 }
 
 /// The meaning of the next ACE field.
@@ -124,7 +126,7 @@ impl Feedback {
                 estimate
             }
         };
-        Marks { packets, bytes }
+        Marks { packets, bytes, delivered: newly }
     }
 
     /// Returns the newly delivered data (bytes).

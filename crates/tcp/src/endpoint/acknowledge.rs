@@ -4,7 +4,7 @@ use cellway_units::{Span, Time};
 
 use super::{Endpoint, tell};
 use crate::acc_ecn::{Delivered, Marks};
-use crate::congestion::{Acked, Repair, Window};
+use crate::congestion::{Acked, MarkReport, Repair, Window};
 use crate::ecn::EcnState;
 use crate::output::{Event, Output};
 use crate::recovery::{AckKind, Context, Reaction};
@@ -39,7 +39,7 @@ impl Endpoint {
         let (news, duplicate) = self.take_sack_blocks(now, segment, ack);
         let una = self.sender.una;
         let acked = ack.saturating_sub(una);
-        let marks = self.take_marks(segment, ack, plain);
+        let marks = self.take_marks(now, segment, ack, plain);
         if acked > 0 {
             self.advance(now, segment, ack, marks, out);
         }
@@ -64,7 +64,7 @@ impl Endpoint {
             self.count_fast_retransmit(reaction, before);
             self.react(reaction, now, out);
         }
-        self.react_to_marks(marks, acked);
+        self.react_to_marks(now, marks, acked);
         self.follow_fin(now, out);
     }
 
@@ -101,34 +101,39 @@ impl Endpoint {
     }
     /// Returns the marks that a segment which acknowledges all below `ack` reports, before it changes anything else.
     #[inline]
-    fn take_marks(&mut self, segment: &Segment, ack: Position, plain: bool) -> Marks {
-        if self.ecn.is_some() { self.marks_of(segment, ack, plain) } else { Marks::default() }
+    fn take_marks(&mut self, now: Time, segment: &Segment, ack: Position, plain: bool) -> Marks {
+        if self.ecn.is_some() { self.count_reported(now, segment, ack, plain) } else { Marks::default() }
     }
-    /// The echo of RFC 3168 counts as one marked segment.
-    fn marks_of(&mut self, segment: &Segment, ack: Position, plain: bool) -> Marks {
+    fn count_reported(&mut self, now: Time, segment: &Segment, ack: Position, plain: bool) -> Marks {
         let una = ack.max(self.sender.una);
-        let mss = self.sender.mss;
-        match self.ecn.as_deref_mut() {
-            None => Marks::default(),
-            Some(EcnState::Classic(_)) => match segment.is(Flags::ECE) {
-                true => Marks { packets: 1, bytes: mss },
-                false => Marks::default(),
-            },
+        let marks = match self.ecn.as_deref_mut() {
+            None => return Marks::default(),
+            Some(EcnState::Classic(_)) => {
+                let delivered = una - self.sender.una;
+                let echo = segment.is(Flags::ECE);
+                Marks { packets: echo.into(), bytes: if echo { delivered } else { 0 }, delivered }
+            }
             Some(EcnState::Accurate(ecn)) => {
                 let selectively = match &self.queue {
                     Some(queue) => queue.sacked_from(una),
                     None => self.recovery.sacked_from(una),
                 };
                 let duplicate = plain && !self.recovery.uses_sack();
-                ecn.take_feedback(segment, Delivered { total: una + selectively, duplicate, mss })
+                ecn.take_feedback(segment, Delivered { total: una + selectively, duplicate, mss: self.sender.mss })
             }
+        };
+        if marks.delivered > 0 {
+            let (delivered, marked, flight) = (marks.delivered, marks.bytes, self.sender.flight());
+            let srtt = self.rto.smoothed();
+            self.control.counted(&MarkReport { now, delivered, marked, ack: una, flight, srtt });
         }
+        marks
     }
     /// Reduces the window for `marks` on a segment that acknowledges `acked` bytes. RFC 3168 §6.1.2. A loss under repair
     /// has reduced the window already.
     #[inline]
-    fn react_to_marks(&mut self, marks: Marks, acked: u64) {
-        if marks.packets > 0 && !self.recovery.in_recovery() && self.control.mark(self.sender.flight(), acked) {
+    fn react_to_marks(&mut self, now: Time, marks: Marks, acked: u64) {
+        if marks.packets > 0 && !self.recovery.in_recovery() && self.control.mark(now, self.sender.flight(), acked) {
             self.note_reduction();
             self.stats.mark_reductions += 1;
             self.undo = None;
@@ -196,7 +201,8 @@ impl Endpoint {
         self.timeouts_in_a_row = 0;
         self.stats.bytes_acked += bytes;
         let echoes_mark = marks.packets > 0;
-        let acked = Acked { bytes: ack - before, now, rtt, srtt: self.rto.smoothed(), echoes_mark };
+        let acked =
+            Acked { bytes: ack - before, now, rtt, srtt: self.rto.smoothed(), marked: marks.bytes, echoes_mark };
         let reaction = self.recovery.acked(&mut self.control, acked, self.sender.flight());
         if self.in_flight() == 0 {
             // RFC 6298 (5.2): all is acknowledged.

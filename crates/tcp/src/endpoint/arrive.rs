@@ -159,6 +159,12 @@ impl Endpoint {
         true
     }
 
+    /// Takes the codepoint of data, for the echo of RFC 3168.
+    fn mark_arrived(&mut self, segment: &Segment) {
+        if let Some(EcnState::Classic(ecn)) = self.ecn.as_deref_mut() {
+            self.stats.marks_received += u64::from(ecn.arrived(segment));
+        }
+    }
     fn take_payload(&mut self, now: Time, segment: &Segment, seq: Position, edge: Position, out: &mut Output) {
         let (len, fin) = (u64::from(segment.len), segment.is(Flags::FIN));
         if len == 0 && !fin {
@@ -175,11 +181,16 @@ impl Endpoint {
             return;
         }
         // RFC 3168 §6.1.5: not from data outside the window, nor without data.
-        if let Some(EcnState::Classic(ecn)) = self.ecn.as_deref_mut()
+        if let Some(EcnState::Classic(ecn)) = self.ecn.as_deref()
             && len > 0
             && seq + len > self.receiver.nxt
         {
-            self.stats.marks_received += u64::from(ecn.arrived(segment));
+            let turned = ecn.is_turned_by(segment);
+            if turned && self.receiver.awaits_ack() {
+                self.send_ack(now, out);
+            }
+            self.mark_arrived(segment);
+            self.receiver.ack_now |= turned;
         }
         let arrival = self.receiver.accept(seq, len, fin);
         self.stats.out_of_order_received += u64::from(arrival.out_of_order);

@@ -5,13 +5,13 @@ use cellway_units::{Ecn, Time};
 use super::{Endpoint, tell};
 use crate::acc_ecn::{AccEcn, handshake};
 use crate::config::TIMESTAMPS;
-use crate::congestion::Control;
+use crate::congestion::{Agreed, Control};
 use crate::ecn::{Classic, EcnState};
 use crate::output::{Event, Output};
 use crate::receive::Receiver;
 use crate::recovery::Recovery;
 use crate::send::Chunk;
-use crate::{AccEcnOption, EcnMode, Flags, Options, Segment, SeqNum, State, TimerKind};
+use crate::{AccEcnOption, CongestionControl, EcnMode, Flags, Options, Segment, SeqNum, State, TimerKind};
 
 /// The segment size of a peer that announces none (bytes). RFC 9293 §3.7.1.
 const DEFAULT_MSS: u64 = 536;
@@ -116,10 +116,12 @@ impl Endpoint {
             EcnMode::Accurate if answers => handshake::answered(segment.flags),
             EcnMode::Accurate => handshake::requested(segment.flags),
         };
-        let codepoint = Ecn::Ect0;
+        let control = self.config.tcp.control();
+        // RFC 9331 §4.1: ECT(1) identifies a sender that reacts as L4S requires.
+        let codepoint = if control == CongestionControl::Prague { Ecn::Ect1 } else { Ecn::Ect0 };
         match mode {
             EcnMode::Off => None,
-            EcnMode::Classic => Some(EcnState::Classic(Classic::default())),
+            EcnMode::Classic => Some(EcnState::Classic(Classic::new(control))),
             EcnMode::Accurate if answers => Some(EcnState::Accurate(AccEcn::client(codepoint, segment))),
             EcnMode::Accurate => Some(EcnState::Accurate(AccEcn::server(codepoint, segment))),
         }
@@ -161,7 +163,9 @@ impl Endpoint {
         self.timeouts_in_a_row = 0;
         // RFC 5681 §3.1: if a SYN was lost, the initial window is one segment.
         let initial = if self.syn_lost { 1 } else { u64::from(self.config.tcp.initial_window) };
-        let control = Control::new(&self.config, self.sender.mss, initial, self.iss.0, self.sack);
+        let acc_ecn = self.ecn.as_ref().is_some_and(|ecn| ecn.counts().is_some());
+        let agreed = Agreed { sack: self.sack, acc_ecn };
+        let control = Control::new(&self.config, self.sender.mss, initial, self.iss.0, agreed);
         self.control.establish(control, now, self.rto.smoothed());
         self.recovery = Recovery::new(&self.config, self.sender.mss, self.sack);
         self.queue = self.config.keeps_records().then(Box::default);

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use cellway_delivery::Sample;
 use cellway_units::{Span, Time};
 
-use crate::congestion::{Control, Controller, Variable};
+use crate::congestion::{Agreed, Control, Controller, Variable};
 use crate::ecn::EcnState;
 use crate::output::{Event, Output};
 use crate::pacer::Pacer;
@@ -102,7 +102,7 @@ impl Endpoint {
             iss: SeqNum(iss),
             sender: Sender::new(mss, config.tcp.send_buffer.0, config.tcp.nagle),
             receiver: Receiver::new(&config),
-            control: Control::new(&config, mss, u64::from(config.tcp.initial_window), iss, false),
+            control: Control::new(&config, mss, u64::from(config.tcp.initial_window), iss, Agreed::default()),
             recovery: Recovery::new(&config, mss, false),
             queue: None,
             undo: None,
