@@ -167,6 +167,10 @@ impl Controller for Object {
         });
     }
     fn acknowledged(&mut self, window: &mut Window, ack: &Acknowledgement) {
+        // A call costs more than all else: not for a segment that reports nothing.
+        if ack.delivered == 0 && ack.lost == 0 {
+            return;
+        }
         self.call(window, |object| object.call_method1("on_ack", (Ack::from(ack),)));
     }
     fn repairing(&mut self, window: &mut Window, repair: Repair) {

@@ -136,7 +136,7 @@ fn inert_keys(scenario: &Scenario) -> Vec<Inert> {
     if !scenario.traffic.is_empty() && scenario.traffic.iter().all(|group| group.tcp().is_none()) {
         add(&at!["tcp"], "all groups send UDP datagrams");
     }
-    let ecn_at = |tcp: &TcpTraffic| [&tcp.tcp].into_iter().chain(&tcp.gateway_tcp).any(|tcp| tcp.ecn);
+    let ecn_at = |tcp: &TcpTraffic| [&tcp.tcp].into_iter().chain(&tcp.gateway_tcp).any(|tcp| tcp.ecn.is_on());
     let with_ecn = scenario.traffic.iter().map(|group| group.tcp().is_some_and(ecn_at));
     let with_ecn: Vec<bool> = with_ecn.collect();
     // Programs have the TCP of their kernel.
@@ -174,11 +174,15 @@ fn inert_keys(scenario: &Scenario) -> Vec<Inert> {
         ),
         (
             "abe",
-            |tcp| !tcp.ecn || tcp.control() == CongestionControl::Tahoe,
+            |tcp| !tcp.ecn.is_on() || tcp.control() == CongestionControl::Tahoe,
             "it is for control \"reno\" and \"cubic\" with ecn = true",
         ),
         ("dsack", |tcp| !tcp.recovery().uses_sack(), "it is for recovery \"sack\" and \"rack\""),
-        ("unpaced-segments", |tcp| !tcp.pacing, "it is for pacing = true"),
+        (
+            "unpaced-segments",
+            |tcp| !tcp.pacing && tcp.control() != CongestionControl::Prague,
+            "it is for pacing = true and control \"prague\"",
+        ),
         ("limited-transmit", |tcp| tcp.recovery() == LossRecovery::Tahoe, "recovery \"tahoe\" has none"),
         ("fast-retransmit", |tcp| tcp.recovery() != LossRecovery::Tahoe, "it is for recovery \"tahoe\""),
     ];

@@ -20,8 +20,8 @@ pub use traffic::*;
 
 pub use cellway_spec::{
     AbrParameters, AckDelay, AppKind, Arrivals, BufferPer, Charge, CongestionControl, Connect, DataConnection, Discard,
-    Discipline, Draw, Encapsulation, Family, FastRetransmit, Fifo, FlowArrivals, FlowPace, FlowSizes, FlowSource,
-    FlowSpec, Fraction, Framing, Jitter, JitterDistribution, LossRecovery, Multiplexing, NodeKind, Outage,
+    Discipline, Draw, EcnMode, Encapsulation, Family, FastRetransmit, Fifo, FlowArrivals, FlowPace, FlowSizes,
+    FlowSource, FlowSpec, Fraction, Framing, Jitter, JitterDistribution, LossRecovery, Multiplexing, NodeKind, Outage,
     OutageBuffer, OutagePackets, PageSpec, PolicerAction, Queue, QueueDiscipline, Sharing, SizeDistribution,
     SourceKind, Spike, TcpKeys, TcpProfile, TcpSpec, Train, Trains, TransportChoice, UdpSource, Variant, Video,
 };

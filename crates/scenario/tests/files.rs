@@ -222,6 +222,7 @@ fn what_is_written_reads_as_the_same_scenario() {
         "scenarios/lossy-link.toml",
         "scenarios/voice-and-bulk.toml",
         "scenarios/red-and-ecn.toml",
+        "scenarios/l4s.toml",
         "scenarios/bufferbloat.toml",
         "scenarios/lte.toml",
         "scenarios/leo.toml",

@@ -40,6 +40,7 @@ fn right_files_have_none() {
         "video",
         "page",
         "red-and-ecn",
+        "l4s",
     ] {
         let path = repository(&format!("scenarios/{name}.toml"));
         assert_eq!(warnings(&std::fs::read_to_string(path).unwrap()), [], "{name}");

@@ -6,7 +6,8 @@ pub trait Choice: Copy + PartialEq + 'static {
     const ALL: &'static [(Self, &'static str, &'static [&'static str])];
 }
 
-/// Declares an enum whose values have names in files. A doc comment is the help for the value in the schema.
+/// Declares an enum whose values have names in files. A doc comment is the help for the value in the schema. The names
+/// "true" and "false" are the booleans of a file, for a key that takes them and other values.
 ///
 /// ```
 /// cellway_settings::choice! {
@@ -54,7 +55,11 @@ macro_rules! choice {
 
             impl $crate::serde::Serialize for $choice {
                 fn serialize<S: $crate::serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-                    to.serialize_str(self.name())
+                    match self.name() {
+                        "true" => to.serialize_bool(true),
+                        "false" => to.serialize_bool(false),
+                        name => to.serialize_str(name),
+                    }
                 }
             }
 
@@ -94,17 +99,30 @@ mod in_files {
     /// # Errors
     /// No value has the name.
     pub fn deserialize<'de, T: Choice, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
-        let text = String::deserialize(from)?;
-        let found = T::ALL.iter().find(|(_, name, _)| *name == text).map(|(value, ..)| *value);
+        let given = Value::deserialize(from)?;
+        let found = T::ALL.iter().find(|(_, name, _)| value(name) == given).map(|(value, ..)| *value);
         found.ok_or_else(|| {
             let names = one_of(T::ALL.iter().map(|(_, name, _)| name));
-            D::Error::custom(format!("{text:?} is none of the accepted values: {names}"))
+            D::Error::custom(format!("{given} is none of the accepted values: {names}"))
         })
+    }
+
+    /// Returns a name as the value that files have for it.
+    fn value(name: &str) -> Value {
+        match name {
+            "true" => Value::Bool(true),
+            "false" => Value::Bool(false),
+            name => Value::from(name),
+        }
     }
 
     /// Returns the schema of the values, each with its help.
     pub fn schema<T: Choice>(about: &[&str]) -> Schema {
-        let one = |(_, name, help): &(T, &str, &[&str])| json!({ "type": "string", "const": name, "description": text(help) });
+        let one = |(_, name, help): &(T, &str, &[&str])| {
+            let value = value(name);
+            let kind = if value.is_boolean() { "boolean" } else { "string" };
+            json!({ "type": kind, "const": value, "description": text(help) })
+        };
         let values: Vec<Value> = T::ALL.iter().map(one).collect();
         Schema::try_from(json!({ "description": text(about), "oneOf": values })).unwrap_or_default()
     }

@@ -92,7 +92,7 @@ fn rows(out: &mut String, shape: Shape) {
         let Some(inner) = shape.key(key) else { continue };
         let mut meaning = line(shape.description(key).unwrap_or_default());
         for (value, means) in inner.meanings() {
-            let _ = write!(meaning, "<br>`\"{value}\"`: {}", line(means));
+            let _ = write!(meaning, "<br>`{value}`: {}", line(means));
         }
         let default = match shape.default(key) {
             Some(value) => format!("`{value}`"),

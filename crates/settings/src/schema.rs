@@ -180,10 +180,15 @@ impl Shape {
         self.properties()?.get(key)?.get("default").or_else(|| self.key(key)?.object.get("default"))
     }
 
-    /// Returns the strings of an enumeration that have a description, with it.
-    pub(crate) fn meanings(self) -> impl Iterator<Item = (&'static str, &'static str)> {
+    /// Returns the values of an enumeration that have a description, with it.
+    pub(crate) fn meanings(self) -> impl Iterator<Item = (&'static Value, &'static str)> {
         let alternatives = self.object.get("oneOf").and_then(Value::as_array).into_iter().flatten();
-        alternatives.filter_map(|one| Some((one.get("const")?.as_str()?, one.get("description")?.as_str()?)))
+        alternatives.filter_map(|one| Some((one.get("const")?, one.get("description")?.as_str()?)))
+    }
+
+    /// Returns true for an enumeration that has booleans beside its strings.
+    pub(crate) fn takes_booleans(self) -> bool {
+        self.meanings().any(|(value, _)| value.is_boolean())
     }
 
     /// Returns the keys that a table must have.

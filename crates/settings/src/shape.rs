@@ -151,12 +151,14 @@ fn wrong_value(node: &Node, shape: Shape, key: &str) -> Option<Found> {
     }
     if let Some(words) = shape.words() {
         return match node.text() {
+            None if matches!(node.value, Value::Bool(_)) && shape.takes_booleans() => None,
             Some(text) if words.contains(&text) => None,
             Some(text) => Some(
                 Found::new(nowhere, "", format!("{given} is not known here"))
                     .suggest(nearest(text, words.iter().copied()).map(|w| format!("\"{w}\"")))
-                    .accepted(one_of(words)),
+                    .accepted(describe(shape)),
             ),
+            None if shape.takes_booleans() => wrong(format!("{given} does not fit here")),
             None => wrong(format!("{given} is not a string in quotes")),
         };
     }
@@ -254,7 +256,8 @@ fn describe_at(shape: Shape, key: &str) -> String {
 /// Returns the values that `shape`, which is no array of tables, accepts, in words.
 pub fn describe(shape: Shape) -> String {
     if let Some(words) = shape.words() {
-        return one_of(words);
+        let booleans = if shape.takes_booleans() { "true, false, or " } else { "" };
+        return format!("{booleans}{}", one_of(words));
     }
     let range = match ["minimum", "exclusiveMinimum", "maximum"].map(|limit| shape.limit(limit)) {
         [Some(least), _, Some(most)] if least == most => return format!("{least}"),

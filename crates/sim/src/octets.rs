@@ -7,9 +7,9 @@ use cellway_apps::random::Streams;
 use cellway_net::{NodeId, Packet};
 use cellway_record::Source;
 use cellway_scenario::Scenario;
-use cellway_tcp::{Flags, Segment};
+use cellway_tcp::{FieldOrder, Flags, Segment};
 use cellway_testbed::{Leg, Testbed, UDP_PORT};
-use cellway_wire::{IpTcp, TcpFlags, TcpOptions, ip_packet, ipv4_opaque, ipv4_udp, ipv6_udp, udp_datagram};
+use cellway_wire::{AccEcn, IpTcp, TcpFlags, TcpOptions, ip_packet, ipv4_opaque, ipv4_udp, ipv6_udp, udp_datagram};
 
 use crate::body::Body;
 use crate::error::Error;
@@ -104,6 +104,10 @@ pub(crate) fn octets(packet: &Packet<Body>, slots: &[Slot], legs: &[Leg]) -> Vec
             sack_permitted: options.sack_permitted,
             sack: options.sack.as_slice().iter().map(|block| (block.start.0, block.end.0)).collect(),
             timestamps: options.timestamps.map(|stamp| (stamp.value, stamp.echo)),
+            acc_ecn: options.acc_ecn.map(|option| AccEcn {
+                ect1_first: option.order() == FieldOrder::Ect1First,
+                fields: option.fields().map(|(_, count)| count).collect(),
+            }),
         },
         payload_len: len,
     };
@@ -154,6 +158,7 @@ fn tcp_flags(segment: &Segment) -> TcpFlags {
         ack: segment.is(Flags::ACK),
         ece: segment.is(Flags::ECE),
         cwr: segment.is(Flags::CWR),
+        ae: segment.is(Flags::AE),
         ..TcpFlags::default()
     }
 }

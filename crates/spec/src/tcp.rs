@@ -26,6 +26,11 @@ choice! {
         /// The recovery of rack, and a model of the path that sets the window and the pacing rate: version 3.
         /// draft-ietf-ccwg-bbr.
         Bbr = "bbr",
+        /// The recovery of rack, and a window that is reduced by the share of marked data: for data centres. RFC 8257.
+        Dctcp = "dctcp",
+        /// The recovery of rack, and a window for queues that mark early and often (L4S), with ECT(1) in its packets. It needs
+        /// `ecn = "accurate"`. draft-briscoe-iccrg-prague-congestion-control.
+        Prague = "prague",
     }
 }
 
@@ -37,7 +42,7 @@ impl Variant {
             Variant::Reno => LossRecovery::Reno,
             Variant::NewReno => LossRecovery::NewReno,
             Variant::Sack | Variant::Cubic => LossRecovery::Sack,
-            Variant::Bbr => LossRecovery::Rack,
+            Variant::Bbr | Variant::Dctcp | Variant::Prague => LossRecovery::Rack,
         }
     }
     /// The congestion control of the pair.
@@ -47,6 +52,8 @@ impl Variant {
             Variant::Reno | Variant::NewReno | Variant::Sack => CongestionControl::Reno,
             Variant::Cubic => CongestionControl::Cubic,
             Variant::Bbr => CongestionControl::Bbr,
+            Variant::Dctcp => CongestionControl::Dctcp,
+            Variant::Prague => CongestionControl::Prague,
         }
     }
 }
@@ -89,6 +96,11 @@ choice! {
         /// A model of the path sets the window and the pacing rate: version 3. Only with the recovery of rack.
         /// draft-ietf-ccwg-bbr.
         Bbr = "bbr",
+        /// A window that is reduced by the share of marked data: for data centres. It needs `ecn`. RFC 8257.
+        Dctcp = "dctcp",
+        /// A window for queues that mark early and often (L4S), with ECT(1) in its packets and pacing. It needs
+        /// `ecn = "accurate"`. draft-briscoe-iccrg-prague-congestion-control.
+        Prague = "prague",
     }
 }
 
@@ -97,8 +109,16 @@ impl CongestionControl {
     pub const fn models_path(self) -> bool {
         match self {
             CongestionControl::Bbr => true,
-            CongestionControl::Tahoe | CongestionControl::Reno | CongestionControl::Cubic => false,
+            CongestionControl::Tahoe
+            | CongestionControl::Reno
+            | CongestionControl::Cubic
+            | CongestionControl::Dctcp
+            | CongestionControl::Prague => false,
         }
+    }
+    /// Returns true if it reduces the window by the share of marked data.
+    pub const fn counts_marks(self) -> bool {
+        matches!(self, CongestionControl::Dctcp | CongestionControl::Prague)
     }
 }
 

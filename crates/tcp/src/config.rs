@@ -1,8 +1,8 @@
 //! The configuration of an endpoint.
 
 pub use cellway_spec::{
-    AckDelay, CongestionControl, FastRetransmit, LossRecovery, MAX_WINDOW, Problem, TcpKeys, TcpProfile, TcpSpec,
-    Variant,
+    AckDelay, CongestionControl, EcnMode, FastRetransmit, LossRecovery, MAX_WINDOW, Problem, TcpKeys, TcpProfile,
+    TcpSpec, Variant,
 };
 
 /// The octets that the timestamps option takes of each segment, padding included. RFC 7323 section 3.2.

@@ -1,4 +1,5 @@
-//! A TCP endpoint without I/O: Tahoe, Reno, NewReno, SACK-based recovery and CUBIC.
+//! A TCP endpoint without I/O: recoveries from that of Tahoe to RACK, controls from that of Tahoe to CUBIC, BBR, DCTCP and
+//! Prague, ECN and accurate ECN.
 //!
 //! An [`Endpoint`] is one end of one connection. It never reads a clock and never touches a network: every call takes
 //! the present time, and appends its segments and events to an [`Output`] that the caller owns and reuses. Between
@@ -22,10 +23,11 @@
 //! byte is position 1, the FIN follows the last byte), so that wrapping is handled in one place, at the input and
 //! output of segments.
 //!
-//! **Not modelled**: urgent data, D-SACK (RFC 2883), keep-alives, path MTU discovery, quiet time, F-RTO and other
+//! **Not modelled**: urgent data, keep-alives, path MTU discovery, quiet time, F-RTO and other
 //! detection of spurious timeouts.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod acc_ecn;
 mod config;
 pub mod congestion;
 mod ecn;
@@ -45,9 +47,10 @@ mod timers;
 mod timestamps;
 mod undo;
 
+pub use acc_ecn::{AccEcnCounts, AccEcnOption, FieldOrder};
 pub use config::{
-    AckDelay, Config, CongestionControl, FastRetransmit, LossRecovery, MAX_WINDOW, Problem, TcpKeys, TcpProfile,
-    TcpSpec, Variant,
+    AckDelay, Config, CongestionControl, EcnMode, FastRetransmit, LossRecovery, MAX_WINDOW, Problem, TcpKeys,
+    TcpProfile, TcpSpec, Variant,
 };
 pub use endpoint::Endpoint;
 pub use output::{Event, Output};

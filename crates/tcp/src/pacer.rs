@@ -43,7 +43,7 @@ impl Pacer {
             // A group of whole segments, at least one.
             let left = left.saturating_sub(payload);
             self.group = if left < payload { 0 } else { u32::try_from(left).unwrap_or(u32::MAX) };
-        } else if config.tcp.pacing
+        } else if (config.tcp.pacing || control.paces())
             && self.sent >= config.tcp.unpaced_segments
             && let Some(srtt) = srtt
         {

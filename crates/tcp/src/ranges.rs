@@ -84,6 +84,10 @@ impl Ranges {
         let first = self.0.get(self.0.partition_point(|r| r.end <= start))?;
         (first.start < end).then(|| (first.start.max(start), first.end.min(end)))
     }
+    /// Returns the number of positions at or above `position` in the ranges.
+    pub(crate) fn len_from(&self, position: Position) -> u64 {
+        self.0.iter().rev().take_while(|r| r.end > position).map(|r| r.end - r.start.max(position)).sum()
+    }
     /// Returns the first gap at or above `position`: its start and, unless it is the last, its end.
     pub(crate) fn gap_from(&self, position: Position) -> (Position, Option<Position>) {
         let next = self.0.partition_point(|r| r.end <= position);
@@ -128,7 +132,7 @@ mod tests {
         assert_eq!(ranges.gap_from(20), (20, Some(30)));
         assert_eq!(ranges.gap_from(35), (40, None));
         assert_eq!(ranges.gap_from(90), (90, None));
-        assert_eq!(ranges.len_below(35), 15);
+        assert_eq!((ranges.len_below(35), ranges.len_from(35), ranges.len_from(0)), (15, 5, 20));
         assert_eq!(ranges.overlap(5, 10), None);
         assert_eq!(ranges.overlap(5, 35), Some((10, 20)));
         assert_eq!(ranges.overlap(20, 35), Some((30, 35)));

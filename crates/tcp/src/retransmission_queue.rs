@@ -352,6 +352,10 @@ impl RetransmissionQueue {
         &self.lost
     }
 
+    /// Returns true if nothing is outstanding.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.segments.is_empty()
+    }
     pub(crate) fn has_lost(&self) -> bool {
         self.lost_bytes > 0
     }
@@ -377,6 +381,10 @@ impl RetransmissionQueue {
     /// Returns the data in the network before the present acknowledgement, and the losses since (bytes).
     pub(crate) fn before_ack(&self) -> u64 {
         self.in_network() + self.lost_bytes + self.arrived_bytes
+    }
+    /// Returns the SACKed data at or above `position` (bytes).
+    pub(crate) fn sacked_from(&self, position: Position) -> u64 {
+        self.sacked.len_from(position)
     }
     pub(crate) fn sacked_segments(&self) -> u32 {
         self.sacked_segments

@@ -4,7 +4,7 @@ use std::ops::{BitOr, BitOrAssign};
 
 use cellway_units::Ecn;
 
-use crate::Position;
+use crate::{AccEcnOption, Position};
 
 /// A sequence number: arithmetic modulo 2^32. RFC 9293 §3.4.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -27,9 +27,9 @@ impl SeqNum {
     }
 }
 
-/// The control bits of a segment, as in octet 13 of the header.
+/// The control bits of a segment, as in octet 13 of the header and the last bit of octet 12.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Flags(pub u8);
+pub struct Flags(pub u16);
 
 impl Flags {
     /// No more data from the sender.
@@ -47,6 +47,17 @@ impl Flags {
     pub const ECE: Flags = Flags(64);
     /// Congestion window reduced: the sender has reacted to a mark or a loss. RFC 3168 §6.1.
     pub const CWR: Flags = Flags(128);
+    /// Accurate ECN. RFC 9768 §3.1.1.
+    pub const AE: Flags = Flags(256);
+
+    /// Returns AE, CWR and ECE as a number of three bits (ACE). RFC 9768 §3.2.2.
+    pub const fn ace(self) -> u8 {
+        (self.0 >> 6 & 7) as u8
+    }
+    /// Returns AE, CWR and ECE with the three lowest bits of `count`.
+    pub(crate) const fn of_ace(count: u32) -> Flags {
+        Flags(((count & 7) << 6) as u16)
+    }
 
     /// Returns true if all of `other` are set.
     pub const fn contains(self, other: Flags) -> bool {
@@ -145,6 +156,8 @@ pub struct Options {
     pub sack: SackBlocks,
     /// Timestamps. RFC 7323 §3.
     pub timestamps: Option<Timestamps>,
+    /// Counts of marked bytes. RFC 9768 §3.2.3.
+    pub acc_ecn: Option<AccEcnOption>,
 }
 
 /// A TCP segment. Its payload is a length only.
@@ -174,7 +187,8 @@ impl Segment {
             + u32::from(o.window_scale.is_some()) * 3
             + u32::from(o.sack_permitted) * 2
             + o.timestamps.map_or(0, |_| Timestamps::octets(o.sack_permitted))
-            + o.sack.octets();
+            + o.sack.octets()
+            + o.acc_ecn.map_or(0, |option| option.octets());
         20 + octets.next_multiple_of(4)
     }
     /// Returns the length of the segment in the sequence space: payload, SYN and FIN (bytes).

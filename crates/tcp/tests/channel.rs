@@ -3,7 +3,7 @@
 
 mod common;
 
-use cellway_tcp::{AckDelay, Config, Endpoint, Event, FastRetransmit, LossRecovery, Output, TcpSpec, Variant};
+use cellway_tcp::{AckDelay, Config, EcnMode, Endpoint, Event, FastRetransmit, LossRecovery, Output, TcpSpec, Variant};
 use cellway_units::{Bytes, Rate, Span, Time};
 use common::channel::{App, Channel, Pair};
 use proptest::prelude::*;
@@ -18,14 +18,24 @@ fn variant() -> impl Strategy<Value = Variant> {
     ]
 }
 
-/// Returns a variant, or RACK with a window of Reno, CUBIC or BBR; records of segments or none; and ECN or none, which
-/// BBR does not have.
-fn pair() -> impl Strategy<Value = (Variant, Option<LossRecovery>, bool, bool)> {
-    let rack = prop_oneof![Just(Variant::Reno), Just(Variant::Cubic), Just(Variant::Bbr)];
-    let recovery =
-        prop_oneof![3 => variant().prop_map(|v| (v, None)), 2 => rack.prop_map(|v| (v, Some(LossRecovery::Rack)))];
-    (recovery, any::<bool>(), any::<bool>())
-        .prop_map(|((variant, recovery), records, ecn)| (variant, recovery, records, ecn && variant != Variant::Bbr))
+/// Returns a variant, or RACK with another control; records of segments or none; and a mode of ECN that the control can
+/// have.
+fn pair() -> impl Strategy<Value = (Variant, Option<LossRecovery>, bool, EcnMode)> {
+    let all = vec![Variant::Reno, Variant::Cubic, Variant::Bbr, Variant::Dctcp, Variant::Prague];
+    let recovery = prop_oneof![
+        3 => variant().prop_map(|v| (v, None)),
+        3 => prop::sample::select(all).prop_map(|v| (v, Some(LossRecovery::Rack)))
+    ];
+    let ecn = prop_oneof![Just(EcnMode::Off), Just(EcnMode::Classic), Just(EcnMode::Accurate)];
+    (recovery, any::<bool>(), ecn).prop_map(|((variant, recovery), records, ecn)| {
+        let ecn = match (variant, ecn) {
+            (Variant::Bbr, _) => EcnMode::Off,
+            (Variant::Dctcp, EcnMode::Off) => EcnMode::Classic,
+            (Variant::Prague, _) => EcnMode::Accurate,
+            (_, ecn) => ecn,
+        };
+        (variant, recovery, records, ecn)
+    })
 }
 
 /// Returns any configuration of a reasonable scenario.
@@ -66,7 +76,7 @@ fn config() -> impl Strategy<Value = Config> {
                 dsack,
                 hystart,
                 ecn,
-                abe: ecn,
+                abe: ecn.is_on(),
                 pacing,
                 pacing_rate: pacing_rate.map(Rate::from_bps),
                 delayed_ack: AckDelay(delayed_ack),

@@ -3,14 +3,14 @@
 
 mod common;
 
-use cellway_tcp::{LossRecovery, TcpSpec, Variant};
+use cellway_tcp::{EcnMode, LossRecovery, TcpSpec, Variant};
 use cellway_units::Bytes;
 use common::ladder::{Ladder, client, connected, server};
 
 fn config() -> TcpSpec {
     TcpSpec {
         variant: Variant::NewReno,
-        ecn: true,
+        ecn: EcnMode::Classic,
         mss: Bytes(1000),
         window: Bytes(50_000),
         send_buffer: Bytes(1_000_000),
@@ -46,7 +46,7 @@ fn both_syns_agree() {
     opened(config(), "ECE CWR", "", false);
     // A peer that reflects the flags does not support ECN.
     opened(config(), "ECE CWR", "ECE CWR", false);
-    opened(TcpSpec { ecn: false, ..config() }, "", "ECE", false);
+    opened(TcpSpec { ecn: EcnMode::Off, ..config() }, "", "ECE", false);
     let answered = |config, syn: &str, answer: &str, agreed: bool| {
         server(
             config,
@@ -62,7 +62,7 @@ fn both_syns_agree() {
     answered(config(), "ECE CWR", "ECE", true);
     answered(config(), "", "", false);
     answered(config(), "ECE", "", false);
-    answered(TcpSpec { ecn: false, ..config() }, "ECE CWR", "", false);
+    answered(TcpSpec { ecn: EcnMode::Off, ..config() }, "ECE CWR", "", false);
 }
 
 /// RFC 3168 §6.1.1.1: a lost SYN is retransmitted without the offer, and then ECN is not used.

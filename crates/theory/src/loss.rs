@@ -21,7 +21,10 @@ pub(crate) fn loss_bounds(control: CongestionControl, lossy: Lossy, connections:
     let Lossy { mss, rtt, loss, delayed_ack, .. } = lossy;
     let results = match control {
         // Tahoe gets less than Reno, for which the formulas are.
-        CongestionControl::Tahoe | CongestionControl::Reno => vec![mathis(mss, rtt, loss, delayed_ack)?, pftk(lossy)?],
+        // DCTCP and Prague react to a loss as Reno does. Prague grows more slowly over short round trips.
+        CongestionControl::Tahoe | CongestionControl::Reno | CongestionControl::Dctcp | CongestionControl::Prague => {
+            vec![mathis(mss, rtt, loss, delayed_ack)?, pftk(lossy)?]
+        }
         CongestionControl::Cubic => vec![cubic(mss, rtt, loss, Losses::Independent)?],
         // BBR tolerates a loss rate of 2 % while it probes, and no formula for more is published.
         CongestionControl::Bbr => Vec::new(),

@@ -3,18 +3,14 @@
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddrV4};
 
 use cellway_units::Ecn;
-use etherparse::{
-    IpEcn, IpFragOffset, IpNumber, Ipv4Header, Ipv4Slice, TcpHeader, TcpOptionElement, TcpSlice, UdpHeader,
-};
+use etherparse::{IpEcn, IpFragOffset, IpNumber, Ipv4Header, Ipv4Slice, TcpHeader, TcpSlice, UdpHeader};
 
 use crate::ip::checksum::{checksum, updated};
+use crate::tcp_options::TcpOptions;
 
 /// Octets of an IPv4 header without options. RFC 791.
 const IP_HEADER: usize = 20;
-/// SACK blocks that fit into the options of a segment alone. RFC 2018, section 3.
-const MAX_SACK: usize = 4;
-
-/// The flags of a segment. RFC 9293, section 3.1; RFC 3168 for the last two.
+/// The flags of a segment. RFC 9293, section 3.1; RFC 3168 and RFC 9768 for the last three.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "they have the names of the RFC")]
 pub struct TcpFlags {
@@ -26,21 +22,7 @@ pub struct TcpFlags {
     pub urg: bool,
     pub ece: bool,
     pub cwr: bool,
-}
-
-/// The options of a segment.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct TcpOptions {
-    /// Maximum segment size, in octets. RFC 9293, section 3.7.1.
-    pub mss: Option<u16>,
-    /// Window scale shift. RFC 7323, section 2.
-    pub window_scale: Option<u8>,
-    /// SACK permitted. RFC 2018, section 2.
-    pub sack_permitted: bool,
-    /// SACK blocks: the first sequence number of each and the one after its last; at most four. RFC 2018, section 3.
-    pub sack: Vec<(u32, u32)>,
-    /// The sender's clock and the echoed one (TSval, TSecr). RFC 7323, section 3.
-    pub timestamps: Option<(u32, u32)>,
+    pub ae: bool,
 }
 
 /// An IPv4 packet with a TCP segment.
@@ -120,53 +102,6 @@ pub const fn payload_octet(seq: u32) -> u8 {
     b"cellway\n"[seq as usize % 8]
 }
 
-impl TcpOptions {
-    fn elements(&self) -> Option<Vec<TcpOptionElement>> {
-        let mut elements = Vec::new();
-        elements.extend(self.mss.map(TcpOptionElement::MaximumSegmentSize));
-        if let Some((value, echo)) = self.timestamps {
-            // RFC 7323, appendix A: the timestamps are aligned to four octets, after two octets of padding or another
-            // option.
-            if self.sack_permitted {
-                elements.push(TcpOptionElement::SelectiveAcknowledgementPermitted);
-            } else {
-                elements.extend([TcpOptionElement::Noop, TcpOptionElement::Noop]);
-            }
-            elements.push(TcpOptionElement::Timestamp(value, echo));
-        }
-        elements.extend(self.window_scale.map(TcpOptionElement::WindowScale));
-        if self.sack_permitted && self.timestamps.is_none() {
-            elements.push(TcpOptionElement::SelectiveAcknowledgementPermitted);
-        }
-        if let Some((&first, more)) = self.sack.split_first() {
-            if more.len() >= MAX_SACK {
-                return None;
-            }
-            let mut others = [None; MAX_SACK - 1];
-            others.iter_mut().zip(more).for_each(|(to, &block)| *to = Some(block));
-            elements.push(TcpOptionElement::SelectiveAcknowledgement(first, others));
-        }
-        Some(elements)
-    }
-
-    fn of(tcp: &TcpSlice<'_>) -> Result<TcpOptions, PacketError> {
-        let mut options = TcpOptions::default();
-        for element in tcp.options_iterator() {
-            match element.map_err(malformed)? {
-                TcpOptionElement::Noop => {}
-                TcpOptionElement::MaximumSegmentSize(mss) => options.mss = Some(mss),
-                TcpOptionElement::WindowScale(shift) => options.window_scale = Some(shift),
-                TcpOptionElement::SelectiveAcknowledgementPermitted => options.sack_permitted = true,
-                TcpOptionElement::SelectiveAcknowledgement(first, more) => {
-                    options.sack = std::iter::once(first).chain(more.into_iter().flatten()).collect();
-                }
-                TcpOptionElement::Timestamp(value, echo) => options.timestamps = Some((value, echo)),
-            }
-        }
-        Ok(options)
-    }
-}
-
 pub(crate) fn malformed(reason: impl ToString) -> PacketError {
     PacketError::Malformed { reason: reason.to_string() }
 }
@@ -241,7 +176,7 @@ impl<A> IpTcp<A> {
 
     /// Returns the TCP header, without its checksum, and the payload of a packet whose IP header has `ip_header` octets.
     pub(crate) fn segment(&self, ip_header: usize) -> Result<(TcpHeader, Vec<u8>), PacketError> {
-        let TcpFlags { fin, syn, rst, psh, ack, urg, ece, cwr } = self.flags;
+        let TcpFlags { fin, syn, rst, psh, ack, urg, ece, cwr, ae } = self.flags;
         let mut tcp = TcpHeader {
             acknowledgment_number: self.ack,
             fin,
@@ -252,11 +187,13 @@ impl<A> IpTcp<A> {
             urg,
             ece,
             cwr,
+            // The name of the bit in RFC 3540.
+            ns: ae,
             ..TcpHeader::new(self.source_port, self.destination_port, self.seq, self.window)
         };
         let bad_options = || PacketError::Options { options: self.options.clone() };
-        let elements = self.options.elements().ok_or_else(bad_options)?;
-        tcp.set_options(&elements).map_err(|_| bad_options())?;
+        let octets = self.options.octets().ok_or_else(bad_options)?;
+        tcp.set_options_raw(&octets).map_err(|_| bad_options())?;
         let len = (ip_header + tcp.header_len()).saturating_add(self.payload_len as usize);
         if len > usize::from(u16::MAX) {
             return Err(PacketError::TooLong { len });
@@ -311,6 +248,7 @@ impl Ipv4Tcp {
             urg: tcp.urg(),
             ece: tcp.ece(),
             cwr: tcp.cwr(),
+            ae: tcp.ns(),
         };
         let parsed = Ipv4Tcp {
             source: ip.source.into(),
@@ -324,7 +262,7 @@ impl Ipv4Tcp {
             ack: tcp.acknowledgment_number(),
             flags,
             window: tcp.window_size(),
-            options: TcpOptions::of(&tcp)?,
+            options: TcpOptions::parse(tcp.options())?,
             payload_len: tcp.payload().len() as u32,
         };
         Ok((parsed, tcp.payload()))

@@ -113,7 +113,8 @@ fn tshark(file: &[u8], arguments: &[&str]) -> Option<String> {
 /// Returns a capture of a handshake, data, an acknowledgement with SACK and a close, each in both encapsulations.
 fn conversation() -> Vec<u8> {
     let timestamps = Some((70_000, 0));
-    let syn = TcpOptions { mss: Some(512), window_scale: Some(2), sack_permitted: true, sack: vec![], timestamps };
+    let syn =
+        TcpOptions { mss: Some(512), window_scale: Some(2), sack_permitted: true, timestamps, ..TcpOptions::default() };
     let timestamps = Some((70_123, 4_000_000_000));
     let sack = TcpOptions { sack: vec![(2_000, 2_512), (3_000, 3_512)], timestamps, ..TcpOptions::default() };
     let packets = [

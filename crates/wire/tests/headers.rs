@@ -5,8 +5,8 @@ use std::net::Ipv4Addr;
 
 use cellway_units::Ecn;
 use cellway_wire::{
-    CellHeader, CellView, Channel, HeaderError, Ipv4Tcp, LlcError, PacketError, PayloadType, SduFormat, TcpFlags,
-    TcpOptions, payload_octet,
+    AccEcn, CellHeader, CellView, Channel, HeaderError, Ipv4Tcp, LlcError, PacketError, PayloadType, SduFormat,
+    TcpFlags, TcpOptions, payload_octet,
 };
 use proptest::prelude::*;
 
@@ -28,6 +28,7 @@ fn options() -> impl Strategy<Value = TcpOptions> {
         sack_permitted,
         sack: Vec::new(),
         timestamps,
+        acc_ecn: None,
     });
     let sack = prop::collection::vec(any::<(u32, u32)>(), 0..=4);
     let sack = (sack, stamps()).prop_map(|(mut sack, timestamps)| {
@@ -35,11 +36,20 @@ fn options() -> impl Strategy<Value = TcpOptions> {
         sack.truncate(if timestamps.is_some() { 3 } else { 4 });
         TcpOptions { sack, timestamps, ..TcpOptions::default() }
     });
-    prop_oneof![syn, sack]
+    let counts = prop::collection::vec(0u32..1 << 24, 0..=3);
+    // With timestamps there is room for one block beside three counts.
+    let acc_ecn = (any::<bool>(), counts, prop::collection::vec(any::<(u32, u32)>(), 0..=1), stamps());
+    let acc_ecn = acc_ecn.prop_map(|(ect1_first, fields, sack, timestamps)| TcpOptions {
+        acc_ecn: Some(AccEcn { ect1_first, fields }),
+        sack,
+        timestamps,
+        ..TcpOptions::default()
+    });
+    prop_oneof![syn, sack, acc_ecn]
 }
 
 fn flags() -> impl Strategy<Value = TcpFlags> {
-    any::<[bool; 8]>().prop_map(|[fin, syn, rst, psh, ack, urg, ece, cwr]| TcpFlags {
+    any::<[bool; 9]>().prop_map(|[fin, syn, rst, psh, ack, urg, ece, cwr, ae]| TcpFlags {
         fin,
         syn,
         rst,
@@ -48,6 +58,7 @@ fn flags() -> impl Strategy<Value = TcpFlags> {
         urg,
         ece,
         cwr,
+        ae,
     })
 }
 
@@ -167,7 +178,7 @@ fn oversized_input_is_refused() {
         window_scale: Some(1),
         sack_permitted: true,
         sack: vec![(1, 2); 4],
-        timestamps: None,
+        ..TcpOptions::default()
     };
     assert!(matches!(Ipv4Tcp { options: both, ..bare() }.octets(), Err(PacketError::Options { .. })));
 }
@@ -204,4 +215,22 @@ fn a_packet_of_another_protocol_has_its_length_and_a_right_checksum() {
     let sum: u32 = packet[..20].chunks(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();
     assert_eq!((sum & 0xffff) + (sum >> 16), 0xffff, "RFC 1071: the sum of the header is all ones");
     assert!(cellway_wire::ipv4_opaque([10, 0, 0, 1].into(), [10, 0, 0, 2].into(), 253, 7, 64, 70_000).is_err());
+}
+
+/// The octets of RFC 9768, figure 4, and the AE bit beside the data offset (figure 2).
+#[test]
+fn accurate_ecn_is_written_as_the_rfc_draws_it() {
+    let octets = |ect1_first, fields: &[u32]| {
+        let acc_ecn = Some(AccEcn { ect1_first, fields: fields.to_vec() });
+        let flags = TcpFlags { ae: true, ack: true, ..TcpFlags::default() };
+        let packet = Ipv4Tcp { options: TcpOptions { acc_ecn, ..TcpOptions::default() }, flags, ..bare() };
+        packet.octets().unwrap()[32..].to_vec()
+    };
+    let whole = octets(false, &[0x01_0203, 0x04_0506, 0xff_0809]);
+    assert_eq!(whole[..2], [8 << 4 | 1, 0b01_0000]);
+    assert_eq!(whole[8..], [172, 11, 1, 2, 3, 4, 5, 6, 255, 8, 9, 0]);
+    assert_eq!(octets(true, &[7])[8..], [174, 5, 0, 0, 7, 0, 0, 0]);
+    assert_eq!(octets(true, &[])[8..], [174, 2, 0, 0]);
+    let four = TcpOptions { acc_ecn: Some(AccEcn { ect1_first: false, fields: vec![0; 4] }), ..TcpOptions::default() };
+    assert!(matches!(Ipv4Tcp { options: four, ..bare() }.octets(), Err(PacketError::Options { .. })));
 }

@@ -2,7 +2,7 @@
 
 use cellway_apps::Side;
 use cellway_measure::tcp::TcpOptions;
-use cellway_scenario::{CongestionControl, LossRecovery, TcpSpec};
+use cellway_scenario::{CongestionControl, EcnMode, LossRecovery, TcpSpec};
 use cellway_units::{Bytes, Rate, Span};
 use rustix::net::sockopt;
 use socket2::{Domain, Socket};
@@ -39,6 +39,9 @@ impl HostTcp {
             CongestionControl::Cubic => "cubic",
             // Version 1 in kernels of today; version 3 has the same name where it is built in.
             CongestionControl::Bbr => "bbr",
+            CongestionControl::Dctcp => "dctcp",
+            // Not in kernels of kernel.org; those of L4S have it.
+            CongestionControl::Prague => "prague",
         };
         let options = TcpOptions {
             window: Some(spec.window),
@@ -67,8 +70,18 @@ pub fn host_settings(spec: &TcpSpec) -> Vec<(&'static str, u64)> {
         // A connection does not use measurements of earlier ones.
         ("tcp_no_metrics_save", 1),
     ];
+    let ecn: &[u64] = match spec.ecn {
+        EcnMode::Off => &[0],
+        EcnMode::Classic => &[1],
+        // AccECN, requested and accepted; a kernel without it (before Linux 6.18) refuses the 3 and keeps the 1.
+        EcnMode::Accurate => &[1, 3],
+    };
     let is_of_today = match (spec.control(), spec.recovery()) {
-        (CongestionControl::Cubic | CongestionControl::Bbr, _) | (_, LossRecovery::Rack) => true,
+        (
+            CongestionControl::Cubic | CongestionControl::Bbr | CongestionControl::Dctcp | CongestionControl::Prague,
+            _,
+        )
+        | (_, LossRecovery::Rack) => true,
         (
             CongestionControl::Tahoe | CongestionControl::Reno,
             LossRecovery::Tahoe | LossRecovery::Reno | LossRecovery::NewReno | LossRecovery::Sack,
@@ -76,7 +89,8 @@ pub fn host_settings(spec: &TcpSpec) -> Vec<(&'static str, u64)> {
     };
     if is_of_today {
         // The scenario requests the kernel as it is. By default it accepts ECN, but does not offer it.
-        return negotiated.into_iter().chain(spec.ecn.then_some(("tcp_ecn", 1))).collect();
+        let ecn = if spec.ecn.is_on() { ecn } else { &[] };
+        return negotiated.into_iter().chain(ecn.iter().map(|value| ("tcp_ecn", *value))).collect();
     }
     let of_its_time = [
         // Loss is detected by duplicate acknowledgements: neither RACK nor tail loss probes (RFC 8985), no F-RTO (RFC
@@ -91,14 +105,13 @@ pub fn host_settings(spec: &TcpSpec) -> Vec<(&'static str, u64)> {
         // The kernel takes 1 s to 120 s.
         ("tcp_rto_max_ms", (micros(spec.rto_max) / 1000).clamp(1000, 120_000)),
         ("tcp_retries2", spec.max_retransmissions.min(255).into()),
-        ("tcp_ecn", spec.ecn.into()),
         // Small writes are delayed by Nagle's algorithm only.
         ("tcp_autocorking", 0),
         // A sender with an open window does not wait up to 1 ms to have a third of it for one burst
         // (`tcp_tso_should_defer`): 1/255 of the window will do.
         ("tcp_tso_win_divisor", 255),
     ];
-    negotiated.into_iter().chain(of_its_time).collect()
+    negotiated.into_iter().chain(of_its_time).chain(ecn.iter().map(|value| ("tcp_ecn", *value))).collect()
 }
 
 /// The options of one socket: those of its host, and those of an application that controls its own reading.

@@ -3,7 +3,7 @@
 use cellway_units::{Bytes, Span};
 
 use super::{CongestionControl, LossRecovery, TcpSpec};
-use crate::Problem;
+use crate::{EcnMode, Problem};
 
 /// IPv4 and TCP headers without options, in octets. RFC 791, RFC 9293.
 pub const TCP_HEADERS: u64 = 40;
@@ -94,11 +94,31 @@ impl TcpSpec {
         }
     }
 
-    /// Refuses ECN with a control that does not react to marks: a queue would mark in vain.
+    /// Refuses ECN with a control that does not react to marks, since a queue would mark in vain; a control that needs marks
+    /// without them; and a smaller reaction where there is no reaction to make smaller.
     fn ecn(&self, problems: &mut Problems) {
-        if self.ecn && self.control() == CongestionControl::Bbr {
-            let message = "control \"bbr\" does not react to marks (draft-ietf-ccwg-bbr, section \"ECN\")";
-            problems.add(&["ecn", "control"], message, "ecn = false, or another control");
+        let control = self.control();
+        let name = control.name();
+        match (control, self.ecn) {
+            (CongestionControl::Bbr, EcnMode::Classic | EcnMode::Accurate) => {
+                let message = "control \"bbr\" does not react to marks (draft-ietf-ccwg-bbr, section \"ECN\")";
+                problems.add(&["ecn", "control"], message, "ecn = false, or another control");
+            }
+            (CongestionControl::Dctcp, EcnMode::Off) => {
+                let message = "control \"dctcp\" reduces the window by the share of marked data, and needs ECN";
+                problems.add(&["ecn", "control", "variant"], message, "ecn = true, or ecn = \"accurate\"");
+            }
+            (CongestionControl::Prague, EcnMode::Off | EcnMode::Classic) => {
+                let message = "control \"prague\" needs the number of marks, which only accurate ECN feeds back (RFC 9331 \
+                               section 4.2)";
+                problems.add(&["ecn", "control", "variant"], message, "ecn = \"accurate\"");
+            }
+            _ => {}
+        }
+        if self.abe && control.counts_marks() {
+            let message =
+                format!("control \"{name}\" reduces the window by the share of marked data, not by a fixed part");
+            problems.add(&["abe", "control"], message, "abe = false, or control \"reno\" or \"cubic\"");
         }
     }
 

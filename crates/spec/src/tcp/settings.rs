@@ -8,6 +8,7 @@ use cellway_settings::{choice, in_files, section, settings};
 use cellway_units::{Bytes, ParseError, Rate, Span};
 
 use super::{CongestionControl, FastRetransmit, LossRecovery, Variant};
+use crate::EcnMode;
 
 section! {
     /// TCP. Keys that are left out have the values of `profile`.
@@ -38,9 +39,9 @@ section! {
         /// Report data that arrives twice to the peer by selective acknowledgements (D-SACK, RFC 2883); only in sack and
         /// rack. Default: by the profile.
         pub dsack: bool,
-        /// Explicit congestion notification (RFC 3168), if the peer has it too: queues may mark packets instead of dropping
-        /// them.
-        pub ecn: bool = false,
+        /// Explicit congestion notification (RFC 3168, RFC 9768), if the peer has it too: queues may mark packets instead of
+        /// dropping them.
+        pub ecn: EcnMode = EcnMode::Off,
         /// Reduce the window less at a mark than at a loss, to 0.8 with reno and 0.85 with cubic (ABE, RFC 8511).
         pub abe: bool = false,
         /// Space segments in time, at 200 % of window / round trip in slow start and 120 % later.

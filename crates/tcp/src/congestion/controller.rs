@@ -50,8 +50,27 @@ pub struct Acked {
     pub rtt: Option<Span>,
     /// The smoothed round trip.
     pub srtt: Option<Span>,
-    /// It echoes a mark (ECE). RFC 3168 §6.1.2.
+    /// The data that it reports as marked. The echo of RFC 3168 (ECE) counts for all that it acknowledges (bytes).
+    pub marked: u64,
+    /// It reports a mark.
     pub echoes_mark: bool,
+}
+
+/// The data that an acknowledgement of a connection with ECN reports, with and without marks.
+#[derive(Clone, Copy, Debug)]
+pub struct MarkReport {
+    /// The present time.
+    pub now: Time,
+    /// Newly acknowledged; with AccECN selectively, too (bytes).
+    pub delivered: u64,
+    /// Newly reported as marked (bytes).
+    pub marked: u64,
+    /// Everything below is acknowledged.
+    pub ack: Position,
+    /// The data outstanding before it.
+    pub flight: Flight,
+    /// The smoothed round trip.
+    pub srtt: Option<Span>,
 }
 
 /// The signal that reduces a window.
@@ -218,6 +237,22 @@ pub trait Controller: Debug + Send + Sync + BoxedClone {
     fn started(&mut self, _window: &mut Window, _now: Time, _srtt: Option<Span>) {}
     /// Records that a loss or a mark reduces a window of `cwnd` bytes.
     fn reduced(&mut self, _cwnd: u64) {}
+    /// Counts the marks of an acknowledgement, before it has another effect.
+    fn counted(&mut self, _report: &MarkReport) {}
+    /// Records that a mark reduces the window.
+    fn marked(&mut self, _now: Time) {}
+    /// Returns true if a mark does not reduce the window, although it is the first in a round trip.
+    fn ignores_mark(&self, _now: Time) -> bool {
+        false
+    }
+    /// Returns true if the window also grows at acknowledgements that report marks.
+    fn grows_at_marks(&self) -> bool {
+        false
+    }
+    /// Returns true if segments are paced whatever the configuration.
+    fn paces(&self) -> bool {
+        false
+    }
     /// Records a timeout.
     fn timed_out(&mut self) {}
     /// Records that sending restarts after an idle time with a smaller window.

@@ -6,7 +6,10 @@
 mod bbr;
 mod controller;
 mod cubic;
+mod dctcp;
 mod hystart;
+mod marked_share;
+mod prague;
 mod reno;
 mod tahoe;
 #[cfg(test)]
@@ -16,8 +19,12 @@ use cellway_units::{Span, Time};
 
 use crate::{Config, CongestionControl, MAX_WINDOW, Position};
 pub use bbr::{Bbr, BbrState};
-pub use controller::{Ack, Acked, BoxedClone, Controller, Flight, Loss, Newest, Repair, Signal, Variable, Window};
+pub use controller::{
+    Ack, Acked, BoxedClone, Controller, Flight, Loss, MarkReport, Newest, Repair, Signal, Variable, Window,
+};
 use cubic::Cubic;
+use dctcp::Dctcp;
+use prague::Prague;
 use reno::Reno;
 use tahoe::Tahoe;
 
@@ -44,6 +51,15 @@ impl Timeout {
     }
 }
 
+/// The results of the handshake that a controller may need.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Agreed {
+    /// Both ends permit selective acknowledgements.
+    pub(crate) sack: bool,
+    /// Both use AccECN.
+    pub(crate) acc_ecn: bool,
+}
+
 /// Returns the part `(numerator, denominator)` of the outstanding data, at least two segments (bytes).
 fn part(outstanding: u64, (num, den): (u64, u64), mss: u64) -> u64 {
     (outstanding * num / den).max(2 * mss)
@@ -57,6 +73,8 @@ enum Algorithms {
     /// Boxed: it is as large as the rest of a controller.
     Cubic(Box<Cubic>),
     Bbr(Box<Bbr>),
+    Dctcp(Box<Dctcp>),
+    Prague(Box<Prague>),
     /// A controller from outside this crate.
     Own(Box<dyn Controller>),
 }
@@ -69,6 +87,8 @@ macro_rules! with {
             Algorithms::Reno($algorithm) => $call,
             Algorithms::Cubic($algorithm) => $call,
             Algorithms::Bbr($algorithm) => $call,
+            Algorithms::Dctcp($algorithm) => $call,
+            Algorithms::Prague($algorithm) => $call,
             Algorithms::Own($algorithm) => $call,
         }
     };
@@ -95,11 +115,13 @@ pub(crate) struct Control {
 impl Control {
     /// Creates a controller with a window of `initial_segments` of `mss`. Its random numbers follow from `seed`. A model
     /// of the path needs the peer's selective acknowledgements; without these Reno takes its place.
-    pub(crate) fn new(config: &Config, mss: u64, initial_segments: u64, seed: u32, sack: bool) -> Control {
+    pub(crate) fn new(config: &Config, mss: u64, initial_segments: u64, seed: u32, agreed: Agreed) -> Control {
         let initial = mss * initial_segments;
         let algorithm = match config.tcp.control() {
-            CongestionControl::Bbr if sack => Algorithms::Bbr(Box::new(Bbr::new(seed.into()))),
-            CongestionControl::Bbr => Algorithms::Reno(Reno),
+            CongestionControl::Bbr if agreed.sack => Algorithms::Bbr(Box::new(Bbr::new(seed.into()))),
+            CongestionControl::Prague if agreed.acc_ecn => Algorithms::Prague(Box::new(Prague::new())),
+            CongestionControl::Bbr | CongestionControl::Prague => Algorithms::Reno(Reno),
+            CongestionControl::Dctcp => Algorithms::Dctcp(Box::new(Dctcp::new())),
             CongestionControl::Tahoe => Algorithms::Tahoe(Tahoe),
             CongestionControl::Reno => Algorithms::Reno(Reno),
             CongestionControl::Cubic => Algorithms::Cubic(Box::new(Cubic::new(config.tcp.hystart, config.tcp.pacing))),
@@ -133,7 +155,7 @@ impl Control {
     pub(crate) fn grow(&mut self, acked: Acked, flight: Flight) {
         // RFC 3168 §6.1.2: an acknowledgement that echoes a mark does not grow the window. After a timeout it does, as in
         // Linux: the peer echoes old marks until new data carries CWR, and retransmissions cannot carry it.
-        if acked.echoes_mark && flight.una > self.collapsed_until {
+        if acked.echoes_mark && flight.una > self.collapsed_until && !with!(&self.algorithm, a => a.grows_at_marks()) {
             return;
         }
         let before = self.window.cwnd;
@@ -159,9 +181,9 @@ impl Control {
     }
     /// Reduces the window at an acknowledgement of `acked` bytes that echoes a mark, outside recovery and once per window
     /// of data. Returns true if it does. RFC 3168 §6.1.2.
-    pub(crate) fn mark(&mut self, flight: Flight, acked: u64) -> bool {
+    pub(crate) fn mark(&mut self, now: Time, flight: Flight, acked: u64) -> bool {
         // The acknowledgement of the last segment of a window was sent before the first that carries CWR arrived.
-        if flight.una <= self.reduced_until {
+        if flight.una <= self.reduced_until || with!(&self.algorithm, a => a.ignores_mark(now)) {
             return false;
         }
         // RFC 8511 changes the reaction in congestion avoidance only.
@@ -171,6 +193,7 @@ impl Control {
         self.lower(signal, (flight.size() + acked).min(self.window.cwnd), flight);
         self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
         (self.marked_until, self.reduced_until) = (flight.max, flight.max);
+        with!(&mut self.algorithm, a => a.marked(now));
         true
     }
     /// Sets ssthresh at a signal of congestion with `outstanding` bytes in the network.
@@ -226,6 +249,14 @@ impl Control {
         }
     }
 
+    /// Counts the marks of an acknowledgement.
+    pub(crate) fn counted(&mut self, report: &MarkReport) {
+        with!(&mut self.algorithm, a => a.counted(report));
+    }
+    /// Returns true if segments are paced whatever the configuration.
+    pub(crate) fn paces(&self) -> bool {
+        with!(&self.algorithm, a => a.paces())
+    }
     /// Returns the time that `payload` bytes take at the pacing rate.
     pub(crate) fn pacing_gap(&self, payload: u64, srtt: Span) -> Span {
         with!(&self.algorithm, a => a.pacing_gap(self.window, payload, srtt))

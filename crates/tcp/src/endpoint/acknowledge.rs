@@ -3,7 +3,9 @@
 use cellway_units::{Span, Time};
 
 use super::{Endpoint, tell};
-use crate::congestion::{Acked, Repair, Window};
+use crate::acc_ecn::{Delivered, Marks};
+use crate::congestion::{Acked, MarkReport, Repair, Window};
+use crate::ecn::EcnState;
 use crate::output::{Event, Output};
 use crate::recovery::{AckKind, Context, Reaction};
 use crate::undo::Duplicate;
@@ -37,8 +39,9 @@ impl Endpoint {
         let (news, duplicate) = self.take_sack_blocks(now, segment, ack);
         let una = self.sender.una;
         let acked = ack.saturating_sub(una);
+        let marks = self.take_marks(now, segment, ack, plain);
         if acked > 0 {
-            self.advance(now, segment, ack, out);
+            self.advance(now, segment, ack, marks, out);
         }
         if self.undo.is_some() {
             self.judge_reduction(now, segment, una, duplicate);
@@ -61,7 +64,7 @@ impl Endpoint {
             self.count_fast_retransmit(reaction, before);
             self.react(reaction, now, out);
         }
-        self.take_mark(segment, acked);
+        self.react_to_marks(now, marks, acked);
         self.follow_fin(now, out);
     }
 
@@ -90,19 +93,52 @@ impl Endpoint {
     /// Passes an acknowledgement to a controller that sets the window itself.
     fn update_model(&mut self, now: Time) {
         let Some(queue) = self.queue.as_deref_mut().filter(|_| self.control.sets_window()) else { return };
+        // An end that only receives has nothing to control.
+        if queue.is_empty() && queue.arrived().is_empty() {
+            return;
+        }
         let was_full = self.control.was_full(self.sender.flight());
         self.control.acknowledged(&queue.ack(now, self.recovery.repair(), was_full));
         if self.control.holds_back() {
             queue.limit();
         }
     }
-    /// Processes the peer's echo of a mark by a segment that acknowledges `acked` bytes. RFC 3168 §6.1.2. A loss under
-    /// repair has reduced the window already.
+    /// Returns the marks that a segment which acknowledges all below `ack` reports, before it changes anything else.
     #[inline]
-    fn take_mark(&mut self, segment: &Segment, acked: u64) {
-        let Some(ecn) = &mut self.ecn else { return };
-        if segment.is(Flags::ECE) && !self.recovery.in_recovery() && self.control.mark(self.sender.flight(), acked) {
-            ecn.reduced();
+    fn take_marks(&mut self, now: Time, segment: &Segment, ack: Position, plain: bool) -> Marks {
+        if self.ecn.is_some() { self.count_reported(now, segment, ack, plain) } else { Marks::default() }
+    }
+    fn count_reported(&mut self, now: Time, segment: &Segment, ack: Position, plain: bool) -> Marks {
+        let una = ack.max(self.sender.una);
+        let marks = match self.ecn.as_deref_mut() {
+            None => return Marks::default(),
+            Some(EcnState::Classic(_)) => {
+                let delivered = una - self.sender.una;
+                let echo = segment.is(Flags::ECE);
+                Marks { packets: echo.into(), bytes: if echo { delivered } else { 0 }, delivered }
+            }
+            Some(EcnState::Accurate(ecn)) => {
+                let selectively = match &self.queue {
+                    Some(queue) => queue.sacked_from(una),
+                    None => self.recovery.sacked_from(una),
+                };
+                let duplicate = plain && !self.recovery.uses_sack();
+                ecn.take_feedback(segment, Delivered { total: una + selectively, duplicate, mss: self.sender.mss })
+            }
+        };
+        if marks.delivered > 0 {
+            let (delivered, marked, flight) = (marks.delivered, marks.bytes, self.sender.flight());
+            let srtt = self.rto.smoothed();
+            self.control.counted(&MarkReport { now, delivered, marked, ack: una, flight, srtt });
+        }
+        marks
+    }
+    /// Reduces the window for `marks` on a segment that acknowledges `acked` bytes. RFC 3168 §6.1.2. A loss under repair
+    /// has reduced the window already.
+    #[inline]
+    fn react_to_marks(&mut self, now: Time, marks: Marks, acked: u64) {
+        if marks.packets > 0 && !self.recovery.in_recovery() && self.control.mark(now, self.sender.flight(), acked) {
+            self.note_reduction();
             self.stats.mark_reductions += 1;
             self.undo = None;
         }
@@ -158,7 +194,7 @@ impl Endpoint {
     }
 
     /// Advances to `ack`: everything below it is newly acknowledged, by `segment`.
-    fn advance(&mut self, now: Time, segment: &Segment, ack: Position, out: &mut Output) {
+    fn advance(&mut self, now: Time, segment: &Segment, ack: Position, marks: Marks, out: &mut Output) {
         let before = self.sender.una;
         let bytes = self.sender.payload_between(before, ack);
         let rtt = self.measure(now, segment, ack, out);
@@ -168,8 +204,9 @@ impl Endpoint {
         }
         self.timeouts_in_a_row = 0;
         self.stats.bytes_acked += bytes;
-        let echoes_mark = self.ecn.is_some() && segment.is(Flags::ECE);
-        let acked = Acked { bytes: ack - before, now, rtt, srtt: self.rto.smoothed(), echoes_mark };
+        let echoes_mark = marks.packets > 0;
+        let acked =
+            Acked { bytes: ack - before, now, rtt, srtt: self.rto.smoothed(), marked: marks.bytes, echoes_mark };
         let reaction = self.recovery.acked(&mut self.control, acked, self.sender.flight());
         if self.in_flight() == 0 {
             // RFC 6298 (5.2): all is acknowledged.

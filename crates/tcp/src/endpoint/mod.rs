@@ -12,7 +12,7 @@ use std::sync::Arc;
 use cellway_delivery::Sample;
 use cellway_units::{Span, Time};
 
-use crate::congestion::{Control, Controller, Variable};
+use crate::congestion::{Agreed, Control, Controller, Variable};
 use crate::ecn::EcnState;
 use crate::output::{Event, Output};
 use crate::pacer::Pacer;
@@ -24,7 +24,7 @@ use crate::send::Sender;
 use crate::timers::Timers;
 use crate::timestamps::TimestampClock;
 use crate::undo::Reduction;
-use crate::{Config, Problem, Segment, SeqNum, State, Stats, TimerKind};
+use crate::{AccEcnCounts, Config, Problem, Segment, SeqNum, State, Stats, TimerKind};
 
 /// One end of one TCP connection, without I/O.
 ///
@@ -57,8 +57,8 @@ pub struct Endpoint {
     peer_shift: u8,
     /// True if both SYNs permitted selective acknowledgements.
     sack: bool,
-    /// Present if both SYNs have agreed to ECN.
-    ecn: Option<EcnState>,
+    /// Present if both SYNs have agreed to ECN. Boxed: most connections do without.
+    ecn: Option<Box<EcnState>>,
     /// Times in a row that the timer fired for the same data.
     timeouts_in_a_row: u32,
     /// Window probes sent since the window closed.
@@ -102,7 +102,7 @@ impl Endpoint {
             iss: SeqNum(iss),
             sender: Sender::new(mss, config.tcp.send_buffer.0, config.tcp.nagle),
             receiver: Receiver::new(&config),
-            control: Control::new(&config, mss, u64::from(config.tcp.initial_window), iss, false),
+            control: Control::new(&config, mss, u64::from(config.tcp.initial_window), iss, Agreed::default()),
             recovery: Recovery::new(&config, mss, false),
             queue: None,
             undo: None,
@@ -267,6 +267,11 @@ impl Endpoint {
     /// Returns true if both ends have agreed to ECN. RFC 3168 §6.1.1.
     pub fn uses_ecn(&self) -> bool {
         self.ecn.is_some()
+    }
+    /// Returns the AccECN counters of what arrived here and, as far as the peer has reported, there; `None` unless both
+    /// ends have agreed to it. RFC 9768 §3.2.
+    pub fn acc_ecn(&self) -> Option<[AccEcnCounts; 2]> {
+        self.ecn.as_ref()?.counts()
     }
     /// Returns the retransmission timeout, with its present backoff.
     pub fn retransmission_timeout(&self) -> Span {

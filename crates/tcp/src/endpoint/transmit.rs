@@ -3,9 +3,14 @@
 use cellway_units::{Ecn, Time};
 
 use super::Endpoint;
+use crate::config::TIMESTAMPS;
+use crate::ecn::EcnState;
 use crate::output::Output;
 use crate::send::Chunk;
 use crate::{Flags, Options, SackBlock, SackBlocks, Segment, TimerKind};
+
+/// The octets of options that a header has room for. RFC 9293 §3.1.
+const OPTIONS: u32 = 40;
 
 impl Endpoint {
     /// Sends all segments that may be sent now.
@@ -131,8 +136,8 @@ impl Endpoint {
         segment.seq = self.iss.add(chunk.from);
         // In range: a chunk is at most one segment.
         segment.len = chunk.len as u32;
-        if let Some(ecn) = self.ecn.as_mut().filter(|_| new && chunk.len > 0) {
-            ecn.send_new(&mut segment);
+        if let Some(ecn) = self.ecn.as_mut().filter(|_| chunk.len > 0) {
+            ecn.send_data(&mut segment, new);
         }
         if chunk.fin {
             segment.flags |= Flags::FIN;
@@ -142,7 +147,7 @@ impl Endpoint {
             segment.flags |= Flags::PSH;
         }
         self.stats.bytes_sent += chunk.len;
-        self.acknowledged();
+        self.acknowledged(&segment);
         self.push(segment, out);
         segment.header_len()
     }
@@ -155,7 +160,7 @@ impl Endpoint {
     pub(super) fn send_ack_of(&mut self, duplicate: Option<SackBlock>, now: Time, out: &mut Output) {
         let segment = self.acknowledgement(0, duplicate, now);
         self.stats.acks_sent += 1;
-        self.acknowledged();
+        self.acknowledged(&segment);
         self.push(segment, out);
     }
     /// Sends the acknowledgement that is due, or sets the timer for it.
@@ -180,19 +185,59 @@ impl Endpoint {
                 // RFC 2018 §3: with timestamps there is room for three.
                 options.sack.truncate(3);
             }
-            // A segment may not outgrow the segment size (RFC 6691); full ones go without blocks.
-            let room = self.sender.mss.saturating_sub(payload);
-            if payload > 0 && u64::from(options.sack.octets().next_multiple_of(4)) > room {
+            if payload > 0 && u64::from(options.sack.octets().next_multiple_of(4)) > self.room(payload) {
                 options.sack = SackBlocks::default();
             }
         }
         let window = self.receiver.announce();
         // After all data ever sent, also while older data are retransmitted.
         let seq = self.iss.add(self.sender.max);
-        let flags = self.ecn.map_or(Flags::ACK, |ecn| Flags::ACK | ecn.echo());
+        let mut flags = Flags::ACK;
+        if self.ecn.is_some() {
+            flags |= self.feed_back_marks(payload, &mut options);
+        }
         Segment { seq, ack: self.receiver.ack(), flags, window, len: 0, options, ecn: Ecn::NotEct }
     }
-    fn acknowledged(&mut self) {
+    /// Returns the part of a segment that a `payload` leaves for options, as it may not outgrow the segment size (RFC 6691):
+    /// full ones go without (bytes).
+    fn room(&self, payload: u64) -> u64 {
+        self.sender.mss.saturating_sub(payload)
+    }
+    /// Adds the option of AccECN to `options`, and returns the flags of ECN.
+    fn feed_back_marks(&mut self, payload: u64, options: &mut Options) -> Flags {
+        let room = self.room(payload);
+        match self.ecn.as_deref_mut() {
+            None => Flags::default(),
+            Some(EcnState::Accurate(ecn)) => {
+                // Two SACK blocks have precedence. RFC 9768 §3.2.3.3.
+                let others = options.timestamps.map_or(0, |_| TIMESTAMPS);
+                let mut two = options.sack;
+                two.truncate(2);
+                let free = OPTIONS - others - two.octets();
+                let reflects = ecn.reflects_syn() && payload == 0;
+                let option = if reflects { Some(ecn.reflector.whole_option()) } else { ecn.reflector.option(free) };
+                if let Some(option) = option {
+                    let fits = |blocks: &SackBlocks| others + blocks.octets() + option.octets() <= OPTIONS;
+                    let most = (0..=SackBlocks::MAX).rev().map(|most| {
+                        let mut blocks = options.sack;
+                        blocks.truncate(most);
+                        blocks
+                    });
+                    let blocks = most.into_iter().find(fits).unwrap_or_default();
+                    let octets = u64::from((blocks.octets() + option.octets()).next_multiple_of(4));
+                    if payload == 0 || octets <= room {
+                        (options.sack, options.acc_ecn) = (blocks, Some(option));
+                    }
+                }
+                if reflects && options.sack.is_empty() { ecn.pure_flags() } else { ecn.flags() }
+            }
+            Some(ecn) => ecn.flags(),
+        }
+    }
+    fn acknowledged(&mut self, segment: &Segment) {
+        if let Some(ecn) = self.ecn.as_mut().and_then(|ecn| ecn.accurate()) {
+            ecn.reflector.acknowledged(segment.options.acc_ecn);
+        }
         self.receiver.acknowledged();
         self.timestamps.acknowledged(self.receiver.nxt);
         self.timers.cancel(TimerKind::DelayedAck);

@@ -76,8 +76,8 @@ pub(crate) enum Recovery {
     Tahoe(Tahoe),
     Reno(Reno),
     NewReno(NewReno),
-    Sack(Sack),
-    /// Boxed: most connections do not use it.
+    /// Boxed, as the next one: they are larger than the others.
+    Sack(Box<Sack>),
     Rack(Box<Rack>),
 }
 
@@ -89,7 +89,7 @@ impl Recovery {
         match config.tcp.recovery() {
             LossRecovery::Tahoe => Recovery::Tahoe(Tahoe::new(duplicates, config.tcp.fast_retransmit)),
             LossRecovery::Reno => Recovery::Reno(Reno::new(duplicates)),
-            LossRecovery::Sack if peer_permits_sack => Recovery::Sack(Sack::new(duplicates, mss)),
+            LossRecovery::Sack if peer_permits_sack => Recovery::Sack(Box::new(Sack::new(duplicates, mss))),
             LossRecovery::Rack if peer_permits_sack => Recovery::Rack(Box::new(Rack::new(duplicates, mss))),
             LossRecovery::NewReno | LossRecovery::Sack | LossRecovery::Rack => {
                 Recovery::NewReno(NewReno::new(duplicates))
@@ -111,6 +111,11 @@ impl Recovery {
     /// acknowledgement with such a block is a duplicate, even if it also acknowledges new data.
     pub(crate) fn sacked(&mut self, start: Position, end: Position, flight: Flight) -> bool {
         if let Recovery::Sack(a) = self { a.update(start, end, flight) } else { false }
+    }
+    /// Returns the data at or above `position` that the peer has reported to hold, if the recovery keeps a scoreboard
+    /// (bytes).
+    pub(crate) fn sacked_from(&self, position: Position) -> u64 {
+        if let Recovery::Sack(a) = self { a.sacked_from(position) } else { 0 }
     }
     /// Returns true if the recovery uses SACK: an acknowledgement is then a duplicate if its SACK blocks report new
     /// data.

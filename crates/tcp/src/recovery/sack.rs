@@ -49,6 +49,10 @@ impl Sack {
     pub(super) fn update(&mut self, start: Position, end: Position, flight: Flight) -> bool {
         self.scoreboard.insert(start, end, flight.una, flight.max) > 0
     }
+    /// Returns the SACKed data at or above `position` (bytes).
+    pub(super) fn sacked_from(&self, position: Position) -> u64 {
+        self.scoreboard.sacked().len_from(position)
+    }
     pub(super) fn acked(&mut self, control: &mut Control, acked: Acked, flight: Flight) -> Reaction {
         // RFC 6675 §5: a cumulative acknowledgement resets DupAcks.
         self.duplicates.reset();

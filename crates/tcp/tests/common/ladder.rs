@@ -11,14 +11,17 @@
 //! | `! EVENT` | the endpoint notifies the application |
 //! | `? NAME VALUE ...` | the values of the endpoint |
 //!
-//! A segment is `[SYN|FIN|RST] [ECE] [CWR] [ect0|ce] FROM[..TO] [ack N] [win N] [mss N] [ws N] [sackok] [ts V E] [sack
-//! A..B,C..D]`. Timestamps are also relative to the initial sequence numbers; a sent segment's are compared if given.
+//! A segment is `[SYN|FIN|RST] [AE] [ECE] [CWR] [ace N] [ect0|ect1|ce] FROM[..TO] [ack N] [win N] [mss N] [ws N] [sackok]
+//! [ts V E] [sack A..B,C..D] [acc0|acc1 N,N,N|none]`: `ace` sets AE, CWR and ECE to a number, `acc0` and `acc1` are the two
+//! AccECN options with their fields. Timestamps are also relative to the initial sequence numbers; a sent segment's are compared if given.
 //! The endpoint is woken at its deadlines. Every segment it sends must be in the script; so must events, except for
 //! those that count bytes. A sent segment's `ack` and `win` are compared if given.
 
 use std::collections::VecDeque;
 
-use cellway_tcp::{Config, Endpoint, Event, Flags, Output, SackBlock, Segment, SeqNum, Timestamps};
+use cellway_tcp::{
+    AccEcnOption, Config, EcnMode, Endpoint, Event, FieldOrder, Flags, Output, SackBlock, Segment, SeqNum, Timestamps,
+};
 use cellway_units::{Ecn, Span, Time};
 
 /// Near the wrap, so that every ladder crosses it.
@@ -54,14 +57,18 @@ pub fn connected(config: impl Into<Config>, script: &str) -> Ladder {
     let sack = if matches!(config.tcp.recovery(), LossRecovery::Sack | LossRecovery::Rack) { "sackok" } else { "" };
     let (ts, ts_answer) = if config.tcp.timestamps { ("ts 0 none", "ts 50 0") } else { ("", "") };
     let mss = config.tcp.mss.0;
-    let (ecn, ecn_answer) = if config.tcp.ecn { ("ECE CWR", "ECE") } else { ("", "") };
+    let (ecn, ecn_answer, ecn_end) = match config.tcp.ecn {
+        EcnMode::Off => ("", "", ""),
+        EcnMode::Classic => ("ECE CWR", "ECE", ""),
+        EcnMode::Accurate => ("AE ECE CWR", "CWR acc0 1,0,1", "CWR acc0 1,0,1"),
+    };
     client(
         config,
         &format!(
             "0   do connect
              0   > SYN {ecn} 0 {sack} {ts}
              100 < SYN {ecn_answer} 0 ack 1 win 50000 mss {mss} {sack} {ts_answer}
-             100 > 1 ack 1
+             100 > {ecn_end} 1 ack 1
              100 ! Connected"
         ),
     )
@@ -217,6 +224,10 @@ impl Ladder {
                 "probes" => e.stats().loss_probes.to_string(),
                 "rate" => e.delivery_rate().map_or("none".to_string(), |s| s.rate.as_bps().to_string()),
                 "limited" => e.delivery_rate().map_or("none".to_string(), |s| s.limited.to_string()),
+                // Packets with CE that arrived here, and at the peer.
+                "cep" => e.acc_ecn().map_or("none".to_string(), |[here, _]| here.ce_packets.to_string()),
+                "scep" => e.acc_ecn().map_or("none".to_string(), |[_, there]| there.ce_packets.to_string()),
+                "sceb" => e.acc_ecn().map_or("none".to_string(), |[_, there]| there.ce_bytes.to_string()),
                 "marks" => e.stats().mark_reductions.to_string(),
                 "ecn" => e.uses_ecn().to_string(),
                 "resent" => e.stats().retransmissions.to_string(),
@@ -248,7 +259,10 @@ fn parse(words: &[&str], from: SeqNum, to: SeqNum) -> Given {
             "RST" => s.flags |= Flags::RST,
             "ECE" => s.flags |= Flags::ECE,
             "CWR" => s.flags |= Flags::CWR,
+            "AE" => s.flags |= Flags::AE,
+            "ace" => s.flags |= Flags(value().parse::<u16>().unwrap() << 6),
             "ect0" => s.ecn = Ecn::Ect0,
+            "ect1" => s.ecn = Ecn::Ect1,
             "ce" => s.ecn = Ecn::Ce,
             "ack" => {
                 s.flags |= Flags::ACK;
@@ -264,6 +278,8 @@ fn parse(words: &[&str], from: SeqNum, to: SeqNum) -> Given {
                 let echo = words.next().expect("an echo").parse().map_or(0, |echo| to.add(echo).0);
                 s.options.timestamps = Some(Timestamps { value: value_at, echo });
             }
+            "acc0" => s.options.acc_ecn = Some(acc_ecn(FieldOrder::Ect0First, value())),
+            "acc1" => s.options.acc_ecn = Some(acc_ecn(FieldOrder::Ect1First, value())),
             "sackok" => s.options.sack_permitted = true,
             "sack" => {
                 // The blocks report data that the receiver of this segment sent.
@@ -281,6 +297,14 @@ fn parse(words: &[&str], from: SeqNum, to: SeqNum) -> Given {
     }
     given
 }
+/// Returns the option with the fields in `text`, or with none.
+fn acc_ecn(order: FieldOrder, text: &str) -> AccEcnOption {
+    let fields = text.split(',').filter(|_| text != "none").map(|field| field.parse().unwrap()).collect::<Vec<u32>>();
+    AccEcnOption::new(order, fields.len(), |codepoint| {
+        let place = order.codepoints().iter().position(|c| *c == codepoint).unwrap();
+        fields.get(place).copied().unwrap_or(0)
+    })
+}
 fn range(text: &str) -> (u64, u64) {
     let (start, end) = text.split_once("..").unwrap_or((text, text));
     let number = |t: &str| t.parse().unwrap_or_else(|_| panic!("not a number: {t}"));
@@ -288,8 +312,14 @@ fn range(text: &str) -> (u64, u64) {
 }
 fn show(s: &Segment) -> String {
     let start = s.seq.distance(ISS);
-    let names =
-        [(Flags::SYN, "SYN "), (Flags::FIN, "FIN "), (Flags::RST, "RST "), (Flags::ECE, "ECE "), (Flags::CWR, "CWR ")];
+    let names = [
+        (Flags::SYN, "SYN "),
+        (Flags::FIN, "FIN "),
+        (Flags::RST, "RST "),
+        (Flags::AE, "AE "),
+        (Flags::ECE, "ECE "),
+        (Flags::CWR, "CWR "),
+    ];
     let flags: String = names.iter().filter(|(f, _)| s.is(*f)).map(|(_, n)| *n).collect();
     let place = if s.len == 0 { start.to_string() } else { format!("{start}..{}", start + s.len as i32) };
     let sack: Vec<String> = s
@@ -304,6 +334,10 @@ fn show(s: &Segment) -> String {
         let (value, echo) = (SeqNum(ts.value).distance(ISS), SeqNum(ts.echo).distance(PEER_ISS));
         format!(" ts {value} {echo}")
     });
+    let acc_ecn = s.options.acc_ecn.map_or(String::new(), |option| {
+        let kind = if option.order() == FieldOrder::Ect0First { "acc0" } else { "acc1" };
+        format!(" {kind} {}", option.fields().map(|(_, n)| n.to_string()).collect::<Vec<_>>().join(","))
+    });
     let sack = if sack.is_empty() { String::new() } else { format!(" sack {}", sack.join(",")) };
-    format!("{flags}{place} ack {} win {}{sack}{ts}", s.ack.distance(PEER_ISS), s.window)
+    format!("{flags}{place} ack {} win {}{sack}{ts}{acc_ecn} {:?}", s.ack.distance(PEER_ISS), s.window, s.ecn)
 }

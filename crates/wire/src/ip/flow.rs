@@ -174,6 +174,7 @@ fn segment(packet: &Packet<'_>) -> Option<Segment> {
         urg: tcp.urg(),
         ece: tcp.ece(),
         cwr: tcp.cwr(),
+        ae: tcp.ns(),
     };
     let payload = (packet.payload().len() - tcp.slice().len()) as u32;
     Some(Segment { seq: tcp.sequence_number(), ack: tcp.acknowledgment_number(), flags, payload })
