@@ -188,6 +188,28 @@ fn a_spurious_timeout_is_undone_by_timestamps() {
     );
 }
 
+/// Without timestamps the recovery of RFC 6675 goes back N, until the peer has reported all that it has resent.
+#[test]
+fn a_spurious_timeout_is_undone_by_dsack() {
+    out(
+        TcpSpec { initial_window: 4, ..sack() },
+        4000,
+        4,
+        "1100 > 1..1001
+         1100 ? timeouts 1 cwnd 1000 ssthresh 2000
+         2000 < 1 ack 1001
+         2000 > 1001..2001
+         2000 > 2001..3001
+         2010 < 1 ack 4001
+         2010 ? undone 0 cwnd 2500 resent 3
+         2100 < 1 ack 4001 sack 1..1001
+         2900 < 1 ack 4001 sack 1001..2001
+         2900 ? undone 0
+         2900 < 1 ack 4001 sack 2001..3001
+         2900 ? undone 1 dsacks 3 cwnd 4000 ssthresh 1073725440 rto 1000 deadline none",
+    );
+}
+
 /// The timeout was for a loss: the acknowledgement echoes the retransmission.
 #[test]
 fn a_real_timeout_is_not_undone() {
