@@ -20,7 +20,8 @@ fn captured(stacks: &Stacks, family: &str) -> Vec<Vec<u8>> {
     let workloads: Vec<_> = scenario.traffic.iter().map(|t| cellway_sim::workload(t, None).unwrap()).collect();
     let (mut file, mut records) = (Vec::new(), 0);
     let capture = Some(Capture::new("other-1", &mut file, &mut records));
-    cellway_sim::run(&scenario, &workloads, 1, Control { stop: &|| false, capture, stacks: Some(stacks) }).unwrap();
+    cellway_sim::run(&scenario, &workloads, 1, Control { capture, stacks: Some(stacks), ..Control::new(&|| false) })
+        .unwrap();
     let (mut packets, mut rest) = (Vec::new(), &file[FILE_HEADER..]);
     while !rest.is_empty() {
         let octets = u32::from_le_bytes(*rest[8..].first_chunk().unwrap()) as usize;

@@ -23,8 +23,8 @@
 //! byte is position 1, the FIN follows the last byte), so that wrapping is handled in one place, at the input and
 //! output of segments.
 //!
-//! **Not modelled**: urgent data, keep-alives, path MTU discovery, quiet time, F-RTO and other
-//! detection of spurious timeouts.
+//! **Not modelled**: urgent data, keep-alives, path MTU discovery, quiet time, and the detection of spurious
+//! retransmissions (D-SACK, Eifel, F-RTO) by the recoveries without SACK.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod acc_ecn;

@@ -481,6 +481,22 @@ mod tests {
         assert_eq!(queue.min_rtt(), Some(Span::from_ms(100)));
     }
 
+    #[test]
+    fn what_was_not_lost_is_in_flight_again() {
+        let mut queue = ten();
+        queue.begin_ack();
+        queue.sacked(3001, 4001, ms(130));
+        queue.mark_lost((ms(30), 4001), Span::from_ms(100), ms(130));
+        queue.sent(1, 1001, ms(130));
+        assert_eq!((queue.in_network(), queue.first_lost()), (7000, Some((1001, 2001))));
+        queue.find_lost();
+        assert_eq!((queue.in_network(), queue.first_lost()), (9000, None));
+        // All are acknowledged, and none is counted twice.
+        queue.begin_ack();
+        queue.acked(10_001, ms(200));
+        assert_eq!((queue.in_network(), queue.total_delivered(), queue.delivery.in_flight), (0, 10_000, 0));
+    }
+
     /// RFC 8985 §6.2, step 5, over all segments: those that it marks, and the longest remaining time.
     fn mark_one_by_one(queue: &RetransmissionQueue, newest: (Time, Position), patience: Span, now: Time) -> Losses {
         let mut losses = Losses::default();

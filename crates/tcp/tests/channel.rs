@@ -76,7 +76,7 @@ fn config() -> impl Strategy<Value = Config> {
                 dsack,
                 hystart,
                 ecn,
-                abe: ecn.is_on(),
+                abe: ecn != EcnMode::Off && matches!(variant, Variant::Reno | Variant::Cubic),
                 pacing,
                 pacing_rate: pacing_rate.map(Rate::from_bps),
                 delayed_ack: AckDelay(delayed_ack),

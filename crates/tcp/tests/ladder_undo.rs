@@ -3,7 +3,7 @@
 
 mod common;
 
-use cellway_tcp::{LossRecovery, TcpSpec, Variant};
+use cellway_tcp::{EcnMode, LossRecovery, TcpSpec, Variant};
 use cellway_units::{Bytes, Span};
 use common::ladder::{Ladder, connected};
 
@@ -30,7 +30,8 @@ fn sack() -> TcpSpec {
 }
 /// Sends `segments` segments of 1000 B at 100 ms, of which `bytes` B wait in all.
 fn out(config: TcpSpec, bytes: u64, segments: u64, script: &str) -> Ladder {
-    let line = |i: u64| format!("100 > {}..{}\n", 1 + 1000 * i, 1001 + 1000 * i);
+    let ect = if config.ecn != EcnMode::Off { "ect0" } else { "" };
+    let line = |i: u64| format!("100 > {ect} {}..{}\n", 1 + 1000 * i, 1001 + 1000 * i);
     let sent: String = (0..segments).map(line).collect();
     connected(config, &format!("100 do write {bytes}\n{sent}")).run(script)
 }
@@ -185,6 +186,28 @@ fn a_spurious_timeout_is_undone_by_timestamps() {
          2010 > 11001..12001
          2010 > 12001..13001
          2010 ? cwnd 11000 resent 1",
+    );
+}
+
+/// Without timestamps the recovery of RFC 6675 goes back N, until the peer has reported all that it has resent.
+#[test]
+fn a_spurious_timeout_is_undone_by_dsack() {
+    out(
+        TcpSpec { initial_window: 4, ..sack() },
+        4000,
+        4,
+        "1100 > 1..1001
+         1100 ? timeouts 1 cwnd 1000 ssthresh 2000
+         2000 < 1 ack 1001
+         2000 > 1001..2001
+         2000 > 2001..3001
+         2010 < 1 ack 4001
+         2010 ? undone 0 cwnd 2500 resent 3
+         2100 < 1 ack 4001 sack 1..1001
+         2900 < 1 ack 4001 sack 1001..2001
+         2900 ? undone 0
+         2900 < 1 ack 4001 sack 2001..3001
+         2900 ? undone 1 dsacks 3 cwnd 4000 ssthresh 1073725440 rto 1000 deadline none",
     );
 }
 
@@ -367,4 +390,55 @@ fn the_reordering_window_shrinks_after_16_recoveries() {
         script += &lost_first(400 + 1000 * round, 10_001 + 2000 * round, if round < 16 { 50 } else { 25 }, "");
     }
     after_a_late_segment(&script);
+}
+
+/// A mark after the recovery reduces the window for a reason of its own: a late report undoes nothing.
+#[test]
+fn a_mark_after_the_loss_keeps_the_reduction() {
+    out(
+        TcpSpec { ecn: EcnMode::Classic, ..rack() },
+        10_000,
+        10,
+        "200 < 1 ack 1 sack 1001..4001
+         200 > 1..1001
+         210 < 1 ack 10001
+         210 do write 1000
+         210 > CWR ect0 10001..11001
+         210 ? recovery false cwnd 5000
+         310 < ECE 1 ack 11001
+         310 ? marks 1 cwnd 2000
+         311 < ECE 1 ack 11001 sack 1..1001
+         311 ? dsacks 1 undone 0 cwnd 2000 ssthresh 2000",
+    );
+}
+
+/// After the reduction for late segments is undone, a loss reduces the window by itself.
+#[test]
+fn a_loss_after_an_undone_reduction_counts() {
+    out(
+        eifel(rack()),
+        10_000,
+        10,
+        "200 < 1 ack 1 sack 1001..4001 ts 150 100
+         200 > 1..1001
+         210 < 1 ack 4001 ts 160 100
+         210 do write 10000
+         210 > 10001..11001
+         210 > 11001..12001
+         210 > 12001..13001
+         210 > 13001..14001
+         210 ? undone 1 cwnd 10000 recovery false
+         # the fifth is lost; reordering was seen, so the window is waited for
+         220 < 1 ack 4001 sack 5001..10001 ts 170 100
+         220 > 14001..15001
+         220 > 15001..16001
+         220 > 16001..17001
+         220 > 17001..18001
+         220 > 18001..19001
+         245 > 4001..5001
+         245 ? recovery true ssthresh 5000 fast 2
+         345 < 1 ack 19001 ts 295 245
+         345 > 19001..20001
+         345 ? recovery false undone 1 cwnd 5000",
+    );
 }

@@ -229,6 +229,39 @@ mod tests {
         }
     }
 
+    /// RFC 9438 §4.9: also after a timeout in the same episode, and with the first slow start.
+    #[test]
+    fn an_undone_reduction_leaves_no_trace() {
+        let flight = Flight { una: 1, nxt: 100_001, max: 100_001, peer_window: 1 << 30 };
+        let state = |cubic: &Cubic| format!("{:?}", (cubic.max, cubic.prior, cubic.stage, cubic.hystart));
+        let mut window = Window { cwnd: 100_000, ssthresh: 1 << 30, mss: 1000 };
+        let mut cubic = Cubic::new(true, false);
+        for stage in ["slow start", "congestion avoidance"] {
+            for n in 1..5 {
+                let (now, rtt) = (Time::ZERO + Span::from_ms(100 * n), Some(Span::from_ms(100)));
+                cubic.grow(
+                    &mut window,
+                    Acked { bytes: 1000, now, rtt, srtt: rtt, marked: 0, echoes_mark: false },
+                    flight,
+                );
+            }
+            let before = state(&cubic);
+            cubic.reduced(window.cwnd);
+            cubic.timed_out();
+            assert_ne!(state(&cubic), before, "{stage}");
+            cubic.undone();
+            assert_eq!(state(&cubic), before, "{stage}");
+            // The reduction counts now.
+            cubic.reduced(window.cwnd);
+            window.ssthresh = window.cwnd;
+        }
+        // Nothing to undo: the last state was taken.
+        cubic.undone();
+        let before = state(&cubic);
+        cubic.undone();
+        assert_eq!(state(&cubic), before);
+    }
+
     #[test]
     fn fast_convergence_lowers_a_plateau_that_was_not_reached() {
         let mut cubic = Cubic::new(false, false);

@@ -1,11 +1,12 @@
 //! An algorithm driven by rate samples alone, over a bottleneck link.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 
 use cellway_delivery::{bits_of, rate_of};
 use cellway_units::{Bits, Bytes, Rate, Span, Time};
 
-use super::{Ack, Acked, Controller, Flight, Signal, Window};
+use super::{Ack, Acked, Agreed, Control, Controller, Flight, Repair, Signal, Window};
 use crate::{Config, Endpoint, LossRecovery, Output, Segment, TcpSpec, Variant};
 
 /// Keeps twice the product of the largest delivery rate and the shortest round trip in flight, and paces at twice that
@@ -107,4 +108,73 @@ fn rate_samples_drive_a_window_and_a_pacing_rate() {
     // 110 ms with an empty queue, so 11 segments fill the link.
     assert_eq!((sender.congestion_window(), sender.in_flight()), (22_000, 22_000));
     assert_eq!(sender.stats().bytes_retransmitted, 0);
+}
+
+/// Records what it is notified of.
+#[derive(Clone, Debug)]
+struct Witness {
+    sets_window: bool,
+    calls: Arc<Mutex<Vec<&'static str>>>,
+}
+
+impl Witness {
+    fn record(&self, call: &'static str) {
+        self.calls.lock().unwrap().push(call);
+    }
+}
+
+impl Controller for Witness {
+    fn sets_window(&self) -> bool {
+        self.sets_window
+    }
+    fn grow(&mut self, _window: &mut Window, _acked: Acked, _flight: Flight) {}
+    fn threshold(&self, _window: Window, _signal: Signal, outstanding: u64, _peer_window: u64) -> u64 {
+        outstanding / 2
+    }
+    fn undone(&mut self) {
+        self.record("undone");
+    }
+    fn repaired(&mut self, _window: &mut Window) {
+        self.record("repaired");
+    }
+    fn spurious(&mut self, window: &mut Window) {
+        window.cwnd = 77_000;
+        self.record("spurious");
+    }
+}
+
+/// A controller that sets the window restores it itself; for others the larger window counts.
+#[test]
+fn a_controller_is_notified_of_what_is_undone() {
+    let flight = Flight { una: 1, nxt: 10_001, max: 10_001, peer_window: 50_000 };
+    for (sets_window, repair, expected, cwnd) in [
+        (true, Some(Repair::Fast), &["repaired", "spurious"][..], 77_000),
+        (true, None, &["spurious"], 77_000),
+        (false, Some(Repair::Fast), &["undone"], 10_000),
+        (false, None, &["undone"], 10_000),
+    ] {
+        let calls = Arc::default();
+        let mut control = Control::new(&Config::default(), 1000, 10, 1, Agreed { sack: true, acc_ecn: false });
+        control.own(Box::new(Witness { sets_window, calls: Arc::clone(&calls) }));
+        let before = control.before_loss(flight);
+        assert_eq!(before, Some(control.window));
+        control.reduce(flight, 10_000);
+        control.undo(before, repair);
+        assert_eq!((control.window.cwnd, calls.lock().unwrap().as_slice()), (cwnd, expected), "{repair:?}");
+        assert_eq!(control.window.ssthresh, before.unwrap().ssthresh);
+    }
+}
+
+/// A mark has reduced the window: a loss in the same window of data reduces it no further, so there is nothing to undo.
+#[test]
+fn a_reduction_for_a_mark_is_not_undone() {
+    let mut control = Control::new(&Config::default(), 1000, 10, 1, Agreed { sack: true, acc_ecn: false });
+    let flight = Flight { una: 1, nxt: 10_001, max: 10_001, peer_window: 50_000 };
+    assert!(control.mark(Time::ZERO, flight, 1000));
+    let marked = control.window;
+    assert_eq!(control.before_loss(flight), None);
+    control.reduce(flight, 10_000);
+    control.undo(None, Some(Repair::Fast));
+    assert_eq!(control.window, marked);
+    assert!(control.before_loss(Flight { una: 10_001, ..flight }).is_some());
 }

@@ -152,7 +152,7 @@ impl Endpoint {
         self.stats.fast_retransmits += u64::from(!repaired);
         self.note_reduction();
         // What a probe has repaired was lost.
-        self.begin_episode(before.filter(|_| !repaired), Repair::Fast, 0);
+        self.begin_episode(before.filter(|_| !repaired), Repair::Fast, self.recovery.probed());
     }
     /// Records a reduction for a loss, which is reported to the peer like a reduction for a mark. RFC 3168 §6.1.2.
     pub(super) fn note_reduction(&mut self) {

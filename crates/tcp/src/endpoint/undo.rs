@@ -13,10 +13,15 @@ impl Endpoint {
     pub(super) fn before_loss(&self) -> Option<Window> {
         if self.recovery.uses_sack() { self.control.before_loss(self.sender.flight()) } else { None }
     }
-    /// Records that a loss has reduced the window, which was `before`. `None`: that cannot be undone. `probed` bytes of a
-    /// loss probe are on the way.
-    pub(super) fn begin_episode(&mut self, before: Option<Window>, repair: Repair, probed: u64) {
-        self.undo = before.map(|before| Box::new(Reduction::new(before, repair, self.sender.una, probed)));
+    /// Records that a loss has reduced the window, which was `before`. `None`: that cannot be undone. `probed` is what a
+    /// loss probe has retransmitted.
+    pub(super) fn begin_episode(
+        &mut self,
+        before: Option<Window>,
+        repair: Repair,
+        probed: Option<(Position, Position)>,
+    ) {
+        self.undo = before.map(|before| Box::new(Reduction::new(before, repair, probed)));
     }
     /// Undoes the last reduction if all its retransmissions have proved to be spurious. `segment` has moved the first
     /// unacknowledged position from `una`, and reports a duplicate.

@@ -216,9 +216,9 @@ impl Recovery {
             _ => (Reaction::Continue, None),
         }
     }
-    /// Returns the data that a loss probe of unknown outcome has retransmitted (bytes).
-    pub(crate) fn probed(&self) -> u64 {
-        if let Recovery::Rack(a) = self { a.probed() } else { 0 }
+    /// Returns the data that a loss probe of unknown outcome has retransmitted.
+    pub(crate) fn probed(&self) -> Option<(Position, Position)> {
+        if let Recovery::Rack(a) = self { a.probed() } else { None }
     }
     /// Returns true if a reduction can be undone now. The recovery of SACK ends first: it does not adapt to reordering,
     /// so it would begin again at once.

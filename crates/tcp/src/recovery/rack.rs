@@ -337,9 +337,9 @@ impl Rack {
             _ => {}
         }
     }
-    /// Returns the data that a probe of unknown outcome has retransmitted (bytes).
-    pub(super) fn probed(&self) -> u64 {
-        self.probe.filter(|probe| probe.resent).map_or(0, |probe| probe.end - probe.start)
+    /// Returns the data that a probe of unknown outcome has retransmitted.
+    pub(super) fn probed(&self) -> Option<(Position, Position)> {
+        self.probe.filter(|probe| probe.resent).map(|probe| (probe.start, probe.end))
     }
     /// Ends an episode in which nothing was lost. If that was a fast recovery, segments were reordered.
     pub(super) fn undone(&mut self, began_with: Option<Repair>, queue: &mut RetransmissionQueue) {
