@@ -142,7 +142,8 @@ fn a_repair_that_was_not_needed_restores_what_was_before_its_first_loss() {
         assert_eq!(bbr.state, BbrState::Down);
         assert!(bbr.long_inflight < 200 * MSS);
         bbr.repaired(&mut window);
-        bbr.spurious(&mut window);
+        bbr.spurious(&mut window, 1000 * MSS);
+        assert_eq!(bbr.rounds.end, 1000 * MSS, "the round of Refill begins now");
         assert_eq!((bbr.long_inflight, window.cwnd), (200 * MSS, 200 * MSS));
         assert_eq!(bbr.state, BbrState::Refill, "the probe begins again");
         assert_eq!((bbr.short_bandwidth, bbr.short_inflight), (NO_BOUND, NO_BOUND));
