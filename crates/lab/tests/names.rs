@@ -20,6 +20,10 @@ use regex::Regex;
 /// Names of papers that are words of the field or of the language.
 const ORDINARY: [&str; 2] = ["magic", "spacing"];
 
+/// Names of papers that are values of keys, too, and parts of the names of sources: in quotes, or before "section", they
+/// are those.
+const VALUES: [&str; 1] = ["bbr"];
+
 /// The names of the papers, and the names in their scenarios.
 #[derive(Default)]
 struct Names {
@@ -47,16 +51,17 @@ impl Names {
 
     /// Forms of a name in text, comments included.
     fn cited(&self) -> Regex {
-        let forms = self.papers.iter().map(|name| match ORDINARY.contains(&&name[..]) {
-            false => format!(r"(?i:\b{name}\b)"),
-            true => [
-                format!("`{name}`"),
-                format!("[\"']{name}[\"']"),
-                format!(r"\b{name}/[a-z]"),
-                format!(r"\bpapers?[/ ]{name}\b"),
-                format!(r"\b{name},? (sections?|[Tt]ables?|[Ff]igures?|[Tt]heorems?|equations?|§)"),
-            ]
-            .join("|"),
+        let forms = self.papers.iter().map(|name| {
+            let requested = [format!(r"\b{name}/[a-z]"), format!(r"\bpapers?[/ ]{name}\b")].join("|");
+            if VALUES.contains(&&name[..]) {
+                requested
+            } else if ORDINARY.contains(&&name[..]) {
+                let quoted = [format!("`{name}`"), format!("[\"']{name}[\"']")].join("|");
+                let cited = format!(r"\b{name},? (sections?|[Tt]ables?|[Ff]igures?|[Tt]heorems?|equations?|§)");
+                [quoted, requested, cited].join("|")
+            } else {
+                format!(r"(?i:\b{name}\b)")
+            }
         });
         Regex::new(&forms.collect::<Vec<_>>().join("|")).unwrap()
     }

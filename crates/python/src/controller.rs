@@ -180,7 +180,7 @@ impl Controller for Object {
         };
         self.call(window, |object| object.call_method0(method));
     }
-    fn spurious(&mut self, window: &mut Window) {
+    fn spurious(&mut self, window: &mut Window, _total_delivered: u64) {
         self.call(window, |object| object.call_method0("on_undo"));
     }
     fn pacing_gap(&self, _window: Window, payload: u64, _srtt: Span) -> Span {

@@ -230,6 +230,7 @@ fn what_is_written_reads_as_the_same_scenario() {
         "scenarios/video.toml",
         "scenarios/rrul.toml",
         "scenarios/page.toml",
+        "scenarios/bbr-beside-cubic.toml",
     ] {
         for point in shipped(path).points().unwrap() {
             let text = point.scenario.to_toml();

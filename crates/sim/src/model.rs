@@ -40,9 +40,10 @@ fn metric(variable: Variable) -> &'static Metric {
     }
 }
 
-/// Records the variables of the model of an endpoint that has sent data; an end that only receives has nothing to tell.
+/// Records the variables of the model of an endpoint that has sent more than it has received: of the two ends of a
+/// connection, the sender.
 pub(crate) fn observe_model(meter: &mut Meter, now: Time, slot: usize, tcp: &Endpoint) {
-    if tcp.stats().bytes_sent > 0 {
+    if tcp.stats().bytes_sent > tcp.stats().bytes_received {
         tcp.variables(|variable, value| meter.variable(now, slot, metric(variable), value));
     }
 }

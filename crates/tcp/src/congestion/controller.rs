@@ -283,8 +283,9 @@ pub trait Controller: Debug + Send + Sync + BoxedClone {
     fn repairing(&mut self, _window: &mut Window, _repair: Repair) {}
     /// Records that a repair has ended.
     fn repaired(&mut self, _window: &mut Window) {}
-    /// Records that a repair was not needed: nothing was lost. For a controller that sets the window.
-    fn spurious(&mut self, _window: &mut Window) {}
+    /// Records that a repair was not needed: nothing was lost. `total_delivered`: since the connection began (bytes). For a
+    /// controller that sets the window.
+    fn spurious(&mut self, _window: &mut Window, _total_delivered: u64) {}
     /// Records that data is about to be sent while none is in flight. `source_limited`: the application had none to
     /// send before.
     fn resumed(&mut self, _window: &mut Window, _now: Time, _source_limited: bool) {}

@@ -209,13 +209,14 @@ impl Control {
         (flight.una >= self.marked_until).then_some(self.window)
     }
     /// Undoes the reductions of an episode in which nothing was lost: restores the window `before` it. `repair` is in
-    /// progress. RFC 4015 §3; as in Linux, tcp_undo_cwnd_reduction(), a window that has grown larger stays.
-    pub(crate) fn undo(&mut self, before: Option<Window>, repair: Option<Repair>) {
+    /// progress, and `total_delivered` bytes have arrived. RFC 4015 §3; as in Linux, tcp_undo_cwnd_reduction(), a window that
+    /// has grown larger stays.
+    pub(crate) fn undo(&mut self, before: Option<Window>, repair: Option<Repair>, total_delivered: u64) {
         if let Some(repair) = repair {
             self.repaired(repair);
         }
         if self.sets_window() {
-            with!(&mut self.algorithm, a => a.spurious(&mut self.window));
+            with!(&mut self.algorithm, a => a.spurious(&mut self.window, total_delivered));
         } else if let Some(before) = before {
             self.window.cwnd = self.window.cwnd.max(before.cwnd);
             self.window.ssthresh = self.window.ssthresh.max(before.ssthresh);

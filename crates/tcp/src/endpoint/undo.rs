@@ -4,6 +4,7 @@ use cellway_units::Time;
 
 use super::Endpoint;
 use crate::congestion::{Repair, Window};
+use crate::retransmission_queue::RetransmissionQueue;
 use crate::undo::{Duplicate, Reduction};
 use crate::{Position, Segment};
 
@@ -48,7 +49,8 @@ impl Endpoint {
     pub(super) fn undo_reduction(&mut self, now: Time) {
         let reduction = self.undo.take();
         let began_with = reduction.as_ref().map(|reduction| reduction.repair);
-        self.control.undo(reduction.map(|reduction| reduction.before), self.recovery.repair());
+        let delivered = self.queue.as_deref().map_or(0, RetransmissionQueue::total_delivered);
+        self.control.undo(reduction.map(|reduction| reduction.before), self.recovery.repair(), delivered);
         self.recovery.undone(began_with, self.sender.flight(), self.queue.as_deref_mut());
         // Data that go-back-N would retransmit are in flight.
         self.sender.nxt = self.sender.max;

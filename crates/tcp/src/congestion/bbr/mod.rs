@@ -275,7 +275,9 @@ impl Controller for Bbr {
         self.restore_window(window);
     }
     /// HandleSpuriousLossDetection().
-    fn spurious(&mut self, window: &mut Window) {
+    fn spurious(&mut self, window: &mut Window, total_delivered: u64) {
+        // The round that StartProbeBW_REFILL() begins is after all that this acknowledgement reports.
+        self.delivered = total_delivered;
         self.undone += 1;
         self.restore_window(window);
         self.signals.loss_in_round = false;

@@ -45,11 +45,14 @@ impl Signals {
 }
 
 impl Bbr {
-    /// NoteLoss().
+    /// NoteLoss(). A repair has saved the state as it began: another loss of the same repair, after
+    /// ResetCongestionSignals() or in a later round, would save what the first one has changed.
     pub(super) fn note_loss(&mut self, cwnd: u64, loss: &Loss) {
         if !self.signals.loss_in_round {
             self.signals.round_end = self.delivered;
-            self.save_state(cwnd);
+            if self.repair.is_none() {
+                self.save_state(cwnd);
+            }
         }
         self.signals.loss_in_round = true;
         self.signals.lost_ranges += u32::from(self.signals.last_lost != Some(loss.start));
