@@ -144,12 +144,14 @@ proptest! {
         jitter in prop_oneof![Just(0u64), 0u64..200],
         loss in prop_oneof![Just(0u64), 0u64..300],
         duplicates in prop_oneof![Just(0u64), 0u64..200],
+        marks in prop_oneof![Just(0u64), 0u64..500],
     ) {
         let channel = Channel {
             delay: Span::from_ms(delay),
             jitter: Span::from_ms(jitter),
             loss_per_mille: loss,
             duplicate_per_mille: duplicates,
+            mark_per_mille: marks,
             losses: 200,
         };
         let mut pair = Pair::new(configs, iss, apps, channel, seed);
@@ -163,7 +165,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_is_resent_over_a_good_channel((configs, iss, apps, seed) in case(), delay in 1u64..100) {
+    fn nothing_is_resent_over_a_good_channel((configs, iss, apps, seed) in case(), delay in 1u64..100, marks in 0u64..500) {
         // A round trip and the delay of an acknowledgement stay below the least that two ticks can be.
         let configs = configs.map(|mut config| {
             config.tcp.delayed_ack.0 = config.tcp.delayed_ack.0.map(|delay| delay.min(Span::from_ms(250)));
@@ -171,7 +173,7 @@ proptest! {
         });
         let (jitter, losses) = (Span::ZERO, 0);
         let delay = Span::from_ms(delay);
-        let channel = Channel { delay, jitter, loss_per_mille: 0, duplicate_per_mille: 0, losses };
+        let channel = Channel { delay, jitter, loss_per_mille: 0, duplicate_per_mille: 0, mark_per_mille: marks, losses };
         let mut pair = Pair::new(configs, iss, apps, channel, seed);
         pair.run();
         pair.check_delivered();
@@ -180,6 +182,11 @@ proptest! {
             prop_assert_eq!((stats.timeouts, stats.fast_retransmits), (0, 0));
             // A delayed acknowledgement can take longer than the two round trips before a loss probe.
             prop_assert!(stats.retransmissions <= stats.loss_probes);
+        }
+        // RFC 9768 §3.2: the sender's count of marks is that of the receiver.
+        let counts = pair.sides.each_ref().map(|side| side.endpoint.acc_ecn());
+        if let [Some([here, reported]), Some([there, reported_there])] = counts {
+            prop_assert_eq!((reported.ce_packets, reported_there.ce_packets), (there.ce_packets, here.ce_packets));
         }
     }
 
@@ -191,6 +198,7 @@ proptest! {
                 jitter: Span::from_ms(30),
                 loss_per_mille: 50,
                 duplicate_per_mille: 20,
+                mark_per_mille: 50,
                 losses: 50,
             };
             let mut pair = Pair::new(configs, iss, apps, channel, seed);
@@ -218,6 +226,7 @@ fn the_channel_is_as_bad_as_it_says() {
             jitter: Span::from_ms(2),
             loss_per_mille: 30,
             duplicate_per_mille: 10,
+            mark_per_mille: 0,
             losses: 1000,
         };
         let apps = [

@@ -3,13 +3,12 @@
 use cellway_units::{Span, Time};
 
 use super::{Endpoint, tell};
-use crate::acc_ecn::{Delivered, Marks};
-use crate::congestion::{Acked, MarkReport, Repair, Window};
-use crate::ecn::EcnState;
+use crate::acc_ecn::Marks;
+use crate::congestion::{Acked, Repair, Window};
 use crate::output::{Event, Output};
 use crate::recovery::{AckKind, Context, Reaction};
 use crate::undo::Duplicate;
-use crate::{Flags, Position, Segment, State, TimerKind};
+use crate::{Position, Segment, State, TimerKind};
 
 impl Endpoint {
     /// Processes the acknowledgement `ack` of a segment at `seq`.
@@ -101,46 +100,6 @@ impl Endpoint {
         self.control.acknowledged(&queue.ack(now, self.recovery.repair(), was_full));
         if self.control.holds_back() {
             queue.limit();
-        }
-    }
-    /// Returns the marks that a segment which acknowledges all below `ack` reports, before it changes anything else.
-    #[inline]
-    fn take_marks(&mut self, now: Time, segment: &Segment, ack: Position, plain: bool) -> Marks {
-        if self.ecn.is_some() { self.count_reported(now, segment, ack, plain) } else { Marks::default() }
-    }
-    fn count_reported(&mut self, now: Time, segment: &Segment, ack: Position, plain: bool) -> Marks {
-        let una = ack.max(self.sender.una);
-        let marks = match self.ecn.as_deref_mut() {
-            None => return Marks::default(),
-            Some(EcnState::Classic(_)) => {
-                let delivered = una - self.sender.una;
-                let echo = segment.is(Flags::ECE);
-                Marks { packets: echo.into(), bytes: if echo { delivered } else { 0 }, delivered }
-            }
-            Some(EcnState::Accurate(ecn)) => {
-                let selectively = match &self.queue {
-                    Some(queue) => queue.sacked_from(una),
-                    None => self.recovery.sacked_from(una),
-                };
-                let duplicate = plain && !self.recovery.uses_sack();
-                ecn.take_feedback(segment, Delivered { total: una + selectively, duplicate, mss: self.sender.mss })
-            }
-        };
-        if marks.delivered > 0 {
-            let (delivered, marked, flight) = (marks.delivered, marks.bytes, self.sender.flight());
-            let srtt = self.rto.smoothed();
-            self.control.counted(&MarkReport { now, delivered, marked, ack: una, flight, srtt });
-        }
-        marks
-    }
-    /// Reduces the window for `marks` on a segment that acknowledges `acked` bytes. RFC 3168 §6.1.2. A loss under repair
-    /// has reduced the window already.
-    #[inline]
-    fn react_to_marks(&mut self, now: Time, marks: Marks, acked: u64) {
-        if marks.packets > 0 && !self.recovery.in_recovery() && self.control.mark(now, self.sender.flight(), acked) {
-            self.note_reduction();
-            self.stats.mark_reductions += 1;
-            self.undo = None;
         }
     }
     /// Counts a fast retransmit, if `reaction` is one. The window was `before`.

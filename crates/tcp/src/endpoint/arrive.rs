@@ -1,12 +1,11 @@
 //! A segment arrives in SYN-RECEIVED or later. RFC 9293 §3.10.7.4.
 
-use cellway_units::{Ecn, Time};
+use cellway_units::Time;
 
 use super::{Endpoint, tell};
-use crate::acc_ecn::handshake;
 use crate::ecn::EcnState;
 use crate::output::{Event, Output};
-use crate::{EcnMode, Flags, Position, SackBlock, Segment, State, TimerKind};
+use crate::{Flags, Position, SackBlock, Segment, State, TimerKind};
 
 impl Endpoint {
     /// Applies the checks in the order of RFC 9293 §3.10.7.4.
@@ -32,7 +31,7 @@ impl Endpoint {
         // First: the sequence number. A segment without length may be at the very edge; one before RCV.NXT is answered,
         // for it may be a keep-alive.
         let stale = segment.sequence_len() == 0 && seq < nxt;
-        if segment.is(Flags::SYN) && !self.take_syn_again(now, segment, out) {
+        if segment.is(Flags::SYN) && seq == 0 && !self.take_syn_again(now, segment, out) {
             return;
         }
         // Fourth: a SYN is challenged, at any position.
@@ -127,43 +126,6 @@ impl Endpoint {
     fn repeated(&self, segment: &Segment, seq: Position) -> Option<SackBlock> {
         let reports = self.sack && self.config.tcp.dsack;
         if reports { self.receiver.repeated(seq, seq + segment.sequence_len()) } else { None }
-    }
-    /// Counts the codepoint of a segment at `seq`, which is acceptable if it has no data, for AccECN. Returns true if an
-    /// acknowledgement is to be sent at once. RFC 9768 §3.2.
-    fn count_marks(&mut self, segment: &Segment, seq: Position) -> bool {
-        let Some(ecn) = self.ecn.as_mut().and_then(|ecn| ecn.accurate()) else { return false };
-        let len = u64::from(segment.len);
-        let receives = self.state.may_receive() || self.state == State::SynReceived;
-        let inside = seq + len > self.receiver.nxt && seq <= self.receiver.limit() && receives;
-        if len > 0 && !inside {
-            return false;
-        }
-        self.stats.marks_received += u64::from(len > 0 && segment.ecn == Ecn::Ce);
-        ecn.reflector.arrived(segment.ecn, segment.len, self.receiver.awaits_ack())
-    }
-    /// Takes a SYN or SYN/ACK that arrives again. Returns false if it has reset the connection.
-    fn take_syn_again(&mut self, now: Time, segment: &Segment, out: &mut Output) -> bool {
-        let answers = segment.is(Flags::ACK);
-        let Some(ecn) = self.ecn.as_mut().and_then(|ecn| ecn.accurate()) else { return true };
-        if answers && handshake::answered(segment.flags) == EcnMode::Accurate {
-            ecn.take_answer(segment);
-        } else if !answers && self.state == State::SynReceived {
-            if handshake::requested(segment.flags) == EcnMode::Classic {
-                // RFC 9768 §3.1.5: the client would not know which of the two was agreed to.
-                self.send_reset(now, out);
-                self.fail_handshake(Event::Reset, out);
-                return false;
-            }
-            ecn.take_syn_again(segment);
-        }
-        true
-    }
-
-    /// Takes the codepoint of data, for the echo of RFC 3168.
-    fn mark_arrived(&mut self, segment: &Segment) {
-        if let Some(EcnState::Classic(ecn)) = self.ecn.as_deref_mut() {
-            self.stats.marks_received += u64::from(ecn.arrived(segment));
-        }
     }
     fn take_payload(&mut self, now: Time, segment: &Segment, seq: Position, edge: Position, out: &mut Output) {
         let (len, fin) = (u64::from(segment.len), segment.is(Flags::FIN));

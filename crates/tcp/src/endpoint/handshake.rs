@@ -3,15 +3,13 @@
 use cellway_units::{Ecn, Time};
 
 use super::{Endpoint, tell};
-use crate::acc_ecn::{AccEcn, handshake};
 use crate::config::TIMESTAMPS;
 use crate::congestion::{Agreed, Control};
-use crate::ecn::{Classic, EcnState};
 use crate::output::{Event, Output};
 use crate::receive::Receiver;
 use crate::recovery::Recovery;
 use crate::send::Chunk;
-use crate::{AccEcnOption, CongestionControl, EcnMode, Flags, Options, Segment, SeqNum, State, TimerKind};
+use crate::{Flags, Options, Segment, SeqNum, State, TimerKind};
 
 /// The segment size of a peer that announces none (bytes). RFC 9293 §3.7.1.
 const DEFAULT_MSS: u64 = 536;
@@ -104,54 +102,6 @@ impl Endpoint {
         self.ecn = self.agree_to_ecn(segment).map(Box::new);
         // The window of a SYN is not scaled. RFC 7323 §2.2.
         self.sender.update_window(0, 0, u64::from(segment.window));
-    }
-    /// Returns the state of ECN with a peer that has sent `segment`, a SYN or SYN/ACK.
-    fn agree_to_ecn(&self, segment: &Segment) -> Option<EcnState> {
-        let answers = segment.is(Flags::ACK);
-        let mode = match self.config.tcp.ecn {
-            EcnMode::Off => EcnMode::Off,
-            // RFC 3168 §6.1.1.1: not once a SYN without the offer was sent.
-            EcnMode::Classic if !self.syn_lost && Classic::is_offered(segment) => EcnMode::Classic,
-            EcnMode::Classic => EcnMode::Off,
-            EcnMode::Accurate if answers => handshake::answered(segment.flags),
-            EcnMode::Accurate => handshake::requested(segment.flags),
-        };
-        let control = self.config.tcp.control();
-        // RFC 9331 §4.1: ECT(1) identifies a sender that reacts as L4S requires.
-        let codepoint = if control == CongestionControl::Prague { Ecn::Ect1 } else { Ecn::Ect0 };
-        match mode {
-            EcnMode::Off => None,
-            EcnMode::Classic => Some(EcnState::Classic(Classic::new(control))),
-            EcnMode::Accurate if answers => Some(EcnState::Accurate(AccEcn::client(codepoint, segment))),
-            EcnMode::Accurate => Some(EcnState::Accurate(AccEcn::server(codepoint, segment))),
-        }
-    }
-    /// Returns the flags of ECN on a SYN, and the option of AccECN on the answer to one.
-    fn offer_ecn(&mut self, answering: bool) -> (Flags, Option<AccEcnOption>) {
-        let tries = self.timeouts_in_a_row;
-        if !answering {
-            let offer = match self.config.tcp.ecn {
-                // RFC 3168 §6.1.1.1: a lost SYN may have been dropped for its offer. Linux also retransmits it without.
-                EcnMode::Classic if !self.syn_lost => Classic::offer(false),
-                // RFC 9768 §3.1.4.1: the first retransmission offers it again.
-                EcnMode::Accurate if tries <= 1 => handshake::REQUEST,
-                _ => Flags::default(),
-            };
-            return (offer, None);
-        }
-        match self.ecn.as_deref_mut() {
-            None => (Flags::default(), None),
-            Some(EcnState::Classic(_)) => (Classic::offer(true), None),
-            // RFC 9768 §3.2.3.2.2: at first with the option, then without, then without AccECN; the client may then not use
-            // it, so that no data may be ECN-capable (§3.1.5).
-            Some(EcnState::Accurate(ecn)) if tries <= 1 => {
-                (ecn.answer_flags(), (tries == 0).then(|| ecn.reflector.whole_option()))
-            }
-            Some(EcnState::Accurate(ecn)) => {
-                ecn.stop_capable();
-                (Flags::default(), None)
-            }
-        }
     }
     fn own_shift(&self) -> Option<u8> {
         self.config.tcp.window_scaling.then(|| Receiver::shift_for(self.config.tcp.window.0))

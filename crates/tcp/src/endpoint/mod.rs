@@ -2,6 +2,7 @@
 
 mod acknowledge;
 mod arrive;
+mod ecn;
 mod handshake;
 mod transmit;
 mod undo;

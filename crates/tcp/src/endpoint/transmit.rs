@@ -3,14 +3,9 @@
 use cellway_units::{Ecn, Time};
 
 use super::Endpoint;
-use crate::config::TIMESTAMPS;
-use crate::ecn::EcnState;
 use crate::output::Output;
 use crate::send::Chunk;
 use crate::{Flags, Options, SackBlock, SackBlocks, Segment, TimerKind};
-
-/// The octets of options that a header has room for. RFC 9293 §3.1.
-const OPTIONS: u32 = 40;
 
 impl Endpoint {
     /// Sends all segments that may be sent now.
@@ -200,39 +195,8 @@ impl Endpoint {
     }
     /// Returns the part of a segment that a `payload` leaves for options, as it may not outgrow the segment size (RFC 6691):
     /// full ones go without (bytes).
-    fn room(&self, payload: u64) -> u64 {
+    pub(super) fn room(&self, payload: u64) -> u64 {
         self.sender.mss.saturating_sub(payload)
-    }
-    /// Adds the option of AccECN to `options`, and returns the flags of ECN.
-    fn feed_back_marks(&mut self, payload: u64, options: &mut Options) -> Flags {
-        let room = self.room(payload);
-        match self.ecn.as_deref_mut() {
-            None => Flags::default(),
-            Some(EcnState::Accurate(ecn)) => {
-                // Two SACK blocks have precedence. RFC 9768 §3.2.3.3.
-                let others = options.timestamps.map_or(0, |_| TIMESTAMPS);
-                let mut two = options.sack;
-                two.truncate(2);
-                let free = OPTIONS - others - two.octets();
-                let reflects = ecn.reflects_syn() && payload == 0;
-                let option = if reflects { Some(ecn.reflector.whole_option()) } else { ecn.reflector.option(free) };
-                if let Some(option) = option {
-                    let fits = |blocks: &SackBlocks| others + blocks.octets() + option.octets() <= OPTIONS;
-                    let most = (0..=SackBlocks::MAX).rev().map(|most| {
-                        let mut blocks = options.sack;
-                        blocks.truncate(most);
-                        blocks
-                    });
-                    let blocks = most.into_iter().find(fits).unwrap_or_default();
-                    let octets = u64::from((blocks.octets() + option.octets()).next_multiple_of(4));
-                    if payload == 0 || octets <= room {
-                        (options.sack, options.acc_ecn) = (blocks, Some(option));
-                    }
-                }
-                if reflects && options.sack.is_empty() { ecn.pure_flags() } else { ecn.flags() }
-            }
-            Some(ecn) => ecn.flags(),
-        }
     }
     fn acknowledged(&mut self, segment: &Segment) {
         if let Some(ecn) = self.ecn.as_mut().and_then(|ecn| ecn.accurate()) {

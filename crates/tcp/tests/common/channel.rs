@@ -1,10 +1,10 @@
-//! Two endpoints with an application each, over a channel that loses, delays, reorders and duplicates.
+//! Two endpoints with an application each, over a channel that loses, delays, reorders, duplicates and marks.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use cellway_tcp::{Config, Endpoint, Event, Flags, LossRecovery, Output, Segment, State};
-use cellway_units::{Span, Time};
+use cellway_units::{Ecn, Span, Time};
 
 /// SplitMix64: small, seeded, the same everywhere.
 pub struct Random(pub u64);
@@ -33,6 +33,8 @@ pub struct Channel {
     pub jitter: Span,
     pub loss_per_mille: u64,
     pub duplicate_per_mille: u64,
+    /// ECN-capable segments get CE.
+    pub mark_per_mille: u64,
     /// Most losses, so that every run ends.
     pub losses: u32,
 }
@@ -280,7 +282,8 @@ impl Pair {
             }
             self.sides[from].carried[bytes.clone()].fill(true);
             let jitter = Span::from_ps(self.random.below(self.channel.jitter.as_ps() + 1));
-            self.segments.push(segment);
+            let marked = segment.ecn.is_capable() && self.random.per_mille(self.channel.mark_per_mille);
+            self.segments.push(Segment { ecn: if marked { Ecn::Ce } else { segment.ecn }, ..segment });
             self.order += 1;
             let at = self.now + self.channel.delay + jitter;
             self.flying.push(Reverse((at, self.order, 1 - from, self.segments.len() - 1)));
