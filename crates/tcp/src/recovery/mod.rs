@@ -5,10 +5,12 @@
 //! much may be in flight: by inflating the window (Reno, NewReno), by the pipe (SACK) or by PRR (RACK).
 
 mod duplicates;
+mod frto;
 mod newreno;
 mod prr;
 mod rack;
 mod reno;
+mod reordering;
 mod sack;
 mod scoreboard;
 mod tahoe;

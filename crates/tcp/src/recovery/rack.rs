@@ -5,7 +5,9 @@
 
 use cellway_units::{Span, Time};
 
+use super::frto::{self, Check, Outcome};
 use super::prr::{Progress, Prr};
+use super::reordering::Reordering;
 use super::{AckKind, Context, DuplicateAcks, Reaction};
 use crate::Position;
 use crate::congestion::{Acked, Control, Flight, Repair, Timeout};
@@ -17,32 +19,12 @@ use crate::undo::Duplicate;
 const MAX_ACK_DELAY: Span = Span::from_ms(200);
 /// The time until a probe before a round trip is measured. RFC 8985 §7.2.
 const FIRST_PROBE: Span = Span::from_secs(1);
-/// The reordering window grows by the least round trip divided by this. RFC 8985 §6.2, step 4.
-const REORDERING_DIVISOR: u64 = 4;
-/// Recoveries without D-SACK after which the window is reset. RFC 8985 §6.2, step 4.
-const PERSISTENCE: u32 = 16;
-/// The new segments that F-RTO sends, and the largest window after a timeout that was not spurious, in segments. RFC 5682
-/// §3, steps 2 and 3.
-const NEW_SEGMENTS: u8 = 2;
-const WINDOW_AFTER_CHECK: u64 = 3;
-
 /// A repair in progress, until all data outstanding at its start are acknowledged.
 #[derive(Clone, Copy, Debug)]
 enum Episode {
     Fast(Prr),
     /// After a retransmission timeout.
     Timeout(Check),
-}
-
-/// The check of F-RTO if a timeout was spurious. RFC 5682 §3, with SACK.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Check {
-    /// The first segment was retransmitted (step 1).
-    Resent,
-    /// That was acknowledged: up to this many segments of new data are sent in place of lost data (step 2).
-    New(u8),
-    /// The outcome is known, or cannot be known: lost data are retransmitted.
-    Over,
 }
 
 /// A loss probe with an unknown outcome.
@@ -83,13 +65,7 @@ pub(crate) struct Rack {
     rtt: Span,
     /// RACK.fack: the position behind the highest byte delivered.
     highest: Position,
-    reordering_seen: bool,
-    /// RACK.reo_wnd_mult: the reordering window in quarters of the least round trip.
-    multiplier: u32,
-    /// RACK.reo_wnd_persist: recoveries until that is 1 again.
-    persist: u32,
-    /// RACK.dsack_round: until all below is acknowledged, D-SACK does not raise the multiplier again.
-    raised_until: Option<Position>,
+    reordering: Reordering,
     episode: Option<Episode>,
     recovery_point: Position,
     probe: Option<Probe>,
@@ -108,10 +84,7 @@ impl Rack {
             newest: None,
             rtt: Span::ZERO,
             highest: 0,
-            reordering_seen: false,
-            multiplier: 1,
-            persist: PERSISTENCE,
-            raised_until: None,
+            reordering: Reordering::default(),
             episode: None,
             recovery_point: 0,
             probe: None,
@@ -174,56 +147,34 @@ impl Rack {
                 (self.newest, self.rtt) = (sent, rtt);
             }
             self.highest = self.highest.max(s.end);
-            self.reordering_seen |= s.end < highest && !s.retransmitted;
+            self.reordering.seen |= s.end < highest && !s.retransmitted;
         }
     }
-    /// Counts the retransmissions that D-SACK shows to be spurious, once per round trip, and the recoveries without.
-    /// `ended`: one has ended. RFC 8985 §6.2, step 4. As in Linux (`FLAG_DSACK_TLP`), the duplicate of a loss probe does
-    /// not count: reordering has not caused it.
+    /// Adapts the reordering window; `ended`: a recovery has ended. As in Linux (`FLAG_DSACK_TLP`), the duplicate of a loss
+    /// probe does not count: reordering has not caused it.
     fn adapt_reordering_window(&mut self, context: &Context, ended: bool) {
-        let Flight { una, max, .. } = context.flight;
-        self.raised_until = self.raised_until.filter(|&until| una < until);
-        let counts = context.duplicate.filter(|&duplicate| !self.probe.is_some_and(|probe| probe.matches(duplicate)));
-        if counts.is_some() && self.raised_until.is_none() {
-            self.raised_until = Some(max);
-            self.multiplier = self.multiplier.saturating_add(1);
-            self.persist = PERSISTENCE;
-        } else if ended {
-            self.persist = self.persist.saturating_sub(1);
-            if self.persist == 0 {
-                self.multiplier = 1;
-            }
-        }
+        let of_probe = |duplicate| self.probe.is_some_and(|probe| probe.matches(duplicate));
+        let duplicate = context.duplicate.is_some_and(|duplicate| !of_probe(duplicate));
+        self.reordering.adapt(context.flight, duplicate, ended);
     }
-    /// Returns true if F-RTO finds that nothing was lost: after the first acknowledgement, which made it send new data, the
-    /// next one reports data that was sent before the timeout and not retransmitted. RFC 5682 §3.
+    /// Returns true if F-RTO finds that nothing was lost. RFC 5682 §3.
     fn was_timeout_spurious(&mut self, control: &mut Control, queue: &RetransmissionQueue, ack: AckKind) -> bool {
         let Some(Episode::Timeout(check)) = &mut self.episode else { return false };
-        let reports = queue.arrived_bytes() > 0 || ack == AckKind::Duplicate;
-        match *check {
-            Check::Over => {}
-            _ if !reports => {}
-            Check::Resent => *check = if ack == AckKind::Advance { Check::New(NEW_SEGMENTS) } else { Check::Over },
-            Check::New(_) => {
-                if queue.arrived().iter().any(|s| !s.retransmitted && s.end <= self.recovery_point) {
-                    return true;
-                }
-                *check = Check::Over;
-                if !control.sets_window() {
-                    control.window.cwnd = control.window.cwnd.min(WINDOW_AFTER_CHECK * control.window.mss);
-                }
+        match check.acked(queue.arrived(), ack, self.recovery_point) {
+            Outcome::Spurious => return true,
+            Outcome::Loss if !control.sets_window() => {
+                control.window.cwnd = control.window.cwnd.min(frto::WINDOW_AFTER_LOSS * control.window.mss);
             }
+            Outcome::Loss | Outcome::Unknown => {}
         }
         false
     }
     /// Returns the time that a segment may be late (RACK.reo_wnd). RFC 8985 §6.2, step 4.
     fn reordering_window(&self, context: &Context, queue: &RetransmissionQueue) -> Span {
-        if !self.reordering_seen && (self.episode.is_some() || queue.sacked_segments() >= self.duplicates.threshold) {
+        if !self.reordering.seen && (self.episode.is_some() || queue.sacked_segments() >= self.duplicates.threshold) {
             return Span::ZERO;
         }
-        let quarter = queue.min_rtt().unwrap_or_default() / REORDERING_DIVISOR;
-        let window = quarter.saturating_mul(self.multiplier.into());
-        window.min(self.round_trip(context))
+        self.reordering.window(queue.min_rtt().unwrap_or_default()).min(self.round_trip(context))
     }
     /// Returns the smoothed round trip; on a coarse clock, at least the last one.
     fn round_trip(&self, context: &Context) -> Span {
@@ -286,9 +237,8 @@ impl Rack {
         let patience = self.rtt + self.reordering_window(&context, queue);
         let before = Time::from_ps(context.now.as_ps().saturating_sub(patience.as_ps()));
         queue.mark_lost_on_timeout(before, context.now);
-        // RFC 5682 §3, step 1: not while a loss is repaired already.
-        let check = if again || self.episode.is_some() { Check::Over } else { Check::Resent };
-        self.episode = Some(Episode::Timeout(check));
+        let repairing = again || self.episode.is_some();
+        self.episode = Some(Episode::Timeout(Check::new(repairing)));
         self.recovery_point = context.flight.max;
         (self.probe, self.timer) = (None, None);
         control.collapse(context.flight, timeout);
@@ -306,17 +256,12 @@ impl Rack {
         queue: &mut RetransmissionQueue,
     ) -> Option<Chunk> {
         let in_network = queue.in_network();
+        // Data that have left the network make room.
+        let room = control.window.cwnd + (sender.nxt - sender.una).saturating_sub(in_network);
         if let Some(Episode::Timeout(check)) = &mut self.episode
-            && let Check::New(left) = *check
+            && let Some(new) = check.next(|| sender.next(room, None))
         {
-            // As for new data below.
-            let room = control.window.cwnd + (sender.nxt - sender.una).saturating_sub(in_network);
-            let new = if left > 0 { sender.next(room, None) } else { None };
-            if new.is_some() || left < NEW_SEGMENTS {
-                return new;
-            }
-            // RFC 5682 §3, step 2: without new data to send there is no check.
-            *check = Check::Over;
+            return new;
         }
         if let Some((start, end)) = queue.first_lost() {
             return sender.sent(start, end).filter(|chunk| in_network + chunk.len <= control.window.cwnd);
@@ -324,16 +269,14 @@ impl Rack {
         if !self.duplicates.limited_transmit_enabled() && self.episode.is_none() && queue.sacked_segments() > 0 {
             return None;
         }
-        // Data that have left the network make room.
-        let left = (sender.nxt - sender.una).saturating_sub(in_network);
-        sender.next(control.window.cwnd + left, None)
+        sender.next(room, None)
     }
     /// Counts a segment sent; `new` is true if it was not sent before.
     pub(super) fn sent(&mut self, bytes: u64, new: bool) {
         self.moved |= new;
         match &mut self.episode {
             Some(Episode::Fast(prr)) => prr.sent(bytes),
-            Some(Episode::Timeout(Check::New(left))) if new => *left = left.saturating_sub(1),
+            Some(Episode::Timeout(check)) if new => check.sent_new(),
             _ => {}
         }
     }
@@ -343,7 +286,7 @@ impl Rack {
     }
     /// Ends an episode in which nothing was lost. If that was a fast recovery, segments were reordered.
     pub(super) fn undone(&mut self, began_with: Option<Repair>, queue: &mut RetransmissionQueue) {
-        self.reordering_seen |= began_with == Some(Repair::Fast);
+        self.reordering.seen |= began_with == Some(Repair::Fast);
         self.episode = None;
         queue.find_lost();
     }
