@@ -28,10 +28,10 @@ SOURCES := $(shell find Cargo.toml Cargo.lock pyproject.toml LICENSE README.md c
 help: ## List the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: $(INSTALLED) ## A first look: six papers with few seeds, one or two minutes; open out/quick/index.html
+run: $(INSTALLED) ## A first look: seven papers with few seeds, one or two minutes; open out/quick/index.html
 	$(BIN)/cellway reproduce --quick --out out/quick --force $(filter-out --quick,$(ARGS))
 
-reproduce: $(INSTALLED) ## Reproduce six papers with all seeds, emulation included; open out/papers/index.html
+reproduce: $(INSTALLED) ## Reproduce seven papers with all seeds, emulation included; open out/papers/index.html
 	$(BIN)/cellway reproduce --out out/papers --force $(ARGS)
 
 test: $(DEVELOP) ## Run every test, in Rust and in Python, those of emulation where this machine allows it

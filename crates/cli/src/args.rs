@@ -25,7 +25,7 @@ use crate::help;
     after_help = "\
 Examples:
   cellway predict --rate ds3 --rtt 60ms --window 64KiB    a prediction from theory, at once
-  cellway reproduce --quick --out out/papers             six papers, with a report
+  cellway reproduce --quick --out out/papers             seven papers, with a report
   cellway check study.toml                               checks the file, and lists its runs
   cellway simulate study.toml --seeds 20 --out out/study
   cellway simulate study.toml --set traffic.ftp.count=3 --set tcp.variant=sack

@@ -86,7 +86,7 @@ fn unknown_names_are_refused() {
     let told = place.run(&["reproduce", "kdd", "--only", "eq1-200mss", "--out", "out"]).refused();
     assert!(told.contains("\"eq1-200mss\"") && told.contains("did you mean kdd/eq1-200ms?"), "{told}");
     let told = place.run(&["reproduce", "kddd", "--out", "out"]).refused();
-    assert!(told.contains("accepted: bbr, cellsim, kdd, magic, nasa, spacing, or"), "{told}");
+    assert!(told.contains("accepted: bbr, cellsim, kdd, l4s, magic, nasa, spacing, or"), "{told}");
     assert_eq!(place.names(), ["study.toml"]);
 }
 

@@ -18,7 +18,7 @@ use common::repository;
 use regex::Regex;
 
 /// Names of papers that are words of the field or of the language.
-const ORDINARY: [&str; 2] = ["magic", "spacing"];
+const ORDINARY: [&str; 3] = ["l4s", "magic", "spacing"];
 
 /// Names of papers that are values of keys, too, and parts of the names of sources: in quotes, or before "section", they
 /// are those.

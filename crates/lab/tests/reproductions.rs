@@ -33,7 +33,7 @@ fn names(folder: &Path) -> Vec<String> {
 #[test]
 fn papers_are_found_by_name() {
     let Err(refused) = Paper::find("celsim") else { panic!("found") };
-    let known = "bbr, cellsim, kdd, magic, nasa, spacing";
+    let known = "bbr, cellsim, kdd, l4s, magic, nasa, spacing";
     assert_eq!(
         refused.to_string(),
         format!("no paper is called \"celsim\"; accepted: {known}, or the path of a folder with study.toml")

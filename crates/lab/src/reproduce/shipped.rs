@@ -139,7 +139,7 @@ fn a_quick_run_has_the_points_of_every_claim() {
 #[test]
 fn the_files_of_all_papers_are_well_formed() {
     let names: Vec<&str> = papers().iter().map(|paper| paper.name).collect();
-    assert_eq!(names, ["bbr", "cellsim", "kdd", "magic", "nasa", "spacing"]);
+    assert_eq!(names, ["bbr", "cellsim", "kdd", "l4s", "magic", "nasa", "spacing"]);
     for paper in papers() {
         let studies = paper.studies();
         assert!(!studies.title.is_empty() && !studies.citation.is_empty(), "{}: no title or citation", paper.name);
