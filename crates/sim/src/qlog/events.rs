@@ -1,7 +1,7 @@
 //! The events of qlog, each with its data. draft-ietf-quic-qlog-quic-events-03.
 
 use cellway_tcp::congestion::{BbrState, Variable};
-use cellway_tcp::{Endpoint, Flags, Segment, State};
+use cellway_tcp::{Endpoint, Flags, LossRecovery, Segment, State};
 use cellway_units::{Span, Time};
 
 use super::recorder::Addresses;
@@ -159,9 +159,10 @@ impl Reported {
 
     fn metrics(&mut self, writer: &mut Writer<'_>, now: Time, tcp: &Endpoint, rtt: Option<Span>) {
         self.least = self.least.into_iter().chain(rtt).min();
+        let keeps_least = tcp.config().tcp.recovery() == LossRecovery::Rack;
         let old = self.metrics;
         let new = Metrics {
-            min_rtt: tcp.min_rtt().or(self.least),
+            min_rtt: if keeps_least { tcp.min_rtt() } else { self.least },
             smoothed_rtt: tcp.smoothed_rtt(),
             latest_rtt: rtt.or(old.latest_rtt),
             congestion_window: Some(tcp.congestion_window()),
