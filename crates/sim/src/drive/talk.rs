@@ -165,8 +165,8 @@ impl Run<'_> {
             ports.reverse();
         }
         let family = slot.plan.family();
-        let [local, peer] = [(local, ports[0]), (peer, ports[1])]
-            .map(|(host, port)| SocketAddr::new(ip_address(host, family), port));
+        let [local, peer] =
+            [(local, ports[0]), (peer, ports[1])].map(|(host, port)| SocketAddr::new(ip_address(host, family), port));
         qlog.opened(now, place == from.into(), Addresses { local, peer });
     }
 

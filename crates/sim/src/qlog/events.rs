@@ -150,7 +150,8 @@ impl Reported {
         let settings = &tcp.config().tcp;
         writer.event(now, "recovery:parameters_set", |data| {
             // Whole milliseconds by the format, rounded up.
-            let granularity = settings.timer_granularity.round_up_to(Span::from_ms(1)).as_ps() / Span::from_ms(1).as_ps();
+            let granularity =
+                settings.timer_granularity.round_up_to(Span::from_ms(1)).as_ps() / Span::from_ms(1).as_ps();
             data.plain("timer_granularity", granularity.min(u64::from(u16::MAX)));
             data.plain("max_datagram_size", tcp.mss());
             data.plain("initial_congestion_window", tcp.congestion_window());
@@ -194,13 +195,7 @@ impl Reported {
 }
 
 /// Writes a state if it is not the last one.
-fn changed(
-    writer: &mut Writer<'_>,
-    now: Time,
-    event: &str,
-    last: &mut Option<&'static str>,
-    new: &'static str,
-) {
+fn changed(writer: &mut Writer<'_>, now: Time, event: &str, last: &mut Option<&'static str>, new: &'static str) {
     let old = last.replace(new);
     if old != Some(new) {
         writer.event(now, event, |data| {

@@ -92,4 +92,3 @@ impl<'a> Qlog<'a> {
         Qlog { end, to, events }
     }
 }
-

@@ -265,7 +265,8 @@ impl Endpoint {
     /// Returns the rate at which full segments are paced now (bit/s of payload); `None` if they are not.
     pub fn pacing_rate(&self) -> Option<u64> {
         let timestamps = self.timestamps.agreed.then(Timestamps::default);
-        let header = Segment { options: Options { timestamps, ..Options::default() }, ..Segment::default() }.header_len();
+        let header =
+            Segment { options: Options { timestamps, ..Options::default() }, ..Segment::default() }.header_len();
         self.pacer.rate((self.sender.mss, header), &self.config, &self.control, self.rto.smoothed())
     }
     /// Returns the reason for which the congestion controller cannot go on, if it has failed.
