@@ -6,7 +6,7 @@ mod common;
 use std::io::{self, Write};
 
 use cellway_scenario::Scenario;
-use cellway_sim::{Control, Error, Qlog, QlogEnd, Stack, Stacks};
+use cellway_sim::{Control, Error, Payload, Qlog, QlogEnd, Stack, Stacks};
 use cellway_units::{Ecn, Time};
 use common::{hosts_at_a_line, scenario, workloads};
 
@@ -60,4 +60,13 @@ impl Stack for Mute {
     fn delivered(&self) -> u64 {
         0
     }
+}
+
+#[test]
+fn a_slot_of_a_stack_of_others_is_refused() {
+    let stacks = Stacks::new().with("bulk", Payload::Udp, |_| Ok([Box::new(Mute), Box::new(Mute)]));
+    let (result, _) = record(&mut Disk(usize::MAX), Some(&stacks));
+    let expected =
+        "cannot record \"bulk-1\" as qlog: a stack of others drives it; accepted: slots with the built-in TCP";
+    assert_eq!(result.unwrap_err().to_string(), expected);
 }
