@@ -20,14 +20,15 @@ impl<'a> Writer<'a> {
         Writer { to, text: String::new(), events: 0, failed: None }
     }
 
-    /// Writes the header. draft-ietf-quic-qlog-main-schema-03, section "JSON Text Sequences".
+    /// Writes the header. The run begins with the epoch, as in captures; qvis takes a `reference_time` of 0 for none, and
+    /// shifts one of two ends. draft-ietf-quic-qlog-main-schema-03, section "JSON Text Sequences".
     pub(super) fn header(&mut self, title: &str, vantage_point: &str) {
         self.text.clear();
         let (title, name) = (Quoted(title), Quoted(title));
         let _ = write!(
             self.text,
             "{{\"qlog_version\":\"0.3\",\"qlog_format\":\"JSON-SEQ\",\"title\":{title},\"trace\":{{\"title\":{title},\
-             \"common_fields\":{{\"time_format\":\"relative\",\"reference_time\":0,\"protocol_type\":[\"TCP\"]}},\
+             \"common_fields\":{{\"time_format\":\"absolute\",\"protocol_type\":[\"TCP\"]}},\
              \"vantage_point\":{{\"name\":{name},\"type\":\"{vantage_point}\"}}}}}}"
         );
         self.flush();
