@@ -223,6 +223,10 @@ pub(crate) struct Simulate {
     /// Capture the packets that pass this node in the first run, to DIR/NODE.pcap (or ./NODE.pcap).
     #[arg(long, value_name = "NODE")]
     pub(crate) pcap: Option<String>,
+    /// Record the TCP of this slot in the first run as qlog, to DIR/SLOT.sqlog (or ./SLOT.sqlog): ftp-1 is the
+    /// originator's end of its first connection, ftp-1-sink the responder's, ftp-1:3 that of the third.
+    #[arg(long, value_name = "SLOT")]
+    pub(crate) qlog: Option<String>,
 }
 
 #[derive(Debug, Group)]

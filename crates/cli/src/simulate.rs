@@ -22,6 +22,11 @@ pub(crate) fn run(options: &Simulate, face: &mut Face<'_>) -> Result<(), Failure
     if let (Some(node), None) = (&options.pcap, &options.out) {
         cellway_lab::check_free(Path::new(&format!("{node}.pcap")), options.force)?;
     }
+    let qlog_end = options.qlog.as_deref().map(|end| cellway_lab::check_qlog(&plan, end)).transpose()?;
+    let qlog_name = qlog_end.map(|end| format!("{}.sqlog", end.file_stem()));
+    if let (Some(name), None) = (&qlog_name, &options.out) {
+        cellway_lab::check_free(Path::new(name), options.force)?;
+    }
     let bar = Bar::new();
     let mut settings = Settings {
         threads: options.threads.map(usize::from),
@@ -31,21 +36,30 @@ pub(crate) fn run(options: &Simulate, face: &mut Face<'_>) -> Result<(), Failure
     let simulated = cellway_lab::simulate(&plan, folder_of(file), options.seeds, &mut settings)?;
     drop(bar);
     let overview = Overview::of(&simulated.results)?;
-    let mut capture = None;
-    let mut capture_into = |folder: &Path, shown: &Path| -> Result<Vec<String>, Error> {
-        let Some(node) = &options.pcap else { return Ok(Vec::new()) };
-        let name = format!("{node}.pcap");
-        let (path, stop) = (folder.join(&name), &mut face.interrupted);
-        let records = cellway_lab::capture(&plan, folder_of(file), node, &path, options.force, stop)?;
-        capture = Some((shown.join(&name), records));
-        Ok(vec![name])
+    let (mut capture, mut qlog) = (None, None);
+    let mut first_run_into = |folder: &Path, shown: &Path| -> Result<Vec<String>, Error> {
+        let (stop, force, base) = (&mut face.interrupted, options.force, folder_of(file));
+        let mut names = Vec::new();
+        if let Some(node) = &options.pcap {
+            let name = format!("{node}.pcap");
+            let records = cellway_lab::capture(&plan, base, node, &folder.join(&name), force, stop)?;
+            capture = Some((shown.join(&name), records));
+            names.push(name);
+        }
+        if let (Some(end), Some(name)) = (&options.qlog, &qlog_name) {
+            let events = cellway_lab::qlog(&plan, base, end, &folder.join(name), force, stop)?;
+            qlog = Some((shown.join(name), events));
+            names.push(name.clone());
+        }
+        Ok(names)
     };
     match &options.out {
-        Some(out) => drop(simulated.write_with(out, options.force, |folder| capture_into(folder, out))?),
-        None => drop(capture_into(Path::new("."), Path::new("."))?),
+        Some(out) => drop(simulated.write_with(out, options.force, |folder| first_run_into(folder, out))?),
+        None => drop(first_run_into(Path::new("."), Path::new("."))?),
     }
     if options.scenario.json {
         let capture = capture.as_ref().map(|(path, records)| json!({ "path": path, "records": records }));
+        let qlog = qlog.as_ref().map(|(path, events)| json!({ "path": path, "events": events }));
         output::json(&json!({
             "name": plan.base().name,
             "points": overview.points.iter().map(point_json).collect::<Vec<_>>(),
@@ -56,6 +70,7 @@ pub(crate) fn run(options: &Simulate, face: &mut Face<'_>) -> Result<(), Failure
             "packet_hops": simulated.results.counts.packet_hops,
             "folder": options.out,
             "capture": capture,
+            "qlog": qlog,
         }));
     } else {
         figures::show(&overview, options.wide);
@@ -72,6 +87,9 @@ pub(crate) fn run(options: &Simulate, face: &mut Face<'_>) -> Result<(), Failure
         }
         if let Some((path, records)) = capture {
             output::say(&format!("{records} records captured in {}", path.display()));
+        }
+        if let Some((path, events)) = qlog {
+            output::say(&format!("{events} events of qlog in {}", path.display()));
         }
     }
     for warning in &simulated.warnings {

@@ -174,6 +174,17 @@ fn a_capture_at_an_unknown_node_writes_nothing() {
 }
 
 #[test]
+fn a_record_of_an_unknown_slot_writes_nothing() {
+    let place = Place::new(SMALL);
+    let told = place.run(&["simulate", "study.toml", "--qlog", "ftp-9", "--out", "out"]).refused();
+    assert!(told.contains("cannot record \"ftp-9\" as qlog: there is no such slot; accepted: "), "{told}");
+    assert_eq!(place.names(), ["study.toml"]);
+    let told = place.run(&["simulate", "study.toml", "--qlog", "ftp-1:4000"]).refused();
+    assert!(told.contains("the run does not open connection 4000; accepted: connections 1 to "), "{told}");
+    assert_eq!(place.names(), ["study.toml"]);
+}
+
+#[test]
 fn check_reports_problems_as_json() {
     let (text, line) = edited("\"512 B\"", "512");
     let place = Place::new(&text);

@@ -76,11 +76,13 @@ fn the_result_of_simulate_as_json() {
         "out",
         "--pcap",
         "s1",
+        "--qlog",
+        "ftp-1:2",
     ];
     let ran = place.run(&args).done();
     let told = ran.json();
     let expected =
-        ["capture", "cell_hops", "folder", "name", "packet_hops", "points", "runs", "wall_seconds", "warnings"];
+        ["capture", "cell_hops", "folder", "name", "packet_hops", "points", "qlog", "runs", "wall_seconds", "warnings"];
     let mut found = keys(&told);
     found.sort_unstable();
     assert_eq!(found, expected);
@@ -89,6 +91,9 @@ fn the_result_of_simulate_as_json() {
     assert_eq!(told["capture"]["path"], "out/s1.pcap");
     assert!(told["capture"]["records"].as_u64().unwrap() > 100);
     assert!(std::fs::metadata(place.path().join("out/s1.pcap")).unwrap().len() > 10_000);
+    assert_eq!(told["qlog"]["path"], "out/ftp-1.2.sqlog");
+    let qlog = std::fs::read_to_string(place.path().join("out/ftp-1.2.sqlog")).unwrap();
+    assert_eq!(qlog.lines().count() as u64, 1 + told["qlog"]["events"].as_u64().unwrap());
     let points = told["points"].as_array().unwrap();
     assert_eq!((points.len(), keys(&points[0])), (1, vec!["axes", "figures"]));
     let figures = points[0]["figures"].as_array().unwrap();
@@ -143,6 +148,18 @@ fn a_capture_is_written_next_to_the_tables_or_here() {
     assert_eq!(place.names(), ["ftp-1.pcap", "study.toml"]);
     let magic = std::fs::read(place.path().join("ftp-1.pcap")).unwrap();
     assert_eq!(magic[..4], [0x4d, 0x3c, 0xb2, 0xa1]);
+}
+
+#[test]
+fn a_record_of_qlog_is_written_here_and_kept_unless_forced() {
+    let place = Place::new(SMALL);
+    let args = ["simulate", "study.toml", "--seeds", "1", "--qlog", "ftp-1-sink"];
+    let ran = place.run(&args).done();
+    assert!(ran.err().contains(" events of qlog in ./ftp-1-sink.sqlog"), "{}", ran.err());
+    assert_eq!(place.names(), ["ftp-1-sink.sqlog", "study.toml"]);
+    let told = place.run(&args).refused();
+    assert!(told.contains("ftp-1-sink.sqlog exists; --force replaces it"), "{told}");
+    place.run(&[&args[..], &["--force"]].concat()).done();
 }
 
 #[test]

@@ -27,12 +27,14 @@ mod transient;
 pub use cellway_record::AxisValue as AxisValueRecord;
 pub use cellway_record::Counts;
 pub use cellway_scenario::{AxisValue, Override, OverrideError, Plan, Point, Problem, Scenario, schema};
-pub use cellway_sim::{Controllers, congestion};
+pub use cellway_sim::{Controllers, QlogEnd, congestion};
 pub use cellway_tables::{Manifest, Results, Table, check_target};
 pub use cellway_units::{Span, Time, printable, printable_json};
 pub use error::Error;
 pub use fit::{FitReport, fit_file};
 pub use load::{Checked, check, plan_from_file, plan_from_text};
 pub use overview::{Cell, Overview, PointFigures, confidence_interval};
-pub use simulate::{Own, Simulated, capture, check_capture, check_free, move_into, simulate, simulate_with};
+pub use simulate::{
+    Own, Simulated, capture, check_capture, check_free, check_qlog, move_into, qlog, simulate, simulate_with,
+};
 pub use study::{MAX_SEEDS, Progress, Settings, VERSION};

@@ -1,12 +1,13 @@
 //! One scenario file, all its points and seeds, to one set of tables.
 
 use std::cell::RefCell;
+use std::io::Write;
 use std::path::Path;
 use std::time::{Instant, SystemTime};
 
 use cellway_record::Source;
 use cellway_scenario::{Plan, Run};
-use cellway_sim::{Capture, Control, Controllers, Stacks};
+use cellway_sim::{Capture, Control, Controllers, Qlog, QlogEnd, Stacks};
 use cellway_tables::{Manifest, Provenance, ResultFolder, Results, ResultsBuilder};
 
 use crate::error::Error;
@@ -134,22 +135,59 @@ pub fn capture(
     stop: &mut dyn FnMut() -> bool,
 ) -> Result<u64, Error> {
     check_capture(plan, node)?;
+    first_run_into(plan, folder, (path, force), stop, |to, records, control| Control {
+        capture: Some(Capture::new(node, to, records)),
+        ..control
+    })
+}
+
+/// Checks that `end` is an end of a TCP connection that can be recorded as qlog, before a long run; see
+/// [`QlogEnd::of`].
+pub fn check_qlog(plan: &Plan, end: &str) -> Result<QlogEnd, Error> {
+    let points = plan.points()?;
+    Ok(QlogEnd::of(&points.first().expect("a plan has a point").scenario, end)?)
+}
+
+/// Runs the first replication of the first point again and writes the events of one end of a TCP connection to `path`, as
+/// qlog; the rest as for [`capture`]. Returns the number of events.
+pub fn qlog(
+    plan: &Plan,
+    folder: &Path,
+    end: &str,
+    path: &Path,
+    force: bool,
+    stop: &mut dyn FnMut() -> bool,
+) -> Result<u64, Error> {
+    let end = check_qlog(plan, end)?;
+    first_run_into(plan, folder, (path, force), stop, |to, events, control| Control {
+        qlog: Some(Qlog::new(end, to, events)),
+        ..control
+    })
+}
+
+/// Runs the first replication of the first point with the options that `with` adds, which write a new file at a path and
+/// set a number. Returns that number.
+fn first_run_into(
+    plan: &Plan,
+    folder: &Path,
+    (path, force): (&Path, bool),
+    stop: &mut dyn FnMut() -> bool,
+    with: impl for<'a> FnOnce(&'a mut (dyn Write + Send), &'a mut u64, Control<'a>) -> Control<'a>,
+) -> Result<u64, Error> {
     let prepared = Prepared::new(plan, folder, Some(1))?;
     let (point, workloads) = prepared.first();
-    let file = create(path, force)?;
+    let mut to = std::io::BufWriter::new(create(path, force)?);
     let stop = RefCell::new(stop);
-    let mut to = std::io::BufWriter::new(file);
-    let mut records = 0;
-    let capture = Some(Capture::new(node, &mut to, &mut records));
     let stop = || (stop.borrow_mut())();
-    let control = Control { capture, ..Control::new(&stop) };
+    let mut number = 0;
+    let control = with(&mut to, &mut number, Control::new(&stop));
     if let Err(error) = cellway_sim::run(&point.scenario, workloads, prepared.key(0).seed, control) {
         // Best effort: the first error is the one to report.
         let _ = std::fs::remove_file(path);
         let stopped = matches!(error, cellway_sim::Error::Stopped { .. });
         return Err(if stopped { Error::Stopped } else { error.into() });
     }
-    Ok(records)
+    Ok(number)
 }
 
 /// Moves a file, also to another file system.

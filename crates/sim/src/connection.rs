@@ -85,6 +85,8 @@ impl End {
             cwnd: tcp.congestion_window(),
             srtt: tcp.smoothed_rtt(),
             in_flight: tcp.in_flight(),
+            pacing_rate: tcp.pacing_rate(),
+            min_rtt: tcp.min_rtt(),
         })
     }
 

@@ -23,6 +23,7 @@ use crate::error::Error;
 use crate::gateway::GatewayPair;
 use crate::model::observe_model;
 use crate::octets::octets;
+use crate::qlog::{Qlog, Recorder};
 use crate::slot::Slot;
 use crate::stack::Stacks;
 use crate::timers::{TimerKey, TimerKind, Timers};
@@ -33,6 +34,8 @@ pub struct Control<'a> {
     pub stop: &'a dyn Fn() -> bool,
     /// Captures the packets that pass one node.
     pub capture: Option<Capture<'a>>,
+    /// Records one end of a TCP connection as qlog.
+    pub qlog: Option<Qlog<'a>>,
     /// The stacks of others that drive traffic groups in place of the built-in TCP.
     pub stacks: Option<&'a Stacks>,
     /// The congestion controllers of others that take the place of those of the scenario.
@@ -40,9 +43,9 @@ pub struct Control<'a> {
 }
 
 impl<'a> Control<'a> {
-    /// Creates the options of a run without captures, and with the scenario's own TCP.
+    /// Creates the options of a run without captures and records of qlog, and with the scenario's own TCP.
     pub fn new(stop: &'a dyn Fn() -> bool) -> Control<'a> {
-        Control { stop, capture: None, stacks: None, controllers: None }
+        Control { stop, capture: None, qlog: None, stacks: None, controllers: None }
     }
 }
 
@@ -66,6 +69,7 @@ pub fn run(scenario: &Scenario, workloads: &[GroupWorkload], seed: u64, mut cont
     }
     let slot = |plan: &Arc<SlotPlan>| Slot::new(plan.clone(), &streams, stacks[plan.group].clone());
     let slots: Vec<Slot> = bed.slots().iter().map(slot).collect();
+    let qlog = control.qlog.take().map(|qlog| Recorder::begin(qlog, &slots).map(Box::new)).transpose()?;
     let pairs: Result<Vec<GatewayPair>, Error> =
         bed.pairs().iter().map(|plan| GatewayPair::new(plan, scenario.traffic.len())).collect();
     let mut timers = Timers::default();
@@ -97,6 +101,7 @@ pub fn run(scenario: &Scenario, workloads: &[GroupWorkload], seed: u64, mut cont
         todo: VecDeque::new(),
         touched: Vec::new(),
         controllers,
+        qlog,
         fault: None,
     }
     .into_record(Time::ZERO + scenario.run.duration, control)
@@ -136,6 +141,8 @@ pub(crate) struct Run<'a> {
     touched: Vec<(usize, u32)>,
     /// Of the traffic groups that have a congestion controller of others; empty if none has.
     controllers: Vec<Option<Factory>>,
+    /// The record of one end of a connection.
+    qlog: Option<Box<Recorder<'a>>>,
     /// The first fault of a stack or a controller of others, which ends the run.
     fault: Option<Box<Error>>,
 }
@@ -187,7 +194,7 @@ impl Run<'_> {
                 self.timers_fired += 1;
                 self.fire(now, key);
             }
-            if self.fault.is_some() {
+            if self.fault.is_some() || self.qlog.as_ref().is_some_and(|qlog| qlog.has_failed()) {
                 break;
             }
             self.bed.fabric.serve(now);
@@ -206,6 +213,10 @@ impl Run<'_> {
         }
         if let Some(capture) = control.capture {
             capture.finish()?;
+        }
+        if let Some(qlog) = self.qlog {
+            let connections = self.slots[qlog.slot()].tcp().opened;
+            qlog.finish(connections)?;
         }
         let counts = Counts {
             events: self.bed.fabric.events(end) + self.timers_fired,
@@ -241,7 +252,7 @@ impl Run<'_> {
             (Body::Transport { pair, packet: body }, _) => {
                 self.deliver_to_gateway(now, *pair as usize, packet.to, body);
             }
-            (&Body::Segment { serial, ref segment, .. }, Leg::Slot { slot, far }) => {
+            (&Body::Segment { serial, number, ref segment, .. }, Leg::Slot { slot, far }) => {
                 let index = slot as usize;
                 let marked;
                 let segment = if packet.ecn == segment.ecn {
@@ -254,6 +265,11 @@ impl Run<'_> {
                 if place == Place::Responder {
                     let cells = self.encapsulation.cells(Bytes(packet.octets.into())).0 as u32;
                     self.bed.meter.arrived(index, packet.octets, cells);
+                }
+                if let Some(qlog) = self.qlog.as_mut().filter(|qlog| qlog.is_of(index, serial) && qlog.place() == place)
+                    && self.slots[index].tcp().connection(serial).is_some()
+                {
+                    qlog.receives(now, segment, number);
                 }
                 match place.side() {
                     // A segment for a connection that both ends have forgotten has no one to go to.
@@ -390,13 +406,20 @@ impl Run<'_> {
         let Some(end) = connection.end(place) else { return };
         self.output.clear();
         act(end, &mut self.output);
+        let mut qlog = self.qlog.as_mut().filter(|qlog| qlog.is_of(index, serial));
         for &segment in &self.output.segments {
+            if let Some(qlog) = &mut qlog {
+                qlog.sends(now, place, &end.tcp, &segment, self.packets);
+            }
             let octets = ip_header + segment.header_len() + segment.len;
             let body = Body::Segment { serial, conn, number: self.packets, segment };
             self.bed
                 .fabric
                 .send(now, Packet { conversation, from, to, flow: serial, octets, ecn: segment.ecn, dscp, body });
             self.packets += 1;
+        }
+        if let Some(qlog) = qlog.filter(|qlog| qlog.place() == place) {
+            qlog.update(now, &end.tcp, self.output.rtt);
         }
         for &event in &self.output.events {
             self.todo.push_back(Todo::Tcp { slot: index, serial, place, event });

@@ -64,6 +64,14 @@ pub enum Error {
         /// The reason.
         why: String,
     },
+    /// An end of a connection that cannot be recorded as qlog.
+    #[error("cannot record {name:?} as qlog: {why}")]
+    Qlog {
+        /// The requested name.
+        name: String,
+        /// The reason, and the accepted names.
+        why: String,
+    },
     /// The run was stopped before its end.
     #[error("the run was stopped at {at} of simulated time")]
     Stopped {

@@ -8,7 +8,7 @@ use cellway_net::{NodeId, Packet};
 use cellway_record::Source;
 use cellway_scenario::Scenario;
 use cellway_tcp::{FieldOrder, Flags, Segment};
-use cellway_testbed::{Leg, Testbed, UDP_PORT};
+use cellway_testbed::{Leg, SlotPlan, Testbed, UDP_PORT};
 use cellway_wire::{AccEcn, IpTcp, TcpFlags, TcpOptions, ip_packet, ipv4_opaque, ipv4_udp, ipv6_udp, udp_datagram};
 
 use crate::body::Body;
@@ -80,9 +80,8 @@ pub(crate) fn octets(packet: &Packet<Body>, slots: &[Slot], legs: &[Leg]) -> Vec
     };
     let (slot, conn) = conn;
     let plan = slots[slot as usize].plan();
-    let known = plan.tcp().expect("a slot of segments has TCP").well_known_ports[usize::from(conn > 0)];
     let [originator, responder] = plan.hosts;
-    let ports = [dynamic_port(packet.conversation, serial), known];
+    let ports = tcp_ports(plan, packet.conversation, serial, conn);
     let towards_responder = packet.from == originator || packet.to == responder;
     let [source_port, destination_port] = if towards_responder { ports } else { [ports[1], ports[0]] };
     let Segment { seq, ack, window, len, options, .. } = segment;
@@ -116,6 +115,12 @@ pub(crate) fn octets(packet: &Packet<Body>, slots: &[Slot], legs: &[Leg]) -> Vec
         Family::Ipv6 => tcp.between(address_v6).octets(),
     };
     octets.expect("the endpoint makes segments that fit")
+}
+
+/// Returns the ports of originator and responder of connection `serial` of a slot, the `conn`th of its conversation.
+pub(crate) fn tcp_ports(plan: &SlotPlan, conversation: u32, serial: u32, conn: u32) -> [u16; 2] {
+    let known = plan.tcp().expect("a slot of segments has TCP").well_known_ports[usize::from(conn > 0)];
+    [dynamic_port(conversation, serial), known]
 }
 
 /// Returns the octets of a packet with a datagram of a stack of others.

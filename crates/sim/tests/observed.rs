@@ -161,3 +161,21 @@ fn all_other_rows_are_those_of_a_run_without_the_keys() {
     let summary: Vec<_> = observed.summary.iter().filter(|row| &*row.subject != "s").cloned().collect();
     assert_eq!(summary, plain.summary);
 }
+
+/// A rate of 200 kbit/s of packets of 1000 B with 960 B of payload; RACK has the exact times of segments.
+#[test]
+fn the_pacing_rate_and_the_least_round_trip_are_of_those_that_have_them() {
+    let text = observing(BULK, "flows = [\"bulk\"]");
+    let record = run(&scenario(&text, &[]), 1);
+    assert_eq!(["pacing_rate", "min_rtt"].map(|metric| values(&record, "bulk-1", metric).len()), [0, 0]);
+    let set = [
+        ("traffic.bulk.tcp.pacing-rate", "\"200 kbit/s\""),
+        ("traffic.bulk.tcp.variant", "\"newreno\""),
+        ("traffic.bulk.tcp.recovery", "\"rack\""),
+    ];
+    let record = run(&scenario(&text, &set), 1);
+    assert_eq!(values(&record, "bulk-1", "pacing_rate"), [192_000.0; 20]);
+    let least = values(&record, "bulk-1", "min_rtt");
+    assert_eq!(least.len(), 20);
+    least.iter().for_each(|&rtt| near(rtt, ROUND_TRIP, 1e-12));
+}

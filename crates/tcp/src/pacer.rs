@@ -60,4 +60,21 @@ impl Pacer {
         }
         self.next = self.next.max(now) + gap;
     }
+    /// Returns the rate at which full segments of `payload` bytes are paced (bit/s of payload); `None` if they are not.
+    pub(crate) fn rate(
+        &self,
+        (payload, header): (u64, u32),
+        config: &Config,
+        control: &Control,
+        srtt: Option<Span>,
+    ) -> Option<u64> {
+        let paced = control.sets_window() || config.tcp.pacing && self.sent >= config.tcp.unpaced_segments;
+        let mut gap = srtt.filter(|_| paced).map_or(Span::ZERO, |srtt| control.pacing_gap(payload, srtt));
+        if let Some(rate) = config.tcp.pacing_rate {
+            let bits = Bits(8 * (config.family.ip_header() + u64::from(header) + payload));
+            gap = gap.max(rate.time_for(bits, 0).0);
+        }
+        let bits = u128::from(payload) * 8 * u128::from(Span::from_secs(1).as_ps());
+        bits.checked_div(gap.as_ps().into()).and_then(|rate| u64::try_from(rate).ok())
+    }
 }

@@ -3,6 +3,7 @@
 use cellway_apps::{Outcome, Side};
 use cellway_measure::tcp::TcpInfo;
 use cellway_testbed::{TcpSample, TcpTotals};
+use cellway_units::Rate;
 
 use super::Engine;
 use crate::player::{Observation, Seen, TcpReport};
@@ -43,12 +44,14 @@ impl Engine {
         let totals = TcpTotals { retransmissions: report.retransmissions, ..TcpTotals::default() };
         self.testbed.meter.tcp(slot, totals);
         if report.newest {
-            let TcpInfo { bytes_sent, rtt, unacked, snd_mss, .. } = report.info;
+            let TcpInfo { bytes_sent, rtt, rtt_min, unacked, snd_mss, pacing_rate, .. } = report.info;
             let sample = TcpSample {
                 sent: bytes_sent.0,
                 cwnd: report.info.cwnd_bytes().0,
                 srtt: (!rtt.is_zero()).then_some(rtt),
                 in_flight: u64::from(unacked) * snd_mss.0,
+                pacing_rate: pacing_rate.map(Rate::as_bps),
+                min_rtt: rtt_min,
             };
             self.testbed.meter.sample(slot, report.side, (!report.last).then_some(sample));
         }

@@ -14,6 +14,12 @@ metrics! {
     /// Data that the same sender has sent and that are not acknowledged, at the end of the bin; from `emulate`, segments
     /// times the maximum segment size.
     IN_FLIGHT as "Data in flight": Byte of [Slot] in [Bins] by [Simulate, Emulate];
+    /// Rate at which the same sender paces full segments at the end of the bin, in bits of payload; no row if it does not
+    /// pace. From `emulate` the kernel's `tcpi_pacing_rate`, which exists without pacing, too.
+    PACING_RATE as "Pacing rate": BitPerSecond of [Slot] in [Bins] by [Simulate, Emulate];
+    /// Least round-trip time that the same sender keeps, at the end of the bin: that of the model of BBR, else of RACK; no
+    /// row if it keeps none. From `emulate` the kernel's `tcpi_min_rtt`.
+    MIN_RTT as "Least round-trip time": Second of [Slot] in [Bins] by [Simulate, Emulate];
     /// Mean one-way delay of the packets with data that arrived in the bin, in either direction: from sending to the
     /// arrival of the last bit; from `emulate`, inside the network.
     ONE_WAY_DELAY as "One-way delay": Second of [Slot] in [Bins] by [Simulate, Emulate];

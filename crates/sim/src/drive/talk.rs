@@ -1,6 +1,7 @@
 //! Events and actions between endpoints, applications and gateways within an instant.
 
 use std::collections::VecDeque;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use cellway_apps::{Action, ConnId, Conversation, Outcome, Side};
@@ -8,7 +9,9 @@ use cellway_tcp::{Config, Event, Output};
 use cellway_units::Time;
 
 use super::{Run, Todo};
-use crate::connection::{Connection, End, SIDES};
+use crate::connection::{Connection, End, Place, SIDES};
+use crate::octets::{ip_address, tcp_ports};
+use crate::qlog::Addresses;
 use crate::timers::{TimerKey, TimerKind};
 
 impl Run<'_> {
@@ -146,7 +149,25 @@ impl Run<'_> {
             }
         }
         slot.connections.push_back(connection);
+        if self.qlog.as_ref().is_some_and(|qlog| qlog.is_of(index, serial)) {
+            self.begin_qlog(now, index, (serial, conn), from);
+        }
         self.tcp(now, index, serial, from.into(), |tcp, out| tcp.connect(now, out));
+    }
+
+    /// Begins the record of a connection that `from` opens.
+    fn begin_qlog(&mut self, now: Time, index: usize, (serial, conn): (u32, ConnId), from: Side) {
+        let Some(qlog) = &mut self.qlog else { return };
+        let (slot, place) = (self.slots[index].tcp(), qlog.place());
+        let (conversation, local, peer) = slot.path_from(place);
+        let mut ports = tcp_ports(&slot.plan, conversation, serial, conn.0);
+        if place == Place::Responder {
+            ports.reverse();
+        }
+        let family = slot.plan.family();
+        let [local, peer] =
+            [(local, ports[0]), (peer, ports[1])].map(|(host, port)| SocketAddr::new(ip_address(host, family), port));
+        qlog.opened(now, place == from.into(), Addresses { local, peer });
     }
 
     /// Drops both ends of a connection, and those of gateways.

@@ -25,7 +25,7 @@ use crate::send::Sender;
 use crate::timers::Timers;
 use crate::timestamps::TimestampClock;
 use crate::undo::Reduction;
-use crate::{AccEcnCounts, Config, Problem, Segment, SeqNum, State, Stats, TimerKind};
+use crate::{AccEcnCounts, Config, Options, Problem, Segment, SeqNum, State, Stats, TimerKind, Timestamps};
 
 /// One end of one TCP connection, without I/O.
 ///
@@ -251,6 +251,24 @@ impl Endpoint {
     /// Returns the smoothed round-trip time, as coarse as the clock; `None` before the first measurement.
     pub fn smoothed_rtt(&self) -> Option<Span> {
         self.rto.smoothed()
+    }
+    /// Returns the least round-trip time that the sender keeps: that of the model of a congestion controller, else that of
+    /// the records of the segments in flight; `None` without either.
+    pub fn min_rtt(&self) -> Option<Span> {
+        let mut model = None;
+        self.variables(|variable, seconds| {
+            if variable == Variable::MinRtt && seconds > 0.0 {
+                model = Some(Span::from_secs_f64(seconds));
+            }
+        });
+        model.or_else(|| self.queue.as_ref()?.min_rtt())
+    }
+    /// Returns the rate at which full segments are paced now (bit/s of payload); `None` if they are not.
+    pub fn pacing_rate(&self) -> Option<u64> {
+        let timestamps = self.timestamps.agreed.then(Timestamps::default);
+        let header =
+            Segment { options: Options { timestamps, ..Options::default() }, ..Segment::default() }.header_len();
+        self.pacer.rate((self.sender.mss, header), &self.config, &self.control, self.rto.smoothed())
     }
     /// Returns the reason for which the congestion controller cannot go on, if it has failed.
     pub fn controller_failure(&self) -> Option<String> {

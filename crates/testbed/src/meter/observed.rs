@@ -23,6 +23,10 @@ pub struct TcpSample {
     pub srtt: Option<Span>,
     /// Data sent and not acknowledged (bytes).
     pub in_flight: u64,
+    /// The pacing rate (bit/s of payload); `None` if segments are not paced.
+    pub pacing_rate: Option<u64>,
+    /// The least round-trip time that the sender keeps; `None` if it keeps none.
+    pub min_rtt: Option<Span>,
 }
 
 /// The flows and sets that are recorded.
@@ -151,6 +155,8 @@ impl Observed {
                 (&observed::CWND, sender.map(|end| end.cwnd as f64)),
                 (&observed::SRTT, sender.and_then(|end| end.srtt).map(Span::as_secs_f64)),
                 (&observed::IN_FLIGHT, sender.map(|end| end.in_flight as f64)),
+                (&observed::PACING_RATE, sender.and_then(|end| end.pacing_rate).map(|rate| rate as f64)),
+                (&observed::MIN_RTT, sender.and_then(|end| end.min_rtt).map(Span::as_secs_f64)),
                 (&observed::ONE_WAY_DELAY, delays.mean()),
                 (&observed::SOJOURN_MEAN, waits.mean()),
             ]
