@@ -121,7 +121,7 @@ fn unknown_names_are_refused_before_anything_is_written() {
     for (papers, only, words) in [
         (&["kdd"][..], &["eq1-300ms"][..], "did you mean kdd/eq1-"),
         (&["kdd"], &["spacing/eq24-high"], "no claim of kdd"),
-        (&["kkd"], &[], "accepted: cellsim"),
+        (&["kkd"], &[], "accepted: bbr, cellsim"),
     ] {
         let Err(refused) = run(papers, only, Some(&out), false) else { panic!("{only:?}") };
         assert!(refused.is_input() && refused.to_string().contains(words), "{refused}");

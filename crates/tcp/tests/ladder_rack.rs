@@ -190,6 +190,23 @@ fn a_lost_retransmission_is_sent_again() {
     );
 }
 
+/// The first retransmission is lost, the second arrives above the hole. Its acknowledgement echoes what came before the hole
+/// (RFC 7323 §4.3), which does not make it one of the first transmission.
+#[test]
+fn a_lost_retransmission_is_found_despite_the_echo_of_the_left_edge() {
+    out(
+        TcpSpec { mss: Bytes(1012), timestamps: true, ..config() },
+        10_000,
+        10,
+        "200 < 1 ack 1 sack 2001..10001 ts 150 100
+         200 > 1..1001
+         200 > 1001..2001
+         300 < 1 ack 1 sack 1001..10001 ts 250 100
+         300 > 1..1001
+         300 ? resent 3 timeouts 0",
+    );
+}
+
 /// The case of RFC 6937 §4, figure 1, with its two segments of limited transmit: 20 segments sent, the first lost. Then
 /// each second acknowledgement sends a segment, until the network holds ssthresh.
 #[test]

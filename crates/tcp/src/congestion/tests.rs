@@ -137,7 +137,8 @@ impl Controller for Witness {
     fn repaired(&mut self, _window: &mut Window) {
         self.record("repaired");
     }
-    fn spurious(&mut self, window: &mut Window, _total_delivered: u64) {
+    fn spurious(&mut self, window: &mut Window, total_delivered: u64) {
+        assert_eq!(total_delivered, 5000);
         window.cwnd = 77_000;
         self.record("spurious");
     }
@@ -159,7 +160,7 @@ fn a_controller_is_notified_of_what_is_undone() {
         let before = control.before_loss(flight);
         assert_eq!(before, Some(control.window));
         control.reduce(flight, 10_000);
-        control.undo(before, repair, 0);
+        control.undo(before, repair, 5000);
         assert_eq!((control.window.cwnd, calls.lock().unwrap().as_slice()), (cwnd, expected), "{repair:?}");
         assert_eq!(control.window.ssthresh, before.unwrap().ssthresh);
     }

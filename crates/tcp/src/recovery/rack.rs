@@ -139,9 +139,10 @@ impl Rack {
         let highest = self.highest;
         for s in queue.arrived() {
             let rtt = context.now.since(s.sent);
-            // The acknowledgement of an earlier transmission is no information about the last.
-            let ambiguous = s.retransmitted
-                && (context.echo.is_some_and(|echo| echo < s.sent) || queue.min_rtt().is_some_and(|least| rtt < least));
+            // The acknowledgement of an earlier transmission is no information about the last. The echo is that of a
+            // segment at the left edge (RFC 7323 §4.3): for one that is reported above a hole it is too old.
+            let echoed_before = s.end <= context.flight.una && context.echo.is_some_and(|echo| echo < s.sent);
+            let ambiguous = s.retransmitted && (echoed_before || queue.min_rtt().is_some_and(|least| rtt < least));
             let sent = Some((s.sent, s.end));
             if !ambiguous && sent > self.newest {
                 (self.newest, self.rtt) = (sent, rtt);
