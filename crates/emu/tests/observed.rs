@@ -50,12 +50,22 @@ fn real_packets_of_ipv6_have_series_and_sets() {
     };
     let series = |subject, metric| values(&emulated.record.series, subject, metric);
     // The last bin ends with the run. The first may end before the first report of the kernel.
-    for metric in ["cwnd", "srtt", "in_flight", "one_way_delay", "sojourn_mean"] {
+    for metric in ["cwnd", "srtt", "in_flight", "pacing_rate", "min_rtt", "one_way_delay", "sojourn_mean"] {
         assert!((7..=8).contains(&series("six-1", metric).len()), "{metric}: {:?}", emulated.notes);
     }
     // The propagation, and the packet on a line of 1.5 ms; a queue of 64 KiB waits for 66 ms.
     assert!(series("six-1", "one_way_delay").iter().all(|delay| (0.0215..0.1).contains(delay)));
     assert!(series("six-1", "srtt").iter().all(|&rtt| rtt >= 0.0415));
+    // That of the SYN at the least, which has no payload.
+    let [least, smoothed] = ["min_rtt", "srtt"].map(|metric| series("six-1", metric));
+    assert!(least.iter().zip(smoothed).all(|(&least, smoothed)| least >= 0.04 && least <= smoothed), "{least:?}");
+    // Linux, `tcp_update_pacing_rate`: window / smoothed round trip, times 2 in slow start and 1.2 later.
+    let [rates, windows, smoothed] = ["pacing_rate", "cwnd", "srtt"].map(|metric| series("six-1", metric));
+    let mut factors: Vec<f64> = (0..rates.len()).map(|i| rates[i] * smoothed[i] / (8.0 * windows[i])).collect();
+    factors.sort_by(f64::total_cmp);
+    // In microseconds; the window may grow or shrink by a few segments after the rate is set.
+    assert!((factors[factors.len() / 2 - 1] - 1.2).abs() <= 1e-3 && factors[0] > 1.1, "{factors:?}");
+    assert!(factors[factors.len() - 1] < 2.2, "{factors:?}");
     assert!(series("six-1", "sojourn_mean").iter().all(|wait| (0.0..0.067).contains(wait)));
     assert!(series("voice-1", "cwnd").is_empty() && series("voice-1", "one_way_delay").len() >= 7);
     let figure = |subject, metric| values(&emulated.record.summary, subject, metric);

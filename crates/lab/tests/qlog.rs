@@ -19,14 +19,12 @@ duration = "4 s"
 warmup = "1 s"
 seed = 7
 
-[multiplexing]
-encapsulation = "none"
-
 [buffer]
 size = "30 kB"
 per = "port"
 
 [[link]]
+name = "line"
 between = ["a", "b"]
 rate = "10 Mbit/s"
 delay = "10 ms"
@@ -190,8 +188,15 @@ fn round_trips(variant: &str, records: &[Value], exact: bool) {
 
 #[test]
 fn each_segment_is_acknowledged_or_lost_and_all_bytes_once() {
-    for variant in ["\"cubic\"", "\"newreno\"", "\"bbr\""] {
-        let records = recorded("bulk-1", &[("tcp.variant", variant)]);
+    let rough = [
+        ("link.line.loss", "\"1%\""),
+        ("link.line.both.duplicate", "\"2%\""),
+        ("link.line.both.jitter", "{ deviation = \"5 ms\" }"),
+    ];
+    for (variant, line) in
+        [("\"cubic\"", &[][..]), ("\"newreno\"", &[]), ("\"bbr\"", &[]), ("\"cubic\"", &rough), ("\"bbr\"", &rough)]
+    {
+        let records = recorded("bulk-1", &[&[("tcp.variant", variant)], line].concat());
         let (mut acked, mut lost, mut again) = (BTreeSet::new(), BTreeSet::new(), 0);
         let (mut payload, mut carried) = (BTreeMap::new(), 0);
         for event in &records {
@@ -389,4 +394,31 @@ fn what_cannot_be_recorded_is_refused_and_leaves_no_file() {
     let error = run("bulk-1", false).unwrap_err();
     assert!(error.to_string().contains("--force"), "{error}");
     run("bulk-1", true).unwrap();
+}
+
+/// A connection that gateways split ends at the near one, which answers before the far host can.
+#[test]
+fn a_split_connection_ends_at_the_gateway() {
+    let text = SCENARIO
+        .replace(
+            "{ name = \"a\", kind = \"router\" }",
+            "{ name = \"a\", kind = \"gateway\", peer = \"b\", gateway = { rate = \"10 Mbit/s\", packet = \"1400 B\" } }",
+        )
+        .replace(
+            "{ name = \"b\", kind = \"router\" }",
+            "{ name = \"b\", kind = \"gateway\", peer = \"a\", gateway = { rate = \"10 Mbit/s\", packet = \"1400 B\" } }",
+        );
+    let least = |end: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("end.sqlog");
+        cellway_lab::qlog(&plan(&text, &[]), Path::new("."), end, &path, false, &mut || false).unwrap();
+        let records = records(&std::fs::read_to_string(&path).unwrap());
+        let received: Vec<&Value> = records.iter().filter(|e| is(e, "transport:packet_received")).collect();
+        assert!(received.len() > 100 && received.iter().all(|event| event["data"]["header"]["packet_number"].is_u64()));
+        records.iter().find(|e| is(e, "recovery:metrics_updated")).unwrap()["data"]["latest_rtt"].as_f64()
+    };
+    // The path has 20 ms; the host and its gateway less than a tick. The SYN waits for the far host.
+    let [originator, responder] = ["bulk-1", "bulk-1-sink"].map(least);
+    assert!(originator.unwrap() >= 20.0, "{originator:?}");
+    assert!(responder.unwrap() <= 1.0, "{responder:?}");
 }

@@ -155,7 +155,7 @@ impl<'a> Recorder<'a> {
         acknowledge(&mut self.sent, segment, &mut self.numbers);
         let mut position = None;
         if let Some(number) = number {
-            // What arrives twice counts as its last transmission.
+            // Data that arrives twice counts for its last transmission.
             self.received.carry(segment, number, &mut Vec::new());
             position = self.received.position(segment.seq);
         }
