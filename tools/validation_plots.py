@@ -1,4 +1,4 @@
-"""Draw the figures of docs/models (abr, flows, gcra, links, requests, ...) and of docs/validation/romanow-floyd.md.
+"""Draw the figures of docs/models (abr, bbr, flows, gcra, l4s, links, ...) and of docs/validation/romanow-floyd.md.
 
 Each figure runs a scenario file; the numbers of the pages are printed. Those of ABR and GCRA are compared with a
 calculation made here, apart from the simulator.
@@ -12,6 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import cellway
+import control_plots
 import polars as pl
 from cellway.plot import style
 from cellway.results import Results
@@ -473,6 +474,8 @@ def main() -> int:
         ("incast", "scenarios/incast.toml", incast),
         ("video", "scenarios/video.toml", frames),
         ("rrul", "scenarios/rrul.toml", under_load),
+        ("bbr", "scenarios/bbr-beside-cubic.toml", control_plots.beside),
+        ("l4s", "scenarios/l4s.toml", control_plots.low_latency),
     ]
     for name, scenario, draw in drawn:
         results = cellway.simulate(ROOT / scenario)

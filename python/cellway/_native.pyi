@@ -1,6 +1,6 @@
 """The interface of the compiled part. Users call `cellway`, not this module."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 version: str
 
@@ -70,7 +70,7 @@ def simulate(
     set: list[tuple[str, str]],
     seeds: int | None,
     threads: int | None,
-    controllers: list[tuple[str, Callable[[], object]]],
+    controllers: Sequence[tuple[str, Callable[[], object]]],
     out: str | None,
     force: bool,
     progress: Callable[[int, int], None] | None,

@@ -19,8 +19,8 @@ class Controller:
 
     Each host of each connection has an object of its own. A method reads and sets two attributes: `cwnd`, the
     congestion window in bytes, and `pacing_rate` in bit/s, or None to send as fast as the window allows. `mss` is the
-    payload of a full segment, in bytes. Loss recovery stays that of the scenario, RACK-TLP: which segments are lost, and
-    what is sent again. The window holds in recovery, too.
+    payload of a full segment, in bytes. Loss recovery stays that of the scenario, RACK-TLP: which segments are lost,
+    and what is sent again. The window holds in recovery, too.
 
     A method that raises, or leaves a `cwnd` below one segment, ends the simulation with an `Error` that names the file
     and the line.
@@ -51,7 +51,7 @@ class Controller:
         self.cwnd = max(self.cwnd / 2, 2 * self.mss)
 
     def on_timeout(self) -> None:
-        """Called when the retransmission timer expires; afterwards the window is one segment beside what is in flight."""
+        """Called when the retransmission timer expires; the window is then one segment beside what is in flight."""
         self._before = max(self._before, self.cwnd)
 
     def on_undo(self) -> None:

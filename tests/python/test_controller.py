@@ -146,14 +146,12 @@ def test_wrong_arguments_are_refused() -> None:
     """Before anything runs."""
     with pytest.raises(cellway.Error, match='"bulk", which the scenario does not have; it has "own"'):
         cellway.simulate(LINE, controllers={"bulk": Constant}, progress=False)
-    with pytest.raises(TypeError, match="accepted: a subclass of cellway.Controller"):
+    with pytest.raises(TypeError, match=r"accepted: a subclass of cellway\.Controller"):
         cellway.simulate(LINE, controllers={"own": dict}, progress=False)  # type: ignore[dict-item]
     with pytest.raises(TypeError, match="accepted: a mapping from names of traffic groups"):
         cellway.simulate(LINE, controllers=[Constant], progress=False)  # type: ignore[arg-type]
     with pytest.raises(cellway.Error, match='needs recovery = "rack" for the group'):
-        cellway.simulate(
-            LINE, set={"tcp.recovery": "sack"}, controllers={"own": Constant}, progress=False
-        )
+        cellway.simulate(LINE, set={"tcp.recovery": "sack"}, controllers={"own": Constant}, progress=False)
 
 
 def test_the_guide_runs(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-//! The states of BBR and their gains. Section "Summary of Control Behavior in the State Machine".
+//! The states of BBR and their gains. The table of section "Updating Control Parameters".
 
 /// A state of BBR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
