@@ -43,6 +43,9 @@ class Ack:
     def lost(self) -> int:
         """Newly lost (bytes)."""
     @property
+    def marked(self) -> int:
+        """Newly reported as marked (bytes); needs `ecn` in the scenario."""
+    @property
     def in_flight(self) -> int:
         """Sent and neither acknowledged nor lost (bytes)."""
     @property

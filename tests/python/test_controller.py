@@ -85,6 +85,22 @@ def test_losses_and_timeouts_are_reported() -> None:
     assert {"lost", "loss"} <= set(seen)
 
 
+def test_marks_are_reported() -> None:
+    """A queue that marks in place of dropping: a controller that answers to marks loses nothing."""
+    seen = {"marked": 0, "lost": 0}
+
+    class Careful(cellway.Controller):
+        def on_ack(self, ack: cellway.Ack) -> None:
+            seen["marked"] += ack.marked
+            seen["lost"] += ack.lost
+            self.cwnd = max(self.cwnd + self.mss * ack.delivered / self.cwnd - ack.marked / 2, 2 * self.mss)
+
+    marks = {"buffer.queue": "codel", "tcp.ecn": True, "buffer.codel.ecn": True, "buffer.size": "1 MB"}
+    cellway.simulate(LINE, set=marks, controllers={"own": Careful}, progress=False)
+    assert seen["marked"] > 0
+    assert seen["lost"] == 0
+
+
 def test_a_note_says_that_a_controller_was_in_use() -> None:
     """The scenario alone does not repeat the results."""
     results = cellway.simulate(LINE, controllers={"own": Constant}, progress=False)

@@ -1,6 +1,6 @@
 //! Congestion controllers that are written in Python.
 
-use cellway_lab::congestion::{Ack as Acknowledgement, Acked, Controller, Flight, Repair, Signal, Window};
+use cellway_lab::congestion::{Ack as Acknowledgement, Acked, Controller, Flight, MarkReport, Repair, Signal, Window};
 use cellway_lab::{Controllers, Span, Time};
 use pyo3::prelude::*;
 use pyo3::types::PyTraceback;
@@ -19,6 +19,8 @@ pub(crate) struct Ack {
     delivered: u64,
     /// Newly lost, in bytes.
     lost: u64,
+    /// Newly reported as marked (ECN), in bytes.
+    marked: u64,
     /// Sent and neither acknowledged nor lost, in bytes.
     in_flight: u64,
     /// Acknowledged since the connection began, in bytes.
@@ -43,13 +45,15 @@ impl Ack {
     }
 }
 
-impl From<&Acknowledgement> for Ack {
-    fn from(ack: &Acknowledgement) -> Ack {
+impl Ack {
+    /// Returns an acknowledgement that reports `marked` bytes as marked.
+    fn new(ack: &Acknowledgement, marked: u64) -> Ack {
         let newest = ack.newest.as_ref();
         Ack {
             now: seconds(ack.now),
             delivered: ack.delivered,
             lost: ack.lost,
+            marked,
             in_flight: ack.in_flight,
             total_delivered: ack.total_delivered,
             rtt: newest.and_then(|newest| newest.rtt).map(Span::as_secs_f64),
@@ -72,6 +76,8 @@ struct Object {
     object: Option<Py<PyAny>>,
     /// Its pacing rate, in bit/s; `None`: segments are not paced.
     pacing: Option<f64>,
+    /// Reported as marked since the last call (bytes).
+    marked: u64,
     /// The first error. Nothing is called after it.
     failure: Option<String>,
 }
@@ -79,7 +85,7 @@ struct Object {
 impl Clone for Object {
     fn clone(&self) -> Object {
         let object = self.object.as_ref().map(|object| Python::attach(|py| object.clone_ref(py)));
-        Object { object, pacing: self.pacing, failure: self.failure.clone() }
+        Object { object, pacing: self.pacing, marked: self.marked, failure: self.failure.clone() }
     }
 }
 
@@ -87,8 +93,8 @@ impl Object {
     /// Creates the object by a call of `factory`.
     fn new(factory: &Py<PyAny>) -> Object {
         Python::attach(|py| match factory.call0(py) {
-            Ok(object) => Object { object: Some(object), pacing: None, failure: None },
-            Err(error) => Object { object: None, pacing: None, failure: Some(text(py, &error)) },
+            Ok(object) => Object { object: Some(object), pacing: None, marked: 0, failure: None },
+            Err(error) => Object { object: None, pacing: None, marked: 0, failure: Some(text(py, &error)) },
         })
     }
     /// Tells the object its window, calls a method, and takes the window and the pacing rate that it has then.
@@ -171,7 +177,11 @@ impl Controller for Object {
         if ack.delivered == 0 && ack.lost == 0 {
             return;
         }
-        self.call(window, |object| object.call_method1("on_ack", (Ack::from(ack),)));
+        let ack = Ack::new(ack, std::mem::take(&mut self.marked));
+        self.call(window, |object| object.call_method1("on_ack", (ack,)));
+    }
+    fn counted(&mut self, report: &MarkReport) {
+        self.marked += report.marked;
     }
     fn repairing(&mut self, window: &mut Window, repair: Repair) {
         let method = match repair {
