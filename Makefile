@@ -46,6 +46,7 @@ live-gateway: $(INSTALLED) ## Test the gateway with real hosts, then repeat the 
 
 cross: $(DEVELOP) ## Compare TCP and queues with ns-2 (Debian: ns2) and the kernel, into docs/validation
 	PYTHONPATH=tools $(BIN)/python -m cross.queues --page docs/validation/queues.md
+	PYTHONPATH=tools $(BIN)/python -m cross.controls --command $(BIN)/cellway --page docs/validation/controls.md
 	PYTHONPATH=tools $(BIN)/python -m cross --page docs/validation/cross.md $(ARGS)
 
 soak: SECONDS ?= 1800
