@@ -42,6 +42,8 @@ def beside(results: Results) -> Figure:
         right.plot(sizes, waits, color="black", marker="o", markersize=3)
         right.set_ylabel("Mean wait in the queue (ms)")
         right.set_yscale("log")
+        right.set_yticks([10, 20, 50, 100, 200, 500], ["10", "20", "50", "100", "200", "500"])
+        right.minorticks_off()
         for axes in (left, right):
             axes.set_xscale("log", base=2)
             axes.set_xticks(sizes, [f"{size:g}" for size in sizes])
