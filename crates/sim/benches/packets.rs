@@ -5,8 +5,8 @@
 //! Gbit/s and 100 us; on a path of two lines, those of 155 Mbit/s are the hosts' own. The cases with cells on each line
 //! count cell-hops.
 //!
-//! `cargo bench -p cellway-sim --bench packets` prints a table. With `--once FLOWS SECONDS [LINES [cells]]` it runs one
-//! simulation and prints its counts, for a profiler.
+//! `cargo bench -p cellway-sim --bench packets` prints a table. With `--once FLOWS SECONDS [LINES] [cells] [TCP]` it runs
+//! one simulation and prints its counts, for a profiler; TCP is one of those of the table, like cubic-rack.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use std::cmp::Reverse;
@@ -26,13 +26,26 @@ struct Case {
     lines: u32,
     /// The framing of all lines: "packet" or "atm".
     framing: &'static str,
+    tcp: Tcp,
 }
+
+/// The name of a TCP in the table, and its keys.
+type Tcp = (&'static str, &'static str);
 
 /// Flows and lines of the cases with packets, and of those with cells.
 const PACKETS: [(u32, u32); 6] = [(1, 3), (5, 3), (8, 3), (64, 3), (5, 2), (5, 6)];
 const CELLS: [(u32, u32); 3] = [(1, 3), (5, 3), (64, 3)];
+/// The TCP of these cases, and further ones, with 8 flows over three lines of packets.
+const NEWRENO: Tcp = ("newreno", "variant = \"newreno\"");
+const OTHERS: [Tcp; 5] = [
+    ("sack", "variant = \"sack\""),
+    ("cubic", "variant = \"cubic\""),
+    ("cubic-rack", "variant = \"cubic\"\nrecovery = \"rack\""),
+    ("bbr", "variant = \"bbr\""),
+    ("prague", "variant = \"prague\"\necn = \"accurate\""),
+];
 
-fn scenario(Case { flows, lines, framing }: Case, seconds: u32) -> Scenario {
+fn scenario(Case { flows, lines, framing, tcp: (_, tcp) }: Case, seconds: u32) -> Scenario {
     let shared = if lines == 2 { 2 } else { lines - 2 };
     let kind = |node| if lines == 2 && node != 1 { "host" } else { "router" };
     let delay = 10_000 / shared;
@@ -62,7 +75,7 @@ observe = {{ interval = "{seconds} s" }}
 
 [tcp]
 profile = "classic"
-variant = "newreno"
+{tcp}
 mss = "1460 B"
 window = "1 MiB"
 window-scaling = true
@@ -108,11 +121,12 @@ fn spread(mut values: Vec<f64>) -> [f64; 3] {
 /// Prints nine measurements of each case, each with the yardstick measured right before it.
 fn table() {
     println!(
-        "{:>8} {:>5} {:>5}  million hops per second per core (min to max)  heap operations each (min to max)",
-        "", "flows", "lines"
+        "{:>8} {:>10} {:>5} {:>5}  million hops per second per core (min to max)  heap operations each (min to max)",
+        "", "tcp", "flows", "lines"
     );
-    let of = |framing| move |(flows, lines)| Case { flows, lines, framing };
-    for case in PACKETS.map(of("packet")).into_iter().chain(CELLS.map(of("atm"))) {
+    let of = |framing| move |(flows, lines)| Case { flows, lines, framing, tcp: NEWRENO };
+    let others = OTHERS.map(|tcp| Case { flows: 8, lines: 3, framing: "packet", tcp });
+    for case in PACKETS.map(of("packet")).into_iter().chain(CELLS.map(of("atm"))).chain(others) {
         let (unit, seconds) = if case.framing == "atm" { ("cells", 2) } else { ("packets", 4) };
         let scenario = scenario(case, seconds);
         let measure = |_| {
@@ -127,15 +141,18 @@ fn table() {
         let (rates, ratios): (Vec<f64>, Vec<f64>) = (0..9).map(measure).unzip();
         let ([rate, slowest, fastest], [ratio, least, most]) = (spread(rates), spread(ratios));
         let range = format!("{rate:.2} ({slowest:.2} to {fastest:.2})");
-        println!("{unit:>8} {:>5} {:>5}  {range:<44}  {ratio:.2} ({least:.2} to {most:.2})", case.flows, case.lines);
+        let Case { flows, lines, tcp: (tcp, _), .. } = case;
+        println!("{unit:>8} {tcp:>10} {flows:>5} {lines:>5}  {range:<44}  {ratio:.2} ({least:.2} to {most:.2})");
     }
 }
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     let Some(at) = arguments.iter().position(|argument| argument == "--once") else { return table() };
-    let number = |place: usize| arguments.get(at + place).map(|number| number.parse().unwrap());
-    let framing = if arguments.iter().any(|argument| argument == "cells") { "atm" } else { "packet" };
-    let case = Case { flows: number(1).unwrap(), lines: number(3).unwrap_or(3), framing };
+    let number = |place: usize| arguments.get(at + place).and_then(|number| number.parse().ok());
+    let is_given = |word: &str| arguments.iter().any(|argument| argument == word);
+    let framing = if is_given("cells") { "atm" } else { "packet" };
+    let tcp = OTHERS.into_iter().find(|(name, _)| is_given(name)).unwrap_or(NEWRENO);
+    let case = Case { flows: number(1).unwrap(), lines: number(3).unwrap_or(3), framing, tcp };
     println!("{:?}", run(&scenario(case, number(2).unwrap())));
 }
