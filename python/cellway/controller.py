@@ -33,8 +33,6 @@ class Controller:
     #: Pacing rate (bit/s), or None for no pacing.
     pacing_rate: float | None = None
 
-    _before: float = 0
-
     def on_start(self, now: float, srtt: float | None) -> None:
         """Called when the connection is established, at `now` (s); `cwnd` is the initial window.
 
@@ -47,13 +45,11 @@ class Controller:
 
     def on_loss(self) -> None:
         """Called when a loss is found while none is under repair; halves the window unless it is overridden."""
-        self._before = self.cwnd
         self.cwnd = max(self.cwnd / 2, 2 * self.mss)
 
     def on_timeout(self) -> None:
         """Called when the retransmission timer expires; the window is then one segment beside what is in flight."""
-        self._before = max(self._before, self.cwnd)
 
-    def on_undo(self) -> None:
-        """Called if nothing was lost after all; restores the window before the loss unless it is overridden."""
-        self.cwnd = max(self.cwnd, self._before)
+    def on_undo(self, before: float) -> None:
+        """Called if nothing was lost after all; restores the window `before` the loss unless it is overridden."""
+        self.cwnd = max(self.cwnd, before)

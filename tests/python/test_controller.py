@@ -85,6 +85,33 @@ def test_losses_and_timeouts_are_reported() -> None:
     assert {"lost", "loss"} <= set(seen)
 
 
+def test_a_spurious_timeout_is_undone() -> None:
+    """A pause of the line that is longer than the timeout: nothing is lost, and the window before it returns."""
+    seen: list[tuple[str, float]] = []
+
+    class Patient(cellway.Controller):
+        def on_start(self, now: float, srtt: float | None) -> None:
+            assert now > 0.04
+            seen.append(("start", srtt or 0))
+
+        def on_ack(self, ack: cellway.Ack) -> None:
+            self.cwnd += self.mss * ack.delivered / self.cwnd
+
+        def on_timeout(self) -> None:
+            seen.append(("timeout", self.cwnd))
+
+        def on_undo(self, before: float) -> None:
+            seen.append(("undo", before))
+            super().on_undo(before)
+
+    pause = {"link.line.forward": {"outage": {"first": "3 s", "length": "1 s"}}, "buffer.size": "1 MB"}
+    cellway.simulate(LINE, seeds=1, set=pause, controllers={"own": Patient}, threads=1, progress=False)
+    names = [name for name, _ in seen]
+    assert names[:2] == ["start", "start"]
+    assert "timeout" in names
+    assert dict(seen)["undo"] == pytest.approx(next(cwnd for name, cwnd in seen if name == "timeout"), rel=0.01)
+
+
 def test_marks_are_reported() -> None:
     """A queue that marks in place of dropping: a controller that answers to marks loses nothing."""
     seen = {"marked": 0, "lost": 0}

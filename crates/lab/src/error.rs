@@ -158,9 +158,14 @@ impl Error {
             | Error::Theory(_)
             | Error::NoSuchPaper { .. }
             | Error::Experiments { .. } => true,
-            Error::Run(e) => {
-                !matches!(e, S::Build(BuildError::Capture(_)) | S::Stopped { .. } | S::Stack { .. } | S::NoEnds { .. })
-            }
+            Error::Run(e) => !matches!(
+                e,
+                S::Build(BuildError::Capture(_))
+                    | S::Stopped { .. }
+                    | S::Stack { .. }
+                    | S::NoEnds { .. }
+                    | S::ControllerFailed { .. }
+            ),
             #[cfg(target_os = "linux")]
             Error::Measure(e) => e.is_input(),
             Error::Results(e) => {

@@ -70,7 +70,7 @@ fn seconds(now: Time) -> f64 {
 }
 
 /// A controller whose methods are those of a Python object, an instance of `cellway.Controller`.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Object {
     /// `None` if it could not be created.
     object: Option<Py<PyAny>>,
@@ -78,6 +78,9 @@ struct Object {
     pacing: Option<f64>,
     /// Reported as marked since the last call (bytes).
     marked: u64,
+    /// The window before the recovery in progress, and before the last one that has ended (bytes).
+    before: Option<u64>,
+    ended: Option<u64>,
     /// The first error. Nothing is called after it.
     failure: Option<String>,
 }
@@ -85,7 +88,7 @@ struct Object {
 impl Clone for Object {
     fn clone(&self) -> Object {
         let object = self.object.as_ref().map(|object| Python::attach(|py| object.clone_ref(py)));
-        Object { object, pacing: self.pacing, marked: self.marked, failure: self.failure.clone() }
+        Object { object, failure: self.failure.clone(), ..*self }
     }
 }
 
@@ -93,8 +96,8 @@ impl Object {
     /// Creates the object by a call of `factory`.
     fn new(factory: &Py<PyAny>) -> Object {
         Python::attach(|py| match factory.call0(py) {
-            Ok(object) => Object { object: Some(object), pacing: None, marked: 0, failure: None },
-            Err(error) => Object { object: None, pacing: None, marked: 0, failure: Some(text(py, &error)) },
+            Ok(object) => Object { object: Some(object), ..Object::default() },
+            Err(error) => Object { failure: Some(text(py, &error)), ..Object::default() },
         })
     }
     /// Tells the object its window, calls a method, and takes the window and the pacing rate that it has then.
@@ -184,14 +187,19 @@ impl Controller for Object {
         self.marked += report.marked;
     }
     fn repairing(&mut self, window: &mut Window, repair: Repair) {
+        self.before.get_or_insert(window.cwnd);
         let method = match repair {
             Repair::Fast => "on_loss",
             Repair::Timeout => "on_timeout",
         };
         self.call(window, |object| object.call_method0(method));
     }
+    fn repaired(&mut self, _window: &mut Window) {
+        self.ended = self.before.take();
+    }
     fn spurious(&mut self, window: &mut Window, _total_delivered: u64) {
-        self.call(window, |object| object.call_method0("on_undo"));
+        let before = self.before.or(self.ended).unwrap_or(window.cwnd);
+        self.call(window, |object| object.call_method1("on_undo", (before,)));
     }
     fn pacing_gap(&self, _window: Window, payload: u64, _srtt: Span) -> Span {
         self.pacing.map_or(Span::ZERO, |rate| Span::from_ps((BITS * payload as f64 / rate * PS_PER_S) as u64))

@@ -166,7 +166,7 @@ fn inert_keys(scenario: &Scenario) -> Vec<Inert> {
         }
     }
     type Rule = (&'static str, fn(&TcpSpec) -> bool, &'static str);
-    let rules: [Rule; 6] = [
+    let rules: [Rule; 9] = [
         (
             "hystart",
             |tcp| tcp.control() != CongestionControl::Cubic || !tcp.timestamps,
@@ -183,6 +183,13 @@ fn inert_keys(scenario: &Scenario) -> Vec<Inert> {
             |tcp| !tcp.pacing && tcp.control() != CongestionControl::Prague,
             "it is for pacing = true and control \"prague\"",
         ),
+        (
+            "pacing",
+            |tcp| tcp.control().models_path() || tcp.control() == CongestionControl::Prague,
+            "control \"bbr\" and \"prague\" always pace",
+        ),
+        ("initial-ssthresh", |tcp| tcp.control().models_path(), "control \"bbr\" has no slow start threshold"),
+        ("idle-restart", |tcp| tcp.control().models_path(), "control \"bbr\" keeps its window when it is idle"),
         ("limited-transmit", |tcp| tcp.recovery() == LossRecovery::Tahoe, "recovery \"tahoe\" has none"),
         ("fast-retransmit", |tcp| tcp.recovery() != LossRecovery::Tahoe, "it is for recovery \"tahoe\""),
     ];

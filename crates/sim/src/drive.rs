@@ -439,8 +439,7 @@ impl Run<'_> {
         }
         if let Some(why) = (!self.controllers.is_empty()).then(|| end.tcp.controller_failure()).flatten() {
             let group = self.bed.scenario().traffic[slot_group].name.clone();
-            let why = format!("it failed at {now} of simulated time: {why}");
-            self.fault.get_or_insert(Box::new(Error::Controller { group, why }));
+            self.fault.get_or_insert(Box::new(Error::ControllerFailed { group, at: now, why }));
         }
         if newest && place.side().is_some() && self.bed.meter.traces(index) {
             observe_model(&mut self.bed.meter, now, index, &end.tcp);

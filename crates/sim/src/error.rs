@@ -12,7 +12,17 @@ pub enum Error {
         "there is no traffic to simulate: the programs of [[run.command]] run in an emulation only; add [[traffic]]"
     )]
     NoTraffic,
-    /// A congestion controller of the caller does not fit its traffic group, or has failed.
+    /// A congestion controller of the caller has failed.
+    #[error("traffic {group:?}: its own congestion controller: it failed at {at} of simulated time: {why}")]
+    ControllerFailed {
+        /// The name of the group.
+        group: String,
+        /// The time of the failure.
+        at: cellway_units::Time,
+        /// The reason.
+        why: String,
+    },
+    /// A congestion controller of the caller does not fit its traffic group.
     #[error("traffic {group:?}: its own congestion controller: {why}")]
     Controller {
         /// The name of the group.

@@ -122,7 +122,7 @@ fn controllers_that_do_not_fit_are_refused() {
 fn a_failure_ends_the_run_at_its_time() {
     let failing = || Box::new(Constant { fails_at: 100_000, ..Constant::new(10) }) as Box<dyn Controller>;
     let error = run(&Controllers::new().with("own", failing)).unwrap_err();
-    assert!(matches!(error, Error::Controller { .. }));
+    assert!(matches!(error, Error::ControllerFailed { .. }));
     let text = error.to_string();
     // 70 segments: 40 ms for the handshake, 7 round trips of 42.4 ms, and 4 pairs of 2.4 ms before the last.
     assert!(text.starts_with("traffic \"own\": its own congestion controller: it failed at 347"), "{text}");

@@ -43,8 +43,7 @@ impl Pacer {
             // A group of whole segments, at least one.
             let left = left.saturating_sub(payload);
             self.group = if left < payload { 0 } else { u32::try_from(left).unwrap_or(u32::MAX) };
-        } else if (config.tcp.pacing || control.paces())
-            && self.sent >= config.tcp.unpaced_segments
+        } else if self.follows_window(config, control)
             && let Some(srtt) = srtt
         {
             gap = control.pacing_gap(payload, srtt);
@@ -60,6 +59,10 @@ impl Pacer {
         }
         self.next = self.next.max(now) + gap;
     }
+    /// Returns true if segments are paced at a multiple of window / round trip.
+    fn follows_window(&self, config: &Config, control: &Control) -> bool {
+        (config.tcp.pacing || control.paces()) && self.sent >= config.tcp.unpaced_segments
+    }
     /// Returns the rate at which full segments of `payload` bytes are paced (bit/s of payload); `None` if they are not.
     pub(crate) fn rate(
         &self,
@@ -68,7 +71,7 @@ impl Pacer {
         control: &Control,
         srtt: Option<Span>,
     ) -> Option<u64> {
-        let paced = control.sets_window() || config.tcp.pacing && self.sent >= config.tcp.unpaced_segments;
+        let paced = control.sets_window() || self.follows_window(config, control);
         let mut gap = srtt.filter(|_| paced).map_or(Span::ZERO, |srtt| control.pacing_gap(payload, srtt));
         if let Some(rate) = config.tcp.pacing_rate {
             let bits = Bits(8 * (config.family.ip_header() + u64::from(header) + payload));

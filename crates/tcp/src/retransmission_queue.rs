@@ -97,6 +97,8 @@ pub(crate) struct RetransmissionQueue {
     /// The segments found lost since the last acknowledgement, and all bytes that were ever lost.
     lost: Vec<Loss>,
     lost_total: u64,
+    /// Of these, the bytes that an acknowledgement has reported to the controller.
+    lost_reported: u64,
     sample: Option<Sample>,
 }
 
@@ -244,7 +246,7 @@ impl RetransmissionQueue {
         }
     }
     /// Returns the effect of the present acknowledgement, once its losses are known.
-    pub(crate) fn ack(&self, now: Time, repair: Option<Repair>, window_limited: bool) -> Ack {
+    pub(crate) fn ack(&mut self, now: Time, repair: Option<Repair>, window_limited: bool) -> Ack {
         let total_delivered = self.total_delivered();
         let newest = self.newest.map(|s| Newest {
             sample: self.reliable,
@@ -258,7 +260,7 @@ impl RetransmissionQueue {
         Ack {
             now,
             delivered: self.arrived_bytes,
-            lost: self.lost.iter().map(|loss| loss.end - loss.start).sum(),
+            lost: self.lost_total - std::mem::replace(&mut self.lost_reported, self.lost_total),
             in_flight: self.in_network(),
             total_delivered,
             newest,

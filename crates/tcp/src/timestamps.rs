@@ -61,7 +61,7 @@ impl TimestampClock {
     pub(crate) fn acknowledged(&mut self, nxt: Position) {
         self.last_ack_sent = nxt;
     }
-    /// Returns the latest instant at which the clock had the value echoed by `segment`.
+    /// Returns the instant at which the clock left the value echoed by `segment`: what carried that was sent before it.
     pub(crate) fn echo_until(&self, segment: &Segment, now: Time) -> Option<Time> {
         let echo = segment.options.timestamps.filter(|_| self.agreed)?.echo;
         let ticks = self.clock.ticks(now).checked_sub(u64::from(self.value(now).wrapping_sub(echo)))?;

@@ -275,11 +275,12 @@ pub trait Controller: Debug + Send + Sync + BoxedClone {
     fn sets_window(&self) -> bool {
         false
     }
-    /// Processes a segment that was lost. Called before [`acknowledged`](Controller::acknowledged).
+    /// Processes a segment that was lost, for a controller that sets the window. Called before [`acknowledged`](Controller::acknowledged).
     fn lost(&mut self, _window: &mut Window, _loss: &Loss) {}
     /// Processes an acknowledgement, also during recovery, after its losses.
     fn acknowledged(&mut self, _window: &mut Window, _ack: &Ack) {}
-    /// Records that a repair begins. A timeout may come in a fast recovery.
+    /// Records that a repair begins, for a controller that sets the window. A timeout may come in a fast recovery; the
+    /// window is cut after it, and after its losses.
     fn repairing(&mut self, _window: &mut Window, _repair: Repair) {}
     /// Records that a repair has ended.
     fn repaired(&mut self, _window: &mut Window) {}

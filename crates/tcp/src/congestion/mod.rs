@@ -149,6 +149,7 @@ impl Control {
             self.own(own);
         }
         with!(&mut self.algorithm, a => a.started(&mut self.window, now, srtt));
+        self.window.cwnd = self.window.cwnd.max(self.window.mss);
     }
 
     /// Grows the window at an acknowledgement of new data outside recovery; `flight` is the data still outstanding.
@@ -180,11 +181,16 @@ impl Control {
         self.lower(Signal::Loss, size.min(self.window.cwnd), flight);
     }
     /// Reduces the window at an acknowledgement of `acked` bytes that echoes a mark, outside recovery and once per window
-    /// of data. Returns true if it does. RFC 3168 §6.1.2.
+    /// of data; a controller that sets the window reduces it itself. Returns true once per window, when the peer is to be
+    /// notified of the reduction. RFC 3168 §6.1.2.
     pub(crate) fn mark(&mut self, now: Time, flight: Flight, acked: u64) -> bool {
         // The acknowledgement of the last segment of a window was sent before the first that carries CWR arrived.
         if flight.una <= self.reduced_until || with!(&self.algorithm, a => a.ignores_mark(now)) {
             return false;
+        }
+        if self.sets_window() {
+            self.reduced_until = flight.max;
+            return true;
         }
         // RFC 8511 changes the reaction in congestion avoidance only.
         let abe = self.abe && self.window.cwnd >= self.window.ssthresh;
@@ -217,6 +223,7 @@ impl Control {
         }
         if self.sets_window() {
             with!(&mut self.algorithm, a => a.spurious(&mut self.window, total_delivered));
+            self.bound();
         } else if let Some(before) = before {
             self.window.cwnd = self.window.cwnd.max(before.cwnd);
             self.window.ssthresh = self.window.ssthresh.max(before.ssthresh);
@@ -224,8 +231,9 @@ impl Control {
             with!(&mut self.algorithm, a => a.undone());
         }
     }
-    /// Sets the window to one segment after a timeout, and ssthresh by the kind of the timeout. RFC 5681 §3.1.
-    pub(crate) fn collapse(&mut self, flight: Flight, timeout: Timeout) {
+    /// Sets the window to one segment after a timeout with `losses`, and ssthresh by the kind of the timeout. RFC 5681 §3.1.
+    /// A controller that sets the window judges the losses by the window before.
+    pub(crate) fn collapse(&mut self, flight: Flight, timeout: Timeout, losses: &[Loss]) {
         match timeout {
             Timeout::Loss => self.reduce(flight, flight.size()),
             Timeout::InRecovery if self.sets_window() => {}
@@ -235,9 +243,8 @@ impl Control {
             }
             Timeout::Again => {}
         }
-        if self.sets_window() {
-            self.repairing(Repair::Timeout);
-        }
+        self.repairing(Repair::Timeout);
+        self.lost(losses);
         self.window.cwnd = self.window.mss;
         (self.collapsed_until, self.reduced_until) = (flight.max, flight.max);
         with!(&mut self.algorithm, a => a.timed_out());
@@ -273,25 +280,37 @@ impl Control {
     }
     /// Begins a repair.
     pub(crate) fn repairing(&mut self, repair: Repair) {
-        with!(&mut self.algorithm, a => a.repairing(&mut self.window, repair));
+        if self.sets_window() {
+            with!(&mut self.algorithm, a => a.repairing(&mut self.window, repair));
+            self.bound();
+        }
     }
     /// Ends a repair.
     pub(crate) fn repaired(&mut self, repair: Repair) {
         if self.sets_window() {
             with!(&mut self.algorithm, a => a.repaired(&mut self.window));
+            self.bound();
         } else if repair == Repair::Fast {
             self.window.cwnd = self.window.ssthresh;
         }
     }
     /// Processes the segments that were found to be lost.
     pub(crate) fn lost(&mut self, losses: &[Loss]) {
+        if !self.sets_window() {
+            return;
+        }
         for loss in losses {
             with!(&mut self.algorithm, a => a.lost(&mut self.window, loss));
         }
+        self.bound();
     }
     /// Processes an acknowledgement after its losses.
     pub(crate) fn acknowledged(&mut self, ack: &Ack) {
         with!(&mut self.algorithm, a => a.acknowledged(&mut self.window, ack));
+        self.bound();
+    }
+    /// Keeps the window between one segment and the largest that a peer can announce.
+    fn bound(&mut self) {
         self.window.cwnd = self.window.cwnd.min(MAX_WINDOW).max(self.window.mss);
     }
     /// Returns the reason for which the controller cannot go on.
@@ -309,6 +328,7 @@ impl Control {
     /// Prepares to send while nothing is in flight.
     pub(crate) fn resumed(&mut self, now: Time, source_limited: bool) {
         with!(&mut self.algorithm, a => a.resumed(&mut self.window, now, source_limited));
+        self.bound();
     }
     /// Records that the window is full, with `flight` outstanding.
     pub(crate) fn filled(&mut self, flight: Flight) {

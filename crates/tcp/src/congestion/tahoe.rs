@@ -1,4 +1,4 @@
-//! Tahoe: V. Jacobson, "Signal Avoidance and Control", SIGCOMM 1988.
+//! Tahoe: V. Jacobson, "Congestion Avoidance and Control", SIGCOMM 1988.
 
 use super::{Acked, Controller, Flight, Signal, Window, reno};
 

@@ -165,8 +165,10 @@ impl Endpoint {
     pub(super) fn react_to_marks(&mut self, now: Time, marks: Marks, acked: u64) {
         if marks.packets > 0 && !self.recovery.in_recovery() && self.control.mark(now, self.sender.flight(), acked) {
             self.note_reduction();
-            self.stats.mark_reductions += 1;
-            self.undo = None;
+            if !self.control.sets_window() {
+                self.stats.mark_reductions += 1;
+                self.undo = None;
+            }
         }
     }
 }

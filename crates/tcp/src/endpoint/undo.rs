@@ -48,6 +48,7 @@ impl Endpoint {
     /// tcp_undo_cwnd_reduction().
     pub(super) fn undo_reduction(&mut self, now: Time) {
         let reduction = self.undo.take();
+        self.stats.undone += u64::from(reduction.is_some());
         let began_with = reduction.as_ref().map(|reduction| reduction.repair);
         let delivered = self.queue.as_deref().map_or(0, RetransmissionQueue::total_delivered);
         self.control.undo(reduction.map(|reduction| reduction.before), self.recovery.repair(), delivered);
@@ -58,6 +59,5 @@ impl Endpoint {
         if self.in_flight() > 0 {
             self.start_retransmit_timer(now);
         }
-        self.stats.undone += 1;
     }
 }

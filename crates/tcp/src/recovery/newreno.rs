@@ -69,7 +69,7 @@ impl NewReno {
         // RFC 6582 §3.2 (4): after a timeout, note the highest position sent and leave recovery.
         self.recover = flight.max;
         self.recovering = false;
-        control.collapse(flight, timeout);
+        control.collapse(flight, timeout, &[]);
     }
     pub(super) fn in_recovery(&self) -> bool {
         self.recovering

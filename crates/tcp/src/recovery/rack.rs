@@ -127,6 +127,7 @@ impl Rack {
         let reaction = self.detect(control, &context, queue, ack == AckKind::Advance);
         if repaired && self.episode.is_none() {
             // RFC 8985 §7.4.2: the probe has repaired a loss that no one else has noticed.
+            control.repairing(Repair::Fast);
             control.reduce(context.flight, queue.before_ack());
             control.repaired(Repair::Fast);
             return Reaction::Reduced;
@@ -141,7 +142,7 @@ impl Rack {
             let rtt = context.now.since(s.sent);
             // The acknowledgement of an earlier transmission is no information about the last. The echo is that of a
             // segment at the left edge (RFC 7323 §4.3): for one that is reported above a hole it is too old.
-            let echoed_before = s.end <= context.flight.una && context.echo.is_some_and(|echo| echo < s.sent);
+            let echoed_before = s.end <= context.flight.una && context.echo.is_some_and(|echo| echo <= s.sent);
             let ambiguous = s.retransmitted && (echoed_before || queue.min_rtt().is_some_and(|least| rtt < least));
             let sent = Some((s.sent, s.end));
             if !ambiguous && sent > self.newest {
@@ -242,8 +243,7 @@ impl Rack {
         self.episode = Some(Episode::Timeout(Check::new(repairing)));
         self.recovery_point = context.flight.max;
         (self.probe, self.timer) = (None, None);
-        control.collapse(context.flight, timeout);
-        control.lost(queue.lost());
+        control.collapse(context.flight, timeout, queue.lost());
         // Data that may still arrive do not prevent a retransmission of the first segment; as in Linux,
         // tcp_enter_loss().
         control.window.cwnd += queue.in_network();

@@ -44,7 +44,7 @@ impl Reno {
         self.duplicates.reset();
         let timeout = Timeout::new(again, self.recovering);
         self.recovering = false;
-        control.collapse(flight, timeout);
+        control.collapse(flight, timeout, &[]);
     }
     pub(super) fn in_recovery(&self) -> bool {
         self.recovering

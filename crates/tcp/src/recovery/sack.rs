@@ -93,7 +93,7 @@ impl Sack {
         let timeout = Timeout::new(again, self.recovery.is_some());
         self.recovery = None;
         self.recovery_point = flight.max;
-        control.collapse(flight, timeout);
+        control.collapse(flight, timeout, &[]);
     }
     /// Ends an episode in which nothing was lost.
     pub(super) fn undone(&mut self, flight: Flight) {

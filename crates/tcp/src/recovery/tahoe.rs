@@ -27,7 +27,7 @@ impl Tahoe {
         if self.duplicates.count != self.duplicates.threshold {
             return Reaction::Continue;
         }
-        control.collapse(flight, Timeout::Loss);
+        control.collapse(flight, Timeout::Loss, &[]);
         match self.fast_retransmit {
             FastRetransmit::GoBackN => Reaction::GoBackN,
             FastRetransmit::OneSegment => Reaction::Retransmit,
@@ -35,6 +35,6 @@ impl Tahoe {
     }
     pub(super) fn timed_out(&mut self, control: &mut Control, flight: Flight) {
         self.duplicates.reset();
-        control.collapse(flight, Timeout::Loss);
+        control.collapse(flight, Timeout::Loss, &[]);
     }
 }

@@ -46,6 +46,10 @@ impl RoundMax {
                 self.rounds[(skipped % slots) as usize] = 0;
             }
             self.round = round;
+            // Older ones do not return if a later window is longer.
+            for age in (window + 1..slots).filter(|age| *age <= round) {
+                self.rounds[((round - age) % slots) as usize] = 0;
+            }
             let ages = (0..=window).take_while(|age| *age <= round);
             self.max = ages.map(|age| self.rounds[((round - age) % slots) as usize]).max().unwrap_or(0);
         }

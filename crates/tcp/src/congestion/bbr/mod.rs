@@ -267,7 +267,12 @@ impl Controller for Bbr {
     }
     /// OnEnterFastRecovery(), OnEnterRTO().
     fn repairing(&mut self, window: &mut Window, repair: Repair) {
-        self.save_state(window.cwnd);
+        // A timeout in a repair belongs to the same losses: the state before the first is restored.
+        if self.repair.is_some() {
+            self.save_window(window.cwnd);
+        } else {
+            self.save_state(window.cwnd);
+        }
         self.repair = Some((repair, self.rounds.count));
     }
     fn repaired(&mut self, window: &mut Window) {

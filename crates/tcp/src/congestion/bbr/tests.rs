@@ -73,6 +73,11 @@ fn a_maximum_over_rounds_forgets_after_its_window() {
     let mut filter = RoundMax::default();
     let values = [(0, 50), (1, 20), (2, 10)].map(|(round, value)| filter.update(round, 1, value));
     assert_eq!(values, [50, 50, 20]);
+    assert_eq!(
+        filter.update(3, 10, 5),
+        10,
+        "a longer window later does not bring back what a shorter one has left out"
+    );
 }
 
 #[test]
@@ -132,12 +137,16 @@ fn the_bound_keeps_seven_tenths_of_the_target() {
 /// what it has changed.
 #[test]
 fn a_repair_that_was_not_needed_restores_what_was_before_its_first_loss() {
-    for repair in [Repair::Fast, Repair::Timeout] {
+    let (fast, timeout) = (Repair::Fast, Repair::Timeout);
+    for repairs in [&[fast][..], &[timeout], &[fast, timeout], &[timeout, timeout]] {
         let (mut bbr, mut window) = probing();
-        bbr.repairing(&mut window, repair);
-        window.cwnd = MSS;
-        for n in 0..20 {
-            bbr.lost(&mut window, &loss(10 * n, n + 1, 150));
+        for (place, &repair) in (0..).zip(repairs) {
+            bbr.repairing(&mut window, repair);
+            for n in 0..20 {
+                let n = 20 * place + n;
+                bbr.lost(&mut window, &loss(10 * n, n + 1, 150));
+            }
+            window.cwnd = MSS;
         }
         assert_eq!(bbr.state, BbrState::Down);
         assert!(bbr.long_inflight < 200 * MSS);
