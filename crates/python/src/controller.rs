@@ -100,7 +100,7 @@ impl Object {
             Err(error) => Object { failure: Some(text(py, &error)), ..Object::default() },
         })
     }
-    /// Tells the object its window, calls a method, and takes the window and the pacing rate that it has then.
+    /// Sets the window of the object, calls a method, and takes the window and the pacing rate that it has then.
     fn call(
         &mut self,
         window: &mut Window,
@@ -109,8 +109,8 @@ impl Object {
         let (Some(object), None) = (&self.object, &self.failure) else { return };
         let outcome = Python::attach(|py| {
             let object = object.bind(py);
-            let told = object.setattr("cwnd", window.cwnd).and_then(|()| call(object)).map(|_| ());
-            told.and_then(|()| wanted(object, window.mss)).map_err(|error| text(py, &error))
+            let called = object.setattr("cwnd", window.cwnd).and_then(|()| call(object)).map(|_| ());
+            called.and_then(|()| wanted(object, window.mss)).map_err(|error| text(py, &error))
         });
         match outcome {
             Ok((cwnd, pacing)) => (window.cwnd, self.pacing) = (cwnd, pacing),

@@ -106,7 +106,7 @@ fn the_settings_of_quic_reach_its_connections() {
     assert!(reno < 0.98 * cubic && reno > 0.9 * cubic, "{reno} {cubic}");
 }
 
-/// What is recorded of TCP connections is absent for a stack, and what is recorded of packets is there.
+/// A stack has the series of packets, and none of those of TCP connections.
 #[test]
 fn observed_flows_have_the_series_of_their_packets() {
     let observed = scenario(&[("observe.flows", "[\"cubic-1\", \"other-1\"]"), ("observe.trace", "[\"other-1\"]")]);

@@ -50,10 +50,10 @@ pub(crate) struct Reduction {
     pub(crate) before: Window,
     /// The repair that it began with.
     pub(crate) repair: Repair,
-    /// What the episode has retransmitted, and the position behind it.
+    /// The data that the episode has retransmitted, and the position behind it.
     resent: Ranges,
     to: Position,
-    /// When it retransmitted first.
+    /// The time of its first retransmission.
     first: Option<Time>,
     /// Retransmitted, each time counted, and not reported as duplicate (bytes of the sequence space).
     unreported: u64,

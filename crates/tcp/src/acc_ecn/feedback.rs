@@ -115,7 +115,7 @@ impl Feedback {
         self.counts.ce_packets = self.counts.ce_packets.wrapping_add(packets);
         let estimate = (u64::from(packets) * delivered.mss).min(newly);
         let bytes = match ce_bytes {
-            // What was estimated before is not counted again.
+            // Estimates of before are not counted again.
             Some(bytes) => {
                 let known = bytes.min(self.estimated);
                 self.estimated -= known;

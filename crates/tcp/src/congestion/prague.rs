@@ -30,7 +30,7 @@ pub(super) struct Prague {
     rounds: u32,
     /// There is a queue on the path that marks: the window was reduced for a mark.
     saw_mark: bool,
-    /// When it last was.
+    /// The time of that reduction.
     reduced_at: Time,
     /// Remainder of the growth.
     carry: u128,

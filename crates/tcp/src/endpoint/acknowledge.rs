@@ -110,7 +110,7 @@ impl Endpoint {
         let repaired = reaction == Reaction::Reduced;
         self.stats.fast_retransmits += u64::from(!repaired);
         self.note_reduction();
-        // What a probe has repaired was lost.
+        // The data that a probe has repaired were lost.
         self.begin_episode(before.filter(|_| !repaired), Repair::Fast, self.recovery.probed());
     }
     /// Records a reduction for a loss, which is reported to the peer like a reduction for a mark. RFC 3168 §6.1.2.
