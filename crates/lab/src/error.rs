@@ -165,6 +165,7 @@ impl Error {
                     | S::Stack { .. }
                     | S::NoEnds { .. }
                     | S::ControllerFailed { .. }
+                    | S::QlogNotWritten(_)
             ),
             #[cfg(target_os = "linux")]
             Error::Measure(e) => e.is_input(),

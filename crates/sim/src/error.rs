@@ -82,6 +82,9 @@ pub enum Error {
         /// The reason, and the accepted names.
         why: String,
     },
+    /// The record of a connection cannot be written.
+    #[error("cannot write the qlog: {0}")]
+    QlogNotWritten(std::io::Error),
     /// The run was stopped before its end.
     #[error("the run was stopped at {at} of simulated time")]
     Stopped {

@@ -41,7 +41,7 @@ fn a_full_disk_ends_the_run() {
     assert!(result.is_ok() && events > 100, "{events}");
     let (result, events) = record(&mut Disk(5_000), None);
     let error = result.unwrap_err();
-    assert!(error.to_string().starts_with("cannot write the capture: "), "{error}");
+    assert!(error.to_string().starts_with("cannot write the qlog: "), "{error}");
     assert_eq!(events, 0);
 }
 

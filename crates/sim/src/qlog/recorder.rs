@@ -181,7 +181,7 @@ impl<'a> Recorder<'a> {
             };
             return Err(Error::Qlog { name: self.end.slot, why });
         }
-        *self.events = self.writer.finish().map_err(cellway_testbed::Error::from)?;
+        *self.events = self.writer.finish().map_err(Error::QlogNotWritten)?;
         Ok(())
     }
 }
