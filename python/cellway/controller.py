@@ -48,7 +48,10 @@ class Controller:
         self.cwnd = max(self.cwnd / 2, 2 * self.mss)
 
     def on_timeout(self) -> None:
-        """Called when the retransmission timer expires; the window is then one segment beside what is in flight."""
+        """Called when the retransmission timer expires.
+
+        Afterwards the window is one segment beside what is in flight: a `cwnd` set here is lost.
+        """
 
     def on_undo(self, before: float) -> None:
         """Called if nothing was lost after all; restores the window `before` the loss unless it is overridden."""

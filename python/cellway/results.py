@@ -36,7 +36,7 @@ class Results:
     `runs` has one row per simulation run: `run`, `point`, `seed` and one column per axis of the sweep.
     `summary` and `series` have one row per value: the columns of `runs` and then `source`, `subject`, `metric`, `unit`,
     `t` (seconds; the end of the bin; null in `summary`) and `value`. `warnings` lists what to check before trusting the
-    numbers of a run that was just made.
+    numbers.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Results:
         manifest = documents.manifest(at / manifest_file)
         runs = documents.table(at / runs_file, KEYS)
         summary, series = (documents.table(at / name, VALUES) for name in (summary_file, series_file))
-        return cls(runs, summary, series, manifest)
+        return cls(runs, summary, series, manifest, manifest.get("warnings") or ())
 
     @cached_property
     def scenario(self) -> dict[str, Any]:

@@ -160,7 +160,7 @@ fn options_that_make_no_sense() {
         assert_eq!(place.names(), ["study.toml"], "{args:?}");
     }
     let told = place.run(&["reproduce", "celsim"]).refused();
-    assert!(told.contains("celsim") && told.contains("accepted: cellsim"), "{told}");
+    assert!(told.contains("celsim") && told.contains("accepted: bbr, cellsim"), "{told}");
 }
 
 #[test]

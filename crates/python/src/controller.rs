@@ -100,17 +100,21 @@ impl Object {
             Err(error) => Object { failure: Some(text(py, &error)), ..Object::default() },
         })
     }
-    /// Sets the window of the object, calls a method, and takes the window and the pacing rate that it has then.
+    /// Sets the window of the object, calls `method`, and takes the window and the pacing rate that it has then.
     fn call(
         &mut self,
         window: &mut Window,
+        method: &str,
         call: impl for<'py> FnOnce(&Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>,
     ) {
         let (Some(object), None) = (&self.object, &self.failure) else { return };
         let outcome = Python::attach(|py| {
             let object = object.bind(py);
             let called = object.setattr("cwnd", window.cwnd).and_then(|()| call(object)).map(|_| ());
-            called.and_then(|()| wanted(object, window.mss)).map_err(|error| text(py, &error))
+            let called = called.map_err(|error| text(py, &error));
+            called.and_then(|()| {
+                wanted(object, window.mss).map_err(|error| format!("after {method}, {}", error.value(py)))
+            })
         });
         match outcome {
             Ok((cwnd, pacing)) => (window.cwnd, self.pacing) = (cwnd, pacing),
@@ -170,7 +174,7 @@ impl Controller for Object {
     fn started(&mut self, window: &mut Window, now: Time, srtt: Option<Span>) {
         let mss = window.mss;
         let srtt = srtt.filter(|srtt| !srtt.is_zero()).map(Span::as_secs_f64);
-        self.call(window, |object| {
+        self.call(window, "on_start", |object| {
             object.setattr("mss", mss)?;
             object.call_method1("on_start", (seconds(now), srtt))
         });
@@ -181,7 +185,7 @@ impl Controller for Object {
             return;
         }
         let ack = Ack::new(ack, std::mem::take(&mut self.marked));
-        self.call(window, |object| object.call_method1("on_ack", (ack,)));
+        self.call(window, "on_ack", |object| object.call_method1("on_ack", (ack,)));
     }
     fn counted(&mut self, report: &MarkReport) {
         self.marked += report.marked;
@@ -192,14 +196,14 @@ impl Controller for Object {
             Repair::Fast => "on_loss",
             Repair::Timeout => "on_timeout",
         };
-        self.call(window, |object| object.call_method0(method));
+        self.call(window, method, |object| object.call_method0(method));
     }
     fn repaired(&mut self, _window: &mut Window) {
         self.ended = self.before.take();
     }
     fn spurious(&mut self, window: &mut Window, _total_delivered: u64) {
         let before = self.before.or(self.ended).unwrap_or(window.cwnd);
-        self.call(window, |object| object.call_method1("on_undo", (before,)));
+        self.call(window, "on_undo", |object| object.call_method1("on_undo", (before,)));
     }
     fn pacing_gap(&self, _window: Window, payload: u64, _srtt: Span) -> Span {
         self.pacing.map_or(Span::ZERO, |rate| Span::from_ps((BITS * payload as f64 / rate * PS_PER_S) as u64))

@@ -50,7 +50,7 @@ impl Controllers {
         for (name, factory) in &self.groups {
             let Some(group) = scenario.traffic.iter().find(|group| group.name == *name) else {
                 let known = scenario.traffic.iter().map(|group| format!("{:?}", group.name)).collect::<Vec<_>>();
-                return Err(Error::NoSuchGroup { group: name.clone(), known: known.join(", ") });
+                return Err(Error::NoSuchGroup { part: "controller", group: name.clone(), known: known.join(", ") });
             };
             let refuse = |why: &str| Err(Error::Controller { group: name.clone(), why: why.to_owned() });
             let Some(traffic) = group.tcp() else { return refuse("its traffic has no TCP") };

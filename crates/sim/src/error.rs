@@ -31,11 +31,10 @@ pub enum Error {
         why: String,
     },
     /// A stack or a controller is given for a traffic group that the scenario does not have.
-    #[error(
-        "there is a stack or a controller for the traffic group {group:?}, which the scenario does not have; it has \
-         {known}"
-    )]
+    #[error("there is a {part} for the traffic group {group:?}, which the scenario does not have; it has {known}")]
     NoSuchGroup {
+        /// The part of others: stack or controller.
+        part: &'static str,
         /// The name of the group.
         group: String,
         /// The groups there are.

@@ -289,7 +289,7 @@ fn groups_that_no_stack_can_drive_are_refused() {
     let error = |name: &str| try_run(&two, &stacks(name)).unwrap_err();
     assert_eq!(
         error("z").to_string(),
-        "there is a stack or a controller for the traffic group \"z\", which the scenario does not have; it has \"x\", \"y\""
+        "there is a stack for the traffic group \"z\", which the scenario does not have; it has \"x\", \"y\""
     );
     assert_eq!(error("x").to_string(), "traffic \"x\": the stacks of x-1 cannot be created: no certificate");
     let gateways = std::fs::read_to_string(common::repository("scenarios/gateway.toml")).unwrap();

@@ -11,7 +11,7 @@ metrics! {
     CWND as "Congestion window": Byte of [Slot] in [Bins] by [Simulate, Emulate];
     /// Smoothed round-trip time (RFC 6298) of the same sender at the end of the bin.
     SRTT as "Smoothed round-trip time": Second of [Slot] in [Bins] by [Simulate, Emulate];
-    /// Data that the same sender has sent and that are not acknowledged, at the end of the bin; from `emulate`, segments
+    /// Data that the same sender has sent and that are not acknowledged cumulatively, at the end of the bin; from `emulate`, segments
     /// times the maximum segment size.
     IN_FLIGHT as "Data in flight": Byte of [Slot] in [Bins] by [Simulate, Emulate];
     /// Rate at which the same sender paces full segments at the end of the bin, in bits of payload; no row if it does not

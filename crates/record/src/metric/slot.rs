@@ -5,7 +5,8 @@ use super::declare::metrics;
 metrics! {
     /// Bytes delivered in order to the applications, both directions.
     GOODPUT: BitPerSecond of [Slot] in [Summary, Bins] by [Simulate, Emulate];
-    /// Rate at which bytes reach the responder, over the bottleneck rate; 1 fills the line.
+    /// Rate at which bytes reach the responder in order, over the bottleneck rate; 1 fills the line, and a bin in which a
+    /// hole is filled can have more.
     THROUGHPUT: Share of [Slot] in [Summary, Bins] by [Simulate, Emulate];
     /// Bits on the bottleneck link of the packets that reached the responder's host, over its rate: whole cells with
     /// their headers, Ethernet or FDDI frames, or bare packets.

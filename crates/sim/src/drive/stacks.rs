@@ -23,7 +23,7 @@ pub(super) fn stacks_of(scenario: &Scenario, stacks: Option<&Stacks>) -> Result<
     let Some(stacks) = stacks else { return Ok(vec![None; scenario.traffic.len()]) };
     if let Some(unknown) = stacks.names().find(|&name| scenario.traffic.iter().all(|group| group.name != name)) {
         let known = scenario.traffic.iter().map(|group| format!("{:?}", group.name)).collect::<Vec<_>>().join(", ");
-        return Err(Error::NoSuchGroup { group: unknown.to_owned(), known });
+        return Err(Error::NoSuchGroup { part: "stack", group: unknown.to_owned(), known });
     }
     let stack = |group: &cellway_scenario::Traffic| {
         let Some((payload, factory)) = stacks.get(&group.name) else { return Ok(None) };
