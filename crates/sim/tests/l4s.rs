@@ -45,7 +45,8 @@ fn prague_beside_cubic_waits_for_less_than_a_millisecond() {
 /// Alone it fills the line as well, and there is no classic queue that would hold it back.
 #[test]
 fn prague_alone_fills_the_line() {
-    let scenario = scenario(&format!("{L4S}{PROBE}"), &[("traffic.cubic.count", "0"), ("traffic.prague.count", "2")]);
+    let set = [("traffic.cubic.count", "0"), ("traffic.prague.count", "2"), ("observe.flows", "[\"prague\"]")];
+    let scenario = scenario(&format!("{L4S}{PROBE}"), &set);
     let record = run(&scenario, 1);
     let wait = figure(&record, "probe-1", "delay_p99") - UNLOADED;
     let busy = figure(&record, "provider>home", "utilisation");
