@@ -301,7 +301,7 @@ pub(crate) struct PathFlags {
     /// Losses per packet, from 0 to 1 [default: 0].
     #[arg(long, value_name = "P", requires = "rate")]
     pub(crate) loss: Option<String>,
-    /// cubic, reno or tahoe: the congestion control, which decides what losses leave [default: cubic].
+    /// bbr, cubic, dctcp, prague, reno or tahoe: the congestion control, which decides what losses leave [default: cubic].
     #[arg(long, value_name = "NAME", requires = "rate")]
     pub(crate) control: Option<String>,
     /// Buffer before the line: 256cell or 64KiB.

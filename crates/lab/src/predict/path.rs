@@ -21,7 +21,7 @@ pub const PATH: [(&str, &str); 12] = [
     ("mss", "an amount like \"1460 B\""),
     ("framing", "packet, ethernet, fddi, aal5-vc-mux, aal5-llc-snap, bare-cells"),
     ("loss", "a number from 0 to 1 like \"1e-4\""),
-    ("control", "cubic, reno, tahoe"),
+    ("control", "bbr, cubic, dctcp, prague, reno, tahoe"),
     ("buffer", "cells like \"256 cell\", or an amount like \"64 KiB\""),
     ("delayed-ack", "on, off"),
     ("source", "a rate like \"149.76 Mbit/s\", or a line"),
