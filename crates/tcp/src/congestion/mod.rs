@@ -1,7 +1,7 @@
 //! Congestion control: the window and the pacing rate. One file for each algorithm.
 //!
 //! A [`Controller`] reacts to acknowledgements, rate samples, losses, marks and timeouts. It does not decide which
-//! segments are lost or sent next: that is [recovery](crate::recovery). [`Control`] holds the one of a connection.
+//! segments are lost or sent next: that is loss recovery. `Control` holds the one of a connection.
 
 mod bbr;
 mod controller;
