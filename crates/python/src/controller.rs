@@ -1,14 +1,12 @@
 //! Congestion controllers that are written in Python.
 
 use cellway_lab::congestion::{Ack as Acknowledgement, Acked, Controller, Flight, MarkReport, Repair, Signal, Window};
-use cellway_lab::{Controllers, Span, Time};
+use cellway_lab::{Controllers, MAX_WINDOW, Span, Time};
 use pyo3::prelude::*;
 use pyo3::types::PyTraceback;
 
 const BITS: f64 = 8.0;
 const PS_PER_S: f64 = 1e12;
-/// The largest window that a peer can announce, RFC 7323 section 2.3 (bytes).
-const MOST: f64 = 1_073_725_440.0;
 
 /// An acknowledgement, for `cellway.Controller.on_ack`.
 #[pyclass(frozen, get_all, module = "cellway")]
@@ -130,9 +128,9 @@ fn wanted(object: &Bound<'_, PyAny>, mss: u64) -> PyResult<(u64, Option<f64>)> {
         pyo3::exceptions::PyValueError::new_err(format!("{what} is {shown}; accepted: {accepted}"))
     };
     let cwnd = object.getattr("cwnd")?;
-    let accepted = || format!("a number of bytes from one segment, {mss}, to {MOST}");
+    let accepted = || format!("a number of bytes from one segment, {mss}, to {MAX_WINDOW}");
     let bytes = cwnd.extract::<f64>().map_err(|_| refuse("cwnd", &cwnd, accepted()))?;
-    if !(bytes >= mss as f64 && bytes <= MOST) {
+    if !(bytes >= mss as f64 && bytes <= MAX_WINDOW as f64) {
         return Err(refuse("cwnd", &cwnd, accepted()));
     }
     let pacing = object.getattr("pacing_rate")?;

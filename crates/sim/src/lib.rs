@@ -25,7 +25,7 @@ mod stack_slot;
 mod timers;
 
 pub use cellway_apps::Family;
-pub use cellway_tcp::congestion;
+pub use cellway_tcp::{MAX_WINDOW, congestion};
 pub use cellway_testbed::{Capture, Error as BuildError, Input, workload};
 pub use controllers::Controllers;
 pub use drive::{Control, Outcome, run};

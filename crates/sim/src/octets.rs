@@ -1,6 +1,6 @@
 //! The octets of packets, which the simulation only counts: for captures.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use cellway_apps::Family;
 use cellway_apps::random::Streams;
@@ -9,7 +9,7 @@ use cellway_record::Source;
 use cellway_scenario::Scenario;
 use cellway_tcp::{FieldOrder, Flags, Segment};
 use cellway_testbed::{Leg, SlotPlan, Testbed, UDP_PORT};
-use cellway_wire::{AccEcn, IpTcp, TcpFlags, TcpOptions, ip_packet, ipv4_opaque, ipv4_udp, ipv6_udp, udp_datagram};
+use cellway_wire::{AccEcn, IpTcp, TcpFlags, TcpOptions, ip_packet, udp_packet};
 
 use crate::body::Body;
 use crate::error::Error;
@@ -20,8 +20,8 @@ use crate::stack::Payload;
 const FIRST_DYNAMIC_PORT: u32 = 1024;
 /// Packets between gateways have no port: a protocol number for experiments. RFC 3692.
 const GATEWAY_PROTOCOL: u8 = 253;
-/// The protocol number of UDP. RFC 768.
-const UDP_PROTOCOL: u8 = 17;
+/// The octets of an IPv4 header without options.
+const IPV4_HEADER: u32 = 20;
 /// The port of the responders of stacks over UDP: that of HTTP over QUIC. RFC 9114 section 3.1.
 const STACK_PORT: u16 = 443;
 /// Hops that a packet may take.
@@ -50,18 +50,9 @@ pub(crate) fn octets(packet: &Packet<Body>, slots: &[Slot], legs: &[Leg]) -> Vec
                 // An echo goes the other way.
                 ports.reverse();
             }
-            let ends = [(packet.from, ports[0]), (packet.to, ports[1])];
-            let octets = match plan.family() {
-                Family::Ipv4 => {
-                    let [source, destination] = ends.map(|(host, port)| SocketAddrV4::new(address(host), port));
-                    ipv4_udp(source, destination, identification(number), TIME_TO_LIVE, &payload)
-                }
-                Family::Ipv6 => {
-                    let [source, destination] =
-                        ends.map(|(host, port)| SocketAddrV6::new(address_v6(host), port, 0, 0));
-                    ipv6_udp(source, destination, TIME_TO_LIVE, &payload)
-                }
-            };
+            let hosts = [packet.from, packet.to].map(|host| ip_address(host, plan.family()));
+            let ends = [0, 1].map(|end| SocketAddr::new(hosts[end], ports[end]));
+            let octets = udp_packet(ends, packet.ecn, identification(number), TIME_TO_LIVE, &payload);
             return octets.expect("a checked packet has room for headers and mark");
         }
         (Body::Stack { number, contents, .. }, Leg::Slot { slot, .. }) => {
@@ -69,9 +60,9 @@ pub(crate) fn octets(packet: &Packet<Body>, slots: &[Slot], legs: &[Leg]) -> Vec
         }
         // The numbers of gateways' packets count up; so do identifications.
         (Body::Transport { packet: body, .. }, _) => {
-            let (from, to) = (address(packet.from), address(packet.to));
-            let identification = identification(body.number);
-            return ipv4_opaque(from, to, GATEWAY_PROTOCOL, identification, TIME_TO_LIVE, packet.octets)
+            let hosts = [packet.from, packet.to].map(|host| ip_address(host, Family::Ipv4));
+            let payload = vec![0; packet.octets.saturating_sub(IPV4_HEADER) as usize];
+            return ip_packet(hosts, GATEWAY_PROTOCOL, packet.ecn, identification(body.number), TIME_TO_LIVE, &payload)
                 .expect("the gateway makes packets that fit");
         }
         (Body::Segment { .. } | Body::Datagram { .. } | Body::Stack { .. }, Leg::Gateways { .. }) => {
@@ -128,20 +119,20 @@ fn stack_octets(packet: &Packet<Body>, slot: &Slot, number: u64, contents: &[u8]
     let Slot::Stack(slot) = slot else { unreachable!("only a slot with a stack has such packets") };
     let plan = &slot.plan;
     let hosts = [packet.from, packet.to].map(|host| ip_address(host, plan.family()));
-    let (protocol, datagram) = match slot.stack.payload {
-        Payload::Ip { protocol } => (protocol, Ok(contents.to_vec())),
+    let octets = match slot.stack.payload {
+        Payload::Ip { protocol } => {
+            ip_packet(hosts, protocol, packet.ecn, identification(number), TIME_TO_LIVE, contents)
+        }
         Payload::Udp => {
             let mut ports = [dynamic_port(packet.conversation, 0), STACK_PORT];
             if packet.from != plan.hosts[0] {
                 ports.reverse();
             }
-            let [from, to] = [0, 1].map(|end| SocketAddr::new(hosts[end], ports[end]));
-            (UDP_PROTOCOL, udp_datagram([from, to], contents))
+            let ends = [0, 1].map(|end| SocketAddr::new(hosts[end], ports[end]));
+            udp_packet(ends, packet.ecn, identification(number), TIME_TO_LIVE, contents)
         }
     };
-    datagram
-        .and_then(|datagram| ip_packet(hosts, protocol, packet.ecn, identification(number), TIME_TO_LIVE, &datagram))
-        .expect("a checked datagram fits into a packet")
+    octets.expect("a checked datagram fits into a packet")
 }
 
 /// Returns the identification: a packet that may not be fragmented may have any (RFC 6864 section 4.1), here the

@@ -86,7 +86,7 @@ pub struct Setup<'a> {
 pub type Ends = Result<[Box<dyn Stack>; 2], String>;
 
 /// Creates the two ends of each flow of a group.
-type Factory = Arc<dyn Fn(&Setup<'_>) -> Ends + Send + Sync>;
+pub(crate) type Factory = Arc<dyn Fn(&Setup<'_>) -> Ends + Send + Sync>;
 
 /// The traffic groups that stacks of others drive, by name.
 #[derive(Clone, Default)]

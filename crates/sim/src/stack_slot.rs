@@ -5,14 +5,14 @@ use std::sync::Arc;
 use cellway_testbed::SlotPlan;
 use cellway_units::Time;
 
-use crate::stack::{Ends, Payload, Setup, Stack};
+use crate::stack::{Factory, Payload, Stack};
 use crate::stack_guard::{Guard, StackFault};
 
 /// The stack of a traffic group.
 #[derive(Clone)]
 pub(crate) struct GroupStack {
     pub(crate) payload: Payload,
-    pub(crate) factory: Arc<dyn Fn(&Setup<'_>) -> Ends + Send + Sync>,
+    pub(crate) factory: Factory,
     /// The octets of the longest datagram.
     pub(crate) max_datagram: usize,
 }

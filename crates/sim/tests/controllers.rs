@@ -3,6 +3,9 @@
 
 mod common;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use cellway_sim::congestion::{Ack, Acked, Controller, Flight, Repair, Signal, Window};
 use cellway_sim::{Control, Controllers, Error};
 
@@ -40,12 +43,12 @@ struct Constant {
     segments: u64,
     fails_at: u64,
     failed: bool,
-    repairs: u64,
+    repairs: Arc<AtomicU64>,
 }
 
 impl Constant {
     fn new(segments: u64) -> Constant {
-        Constant { segments, fails_at: u64::MAX, failed: false, repairs: 0 }
+        Constant { segments, fails_at: u64::MAX, failed: false, repairs: Arc::default() }
     }
 }
 
@@ -58,7 +61,7 @@ impl Controller for Constant {
         self.failed |= ack.total_delivered > self.fails_at;
     }
     fn repairing(&mut self, _window: &mut Window, _repair: Repair) {
-        self.repairs += 1;
+        self.repairs.fetch_add(1, Ordering::Relaxed);
     }
     fn pacing_gap(&self, _window: Window, _payload: u64, _srtt: cellway_units::Span) -> cellway_units::Span {
         cellway_units::Span::ZERO
@@ -98,9 +101,16 @@ fn a_constant_window_gives_its_share() {
 
 #[test]
 fn a_window_beyond_the_buffer_loses_and_repairs() {
-    let record = run(&Controllers::new().with("own", || Box::new(Constant::new(100)))).unwrap();
+    let repairs = Arc::<AtomicU64>::default();
+    let counted = repairs.clone();
+    let own = move || Box::new(Constant { repairs: counted.clone(), ..Constant::new(100) }) as Box<dyn Controller>;
+    let record = run(&Controllers::new().with("own", own)).unwrap();
     assert!(figure(&record, "own-1", "retransmissions") > 0.0);
     assert!(figure(&record, "own-1", "goodput") > 8e6);
+    let seen = repairs.load(Ordering::Relaxed) as f64;
+    // Those of the warm-up are not in the summary.
+    assert!(seen >= figure(&record, "own-1", "fast_retransmits"), "{seen}");
+    assert!(seen > 0.0);
 }
 
 #[test]

@@ -21,7 +21,7 @@ udp = { packet = "100 B", rate = "50 kbit/s", ecn = "ect1" }
 /// The delay of the line, and the transmission of 100 B at 1 Gbit/s twice and at 40 Mbit/s (s).
 const UNLOADED: f64 = 0.010 + 100.0 * 8.0 / 40e6 + 2.0 * 100.0 * 8.0 / 1e9;
 
-/// Packets of the low-latency queue wait for less than 1 ms, whatever CUBIC does in the other; the line is full, and nobody
+/// Packets of the low-latency queue wait for less than 1 ms, whatever CUBIC does in the other; the line is full, and neither
 /// starves. The ratio of the rates is measured as 1.8 over 20 ms: CUBIC has a round trip of 35 ms behind its queue of 15 ms,
 /// Prague one of 25 ms at least. Over 10 ms, where the round trips are alike, it is 1.2.
 #[test]

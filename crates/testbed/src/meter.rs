@@ -1,6 +1,7 @@
 //! The records of a run: totals after the warm-up, and means over bins of time.
 
 mod answers;
+mod bins;
 mod changes;
 mod datagrams;
 mod flows;
@@ -14,11 +15,11 @@ mod trace;
 use std::ops::Range;
 use std::sync::Arc;
 
-use cellway_apps::{DatagramMark, Side};
+use cellway_apps::Side;
 use cellway_net::{Fabric, Framing, LossCounters, NodeId, PortCounters, PortId};
-use cellway_record::metric::{Metric, QueueUnit, datagram, port as ports, slot as slots};
+use cellway_record::metric::QueueUnit;
 use cellway_record::stats::{Moments, jain};
-use cellway_record::{Quantity, Rows, Source};
+use cellway_record::{Rows, Source};
 use cellway_scenario::Traffic;
 use cellway_units::{Bytes, Cells, Span, Time};
 
@@ -254,18 +255,6 @@ impl Meter {
         }
     }
 
-    /// Returns true if the variables of a model of congestion control are recorded for a slot.
-    pub fn traces(&self, slot: usize) -> bool {
-        self.slots[slot].trace.is_some()
-    }
-
-    /// Records a variable of the model of the slot's newest connection, if it has changed.
-    pub fn variable(&mut self, now: Time, slot: usize, variable: &'static Metric, value: f64) {
-        if let Some(trace) = &mut self.slots[slot].trace {
-            trace.variable(now, variable, value);
-        }
-    }
-
     /// Records in-order bytes delivered to the reading side of a slot.
     pub fn delivered(&mut self, slot: usize, reader: Side, bytes: u64) {
         let direction = match reader {
@@ -327,45 +316,6 @@ impl Meter {
         }
     }
 
-    /// Counts those datagrams that are sent at `settled` or later as in flight at the end of the run unless they
-    /// arrive. Without this call only those inside the network are.
-    pub fn settle_datagrams(&mut self, settled: Time) {
-        self.settled = settled;
-    }
-
-    /// Records a datagram that a slot has sent at `at`.
-    pub fn datagram_sent(&mut self, slot: usize, at: Time) {
-        if let Some(datagrams) = self.slots[slot].datagrams_mut() {
-            datagrams.sent(at, self.warmup, at < self.settled);
-        }
-    }
-
-    /// Records the arrival, at `at`, of a datagram with this mark and `payload` at the responder of a slot, or of its echo at
-    /// the originator.
-    pub fn datagram_received(&mut self, slot: usize, at: Time, reader: Side, mark: DatagramMark, payload: Bytes) {
-        let meter = &mut self.slots[slot];
-        let delay = match meter.datagrams_mut() {
-            Some(datagrams) if datagrams.ends_at(reader) => datagrams.received(at, mark.sequence, mark.sent),
-            // A ping on its way counts as read.
-            _ => return self.delivered(slot, reader, payload.0),
-        };
-        // A second copy is no goodput, as the application has its bytes.
-        if let Some(delay) = delay {
-            meter.delays_in_bin.push(delay.as_secs_f64());
-            self.delivered(slot, reader, payload.0);
-        }
-    }
-
-    /// Records that a datagram with this mark has arrived at `reader`, and that a queue had marked it with "congestion
-    /// experienced".
-    pub fn datagram_marked(&mut self, slot: usize, reader: Side, mark: DatagramMark) {
-        if let Some(datagrams) = self.slots[slot].datagrams_mut()
-            && datagrams.ends_at(reader)
-        {
-            datagrams.marked(mark.sequence);
-        }
-    }
-
     /// Returns true if any queues are recorded at each change, so that [`Meter::queues`] must be called.
     pub fn watches_queues(&self) -> bool {
         !self.queue_watches.is_empty()
@@ -421,82 +371,6 @@ impl Meter {
             sum = LossCounters { length: sum.length + length, crc: sum.crc + crc, too_long: sum.too_long + too_long };
         }
         sum
-    }
-
-    fn end_bin<B: Clone>(&mut self, now: Time, fabric: &Fabric<B>) {
-        let t = now.as_secs_f64();
-        let every = self.bins.every;
-        let rows = &mut self.series;
-        let mut put = |subject: &Arc<str>, metric: Quantity, value| {
-            if self.record_series {
-                rows.put_at(subject, metric, t, value);
-            }
-        };
-        for port in &mut self.ports {
-            let counters = fabric.port_counters(port.id, now);
-            put(&port.subject, (&ports::UTILISATION).into(), ratio(counters.busy - port.at_bin.busy, every));
-            put(&port.subject, ports::QUEUE_MEAN.counted_in(port.unit), mean_queue(&counters, &port.at_bin, every));
-            let taken = counters.taken - port.at_bin.taken;
-            if taken > 0 {
-                let waited = (counters.sojourn - port.at_bin.sojourn) as f64 / 1e12;
-                put(&port.subject, (&ports::SOJOURN_MEAN).into(), waited / taken as f64);
-            }
-            let gone = [
-                (&ports::DROPPED_PACKETS, counters.dropped_frames, port.at_bin.dropped_frames),
-                (&ports::EARLY_DROPS, counters.early_drops, port.at_bin.early_drops),
-                (&ports::MARKED, counters.marked, port.at_bin.marked),
-            ];
-            // Only where a packet line has dropped or marked any, so that plain networks keep short series.
-            let is_packets = fabric.framing(port.id) != Framing::Atm;
-            for (metric, now, before) in gone.into_iter().filter(|&(_, now, _)| is_packets && now > 0) {
-                put(&port.subject, metric.into(), (now - before) as f64);
-            }
-            port.at_bin = counters;
-        }
-        for (number, slot) in self.slots.iter_mut().enumerate() {
-            let bytes = slot.now.delivered[0] - slot.delivered_at_bin[0];
-            put(&slot.subject, (&slots::THROUGHPUT).into(), slot.throughput(bytes, every));
-            let both = bytes + slot.now.delivered[1] - slot.delivered_at_bin[1];
-            put(&slot.subject, (&slots::GOODPUT).into(), both as f64 * 8.0 / every.as_secs_f64());
-            if let Some((port, channel)) = slot.paced
-                && let Some(rate) = fabric.abr_rate(port, channel)
-            {
-                let rate = rate.as_bps() as f64;
-                put(&slot.subject, (&slots::ACR).into(), rate);
-                if now > self.warmup {
-                    slot.acr.push(rate);
-                    slot.acr_min = slot.acr_min.min(rate);
-                }
-            }
-            if slot.datagrams().is_none()
-                && let Some(window) = slot.window_in_bin.take_mean(now)
-            {
-                put(&slot.subject, (&slots::WINDOW_MEAN).into(), window);
-            }
-            if let Some(delay) = slot.delays_in_bin.mean() {
-                put(&slot.subject, slot.delay_metric().into(), delay);
-            }
-            if let Some(jitter) = slot.datagrams().and_then(|datagrams| datagrams.jitter()) {
-                put(&slot.subject, (&datagram::JITTER).into(), jitter);
-            }
-            if let Some(observed) = &mut self.observed {
-                observed.end_bin(number).for_each(|(metric, value)| put(&slot.subject, metric.into(), value));
-            }
-            slot.delays_in_bin = Moments::default();
-            slot.delivered_at_bin = slot.now.delivered;
-        }
-    }
-
-    /// Computes Jain's index of each group's deliveries in the window that ends.
-    fn judge_fairness(&mut self) {
-        for group in &mut self.groups {
-            let shares: Vec<f64> = self.slots[group.slots.clone()].iter().map(SlotMeter::delivered_in_window).collect();
-            group.fairness.judge(&shares);
-        }
-        if let Some(observed) = &mut self.observed {
-            observed.judge_fairness(&self.slots);
-        }
-        self.slots.iter_mut().for_each(|slot| slot.at_fairness = slot.now.delivered[0]);
     }
 }
 

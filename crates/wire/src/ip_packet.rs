@@ -41,11 +41,18 @@ pub fn ip_packet(
     }
 }
 
-/// Returns a UDP datagram with its header, whose checksum covers the addresses of the packet.
+/// Returns an IP packet with a UDP datagram, all checksums right. IPv6 has no identification.
 ///
 /// # Errors
 /// The addresses are of two versions of IP, or the payload does not fit into a packet.
-pub fn udp_datagram([source, destination]: [SocketAddr; 2], payload: &[u8]) -> Result<Vec<u8>, PacketError> {
+pub fn udp_packet(
+    ends: [SocketAddr; 2],
+    ecn: Ecn,
+    identification: u16,
+    ttl: u8,
+    payload: &[u8],
+) -> Result<Vec<u8>, PacketError> {
+    let [source, destination] = ends;
     let len = UdpHeader::LEN + payload.len();
     let length = u16::try_from(len).map_err(|_| PacketError::TooLong { len })?;
     let mut udp = UdpHeader { source_port: source.port(), destination_port: destination.port(), length, checksum: 0 };
@@ -55,30 +62,34 @@ pub fn udp_datagram([source, destination]: [SocketAddr; 2], payload: &[u8]) -> R
         _ => return Err(malformed(format!("{source} and {destination} are addresses of two versions of IP"))),
     }
     .map_err(malformed)?;
-    Ok([&udp.to_bytes()[..], payload].concat())
+    let datagram = [&udp.to_bytes()[..], payload].concat();
+    ip_packet(ends.map(|end| end.ip()), IpNumber::UDP.0, ecn, identification, ttl, &datagram)
 }
 
 #[cfg(test)]
 mod tests {
     use std::net::{Ipv4Addr, Ipv6Addr};
 
-    use super::*;
-    use crate::{ip, ipv4_udp, ipv6_udp};
+    use etherparse::PacketBuilder;
 
-    /// The functions for a whole packet with UDP are an independent way to the same octets.
+    use super::*;
+    use crate::ip;
+
+    /// Compared with the headers that etherparse makes of a whole packet.
     #[test]
-    fn a_datagram_in_a_packet_is_that_of_the_other_functions() {
+    fn a_datagram_has_the_headers_of_an_independent_builder() {
         let payload = [7; 99];
-        let v4 = [Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2)];
-        let ends = [(v4[0], 1024), (v4[1], 443)].map(|(address, port)| std::net::SocketAddrV4::new(address, port));
-        let udp = udp_datagram(ends.map(SocketAddr::V4), &payload).unwrap();
-        let packet = ip_packet(v4.map(IpAddr::V4), 17, Ecn::NotEct, 5, 64, &udp).unwrap();
-        assert_eq!(packet, ipv4_udp(ends[0], ends[1], 5, 64, &payload).unwrap());
-        let v6 = [1, 2].map(|host| Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, host));
-        let ends = [(v6[0], 1024), (v6[1], 443)].map(|(at, port)| std::net::SocketAddrV6::new(at, port, 0, 0));
-        let udp = udp_datagram(ends.map(SocketAddr::V6), &payload).unwrap();
-        let packet = ip_packet(v6.map(IpAddr::V6), 17, Ecn::NotEct, 5, 64, &udp).unwrap();
-        assert_eq!(packet, ipv6_udp(ends[0], ends[1], 64, &payload).unwrap());
+        let ends = [1024, 443].map(|port| SocketAddr::new(Ipv4Addr::new(10, 0, 0, 1).into(), port));
+        let packet = udp_packet(ends, Ecn::NotEct, 0, 64, &payload).unwrap();
+        let mut expected = Vec::new();
+        PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 1], 64).udp(1024, 443).write(&mut expected, &payload).unwrap();
+        assert_eq!(packet, expected);
+        let host = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 1);
+        let ends = [1024, 443].map(|port| SocketAddr::new(host.into(), port));
+        let packet = udp_packet(ends, Ecn::NotEct, 0, 64, &payload).unwrap();
+        let mut expected = Vec::new();
+        PacketBuilder::ipv6(host.octets(), host.octets(), 64).udp(1024, 443).write(&mut expected, &payload).unwrap();
+        assert_eq!((packet.len(), &packet[40..]), (40 + 8 + 99, &expected[40..]));
     }
 
     #[test]

@@ -17,8 +17,7 @@ pub mod pcap;
 mod tcp_options;
 
 pub use cell::{CellHeader, CellView, Channel, HeaderError, PayloadType, hec};
-pub use ip_packet::{ip_packet, udp_datagram};
+pub use ip_packet::{ip_packet, udp_packet};
 pub use llc::{LLC_SNAP_IPV4, LLC_SNAP_IPV6, LlcError, SduFormat};
-pub use packet::{IpTcp, Ipv4Tcp, Ipv6Tcp, PacketError, TcpFlags, ipv4_opaque, ipv4_udp, payload_octet};
-pub use packet_v6::ipv6_udp;
+pub use packet::{IpTcp, Ipv4Tcp, Ipv6Tcp, PacketError, TcpFlags, payload_octet};
 pub use tcp_options::{AccEcn, TcpOptions};

@@ -1,9 +1,9 @@
 //! IP packets with a TCP segment, made from the fields of a simulated segment; [`super::packet_v6`] has those of IPv6.
 
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddrV4};
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 use cellway_units::Ecn;
-use etherparse::{IpEcn, IpFragOffset, IpNumber, Ipv4Header, Ipv4Slice, TcpHeader, TcpSlice, UdpHeader};
+use etherparse::{IpEcn, IpFragOffset, IpNumber, Ipv4Header, Ipv4Slice, TcpHeader, TcpSlice};
 
 use crate::ip::checksum::{checksum, updated};
 use crate::tcp_options::TcpOptions;
@@ -104,51 +104,6 @@ pub const fn payload_octet(seq: u32) -> u8 {
 
 pub(crate) fn malformed(reason: impl ToString) -> PacketError {
     PacketError::Malformed { reason: reason.to_string() }
-}
-
-/// Returns an IPv4 packet of `octets` in all that carries another protocol than TCP, its payload all zeros.
-pub fn ipv4_opaque(
-    source: Ipv4Addr,
-    destination: Ipv4Addr,
-    protocol: u8,
-    identification: u16,
-    ttl: u8,
-    octets: u32,
-) -> Result<Vec<u8>, PacketError> {
-    let len = octets as usize;
-    let payload = u16::try_from(len.saturating_sub(IP_HEADER)).map_err(|_| PacketError::TooLong { len })?;
-    let mut ip = Ipv4Header::new(payload, ttl, IpNumber(protocol), source.octets(), destination.octets())
-        .map_err(|_| PacketError::TooLong { len })?;
-    ip.identification = identification;
-    ip.dont_fragment = true;
-    ip.header_checksum = ip.calc_header_checksum();
-    let mut packet = ip.to_bytes().to_vec();
-    packet.resize(IP_HEADER + usize::from(payload), 0);
-    Ok(packet)
-}
-
-/// Returns an IPv4 packet with a UDP datagram, both checksums right.
-///
-/// # Errors
-/// The payload does not fit into an IP packet.
-pub fn ipv4_udp(
-    source: SocketAddrV4,
-    destination: SocketAddrV4,
-    identification: u16,
-    ttl: u8,
-    payload: &[u8],
-) -> Result<Vec<u8>, PacketError> {
-    let [from, to] = [source, destination].map(|end| end.ip().octets());
-    let len = UdpHeader::LEN + payload.len();
-    let too_long = || PacketError::TooLong { len: IP_HEADER + len };
-    let datagram = u16::try_from(len).map_err(|_| too_long())?;
-    let mut ip = Ipv4Header::new(datagram, ttl, IpNumber::UDP, from, to).map_err(|_| too_long())?;
-    ip.identification = identification;
-    ip.dont_fragment = true;
-    ip.header_checksum = ip.calc_header_checksum();
-    let udp = UdpHeader::with_ipv4_checksum(source.port(), destination.port(), &ip, payload);
-    let udp = udp.map_err(|_| too_long())?;
-    Ok([&ip.to_bytes()[..], &udp.to_bytes(), payload].concat())
 }
 
 impl<A> IpTcp<A> {

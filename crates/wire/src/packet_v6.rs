@@ -1,9 +1,9 @@
 //! IPv6 packets with a TCP segment or a UDP datagram. RFC 8200.
 
-use std::net::{Ipv6Addr, SocketAddrV6};
+use std::net::Ipv6Addr;
 
 use cellway_units::Ecn;
-use etherparse::{IpNumber, Ipv6FlowLabel, Ipv6Header, UdpHeader};
+use etherparse::{IpNumber, Ipv6FlowLabel, Ipv6Header};
 
 use crate::packet::{Ipv6Tcp, PacketError, malformed};
 
@@ -42,23 +42,6 @@ impl Ipv6Tcp {
         tcp.checksum = tcp.calc_checksum_ipv6(&ip, &payload).map_err(malformed)?;
         Ok([&ip.to_bytes()[..], &tcp.to_bytes(), &payload].concat())
     }
-}
-
-/// Returns an IPv6 packet with a UDP datagram, its checksum right.
-///
-/// # Errors
-/// The payload does not fit into an IP packet.
-pub fn ipv6_udp(
-    source: SocketAddrV6,
-    destination: SocketAddrV6,
-    hops: u8,
-    payload: &[u8],
-) -> Result<Vec<u8>, PacketError> {
-    let ends = [*source.ip(), *destination.ip()];
-    let octets = UdpHeader::LEN + payload.len();
-    let ip = header(ends, IpNumber::UDP, Ecn::NotEct, hops, octets)?;
-    let udp = UdpHeader::with_ipv6_checksum(source.port(), destination.port(), &ip, payload).map_err(malformed)?;
-    Ok([&ip.to_bytes()[..], &udp.to_bytes(), payload].concat())
 }
 
 #[cfg(test)]
@@ -104,13 +87,6 @@ mod tests {
         assert_eq!(found.segment.unwrap().payload, 1000);
         assert_eq!((found.packet.source(), found.packet.destination()), (A.into(), B.into()));
         assert_eq!(ip::ecn(&packet), Ecn::Ect0);
-    }
-
-    #[test]
-    fn a_datagram_has_48_octets_of_headers() {
-        let [from, to] = [(A, 1024), (B, 9)].map(|(address, port)| SocketAddrV6::new(address, port, 0, 0));
-        let packet = ipv6_udp(from, to, 64, &[5; 16]).unwrap();
-        assert_eq!((packet.len(), sum(&packet)), (64, 0));
     }
 
     #[test]

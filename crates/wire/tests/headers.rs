@@ -1,7 +1,7 @@
 //! Cell headers, LLC/SNAP, IP and TCP: round trips, and damaged input.
 #![allow(clippy::unwrap_used)]
 
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use cellway_units::Ecn;
 use cellway_wire::{
@@ -210,11 +210,13 @@ fn encapsulations() {
 
 #[test]
 fn a_packet_of_another_protocol_has_its_length_and_a_right_checksum() {
-    let packet = cellway_wire::ipv4_opaque([10, 0, 0, 1].into(), [10, 0, 0, 2].into(), 253, 7, 64, 1500).unwrap();
+    let hosts = [[10, 0, 0, 1], [10, 0, 0, 2]].map(IpAddr::from);
+    let opaque = |octets: usize| cellway_wire::ip_packet(hosts, 253, Ecn::NotEct, 7, 64, &vec![0; octets]);
+    let packet = opaque(1480).unwrap();
     assert_eq!((packet.len(), packet[9], &packet[2..4]), (1500, 253, &1500u16.to_be_bytes()[..]));
     let sum: u32 = packet[..20].chunks(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();
     assert_eq!((sum & 0xffff) + (sum >> 16), 0xffff, "RFC 1071: the sum of the header is all ones");
-    assert!(cellway_wire::ipv4_opaque([10, 0, 0, 1].into(), [10, 0, 0, 2].into(), 253, 7, 64, 70_000).is_err());
+    assert!(opaque(70_000).is_err());
 }
 
 /// The octets of RFC 9768, figure 4, and the AE bit beside the data offset (figure 2).

@@ -2,10 +2,10 @@
 //! device of the path, and the path's own table counts and drops them behind all other rules: none leaves the machine.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{Ipv4Addr, SocketAddr};
 
 use cellway_units::Ecn;
-use cellway_wire::{Ipv4Tcp, PacketError, TcpFlags, TcpOptions, ipv4_udp};
+use cellway_wire::{Ipv4Tcp, PacketError, TcpFlags, TcpOptions, udp_packet};
 
 use crate::sys::Tun;
 
@@ -39,9 +39,8 @@ pub(super) fn connection(from: Ipv4Addr) -> io::Result<Vec<u8>> {
 
 /// Returns a datagram to the resolver at `to`.
 pub(super) fn look_up(from: Ipv4Addr, to: Ipv4Addr) -> io::Result<Vec<u8>> {
-    let [from, to] =
-        [(from, SOURCE_PORT), (to, super::resolver::PORT)].map(|(host, port)| SocketAddrV4::new(host, port));
-    for_device(ipv4_udp(from, to, 0, TIME_TO_LIVE, &[]))
+    let ends = [(from, SOURCE_PORT), (to, super::resolver::PORT)].map(SocketAddr::from);
+    for_device(udp_packet(ends, Ecn::NotEct, 0, TIME_TO_LIVE, &[]))
 }
 
 fn for_device(packet: Result<Vec<u8>, PacketError>) -> io::Result<Vec<u8>> {

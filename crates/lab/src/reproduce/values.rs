@@ -89,8 +89,10 @@ impl StudyValues {
                 sample.push((key.seed, row.value));
             }
         }
+        let subjects: BTreeSet<&str> = self.moments.iter().map(|(figure, _)| figure.0.as_str()).collect();
+        let series: BTreeMap<&str, _> = subjects.into_iter().map(|name| (name, series_of(record, name))).collect();
         for (figure, moment) in &self.moments {
-            if let Some(value) = moment.evaluate(&series_of(record, &figure.0), |axis| axis_number(key, axis)) {
+            if let Some(value) = moment.evaluate(&series[figure.0.as_str()], |axis| axis_number(key, axis)) {
                 self.values.entry((point, figure.clone())).or_default().push((key.seed, value));
             }
         }

@@ -290,6 +290,10 @@ pub trait Controller: Debug + Send + Sync + BoxedClone {
     /// Records that data is about to be sent while none is in flight. `source_limited`: the application had none to
     /// send before.
     fn resumed(&mut self, _window: &mut Window, _now: Time, _source_limited: bool) {}
+    /// Returns the least round trip of the model.
+    fn min_rtt(&self) -> Option<Span> {
+        None
+    }
     /// Passes the variables of the model to `see`, as far as they are of interest to an observer.
     fn variables(&self, _window: &Window, _see: &mut dyn FnMut(Variable, f64)) {}
     /// Returns the reason for which this controller cannot go on; the driver ends the run then.

@@ -4,9 +4,9 @@
 
 use cellway_units::{Span, Time};
 
+use super::full_window::FullWindow;
 use super::hystart::{HyStart, Phase};
 use super::{Acked, Controller, Flight, Signal, Window, part};
-use crate::Position;
 
 /// The share of the window that is kept at a loss: beta of RFC 9438 §4.6 is 7/10.
 const BETA: (u64, u64) = (7, 10);
@@ -61,14 +61,13 @@ pub(crate) struct Cubic {
     paced: bool,
     /// The state before the last reduction.
     before: Option<Box<Before>>,
-    /// The window has been full; that counts up to this position, for a round trip.
-    full_until: Position,
+    full: FullWindow,
 }
 
 impl Cubic {
     pub(crate) fn new(hystart: bool, paced: bool) -> Cubic {
         let hystart = hystart.then(HyStart::default);
-        Cubic { max: None, prior: 0, stage: None, hystart, paced, before: None, full_until: 0 }
+        Cubic { max: None, prior: 0, stage: None, hystart, paced, before: None, full: FullWindow::default() }
     }
 
     /// Grows the window in congestion avoidance. RFC 9438 §4.2 to §4.5.
@@ -103,13 +102,9 @@ impl Cubic {
 impl Controller for Cubic {
     fn grow(&mut self, window: &mut Window, acked: Acked, flight: Flight) {
         let Window { cwnd, ssthresh, mss } = *window;
-        // RFC 9438 §5.8: a window that the application or the peer's window leaves unused does not grow. Linux,
-        // tcp_is_cwnd_limited(): slow start may go to twice the used window.
+        let full = self.full.acked((cwnd, mss), &acked, flight);
+        // Linux, tcp_is_cwnd_limited(): slow start may go to twice the used window.
         let used = flight.size() + acked.bytes;
-        if used + mss > cwnd {
-            self.full_until = flight.nxt;
-        }
-        let full = flight.una <= self.full_until;
         if cwnd >= ssthresh {
             window.cwnd = self.avoid(cwnd, mss, acked, full);
             return;

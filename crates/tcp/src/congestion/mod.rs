@@ -7,6 +7,7 @@ mod bbr;
 mod controller;
 mod cubic;
 mod dctcp;
+mod full_window;
 mod hystart;
 mod marked_share;
 mod prague;
@@ -24,6 +25,7 @@ pub use controller::{
 };
 use cubic::Cubic;
 use dctcp::Dctcp;
+use full_window::FullWindow;
 use prague::Prague;
 use reno::Reno;
 use tahoe::Tahoe;
@@ -107,8 +109,8 @@ pub(crate) struct Control {
     collapsed_until: Position,
     /// A mark reduces the window less than a loss does (ABE, RFC 8511).
     abe: bool,
-    /// The window was full up to this position; that counts for a round trip.
-    full_until: Position,
+    /// Of a controller that sets the window.
+    full: FullWindow,
     algorithm: Algorithms,
 }
 
@@ -134,7 +136,7 @@ impl Control {
             reduced_until: 0,
             collapsed_until: 0,
             abe: config.tcp.abe,
-            full_until: 0,
+            full: FullWindow::default(),
             algorithm,
         }
     }
@@ -317,6 +319,10 @@ impl Control {
     pub(crate) fn failure(&self) -> Option<String> {
         with!(&self.algorithm, a => a.failure())
     }
+    /// Returns the least round trip of the model, if there is one.
+    pub(crate) fn min_rtt(&self) -> Option<Span> {
+        with!(&self.algorithm, a => a.min_rtt())
+    }
     /// Passes the variables of the model to `see`.
     pub(crate) fn variables(&self, see: &mut dyn FnMut(Variable, f64)) {
         with!(&self.algorithm, a => a.variables(&self.window, see));
@@ -332,10 +338,10 @@ impl Control {
     }
     /// Records that the window is full, with `flight` outstanding.
     pub(crate) fn filled(&mut self, flight: Flight) {
-        self.full_until = flight.max;
+        self.full.filled(flight.max);
     }
     /// Returns true if the window was full within a round trip.
     pub(crate) fn was_full(&self, flight: Flight) -> bool {
-        flight.una <= self.full_until
+        self.full.was_full(flight)
     }
 }

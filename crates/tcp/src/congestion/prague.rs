@@ -6,6 +6,7 @@
 
 use cellway_units::{Span, Time};
 
+use super::full_window::FullWindow;
 use super::marked_share::MarkedShare;
 use super::{Acked, Controller, Flight, MarkReport, Signal, Window, part};
 use crate::Position;
@@ -34,8 +35,7 @@ pub(super) struct Prague {
     reduced_at: Time,
     /// Remainder of the growth.
     carry: u128,
-    /// The window has been full; that counts up to this position, for a round trip.
-    full_until: Position,
+    full: FullWindow,
 }
 
 impl Prague {
@@ -48,7 +48,7 @@ impl Prague {
             saw_mark: false,
             reduced_at: Time::ZERO,
             carry: 0,
-            full_until: 0,
+            full: FullWindow::default(),
         }
     }
     /// Returns true once short round trips have the effect of long ones.
@@ -77,12 +77,8 @@ impl Prague {
 impl Controller for Prague {
     fn grow(&mut self, window: &mut Window, acked: Acked, flight: Flight) {
         let Window { cwnd, ssthresh, mss } = *window;
-        // As in CUBIC: a window that is not used does not grow.
-        if flight.size() + acked.bytes + mss > cwnd {
-            self.full_until = flight.nxt;
-        }
         let bytes = acked.bytes.saturating_sub(acked.marked);
-        if flight.una > self.full_until {
+        if !self.full.acked((cwnd, mss), &acked, flight) {
             return;
         }
         window.cwnd += if cwnd < ssthresh { bytes } else { self.increase(*window, bytes, acked.srtt) };

@@ -255,13 +255,7 @@ impl Endpoint {
     /// Returns the least round-trip time that the sender keeps: that of the model of a congestion controller, else that of
     /// the records of the segments in flight; `None` without either.
     pub fn min_rtt(&self) -> Option<Span> {
-        let mut model = None;
-        self.variables(|variable, seconds| {
-            if variable == Variable::MinRtt && seconds > 0.0 {
-                model = Some(Span::from_secs_f64(seconds));
-            }
-        });
-        model.or_else(|| self.queue.as_ref()?.min_rtt())
+        self.control.min_rtt().or_else(|| self.queue.as_ref()?.min_rtt())
     }
     /// Returns the rate at which full segments are paced now (bit/s of payload); `None` if they are not.
     pub fn pacing_rate(&self) -> Option<u64> {

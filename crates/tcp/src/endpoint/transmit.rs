@@ -24,7 +24,7 @@ impl Endpoint {
     #[inline]
     fn end_transmission(&mut self, now: Time) {
         let Some(queue) = &mut self.queue else { return };
-        if queue.in_network() + self.sender.mss > self.control.window.cwnd {
+        if self.control.sets_window() && queue.in_network() + self.sender.mss > self.control.window.cwnd {
             self.control.filled(self.sender.flight());
         }
         // Limited by neither a window nor pacing.

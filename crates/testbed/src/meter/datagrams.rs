@@ -1,11 +1,12 @@
 //! The datagrams of a slot: delay, jitter and loss.
 
-use cellway_apps::Side;
+use cellway_apps::{DatagramMark, Side};
 use cellway_record::metric::{datagram, slot};
 use cellway_record::stats::{InterarrivalJitter, Moments};
 use cellway_spec::UdpSource;
-use cellway_units::{Span, Time};
+use cellway_units::{Bytes, Span, Time};
 
+use super::Meter;
 use super::answers::{RESPONSES, TimeMetrics, Times};
 use super::frames::Frames;
 use super::seen::Seen;
@@ -187,6 +188,47 @@ impl Fates {
     /// been lost.
     pub(super) fn loss_ratio(self) -> Option<f64> {
         (self.received + self.lost > 0).then(|| self.lost as f64 / self.sent as f64)
+    }
+}
+
+impl Meter {
+    /// Counts those datagrams that are sent at `settled` or later as in flight at the end of the run unless they
+    /// arrive. Without this call only those inside the network are.
+    pub fn settle_datagrams(&mut self, settled: Time) {
+        self.settled = settled;
+    }
+
+    /// Records a datagram that a slot has sent at `at`.
+    pub fn datagram_sent(&mut self, slot: usize, at: Time) {
+        if let Some(datagrams) = self.slots[slot].datagrams_mut() {
+            datagrams.sent(at, self.warmup, at < self.settled);
+        }
+    }
+
+    /// Records the arrival, at `at`, of a datagram with this mark and `payload` at the responder of a slot, or of its echo at
+    /// the originator.
+    pub fn datagram_received(&mut self, slot: usize, at: Time, reader: Side, mark: DatagramMark, payload: Bytes) {
+        let meter = &mut self.slots[slot];
+        let delay = match meter.datagrams_mut() {
+            Some(datagrams) if datagrams.ends_at(reader) => datagrams.received(at, mark.sequence, mark.sent),
+            // A ping on its way counts as read.
+            _ => return self.delivered(slot, reader, payload.0),
+        };
+        // A second copy is no goodput, as the application has its bytes.
+        if let Some(delay) = delay {
+            meter.delays_in_bin.push(delay.as_secs_f64());
+            self.delivered(slot, reader, payload.0);
+        }
+    }
+
+    /// Records that a datagram with this mark has arrived at `reader`, and that a queue had marked it with "congestion
+    /// experienced".
+    pub fn datagram_marked(&mut self, slot: usize, reader: Side, mark: DatagramMark) {
+        if let Some(datagrams) = self.slots[slot].datagrams_mut()
+            && datagrams.ends_at(reader)
+        {
+            datagrams.marked(mark.sequence);
+        }
     }
 }
 

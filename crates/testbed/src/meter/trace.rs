@@ -3,6 +3,7 @@
 use cellway_record::metric::Metric;
 use cellway_units::Time;
 
+use super::Meter;
 use super::changes::Changes;
 
 /// The recorded changes of a slot.
@@ -46,5 +47,19 @@ impl Trace {
         let mut changes = Changes::new(self.most);
         changes.push(now, value);
         self.variables.push(TracedVariable { metric, last: value, changes });
+    }
+}
+
+impl Meter {
+    /// Returns true if the variables of a model of congestion control are recorded for a slot.
+    pub fn traces(&self, slot: usize) -> bool {
+        self.slots[slot].trace.is_some()
+    }
+
+    /// Records a variable of the model of the slot's newest connection, if it has changed.
+    pub fn variable(&mut self, now: Time, slot: usize, variable: &'static Metric, value: f64) {
+        if let Some(trace) = &mut self.slots[slot].trace {
+            trace.variable(now, variable, value);
+        }
     }
 }

@@ -90,11 +90,18 @@ struct Rounds {
     count: u64,
 }
 
+/// A state that losses end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Accelerating {
+    Startup,
+    Up,
+}
+
 /// The state to restore if a repair was not needed. Section "Saving State Upon Loss Recovery".
 #[derive(Clone, Copy, Debug, Default)]
 struct Undo {
     /// BBR.undo_state: the state that the loss ended.
-    state: Option<BbrState>,
+    ended: Option<Accelerating>,
     /// BBR.undo_bw_shortterm (bit/s).
     bandwidth: u64,
     /// BBR.undo_inflight_shortterm and BBR.undo_inflight_longterm (bytes).
@@ -201,7 +208,7 @@ impl Bbr {
     fn save_state(&mut self, cwnd: u64) {
         self.save_window(cwnd);
         self.undo = Undo {
-            state: None,
+            ended: None,
             bandwidth: self.short_bandwidth,
             short_inflight: self.short_inflight,
             long_inflight: self.long_inflight,
@@ -290,14 +297,14 @@ impl Controller for Bbr {
         self.short_bandwidth = self.short_bandwidth.max(self.undo.bandwidth);
         self.short_inflight = self.short_inflight.max(self.undo.short_inflight);
         self.long_inflight = self.long_inflight.max(self.undo.long_inflight);
-        match self.undo.state.take() {
-            Some(BbrState::Startup) if self.state != BbrState::Startup => {
+        match self.undo.ended.take() {
+            Some(Accelerating::Startup) if self.state != BbrState::Startup => {
                 self.full_pipe.reached = false;
                 if self.state != BbrState::ProbeRtt {
                     self.state = BbrState::Startup;
                 }
             }
-            Some(BbrState::Up) if !matches!(self.state, BbrState::Up | BbrState::ProbeRtt) => self.start_refill(),
+            Some(Accelerating::Up) if !matches!(self.state, BbrState::Up | BbrState::ProbeRtt) => self.start_refill(),
             _ => {}
         }
     }
@@ -323,6 +330,9 @@ impl Controller for Bbr {
     }
     fn quantum(&self) -> u64 {
         self.quantum
+    }
+    fn min_rtt(&self) -> Option<Span> {
+        self.round_trips.min
     }
     fn variables(&self, window: &Window, see: &mut dyn FnMut(Variable, f64)) {
         self.see_variables(window, see);

@@ -2,7 +2,7 @@
 
 use cellway_units::{Span, Time};
 
-use super::{BETA, Bbr, BbrState, HEADROOM, MIN_PIPE, NO_BOUND, RateSample, part};
+use super::{Accelerating, BETA, Bbr, BbrState, HEADROOM, MIN_PIPE, NO_BOUND, RateSample, part};
 use crate::congestion::{Ack, Window};
 
 /// The time until the next probe, without its random part.
@@ -211,7 +211,7 @@ impl Bbr {
             self.long_inflight = sample.in_flight.max(part(self.target_inflight(cwnd), BETA));
         }
         if self.state == BbrState::Up {
-            self.undo.state = Some(BbrState::Up);
+            self.undo.ended = Some(Accelerating::Up);
             self.start_down(now);
         }
     }

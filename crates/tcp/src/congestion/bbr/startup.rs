@@ -2,7 +2,7 @@
 
 use cellway_units::Time;
 
-use super::{Bbr, BbrState, LOSS, RateSample, part};
+use super::{Accelerating, Bbr, BbrState, LOSS, RateSample, part};
 use crate::congestion::Repair;
 
 /// The growth of the rate in a round that does not count as a plateau: 25 %.
@@ -82,7 +82,7 @@ impl Bbr {
         if !(self.signals.round_start && long_repair && ranges && sample.is_too_high()) {
             return;
         }
-        self.undo.state = Some(BbrState::Startup);
+        self.undo.ended = Some(Accelerating::Startup);
         (self.full_pipe.now, self.full_pipe.reached) = (true, true);
         self.long_inflight = self.bdp(100).max(self.signals.inflight);
     }
