@@ -110,8 +110,8 @@ table! {
         /// The window over which the fairness between the slots of a group is computed. Default: 100 rtt, at most the run
         /// without its warm-up.
         fairness_window: RttSpan = RttSpan::rtts(100),
-        /// Conversations whose send window is recorded at each change: slots like "ftp-1", or all
-        /// slots of a group by its name.
+        /// Conversations whose send window, and the variables of a control that models the path, are recorded at each
+        /// change: slots like "ftp-1", or all slots of a group by its name.
         trace: Option<Vec<String>>,
         /// Output ports whose queue length is recorded at each change. "s1>b" is the port of node s1 to its neighbour b. If
         /// several links join the two, "s1>b/spare" is the port of the link spare.
