@@ -193,16 +193,16 @@ fn first_run_into(
 /// Moves a file, also to another file system.
 pub fn move_into(from: &Path, to: &Path) -> Result<(), Error> {
     let moved = std::fs::rename(from, to).or_else(|_| std::fs::copy(from, to).and_then(|_| std::fs::remove_file(from)));
-    moved.map_err(|e| cellway_sim::Error::from(cellway_sim::BuildError::Capture(e)).into())
+    moved.map_err(|source| Error::Write { path: to.to_owned(), source })
 }
 
-/// Creates the file of a capture; an existing one is replaced only with `force`.
+/// Creates the file of a capture or of a record of qlog; an existing one is replaced only with `force`.
 pub(crate) fn create(path: &Path, force: bool) -> Result<std::fs::File, Error> {
     let mut open = std::fs::OpenOptions::new();
     open.write(true).truncate(true).create(true).create_new(!force);
-    open.open(path).map_err(|e| match e.kind() {
+    open.open(path).map_err(|source| match source.kind() {
         std::io::ErrorKind::AlreadyExists => exists(path),
-        _ => cellway_sim::Error::from(cellway_sim::BuildError::Capture(e)).into(),
+        _ => Error::Write { path: path.to_owned(), source },
     })
 }
 

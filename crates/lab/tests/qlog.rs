@@ -54,6 +54,25 @@ fn file_of(end: &str, set: &[(&str, &str)]) -> String {
     text
 }
 
+/// Records the sender of the bulk connection at `path` and returns the error.
+fn refused(path: &Path) -> String {
+    cellway_lab::qlog(&plan(SCENARIO, &[]), Path::new("."), "bulk-1", path, false, &mut || false)
+        .unwrap_err()
+        .to_string()
+}
+
+#[test]
+fn a_file_that_cannot_be_created_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = folder.path().join("missing/end.sqlog");
+    let error = refused(&missing);
+    assert!(error.starts_with(&format!("cannot write {}: ", missing.display())), "{error}");
+    let taken = folder.path().join("taken.sqlog");
+    std::fs::write(&taken, "kept").unwrap();
+    assert_eq!(refused(&taken), format!("{} exists; --force replaces it", taken.display()));
+    assert_eq!(std::fs::read_to_string(&taken).unwrap(), "kept");
+}
+
 /// Records `end`; returns the file's records, the header first.
 fn recorded(end: &str, set: &[(&str, &str)]) -> Vec<Value> {
     records(&file_of(end, set))

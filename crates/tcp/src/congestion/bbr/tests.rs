@@ -6,7 +6,7 @@ use super::filter::{MaxBandwidth, RoundMax, Waits};
 use super::startup::inflight_at_loss;
 use super::{Bbr, BbrState, NO_BOUND, RateSample};
 use crate::Position;
-use crate::congestion::{Controller, Loss, Repair, Window};
+use crate::congestion::{Ack, Controller, Loss, Newest, Repair, Window};
 
 const MSS: u64 = 1000;
 
@@ -157,4 +157,138 @@ fn a_repair_that_was_not_needed_restores_what_was_before_its_first_loss() {
         assert_eq!(bbr.state, BbrState::Refill, "the probe begins again");
         assert_eq!((bbr.short_bandwidth, bbr.short_inflight), (NO_BOUND, NO_BOUND));
     }
+}
+
+/// BoundCwndForModel(): the whole long-term bound of 80 segments in a probe and around it, 15 % less in cruise, none in
+/// Startup and Drain; the short-term bound always. The model alone allows 200 segments, in a stay in ProbeRTT 50.
+#[test]
+fn the_window_keeps_to_the_bounds_of_its_state() {
+    use BbrState::{Cruise, Down, Drain, ProbeRtt, Refill, Startup, Up};
+    for (state, long, short, segments) in [
+        (Startup, 80, None, 200),
+        (Drain, 80, None, 200),
+        (Down, 80, None, 80),
+        (Refill, 80, None, 80),
+        (Up, 80, None, 80),
+        (Cruise, 80, None, 68),
+        (ProbeRtt, 80, None, 50),
+        (ProbeRtt, 40, None, 34),
+        (Startup, 80, Some(60), 60),
+        (Up, 80, Some(60), 60),
+        (Cruise, 80, Some(60), 60),
+        (Cruise, 60, Some(60), 51),
+        (Down, 80, Some(1), 4),
+    ] {
+        let (mut bbr, mut window) = probing();
+        (bbr.state, bbr.long_inflight) = (state, long * MSS);
+        bbr.short_inflight = short.map_or(NO_BOUND, |segments| segments * MSS);
+        window.cwnd = 500 * MSS;
+        bbr.set_window(&mut window, 0);
+        assert_eq!(window.cwnd, segments * MSS, "{state:?}, {long}, {short:?}");
+    }
+}
+
+/// BBR in Startup, in the round after that in which a repair began; `ranges` ranges of two segments were lost in it.
+fn starting(repair: Repair, ranges: u64) -> (Bbr, Window) {
+    let (mut bbr, mut window) = probing();
+    (bbr.state, bbr.long_inflight) = (BbrState::Startup, NO_BOUND);
+    (bbr.full_pipe.reached, bbr.probing.samples) = (false, false);
+    bbr.repairing(&mut window, repair);
+    for n in 0..ranges {
+        bbr.lost(&mut window, &loss(10 * n, 2 * n + 1, 150));
+        bbr.lost(&mut window, &loss(10 * n + 1, 2 * n + 2, 150));
+    }
+    bbr.rounds.count += 1;
+    (bbr.signals.round_start, bbr.signals.inflight) = (true, 120 * MSS);
+    (bbr, window)
+}
+
+/// CheckStartupHighLoss(): a round of a fast repair, six ranges, more than 2 %; each is needed.
+#[test]
+fn many_losses_of_a_round_end_startup() {
+    let lost = |segments| RateSample { lost: segments * MSS, in_flight: 150 * MSS, ..RateSample::default() };
+    let check = |bbr: &mut Bbr, sample| {
+        bbr.check_startup_done(&sample);
+        (bbr.state, bbr.long_inflight, bbr.full_pipe.reached)
+    };
+    let stays = (BbrState::Startup, NO_BOUND, false);
+    let (mut bbr, mut window) = starting(Repair::Fast, 6);
+    assert_eq!(check(&mut bbr, lost(3)), stays, "2 %");
+    let ends = (BbrState::Drain, 120 * MSS, true);
+    assert_eq!(check(&mut bbr, lost(4)), ends, "more was delivered in the round than the 100 of the model");
+    bbr.spurious(&mut window, 1000 * MSS);
+    assert_eq!((bbr.state, bbr.full_pipe.reached), (BbrState::Startup, false), "the losses were none");
+
+    let (mut bbr, _) = starting(Repair::Fast, 6);
+    bbr.signals.inflight = 90 * MSS;
+    assert_eq!(check(&mut bbr, lost(4)).1, 100 * MSS);
+    assert_eq!(check(&mut starting(Repair::Fast, 5).0, lost(12)), stays, "ten losses in five ranges");
+    assert_eq!(check(&mut starting(Repair::Timeout, 6).0, lost(12)), stays);
+    let (mut bbr, _) = starting(Repair::Fast, 6);
+    bbr.rounds.count -= 1;
+    assert_eq!(check(&mut bbr, lost(12)), stays, "the round in which the repair began");
+    let (mut bbr, _) = starting(Repair::Fast, 6);
+    bbr.signals.round_start = false;
+    assert_eq!(check(&mut bbr, lost(12)), stays, "within the round");
+}
+
+/// Acknowledges a segment after `ms` with `in_flight` segments in flight, sent 120 ms before; it ends a round or not.
+fn acknowledge(bbr: &mut Bbr, window: &mut Window, ms: u64, in_flight: u64, ends_round: bool) -> BbrState {
+    let newest = Newest {
+        sample: None,
+        rtt: Some(Span::from_ms(120)),
+        delivered: MSS,
+        prior: if ends_round { bbr.delivered } else { 0 },
+        lost: 0,
+        in_flight: in_flight * MSS,
+        limited: false,
+    };
+    let ack = Ack {
+        now: Time::ZERO + Span::from_ms(ms),
+        delivered: MSS,
+        lost: 0,
+        in_flight: in_flight * MSS,
+        total_delivered: bbr.delivered + MSS,
+        newest: Some(newest),
+        repair: None,
+        window_limited: true,
+        source_limited: false,
+    };
+    bbr.acknowledged(window, &ack);
+    bbr.state
+}
+
+/// CheckProbeRTT(): five seconds after the least round trip, the window falls to half of what the path holds; 200 ms and a
+/// round after that much is in flight, it is back.
+#[test]
+fn a_stay_in_probe_rtt_lasts_200_ms_and_a_round() {
+    use BbrState::{Cruise, ProbeRtt};
+    let cruising = || {
+        let (mut bbr, mut window) = probing();
+        bbr.start_down(Time::ZERO + Span::from_secs(5));
+        bbr.state = Cruise;
+        assert_eq!(acknowledge(&mut bbr, &mut window, 1000, 100, true), Cruise);
+        assert_eq!(acknowledge(&mut bbr, &mut window, 6000, 100, false), Cruise, "five seconds, not more");
+        (bbr, window)
+    };
+    for rest in [
+        [(6350, true, ProbeRtt), (6400, false, ProbeRtt), (6401, false, Cruise)],
+        [(6401, false, ProbeRtt), (6500, false, ProbeRtt), (6501, true, Cruise)],
+    ] {
+        let (mut bbr, mut window) = cruising();
+        let before = window.cwnd;
+        assert_eq!(acknowledge(&mut bbr, &mut window, 6001, 100, true), ProbeRtt);
+        assert!(bbr.holds_back());
+        assert_eq!((window.cwnd, bbr.round_trips.min), (50 * MSS, Some(Span::from_ms(100))));
+        assert_eq!(acknowledge(&mut bbr, &mut window, 6100, 51, true), ProbeRtt);
+        assert_eq!(acknowledge(&mut bbr, &mut window, 6200, 50, true), ProbeRtt, "the 200 ms begin here");
+        for (ms, ends_round, state) in rest {
+            assert_eq!(acknowledge(&mut bbr, &mut window, ms, 40, ends_round), state, "{ms} ms");
+        }
+        assert_eq!(window.cwnd, before);
+        assert!(!bbr.holds_back());
+    }
+    let (mut bbr, mut window) = cruising();
+    bbr.idle_restart = true;
+    assert_eq!(acknowledge(&mut bbr, &mut window, 6001, 100, true), Cruise, "an idle sender has measured it already");
 }
