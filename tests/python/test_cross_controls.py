@@ -11,12 +11,12 @@ def test_forty_paths_are_scenarios() -> None:
     assert len(paths()) == len({path.name for path in paths()}) == 40
     assert {path.control for path in paths()} == set(CONTROLS)
     for path in paths():
-        assert cellway.check(path.scenario).runs == 1
+        assert cellway.check(path.scenario(1)).runs == 1
 
 
 def compared(ours: dict[str, float], *kernel: dict[str, float]) -> Compared:
     base = {"goodput": 9e6, "srtt": 0.05, "queue": 20.0, "drops": 0.0, "marks": 0.0}
-    return Compared(Line("cubic", 10, 40, 1.0), base | ours, [base | run for run in kernel])
+    return Compared(Line("cubic", 10, 40, 1.0), [base | ours], [base | run for run in kernel])
 
 
 def test_a_deviation_is_from_the_mean_of_the_kernel() -> None:
@@ -33,5 +33,12 @@ def test_few_drops_are_no_deviation() -> None:
 
 def test_the_page_counts_what_is_close() -> None:
     text = page([compared({}, {}), compared({"srtt": 0.06}, {})])
-    assert "**1 of 2 are within 10% in all five figures.**" in text
-    assert "| cubic, 10 Mbit/s, 40 ms, 1 BDP | +0.0 % | +20.0 % | +0.0 % | +0.0 % | +0.0 % |  |" in text
+    assert "**1 of 2 are within 10 % in all five figures**" in text
+    assert "| cubic, 10 Mbit/s, 40 ms, 1 BDP | +0.0 % | +20.0 % | +0.0 % | +0.0 % | +0.0 % | **unexplained** |" in text
+
+
+def test_a_difference_within_the_spread_has_it_as_its_cause() -> None:
+    far = compared({"queue": 30.0}, {"queue": 18.0}, {"queue": 22.0})
+    assert far.far == ["queue"]
+    assert far.note == "**unexplained**"
+    assert compared({"queue": 30.0}, {"queue": 18.0}, {"queue": 31.0}).note == "spread"

@@ -166,11 +166,16 @@ fn inert_keys(scenario: &Scenario) -> Vec<Inert> {
         }
     }
     type Rule = (&'static str, fn(&TcpSpec) -> bool, &'static str);
-    let rules: [Rule; 9] = [
+    let rules: [Rule; 10] = [
         (
             "hystart",
             |tcp| tcp.control() != CongestionControl::Cubic || !tcp.timestamps,
             "it is for control \"cubic\" with timestamps",
+        ),
+        (
+            "byte-counting",
+            |tcp| !matches!(tcp.control(), CongestionControl::Reno | CongestionControl::Dctcp),
+            "it is for control \"reno\" and \"dctcp\"",
         ),
         (
             "abe",

@@ -12,7 +12,7 @@ fn with(traffic: &str) -> String {
 }
 
 /// Two transfers by the control of Reno.
-const TWO: &str = "app = \"bulk\"\ncount = 2\nstagger = \"1 s\"\ntcp = { control = \"reno\", window = \"1 MiB\" }\n";
+const TWO: &str = "app = \"bulk\"\ncount = 2\nstagger = \"1 s\"\ntcp = { control = \"reno\", byte-counting = false, window = \"1 MiB\" }\n";
 
 /// Packets of 1250 B at 10.1 Mbit/s enter a line of 10 Mbit/s. No drop slows them down, so 10 of 1010 in a second must be
 /// dropped, and not more: drops end once packets wait less than the target.

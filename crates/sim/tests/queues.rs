@@ -13,7 +13,7 @@ fn with(discipline: &str, groups: &[&str]) -> String {
 }
 
 /// Two transfers by the control of Reno, with windows of 1 MiB, of which the path holds 50 kB.
-const TWO: &str = "app = \"bulk\"\ncount = 2\nstagger = \"1 s\"\ntcp = { control = \"reno\", window = \"1 MiB\" }";
+const TWO: &str = "app = \"bulk\"\ncount = 2\nstagger = \"1 s\"\ntcp = { control = \"reno\", byte-counting = false, window = \"1 MiB\" }";
 
 /// Returns utilisation, mean and 99th percentile of the wait (s), packets dropped early and packets marked.
 fn outcome(discipline: &str, set: &[(&str, &str)]) -> [f64; 5] {
@@ -69,7 +69,7 @@ fn flows_with_ecn_are_marked_in_place_of_drops() {
 /// a packet or two of 1.2 ms.
 #[test]
 fn fair_queues_divide_the_line_and_protect_small_flows() {
-    let far = "app = \"bulk\"\ntcp = { control = \"reno\", window = \"1 MiB\" }".to_owned();
+    let far = "app = \"bulk\"\ntcp = { control = \"reno\", byte-counting = false, window = \"1 MiB\" }".to_owned();
     let text = |discipline: &str| {
         let near = with(discipline, &[&far, &far, "udp = { packet = \"125 B\", rate = \"100 kbit/s\" }"]);
         let (before, after) = near.split_once("delay = \"0 s\" }").unwrap();

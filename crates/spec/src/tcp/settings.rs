@@ -36,6 +36,9 @@ section! {
         pub timestamps: bool,
         /// End the first slow start where the round trip rises (HyStart++, RFC 9406); only in cubic, needs timestamps.
         pub hystart: bool = true,
+        /// Grow the window of reno and dctcp by the bytes that are acknowledged (RFC 3465), as Linux does; else by a step for
+        /// each acknowledgement (RFC 5681), which is slower where these are delayed. Default: by the profile.
+        pub byte_counting: bool,
         /// Report data that arrives twice to the peer by selective acknowledgements (D-SACK, RFC 2883); only in sack and
         /// rack. Default: by the profile.
         pub dsack: bool,

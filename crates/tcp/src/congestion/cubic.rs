@@ -6,6 +6,7 @@ use cellway_units::{Span, Time};
 
 use super::full_window::FullWindow;
 use super::hystart::{HyStart, Phase};
+use super::reno::MOST_SEGMENTS;
 use super::{Acked, Controller, Flight, Signal, Window, part};
 
 /// The share of the window that is kept at a loss: beta of RFC 9438 §4.6 is 7/10.
@@ -17,8 +18,6 @@ const BETA_ECN: (u64, u64) = (17, 20);
 const ALPHA: (u128, u128) = (9, 17);
 /// C of RFC 9438 §4.1 is 2/5 segments / s^3, here for cubes of microseconds.
 const C: (i128, i128) = (2, 5_000_000_000_000_000_000);
-/// The most segments that an acknowledgement counts for in slow start. RFC 9406 §4.3, L without pacing.
-const MOST_SEGMENTS: u64 = 8;
 /// The longest time for which the cubic is computed, 2 h 47 min (us): after it the cubic is above any window.
 const LONGEST: i128 = 10_000_000_000;
 

@@ -119,13 +119,14 @@ impl Control {
     /// of the path needs the peer's selective acknowledgements; without these Reno takes its place.
     pub(crate) fn new(config: &Config, mss: u64, initial_segments: u64, seed: u32, agreed: Agreed) -> Control {
         let initial = mss * initial_segments;
+        let reno = Reno::new(config.tcp.byte_counting);
         let algorithm = match config.tcp.control() {
             CongestionControl::Bbr if agreed.sack => Algorithms::Bbr(Box::new(Bbr::new(seed.into()))),
             CongestionControl::Prague if agreed.acc_ecn => Algorithms::Prague(Box::new(Prague::new())),
-            CongestionControl::Bbr | CongestionControl::Prague => Algorithms::Reno(Reno),
-            CongestionControl::Dctcp => Algorithms::Dctcp(Box::new(Dctcp::new())),
+            CongestionControl::Bbr | CongestionControl::Prague => Algorithms::Reno(reno),
+            CongestionControl::Dctcp => Algorithms::Dctcp(Box::new(Dctcp::new(reno))),
             CongestionControl::Tahoe => Algorithms::Tahoe(Tahoe),
-            CongestionControl::Reno => Algorithms::Reno(Reno),
+            CongestionControl::Reno => Algorithms::Reno(reno),
             CongestionControl::Cubic => Algorithms::Cubic(Box::new(Cubic::new(config.tcp.hystart, config.tcp.pacing))),
         };
         let ssthresh = config.tcp.initial_ssthresh.map_or(MAX_WINDOW, |threshold| threshold.0);
