@@ -225,9 +225,9 @@ def page(all_compared: Sequence[Compared]) -> str:
         f"CUBIC, Reno with ECN before CoDel, and BBR over {len(all_compared)} paths: the simulator beside the TCP of a "
         f"kernel ({kernel_version()}) over the same path in real time. A run takes 20 s, or 60 s where the round trip "
         f"is 150 ms; the first quarter is warm-up. The simulator runs a path {OURS} times, with round trips that "
-        f"differ by up to {percent(HAIR)} and with other random losses. The kernel runs it once, and {RUNS} times where "
-        f"a figure of the first is not within {percent(CLOSE, 0)}. Drops and marks of fewer than {FEW} packets are not "
-        "compared.",
+        f"differ by up to {percent(HAIR)} and with other random losses. The kernel runs it once, and {RUNS} times "
+        f"where a figure of the first is not within {percent(CLOSE, 0)}. Drops and marks of fewer than {FEW} packets "
+        "are not compared.",
         f"**{len(close)} of {len(all_compared)} are within {percent(CLOSE, 0)} in all five figures**, {len(nearer)} of "
         f"them within {percent(CLOSE / 2, 0)}; of the {len(cubic)} of CUBIC, {sum(one in close for one in cubic)} and "
         f"{sum(one in nearer for one in cubic)}. A deviation is the simulator's mean over the kernel's, less 1.",
@@ -236,8 +236,8 @@ def page(all_compared: Sequence[Compared]) -> str:
         "the instant at which a queue fills, decides the figure more than the program does.",
         "- **version**: the kernel's `bbr` is version 1, and the simulator has version 3. Version 1 takes no bound "
         "from losses and leaves no headroom, so that it fills a buffer of one product; it probes in cycles of eight "
-        "round trips, and enters ProbeRTT each 10 s with four segments, version 3 each 5 s with half a product. These rows "
-        "tell how far apart the versions are, and not that one of them is wrong.",
+        "round trips, and enters ProbeRTT each 10 s with four segments, version 3 each 5 s with half a product. "
+        "These rows tell how far apart the versions are, and not that one of them is wrong.",
         f"- **unexplained**: none of these. {unexplained} figures of all.",
     ]
     lines = ["# Congestion controls against the kernel", ""]
