@@ -17,8 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
-import cellway
-
 from cross.runs import GOLDEN, HAIR, by_name
 from cross.words import percent, signed, wrapped
 
@@ -167,30 +165,22 @@ def paths() -> list[Line]:
 def run(command: str, mode: str, path: Line, number: int) -> tuple[dict[str, float], bool]:
     """Return the figures of one run of a path, and true if the run is valid."""
     with tempfile.TemporaryDirectory() as folder:
-        file, out = Path(folder, "path.toml"), Path(folder, "out")
+        file = Path(folder, "path.toml")
         file.write_text(path.scenario(number), encoding="utf-8")
-        done = subprocess.run(
-            [command, mode, str(file), "--json", "--out", str(out)], capture_output=True, text=True, check=False
-        )
-        if not done.stdout.strip():
-            raise RuntimeError(
-                f"{path.name}: cellway {mode} ended with status {done.returncode}: {done.stderr.strip()}"
-            )
-        document = json.loads(done.stdout)
-        rows = by_name(document)
-        series = cellway.load(out).series("srtt")
-        trips = series.filter((series["t"] > path.warmup) & series["subject"].str.starts_with("flow-"))[
-            "value"
-        ].to_list()
-        port = "left>right"
-        figures = {
-            "goodput": sum(rows[f"flow-{i + 1}", "goodput"] for i in range(path.flows)),
-            "srtt": fmean(trips),
-            "queue": rows[port, "queue_mean"],
-            "drops": rows.get((port, "dropped_packets"), 0.0),
-            "marks": rows.get((port, "marked"), 0.0),
-        }
-        return figures, bool(document.get("valid", True))
+        done = subprocess.run([command, mode, str(file), "--json"], capture_output=True, text=True, check=False)
+    if not done.stdout.strip():
+        raise RuntimeError(f"{path.name}: cellway {mode} ended with status {done.returncode}: {done.stderr.strip()}")
+    document = json.loads(done.stdout)
+    rows = by_name(document)
+    flows, port = [f"flow-{i + 1}" for i in range(path.flows)], "left>right"
+    figures = {
+        "goodput": sum(rows[flow, "goodput"] for flow in flows),
+        "srtt": fmean(rows[flow, "srtt_mean"] for flow in flows),
+        "queue": rows[port, "queue_mean"],
+        "drops": rows.get((port, "dropped_packets"), 0.0),
+        "marks": rows.get((port, "marked"), 0.0),
+    }
+    return figures, bool(document.get("valid", True))
 
 
 def compare(command: str, path: Line) -> Compared:

@@ -69,6 +69,12 @@ fn real_packets_of_ipv6_have_series_and_sets() {
     assert!(series("six-1", "sojourn_mean").iter().all(|wait| (0.0..0.067).contains(wait)));
     assert!(series("voice-1", "cwnd").is_empty() && series("voice-1", "one_way_delay").len() >= 7);
     let figure = |subject, metric| values(&emulated.record.summary, subject, metric);
+    let later: Vec<f64> = (emulated.record.series.iter())
+        .filter(|row| &*row.subject == "six-1" && row.metric == "srtt" && row.t.is_some_and(|t| t > 1.0))
+        .map(|row| row.value)
+        .collect();
+    let mean = later.iter().sum::<f64>() / later.len() as f64;
+    assert!((figure("six-1", "srtt_mean")[0] / mean - 1.0).abs() < 1e-9, "{mean}");
     assert!(figure("both", "rtt_p50").is_empty(), "the kernel reports no single measurements");
     for metric in ["goodput_total", "loss_ratio", "one_way_delay_p50", "one_way_delay_p99", "jain"] {
         assert_eq!(figure("both", metric).len(), 1, "{metric}");

@@ -166,7 +166,7 @@ fn inert_keys(scenario: &Scenario) -> Vec<Inert> {
         }
     }
     type Rule = (&'static str, fn(&TcpSpec) -> bool, &'static str);
-    let rules: [Rule; 10] = [
+    let rules: [Rule; 11] = [
         (
             "hystart",
             |tcp| tcp.control() != CongestionControl::Cubic || !tcp.timestamps,
@@ -182,6 +182,7 @@ fn inert_keys(scenario: &Scenario) -> Vec<Inert> {
             |tcp| !tcp.ecn.is_on() || tcp.control() == CongestionControl::Tahoe,
             "it is for control \"reno\" and \"cubic\" with ecn = true",
         ),
+        ("loss-timer-margin", |tcp| tcp.recovery() != LossRecovery::Rack, "it is for recovery \"rack\""),
         ("dsack", |tcp| !tcp.recovery().uses_sack(), "it is for recovery \"sack\" and \"rack\""),
         (
             "unpaced-segments",

@@ -270,3 +270,26 @@ fn without_agreement_marks_are_ignored() {
          200 ? cwnd 10100 marks 0",
     );
 }
+
+/// With the recovery of RACK a mark reduces the window over a round trip: 5000 B while the 8000 B that are outstanding at
+/// the mark are acknowledged. It does not grow before that.
+#[test]
+fn a_mark_reduces_the_window_over_a_round_trip() {
+    let config = TcpSpec { recovery: Some(LossRecovery::Rack), variant: Variant::Sack, ..config() };
+    ten_out(
+        config,
+        "200 < ECE 1 ack 2001
+         200 ? cwnd 10000 ssthresh 5000 marks 1
+         200 > CWR ect0 10001..11001
+         200 > ect0 11001..12001
+         210 < ECE 1 ack 4001
+         210 ? cwnd 8750
+         220 < 1 ack 6001
+         220 ? cwnd 7500
+         220 > ect0 12001..13001
+         250 < 1 ack 10001
+         250 ? cwnd 5000 marks 1
+         250 > ect0 13001..14001
+         250 > ect0 14001..15001",
+    );
+}

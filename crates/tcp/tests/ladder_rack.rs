@@ -140,6 +140,24 @@ fn after_the_reordering_window_a_segment_is_lost() {
     );
 }
 
+/// With a margin the timer leaves the decision to an acknowledgement that arrives meanwhile; probes have it, too.
+#[test]
+fn the_timers_of_losses_are_late_by_their_margin() {
+    let config = || TcpSpec { loss_timer_margin: Some(cellway_units::Span::from_ms(2)), ..config() };
+    out(
+        config(),
+        10_000,
+        10,
+        "200 < 1 ack 1 sack 1001..3001
+         200 ? timer LossDetection deadline 227
+         226 < 1 ack 1 sack 1001..4001
+         226 > 1..1001
+         226 ? recovery true fast 1",
+    );
+    out(config(), 10_000, 10, "200 < 1 ack 1 sack 1001..3001\n227 > 1..1001\n227 ? recovery true fast 1");
+    out(config(), 5000, 5, "200 < 1 ack 2001\n200 ? timer LossDetection deadline 402");
+}
+
 /// Without reordering seen, as many SACKed segments as the threshold close the window.
 #[test]
 fn the_third_sacked_segment_means_a_loss_at_once() {

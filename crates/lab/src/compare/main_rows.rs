@@ -2,18 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use cellway_record::metric::{Definition, group, network, port, slot};
+use cellway_record::metric::{Definition, group, network, observed, port, slot};
 use cellway_scenario::{App, Point, Traffic};
 
 use super::ComparedRow;
 
 /// The main metrics, in the order in which they are shown.
-static MAIN: [&Definition; 17] = [
+static MAIN: [&Definition; 18] = [
     group::GOODPUT_TOTAL.definition(),
     slot::GOODPUT.definition(),
     group::JAIN.definition(),
     slot::ITEM_RATE_MEAN.definition(),
     slot::ITEM_TIME_MEAN.definition(),
+    observed::SRTT_MEAN.definition(),
     slot::DELAY_MEAN.definition(),
     slot::DELAY_P95.definition(),
     group::TIMEOUTS_MEAN.definition(),

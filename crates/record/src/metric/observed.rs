@@ -11,6 +11,8 @@ metrics! {
     CWND as "Congestion window": Byte of [Slot] in [Bins] by [Simulate, Emulate];
     /// Smoothed round-trip time (RFC 6298) of the same sender at the end of the bin.
     SRTT as "Smoothed round-trip time": Second of [Slot] in [Bins] by [Simulate, Emulate];
+    /// Mean of these round-trip times over the bins after the warm-up.
+    SRTT_MEAN as "Smoothed round-trip time, mean": Second of [Slot] in [Summary] by [Simulate, Emulate];
     /// Data that the same sender has sent and that are not acknowledged cumulatively, at the end of the bin; from `emulate`, segments
     /// times the maximum segment size.
     IN_FLIGHT as "Data in flight": Byte of [Slot] in [Bins] by [Simulate, Emulate];

@@ -76,8 +76,8 @@ const BSD: TcpKeys = TcpKeys {
 
 /// Linux 6, as its documentation (ip-sysctl) and source have it: CUBIC, SACK, timestamps, ten segments at first
 /// (`TCP_INIT_CWND`), acknowledgements within 40 ms (`TCP_DELACK_MIN`), timeouts of 1 s at first (`TCP_TIMEOUT_INIT`) and
-/// from 200 ms above the round trip (`tcp_rtt_estimator`) to 120 s (`TCP_RTO_MIN`, `TCP_RTO_MAX`), `tcp_retries2` of 15, TIME-WAIT of 60 s. The window is the half that
-/// is for payload of the 6 MiB to which `tcp_rmem` lets a receive buffer grow; the send buffer is the 4 MiB of `tcp_wmem`.
+/// from 200 ms above the round trip (`tcp_rtt_estimator`) to 120 s (`TCP_RTO_MIN`, `TCP_RTO_MAX`), timers of RACK and of
+/// loss probes 2 ms late (`TCP_TIMEOUT_MIN_US`), `tcp_retries2` of 15, TIME-WAIT of 60 s. The window is the half that is for payload of the 6 MiB to which `tcp_rmem` lets a receive buffer grow; the send buffer is the 4 MiB of `tcp_wmem`.
 /// Nagle's rule unless an application turns it off. Pacing needs the fq discipline or a socket option.
 const LINUX: TcpKeys = TcpKeys {
     variant: Some(Variant::Cubic),
@@ -97,6 +97,7 @@ const LINUX: TcpKeys = TcpKeys {
     rto_min: Some(Span::from_ms(200)),
     rto_max: Some(Span::from_secs(120)),
     rto_margin: Some(Span::from_ms(200)),
+    loss_timer_margin: Some(Span::from_ms(2)),
     max_retransmissions: Some(15),
     time_wait: Some(Span::from_secs(60)),
     limited_transmit: Some(true),

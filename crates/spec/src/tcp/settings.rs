@@ -86,6 +86,9 @@ section! {
         /// The least by which the timeout is above the smoothed round trip. Default: by the profile, else timer-granularity.
         #[range(above = "0 s")]
         pub rto_margin: Option<Span>,
+        /// The time by which the timers of RACK and of its probes fire later than RFC 8985 requires, in which an
+        /// acknowledgement may arrive; only in rack. Default: by the profile, else none.
+        pub loss_timer_margin: Option<Span>,
         /// Retransmissions of one segment before the connection is given up.
         #[range(min = 1, max = 1000)]
         pub max_retransmissions: u32,

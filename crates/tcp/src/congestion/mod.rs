@@ -18,7 +18,7 @@ mod tests;
 
 use cellway_units::{Span, Time};
 
-use crate::{Config, CongestionControl, MAX_WINDOW, Position};
+use crate::{Config, CongestionControl, LossRecovery, MAX_WINDOW, Position};
 pub use bbr::{Bbr, BbrState};
 pub use controller::{
     Ack, Acked, BoxedClone, Controller, Flight, Loss, MarkReport, Newest, Repair, Signal, Variable, Window,
@@ -109,6 +109,9 @@ pub(crate) struct Control {
     collapsed_until: Position,
     /// A mark reduces the window less than a loss does (ABE, RFC 8511).
     abe: bool,
+    /// A mark reduces the window over a round trip, as a loss does in a recovery by PRR (RFC 9937), and not at once. As in
+    /// Linux, tcp_enter_cwr().
+    proportional: bool,
     /// Of a controller that sets the window.
     full: FullWindow,
     algorithm: Algorithms,
@@ -137,6 +140,7 @@ impl Control {
             reduced_until: 0,
             collapsed_until: 0,
             abe: config.tcp.abe,
+            proportional: config.tcp.recovery() == LossRecovery::Rack,
             full: FullWindow::default(),
             algorithm,
         }
@@ -157,6 +161,9 @@ impl Control {
 
     /// Grows the window at an acknowledgement of new data outside recovery; `flight` is the data still outstanding.
     pub(crate) fn grow(&mut self, acked: Acked, flight: Flight) {
+        if self.shrink(acked.bytes, flight) {
+            return;
+        }
         // RFC 3168 §6.1.2: an acknowledgement that echoes a mark does not grow the window. After a timeout it does, as in
         // Linux: the peer echoes old marks until new data carries CWR, and retransmissions cannot carry it.
         if acked.echoes_mark && flight.una > self.collapsed_until && !with!(&self.algorithm, a => a.grows_at_marks()) {
@@ -200,9 +207,28 @@ impl Control {
         let signal = if abe { Signal::MarkWithAbe } else { Signal::Mark };
         // As at a loss: the data outstanding before the acknowledgement.
         self.lower(signal, (flight.size() + acked).min(self.window.cwnd), flight);
-        self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
         (self.marked_until, self.reduced_until) = (flight.max, flight.max);
+        if flight.size() == 0 || !self.reduces_over_a_round_trip() {
+            self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
+        }
         with!(&mut self.algorithm, a => a.marked(now));
+        true
+    }
+    /// Returns true if the last mark reduces the window over a round trip: after a later timeout it does not, nor in
+    /// Prague, which reduces it by little.
+    fn reduces_over_a_round_trip(&self) -> bool {
+        let prague = matches!(self.algorithm, Algorithms::Prague(_));
+        self.proportional && self.collapsed_until < self.marked_until && !prague
+    }
+    /// Continues the reduction at a mark at an acknowledgement of `acked` bytes: of what is left of it, the part that the
+    /// acknowledged data has of the data that was outstanding. Returns false if none is in progress.
+    fn shrink(&mut self, acked: u64, flight: Flight) -> bool {
+        let left = self.marked_until.saturating_sub(flight.una - acked);
+        if left == 0 || !self.reduces_over_a_round_trip() {
+            return false;
+        }
+        let Window { cwnd, ssthresh, .. } = self.window;
+        self.window.cwnd = cwnd - cwnd.saturating_sub(ssthresh) * acked.min(left) / left;
         true
     }
     /// Sets ssthresh at a signal of congestion with `outstanding` bytes in the network.

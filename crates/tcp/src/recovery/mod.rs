@@ -92,7 +92,9 @@ impl Recovery {
             LossRecovery::Tahoe => Recovery::Tahoe(Tahoe::new(duplicates, config.tcp.fast_retransmit)),
             LossRecovery::Reno => Recovery::Reno(Reno::new(duplicates)),
             LossRecovery::Sack if peer_permits_sack => Recovery::Sack(Box::new(Sack::new(duplicates, mss))),
-            LossRecovery::Rack if peer_permits_sack => Recovery::Rack(Box::new(Rack::new(duplicates, mss))),
+            LossRecovery::Rack if peer_permits_sack => {
+                Recovery::Rack(Box::new(Rack::new(duplicates, mss, config.tcp.loss_timer_margin)))
+            }
             LossRecovery::NewReno | LossRecovery::Sack | LossRecovery::Rack => {
                 Recovery::NewReno(NewReno::new(duplicates))
             }

@@ -59,6 +59,8 @@ pub(crate) struct Rack {
     /// Used only for its threshold and the setting of limited transmit.
     duplicates: DuplicateAcks,
     mss: u64,
+    /// The time by which the timers fire late. Linux, `TCP_TIMEOUT_MIN_US`.
+    margin: Span,
     /// RACK.xmit_ts and RACK.end_seq: of the segment sent last among those delivered.
     newest: Option<(Time, Position)>,
     /// RACK.rtt: the round trip of that segment.
@@ -77,10 +79,11 @@ pub(crate) struct Rack {
 }
 
 impl Rack {
-    pub(super) fn new(duplicates: DuplicateAcks, mss: u64) -> Rack {
+    pub(super) fn new(duplicates: DuplicateAcks, mss: u64, margin: Option<Span>) -> Rack {
         Rack {
             duplicates,
             mss,
+            margin: margin.unwrap_or_default(),
             newest: None,
             rtt: Span::ZERO,
             highest: 0,
@@ -193,7 +196,8 @@ impl Rack {
         let Some(newest) = self.newest else { return Reaction::Continue };
         let patience = self.rtt + self.reordering_window(context, queue);
         let Losses { bytes, remaining } = queue.mark_lost(newest, patience, context.now);
-        self.timer = remaining.map(|remaining| Timer::Reordering(context.now + remaining)).or(self.probe_timer());
+        let reordering = remaining.map(|remaining| Timer::Reordering(context.now + remaining + self.margin));
+        self.timer = reordering.or(self.probe_timer());
         let mut reaction = Reaction::Continue;
         if bytes > 0 && self.episode.is_none() {
             self.recovery_point = context.flight.max;
@@ -320,9 +324,7 @@ impl Rack {
             // A coarse clock measures no time at all in the handshake.
             let round_trip = Some(self.round_trip(context)).filter(|rtt| !rtt.is_zero());
             let mut after = round_trip.map_or(FIRST_PROBE, |rtt| rtt * 2);
-            if queue.in_network() <= self.mss {
-                after += MAX_ACK_DELAY;
-            }
+            after += if queue.in_network() <= self.mss { MAX_ACK_DELAY } else { self.margin };
             let at = context.now + after;
             self.timer = Some(Timer::Probe(context.timeout_at.map_or(at, |timeout| timeout.min(at))));
         }

@@ -63,6 +63,8 @@ struct Bin {
     /// Of the packets that arrived in the bin (s).
     delays: Moments,
     waits: Moments,
+    /// The smoothed round-trip times of the sender at the ends of all bins since the warm-up (s).
+    srtts: Moments,
 }
 
 /// The records of a set.
@@ -135,6 +137,15 @@ impl Observed {
             conversation.at_warmup = fabric.conversation_counters(number);
         }
         self.sets.iter_mut().for_each(|set| set.fates = Fates::default());
+        for bin in self.flows.iter_mut().flatten().filter_map(|flow| flow.series.as_mut()) {
+            bin.srtts = Moments::default();
+        }
+    }
+
+    /// Returns the mean of the smoothed round-trip times after the warm-up (s), of the slots that have one.
+    pub(super) fn mean_srtts(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
+        let bin = |&slot: &usize| self.flows[slot].as_deref().and_then(|flow| flow.series.as_ref());
+        self.with_series.iter().filter_map(move |slot| Some((*slot, bin(slot)?.srtts.mean()?)))
     }
 
     /// Computes Jain's index of each set's deliveries in the window that ends.
@@ -150,10 +161,12 @@ impl Observed {
         let bin = self.flow(slot).and_then(|flow| flow.series.as_mut());
         let figures = bin.map(|bin| {
             let sender = bin.sender();
+            let srtt = sender.and_then(|end| end.srtt).map(Span::as_secs_f64);
+            srtt.into_iter().for_each(|srtt| bin.srtts.push(srtt));
             let (delays, waits) = (std::mem::take(&mut bin.delays), std::mem::take(&mut bin.waits));
             [
                 (&observed::CWND, sender.map(|end| end.cwnd as f64)),
-                (&observed::SRTT, sender.and_then(|end| end.srtt).map(Span::as_secs_f64)),
+                (&observed::SRTT, srtt),
                 (&observed::IN_FLIGHT, sender.map(|end| end.in_flight as f64)),
                 (&observed::PACING_RATE, sender.and_then(|end| end.pacing_rate).map(|rate| rate as f64)),
                 (&observed::MIN_RTT, sender.and_then(|end| end.min_rtt).map(Span::as_secs_f64)),

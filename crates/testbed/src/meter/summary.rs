@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cellway_net::{Fabric, Framing};
-use cellway_record::metric::{Metric, datagram, group, model, network, port as ports, slot as slots};
+use cellway_record::metric::{Metric, datagram, group, model, network, observed, port as ports, slot as slots};
 use cellway_record::stats::{Moments, Sample};
 use cellway_record::{Quantity, Rows};
 use cellway_units::{Span, Time};
@@ -36,6 +36,9 @@ impl Meter {
             if !members.is_empty() {
                 summary.group(group, members, &inside[group.slots.clone()]);
             }
+        }
+        for (slot, mean) in self.observed.iter().flat_map(|observed| observed.mean_srtts()) {
+            summary.put(&self.slots[slot].subject, &observed::SRTT_MEAN, mean);
         }
         for (subject, slots, rows) in self.observed.take().into_iter().flat_map(|observed| observed.finish(fabric)) {
             let goodput = slots.iter().map(|&slot| self.slots[slot].goodput(summary.span)).sum();
