@@ -13,8 +13,12 @@ COURSE = "course"
 RATES = (("bbr_max_bw", "max_bw"), ("bbr_delivery_rate", "delivery rate"))
 VOLUMES = (("bbr_cwnd", "window"), ("bbr_inflight", "in flight"), ("bbr_bdp", "bandwidth × round trip"))
 KILO = 1e-3
+MILLI = 1e3
 START = 1.5
 """End of the enlarged start of the run, in seconds."""
+OUTSIDE = (("outside", "simulator, version 3"), ("emulated", "kernel"))
+"""Sets of runs of the same transfer, seen from outside, with the names of their lines."""
+SENDER = "bulk-1"
 
 
 def course(studies: Studies) -> Section:
@@ -34,13 +38,27 @@ def course(studies: Studies) -> Section:
     return add(Section("course", "The course of a connection", text), whole, start)
 
 
+def outside(studies: Studies) -> Section:
+    """What a kernel reports of the same transfer."""
+
+    def transfer() -> Plate:
+        caption = "Pace, window and round trip of the simulator and of the first run of the kernel, over 20 Mbit/s and "
+        caption += "200 ms, each 100 ms. Version 1 of BBR has ProbeRTT each 10 s, with four segments."
+        return Plate("kernel", "The simulator and the kernel", caption, _outside(studies), wide=True)
+
+    text = "Rows whose id begins with `out-` (simulated) and `emu-` (the kernel of the machine, in real time) have the "
+    text += "same scenario, and use what both report: TCP_INFO, queues and rates."
+    return add(Section("outside", "Seen from outside", text), transfer)
+
+
 def cases(studies: Studies) -> list[Section]:
     """A section for the rows of each case."""
     titles: dict[int, str] = {}
     for claim in studies.claims:
         number, _, title = claim.section.partition(". ")
         titles.setdefault(int(number), title)
-    return [Section(f"case-{n:02}", f"{n}. {titles[n]}", "", ids=(f"c{n:02}-",)) for n in sorted(titles)]
+    ids = {n: (f"c{n:02}-", f"out-c{n:02}-", f"emu-c{n:02}-") for n in titles}
+    return [Section(f"case-{n:02}", f"{n}. {titles[n]}", "", ids=ids[n]) for n in sorted(titles)]
 
 
 def _figure(studies: Studies, until: float | None) -> Figure:
@@ -57,6 +75,23 @@ def _figure(studies: Studies, until: float | None) -> Figure:
     return figure
 
 
+def _outside(studies: Studies) -> Figure:
+    """Pace, window and round trip, above each other; a run that did not take place has no line."""
+
+    def both(metric: str, scale: float) -> pl.DataFrame:
+        simulated, *rest = OUTSIDE
+        lines = [simulated, *((study, name) for study, name in rest if study in studies.present)]
+        rows = (series(studies, study, metric, {}, SENDER, scale) for study, _ in lines)
+        return pl.concat(part.with_columns(line=pl.lit(name)) for part, (_, name) in zip(rows, lines, strict=True))
+
+    panels = [
+        Panel("Pace (Mbit/s)", both("pacing_rate", MEGA), changes=True),
+        Panel("Window (kB)", both("cwnd", KILO), changes=True),
+        Panel("Round trip (ms)", both("srtt", MILLI), changes=True),
+    ]
+    return over_time(panels, width=style.WIDE, until=float(panels[0].rows["t"].max()))  # type: ignore[arg-type]
+
+
 def _lines(studies: Studies, metrics: tuple[tuple[str, str], ...], scale: float, end: float) -> pl.DataFrame:
     """Metrics at their changes, each with its last value held to the end."""
     parts = []
@@ -70,5 +105,5 @@ def _lines(studies: Studies, metrics: tuple[tuple[str, str], ...], scale: float,
 
 
 def sections(studies: Studies) -> list[Section]:
-    """Return the sections of the report: a course, then the cases in the order of the draft."""
-    return [course(studies), *cases(studies)]
+    """Return the sections of the report: a course, the kernel, then the cases in the order of the draft."""
+    return [course(studies), outside(studies), *cases(studies)]
