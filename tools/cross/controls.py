@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from math import inf
+from math import inf, isfinite
 from pathlib import Path
 from statistics import fmean
 
@@ -248,6 +248,7 @@ def page(all_compared: Sequence[Compared]) -> str:
         "- **version**: the kernel's `bbr` is version 1, and the simulator has version 3. Version 1 takes no bound "
         "from losses and leaves no headroom, so that it fills a buffer of one product; it probes in cycles of eight "
         "round trips, and enters ProbeRTT each 10 s with four segments, version 3 each 5 s with half a product. "
+        "Probes of version 3 last three round trips at least, so that over 150 ms its mean queue is the larger one. "
         "These rows tell how far apart the versions are, and not that one of them is wrong.",
         f"- **unexplained**: none of these. {unexplained} figures of all.",
     ]
@@ -256,7 +257,8 @@ def page(all_compared: Sequence[Compared]) -> str:
         lines += [wrapped(text), *([] if text.startswith("- ") and after.startswith("- ") else [""])]
     lines += ["| path | " + " | ".join(FIGURES.values()) + " | |", "|---|" + "---|" * (len(FIGURES) + 1)]
     for one in all_compared:
-        cells = [signed(one.deviation(figure)) for figure in FIGURES]
+        deviations = [one.deviation(figure) for figure in FIGURES]
+        cells = [signed(value) if isfinite(value) else "from 0" for value in deviations]
         lines.append(f"| {one.path.name} | {' | '.join(cells)} | {one.note} |")
     return "\n".join(lines) + "\n"
 
