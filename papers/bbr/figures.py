@@ -18,7 +18,7 @@ START = 1.5
 """End of the enlarged start of the run, in seconds."""
 OUTSIDE = (("outside", "simulator, version 3"), ("emulated", "kernel"))
 """Sets of runs of the same transfer, seen from outside, with the names of their lines."""
-SENDER = "bulk-1"
+SENDER = "endless-1"
 
 
 def course(studies: Studies) -> Section:
