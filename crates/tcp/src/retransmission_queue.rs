@@ -1,6 +1,7 @@
 //! The retransmission queue (RFC 9293 §3.4): a record for each segment sent and not acknowledged, and the rate samples
 //! that the records give (draft-ietf-ccwg-bbr, section "Delivery Rate Samples").
 
+mod earliest;
 #[cfg(test)]
 mod tests;
 
@@ -12,6 +13,7 @@ use cellway_units::{Bits, Span, Time};
 use crate::Position;
 use crate::congestion::{Ack, Loss, Newest, Repair};
 use crate::ranges::Ranges;
+use earliest::Earliest;
 
 /// The fate of a segment, as far as the sender has learned it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,6 +88,7 @@ pub(crate) struct RetransmissionQueue {
     lost_bytes: u64,
     /// No segment below is lost.
     lost_from: Position,
+    earliest: Earliest,
     delivery: Delivery,
     min_rtt: Option<Span>,
     /// The segments that the present acknowledgement reports, and their bytes.
@@ -134,6 +137,7 @@ impl RetransmissionQueue {
             s.stamp = self.delivery.sent(now, bits(s.len()));
             (s.fate, s.retransmitted) = (Fate::InFlight, true);
             (s.lost_before, s.in_flight) = (self.lost_total, self.delivery.in_flight / 8);
+            self.earliest.resent(now, s.end);
         }
     }
 
@@ -272,9 +276,12 @@ impl RetransmissionQueue {
 
     /// Marks segments as lost that were sent before the segment that was sent at `newest.0` and ends at `newest.1`, and
     /// have been in flight for longer than `patience` at `now`. RFC 8985 §6.2, step 5. Visits only what is in the gaps of
-    /// the SACKed data: after one loss in a large window that is one segment, not the whole flight.
+    /// the SACKed data, and nothing if no segment in flight was sent before: so it is unless packets are lost or reordered.
     pub(crate) fn mark_lost(&mut self, newest: (Time, Position), patience: Span, now: Time) -> Losses {
         let mut losses = Losses::default();
+        if !self.earliest.precedes(newest, &self.segments) {
+            return losses;
+        }
         let delivered = self.total_delivered();
         let mut at = self.segments.front().map_or(0, |s| s.start);
         loop {
@@ -331,6 +338,7 @@ impl RetransmissionQueue {
             s.fate = Fate::InFlight;
             self.delivery.found(&s.stamp);
         }
+        self.earliest.rebuild(&self.segments);
         self.lost_bytes = 0;
     }
     /// Records that the sender has nothing to send although more would be allowed: samples of later segments are

@@ -1,4 +1,6 @@
-//! The retransmission queue by hand.
+//! The retransmission queue by hand, and its losses against a search of all segments.
+
+use proptest::prelude::*;
 
 use super::*;
 
@@ -166,4 +168,69 @@ fn a_warm_queue_keeps_its_memory() {
     let warm = capacity(&queue);
     (1..1000).for_each(|n| turn(&mut queue, n));
     assert_eq!(capacity(&queue), warm);
+}
+
+/// Losses as RFC 8985 §6.2, step 5, has them: every segment is visited. Returns the ends of those lost, and the time left.
+fn by_search(
+    queue: &RetransmissionQueue,
+    newest: (Time, Position),
+    patience: Span,
+    now: Time,
+) -> (Vec<Position>, Option<Span>) {
+    let (mut lost, mut remaining) = (Vec::new(), None);
+    for s in queue.segments.iter().filter(|s| s.fate == Fate::InFlight && (s.stamp.sent(), s.end) < newest) {
+        let due = s.stamp.sent() + patience;
+        if due <= now {
+            lost.push(s.end);
+        } else {
+            remaining = remaining.max(Some(due.since(now)));
+        }
+    }
+    (lost, remaining)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    /// Whatever is sent, resent, acknowledged, lost and found in whatever order, no loss is missed.
+    #[test]
+    fn losses_are_those_of_a_search(steps in prop::collection::vec((0_u8..9, 0_u64..40, 0_u64..30), 1..150)) {
+        let mut queue = RetransmissionQueue::default();
+        let (mut now, mut next) = (ms(1), 1);
+        for (kind, a, b) in steps {
+            now += Span::from_ms(b / 10);
+            queue.begin_ack();
+            let (first, last) = queue.segments.front().zip(queue.segments.back()).map_or((next, next), |(f, l)| (f.start, l.end));
+            let within = |n: u64| (first + 1000 * n).min(last);
+            match kind {
+                0 | 1 => {
+                    for _ in 0..=a / 4 {
+                        queue.sent(next, next + 1000, now);
+                        next += 1000;
+                    }
+                }
+                2 | 3 => { queue.sacked(within(a), within(a + 1 + b / 8), now); }
+                4 => queue.acked(within(a / 6), now),
+                5 => {
+                    for _ in 0..=a / 10 {
+                        if let Some((start, end)) = queue.first_lost() {
+                            queue.sent(start, end, now);
+                        }
+                    }
+                }
+                // A probe; a timeout, or an undo of all losses.
+                6 => if let Some((start, end)) = queue.last() { queue.sent(start, end, now) },
+                7 if a < 10 => queue.mark_lost_on_timeout(now, now),
+                7 if a < 20 => queue.find_lost(),
+                _ => {}
+            }
+            let Some(s) = queue.segments.get(b as usize).or(queue.segments.back()) else { continue };
+            let (newest, patience) = ((s.stamp.sent(), s.end), Span::from_ms(a / 2));
+            let (expected, remaining) = by_search(&queue, newest, patience, now);
+            queue.lost.clear();
+            let found = queue.mark_lost(newest, patience, now);
+            prop_assert_eq!(queue.lost().iter().map(|loss| loss.end).collect::<Vec<_>>(), expected);
+            prop_assert_eq!(found.remaining, remaining);
+        }
+    }
 }
