@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import cellway
@@ -166,9 +167,18 @@ class NotPaced(Constant):
         self.pacing_rate = float("nan")
 
 
+class Generates(Constant):
+    """Has a body that never runs."""
+
+    def on_ack(self, ack: cellway.Ack) -> Iterator[int]:  # type: ignore[override]
+        """Yield."""
+        yield 1
+
+
 @pytest.mark.parametrize(
     ("own", "message"),
     [
+        (Generates, r"on_ack returned a generator; accepted: nothing"),
         (Raises, r"RuntimeError: no idea \(.*test_controller\.py:\d+\)"),
         (Nothing, r"cwnd is 0; accepted: a number of bytes from one segment, 1448, to 1073725440"),
         (NoNumber, r"cwnd is 'many'; accepted: a number of bytes"),

@@ -108,9 +108,14 @@ impl Object {
         let (Some(object), None) = (&self.object, &self.failure) else { return };
         let outcome = Python::attach(|py| {
             let object = object.bind(py);
-            let called = object.setattr("cwnd", window.cwnd).and_then(|()| call(object)).map(|_| ());
+            let called = object.setattr("cwnd", window.cwnd).and_then(|()| call(object));
             let called = called.map_err(|error| text(py, &error));
-            called.and_then(|()| {
+            called.and_then(|returned| {
+                // The body of a generator or a coroutine has not run.
+                if !returned.is_none() {
+                    let kind = returned.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
+                    return Err(format!("{method} returned a {kind}; accepted: nothing, a controller sets its cwnd"));
+                }
                 wanted(object, window.mss).map_err(|error| format!("after {method}, {}", error.value(py)))
             })
         });

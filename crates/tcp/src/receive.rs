@@ -108,13 +108,14 @@ impl Receiver {
     /// Takes in payload `start..start + len`, followed by a FIN or not.
     pub(crate) fn accept(&mut self, start: Position, len: u64, fin: bool) -> Arrival {
         let mut arrival = Arrival::default();
-        let mut end = start + len;
-        if fin && (self.nxt..=self.limit()).contains(&end) {
-            self.fin_at = Some(end);
-        }
         // Trim to the window. RFC 9293 §3.10.7.4.
+        let mut end = (start + len).min(self.limit());
+        if fin && start + len == end && end >= self.nxt {
+            self.fin_at = Some(end);
+            // It has a position of its own, which SACK blocks report. RFC 9293 §3.4.
+            end += 1;
+        }
         let start = start.max(self.nxt);
-        end = end.min(self.limit());
         let before = self.nxt;
         if start < end && start == self.nxt {
             self.nxt = end;
@@ -135,9 +136,8 @@ impl Receiver {
             arrival.out_of_order = fin && start > self.nxt;
         }
         arrival.in_order = self.nxt - before;
-        if self.fin_at == Some(self.nxt) {
-            self.fin_at = None;
-            self.nxt += 1;
+        if self.fin_at.take_if(|fin| *fin < self.nxt).is_some() {
+            arrival.in_order -= 1;
             arrival.fin = true;
             self.ack_now = true;
         }

@@ -356,3 +356,49 @@ fn sack_blocks_do_not_clear_the_probe() {
          701 ? cwnd 2000 ssthresh 2000 recovery false",
     );
 }
+
+/// The timer does not outlast the retransmission timer, whatever the margin: what is lost by then is repaired.
+#[test]
+fn the_retransmission_timer_bounds_the_margin() {
+    let config = TcpSpec { loss_timer_margin: Some(cellway_units::Span::from_secs(3600)), ..config() };
+    out(
+        config,
+        10_000,
+        10,
+        "200 < 1 ack 1 sack 1001..3001
+         200 ? timer LossDetection deadline 1100
+         1100 > 1..1001
+         1100 ? recovery true fast 1 timeouts 0",
+    );
+}
+
+/// RFC 9293 §3.4: the FIN has a position, which SACK blocks report with the data before it. So the loss of the last segment
+/// but one is found by the arrival of the last.
+#[test]
+fn the_last_segment_is_reported_with_its_fin() {
+    connected(
+        TcpSpec { initial_window: 2, ..config() },
+        "100 do write 3000
+         100 > 1..1001
+         100 > 1001..2001",
+    )
+    .run(
+        "110 do shutdown
+         200 < 1 ack 1001
+         200 > FIN 2001..3001
+         300 < 1 ack 1001 sack 2001..3002
+         300 > 1001..2001
+         300 ? fast 1 timeouts 0",
+    );
+    // The receiver of such a transfer.
+    connected(config(), "").run(
+        "100 < FIN 2001..3001 ack 1
+         100 > 1 ack 1 sack 2001..3002
+         110 < 1..1001 ack 1
+         110 > 1 ack 1001 sack 2001..3002
+         120 < 1001..2001 ack 1
+         120 ! PeerClosed
+         120 > 1 ack 3002
+         120 ? state CloseWait",
+    );
+}

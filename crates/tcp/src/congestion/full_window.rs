@@ -1,7 +1,7 @@
 //! The use of the window: one that the application or the peer's window leaves unused does not grow. RFC 9438 §5.8; Linux,
 //! `tcp_is_cwnd_limited()`.
 
-use super::{Acked, Flight};
+use super::{Acked, Flight, Window};
 use crate::Position;
 
 /// Remembers for a round trip that the window was full.
@@ -26,5 +26,10 @@ impl FullWindow {
             self.filled(flight.nxt);
         }
         self.was_full(flight)
+    }
+    /// The same, and in slow start a window up to twice what is used. Linux, tcp_is_cwnd_limited().
+    pub(super) fn lets_grow(&mut self, window: Window, acked: &Acked, flight: Flight) -> bool {
+        let Window { cwnd, ssthresh, mss } = window;
+        self.acked((cwnd, mss), acked, flight) || cwnd < ssthresh && cwnd < 2 * (flight.size() + acked.bytes)
     }
 }

@@ -1,5 +1,6 @@
 //! Reno: slow start and congestion avoidance. RFC 5681 §3.1, and RFC 3465 with byte counting.
 
+use super::full_window::FullWindow;
 use super::{Acked, Controller, Flight, Signal, Window, part};
 
 /// The part of the outstanding data that ssthresh keeps at a loss. RFC 5681 §3.1, equation 4.
@@ -15,25 +16,29 @@ pub(super) const MOST_SEGMENTS: u64 = 8;
 pub(super) enum Reno {
     /// The window grows a step for each acknowledgement. RFC 5681 §3.1.
     PerAck,
-    /// It grows by the bytes that are acknowledged. RFC 3465 §2.
+    /// It grows by the bytes that are acknowledged, if it is used. RFC 3465 §2; Linux, tcp_reno_cong_avoid().
     PerByte {
         /// The remainder of the last increase in congestion avoidance, in parts of the window (bytes^2).
         carry: u64,
+        full: FullWindow,
     },
 }
 
 impl Reno {
     pub(super) fn new(byte_counting: bool) -> Reno {
-        if byte_counting { Reno::PerByte { carry: 0 } } else { Reno::PerAck }
+        if byte_counting { Reno::PerByte { carry: 0, full: FullWindow::default() } } else { Reno::PerAck }
     }
 }
 
 impl Controller for Reno {
-    fn grow(&mut self, window: &mut Window, acked: Acked, _flight: Flight) {
+    fn grow(&mut self, window: &mut Window, acked: Acked, flight: Flight) {
         let Window { cwnd, ssthresh, mss } = *window;
         match self {
             Reno::PerAck => window.cwnd += increase(*window, acked.bytes),
-            Reno::PerByte { carry } => {
+            Reno::PerByte { carry, full } => {
+                if !full.lets_grow(*window, &acked, flight) {
+                    return;
+                }
                 // What slow start does not need counts in congestion avoidance.
                 let start = acked.bytes.min(ssthresh.saturating_sub(cwnd));
                 window.cwnd += start.min(MOST_SEGMENTS * mss);
@@ -68,13 +73,14 @@ mod tests {
     use super::*;
 
     const MSS: u64 = 1000;
-    const NOTHING: Flight = Flight { una: 0, nxt: 0, max: 0, peer_window: 0 };
+    /// More than any window here: it is full.
+    const MUCH: Flight = Flight { una: 0, nxt: 1_000_000, max: 1_000_000, peer_window: 0 };
 
     /// Returns the window after acknowledgements of `each` bytes, `count` of them, from `window`.
     fn after(mut reno: Reno, mut window: Window, each: u64, count: usize) -> u64 {
         for _ in 0..count {
             let acked = Acked { bytes: each, now: Time::ZERO, rtt: None, srtt: None, marked: 0, echoes_mark: false };
-            reno.grow(&mut window, acked, NOTHING);
+            reno.grow(&mut window, acked, MUCH);
         }
         window.cwnd
     }
@@ -100,5 +106,20 @@ mod tests {
         assert_eq!(after(Reno::new(true), window, 50 * MSS, 1), 18 * MSS, "at most {MOST_SEGMENTS} segments");
         let near = Window { cwnd: 10 * MSS, ssthresh: 11 * MSS, mss: MSS };
         assert_eq!(after(Reno::new(true), near, 2 * MSS, 1), 11 * MSS + MSS * MSS / (11 * MSS));
+    }
+
+    /// One request at a time uses a segment: the window stays, in slow start at twice what is used.
+    #[test]
+    fn a_window_that_is_not_used_does_not_grow() {
+        let acked = Acked { bytes: MSS, now: Time::ZERO, rtt: None, srtt: None, marked: 0, echoes_mark: false };
+        for (ssthresh, expected) in [(MSS, 10 * MSS), (100 * MSS, 10 * MSS)] {
+            let mut window = Window { cwnd: 10 * MSS, ssthresh, mss: MSS };
+            let mut reno = Reno::new(true);
+            for n in 1..1000 {
+                let at = n * MSS;
+                reno.grow(&mut window, acked, Flight { una: at, nxt: at, max: at, peer_window: 0 });
+            }
+            assert_eq!(window.cwnd, expected);
+        }
     }
 }

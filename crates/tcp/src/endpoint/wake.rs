@@ -69,7 +69,7 @@ impl Endpoint {
         }
         self.transmit(now, out);
     }
-    /// Sets the timer of loss detection, and postpones that of retransmissions, which it replaces. RFC 8985 §8.
+    /// Sets the timer of loss detection, which fires no later than that of retransmissions. RFC 8985 §8.
     pub(super) fn arm_loss_detection(&mut self, now: Time) {
         let context = self.context(now);
         let deadline = self.recovery.deadline(&context, self.queue.as_deref());
@@ -78,9 +78,6 @@ impl Endpoint {
             return;
         };
         self.timers.set(TimerKind::LossDetection, at);
-        if context.timeout_at.is_some_and(|timeout| timeout < at) {
-            self.timers.set(TimerKind::Retransmit, at);
-        }
     }
     pub(super) fn context(&self, now: Time) -> Context {
         Context {

@@ -315,7 +315,7 @@ impl Rack {
     /// due while a loss is repaired or SACK blocks report one.
     pub(super) fn deadline(&mut self, context: &Context, queue: &RetransmissionQueue) -> Option<Time> {
         if let Some(Timer::Reordering(at)) = self.timer {
-            return Some(at);
+            return Some(context.timeout_at.map_or(at, |timeout| timeout.min(at)));
         }
         let probes = self.episode.is_none() && queue.sacked_segments() == 0 && self.probe.is_none();
         if !probes || queue.in_network() == 0 {
