@@ -9,7 +9,8 @@ metrics! {
     /// hole is filled can have more.
     THROUGHPUT: Share of [Slot] in [Summary, Bins] by [Simulate, Emulate];
     /// Bits on the bottleneck link of the packets that reached the responder's host, over its rate: whole cells with
-    /// their headers, Ethernet or FDDI frames, or bare packets.
+    /// their headers, Ethernet or FDDI frames, or bare packets. Copies that a link makes behind the bottleneck count, and with
+    /// gateways the packets of their last part.
     LINE_SHARE: Share of [Slot] in [Summary] by [Simulate];
     /// Segments retransmitted.
     RETRANSMISSIONS: Segment of [Slot] in [Summary] by [Simulate, Emulate];
