@@ -10,6 +10,9 @@ class Error(Exception):
 class ScenarioError(Error, ValueError):
     """A scenario that is not valid: the message names file, line, key and what is accepted."""
 
+class MissingFileError(Error, FileNotFoundError):
+    """A file or folder that does not exist: the message names it."""
+
 class EmulationError(Error):
     """An emulation that this machine cannot run, or that was aborted: the message has the reason."""
 
@@ -29,6 +32,29 @@ class Results:
     def manifest(self) -> str: ...
     @property
     def warnings(self) -> list[str]: ...
+
+class Program:
+    def id(self) -> int: ...
+    def poll(self) -> int | None: ...
+    def end(self) -> int: ...
+
+class Emulation:
+    def __init__(self, source: str, folder: str | None, set: list[tuple[str, str]], log: str | None) -> None: ...
+    def hosts(self) -> list[tuple[str, str]]: ...
+    def links(self) -> list[str]: ...
+    def is_over(self) -> bool: ...
+    def spawn(
+        self,
+        host: str,
+        run: list[str],
+        environment: list[tuple[str, str]],
+        input: str | None,
+        output: str,
+        errors: str,
+    ) -> Program: ...
+    def is_listening(self, host: str, port: int) -> bool: ...
+    def set_rate(self, link: str, direction: str | None, rate: str) -> None: ...
+    def end(self) -> Results: ...
 
 class Ack:
     """An acknowledgement, for `Controller.on_ack`."""
@@ -69,7 +95,7 @@ class Ack:
 
 def simulate(
     source: str,
-    is_text: bool,
+    folder: str | None,
     set: list[tuple[str, str]],
     seeds: int | None,
     threads: int | None,
@@ -81,7 +107,7 @@ def simulate(
 def emulates_here() -> bool: ...
 def emulate(
     source: str,
-    is_text: bool,
+    folder: str | None,
     set: list[tuple[str, str]],
     seeds: int | None,
     out: str | None,
@@ -91,7 +117,7 @@ def emulate(
 ) -> Results: ...
 def compare(
     source: str,
-    is_text: bool,
+    folder: str | None,
     set: list[tuple[str, str]],
     seeds: int | None,
     repeat: int | None,
@@ -104,8 +130,8 @@ def compare(
 ) -> tuple[Results, str]: ...
 
 # These return the JSON documents of the command line, which `cellway.predicted` reads.
-def check(source: str, is_text: bool, set: list[tuple[str, str]]) -> str: ...
-def predict(source: str, is_text: bool, set: list[tuple[str, str]]) -> str: ...
+def check(source: str, folder: str | None, set: list[tuple[str, str]]) -> str: ...
+def predict(source: str, folder: str | None, set: list[tuple[str, str]]) -> str: ...
 def predict_path(path: dict[str, str]) -> str: ...
 def evaluate(equation: str, arguments: dict[str, str]) -> str: ...
 def equations() -> str: ...
