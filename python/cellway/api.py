@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -416,7 +415,9 @@ def _source(source: Source) -> tuple[str, str | None]:
 
     if isinstance(source, Scenario):
         return source.to_toml(), source.folder
-    raise arguments.wrong("source", source, "a Scenario, the path of a file, or TOML text; for a dict Scenario.from_dict")
+    raise arguments.wrong(
+        "source", source, "a Scenario, the path of a file, or TOML text; for a dict Scenario.from_dict"
+    )
 
 
 def _names_a_file(text: str) -> bool:

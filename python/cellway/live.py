@@ -8,9 +8,10 @@ import shutil
 import subprocess
 import tempfile
 import time
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cellway import api, arguments
 from cellway.keys import in_keys
@@ -45,11 +46,11 @@ def emulation(
 
     The hosts are network namespaces of this machine with its files. The run ends with the `with` statement, at the
     latest after `duration`, which takes the place of `run.duration` unless it is None; its metrics are from the start,
-    without a warm-up. The traffic and the programs of the scenario, if it has any, run, too. `source` and `set` are those of
-    `cellway.emulate`, without a sweep; `log` is a file for the output of the scenario's own programs.
+    without a warm-up. The traffic and the programs of the scenario, if it has any, run, too. `source` and `set` are
+    those of `cellway.emulate`, without a sweep; `log` is a file for the output of the scenario's own programs.
 
-    The `with` statement raises `EmulationError` if this machine or this process cannot emulate: it needs Linux and root,
-    or a process in a user namespace of its own (`unshare --user --map-root-user --net --mount python ...`).
+    The `with` statement raises `EmulationError` if this machine or this process cannot emulate. It needs Linux, and
+    root or a process in a user namespace (`unshare --user --map-root-user --net --mount python ...`).
     """
     return Emulation(source, duration=duration, set=set, log=log)
 
@@ -130,7 +131,9 @@ class Emulation:
     def results(self) -> Results:
         """The tables of the run, once it is over."""
         if self._results is None:
-            raise ValueError("there are no results before the end of the `with` statement, or after an error in the run")
+            raise ValueError(
+                "there are no results before the end of the `with` statement, or after an error in the run"
+            )
         return self._results
 
     def set_rate(self, link: str, rate: str, *, direction: str | None = None) -> None:
@@ -228,25 +231,20 @@ class Program:
         self._emulation = native
         self._host = host
         # Files, not pipes: nobody needs to read while the program runs.
-        self._out, self._errors = _file(), _file()
-        given = None
-        if input is not None:
-            given = _file()
-            given.write(input.encode())
-            given.flush()
-        self._native = native.spawn(
-            host.name, args, [*env.items()], None if given is None else _path(given), _path(self._out), _path(self._errors)
-        )
+        self._out, self._errors = _File(), _File()
+        given = None if input is None else _File(input)
+        path = None if given is None else given.path
+        self._native = native.spawn(host.name, args, [*env.items()], path, self._out.path, self._errors.path)
 
     @property
     def output(self) -> str:
         """What it has written to standard output so far."""
-        return _read(self._out)
+        return self._out.read()
 
     @property
     def errors(self) -> str:
         """What it has written to standard error so far."""
-        return _read(self._errors)
+        return self._errors.read()
 
     @property
     def pid(self) -> int:
@@ -330,15 +328,15 @@ def _with_program(source: api.Source) -> api.Source:
     return scenario.set("run.command", [{"name": "wait", "host": hosts[0], "run": ["sleep", "infinity"]}])
 
 
-def _file() -> IO[Any]:
-    return tempfile.TemporaryFile(prefix="cellway-")
+class _File:
+    """A file without a name, open until nobody refers to it."""
 
+    def __init__(self, content: str = "") -> None:
+        self._descriptor, name = tempfile.mkstemp(prefix="cellway-")
+        os.unlink(name)
+        weakref.finalize(self, os.close, self._descriptor)
+        os.pwrite(self._descriptor, content.encode(), 0)
+        self.path = f"/proc/self/fd/{self._descriptor}"
 
-def _path(file: IO[Any]) -> str:
-    """Return a path that opens the same file, which has no name of its own."""
-    return f"/proc/self/fd/{file.fileno()}"
-
-
-def _read(file: IO[Any]) -> str:
-    descriptor = file.fileno()
-    return os.pread(descriptor, os.fstat(descriptor).st_size, 0).decode(errors="replace")
+    def read(self) -> str:
+        return os.pread(self._descriptor, os.fstat(self._descriptor).st_size, 0).decode(errors="replace")

@@ -38,6 +38,12 @@ MAIN = {
 }
 """The metrics that a table shows if there are values -> the heads of their columns."""
 
+IDLE = 0.1
+"""A line that is used this much less than the busiest has no row."""
+
+PERCENT = ("utilisation", "loss_ratio")
+"""Shares that read better in per cent."""
+
 PREFIXES = {"bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")), "s": ((1, "s"), (1e-3, "ms"), (1e-6, "µs"))}
 
 BORDER = "1px solid rgba(128,128,128,.35)"
@@ -106,10 +112,18 @@ def comparison(shown: Comparison) -> str:
     for row in rows.head(ROWS).iter_rows(named=True):
         scale, unit = _scale([row[name] for name in sources], row["unit"])
         cells = [
-            _amount(row[name], scale, row.get(f"{name}_low"), row.get(f"{name}_high"), bound=name == "predicted" and row["bound"])
+            _amount(
+                row[name],
+                scale,
+                row.get(f"{name}_low"),
+                row.get(f"{name}_high"),
+                bound=name == "predicted" and row["bound"],
+            )
             for name in sources
         ]
-        body.append([*(escape(_plain(row[axis])) for axis in axes), escape(row["subject"]), escape(row["metric"]), *cells, unit])
+        body.append(
+            [*(escape(_plain(row[axis])) for axis in axes), escape(row["subject"]), escape(row["metric"]), *cells, unit]
+        )
     assert isinstance(rows, pl.DataFrame)
     head = f"Comparison of <b>{escape(str(shown.about['name']))}</b>, emulation {escape(shown.emulation)}"
     more = [_warnings(shown.warnings)] if shown.warnings else []
@@ -148,8 +162,24 @@ def _metrics(shown: Results) -> list[str]:
     per_metric = [stats.summarise(part, by) for _, part in wanted.group_by("metric", maintain_order=True)]
     means = pl.concat(per_metric)
     at_line = means["subject"].str.contains(">")
-    parts = [means.filter(~at_line), means.filter(at_line)]
+    parts = [means.filter(~at_line & ~means["subject"].is_in(_parts(means))), _busy(means.filter(at_line))]
     return [text for part in parts if not part.is_empty() for text in _wide(part, shown.axes)]
+
+
+def _parts(means: pl.DataFrame) -> list[str]:
+    """Return the subjects that are part of another, and the sum of all."""
+    subjects = set(means["subject"].to_list())
+    slots = [name for name in subjects if name.rpartition("-")[2].isdecimal() and name.rpartition("-")[0] in subjects]
+    return [*slots, "network"]
+
+
+def _busy(means: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of the lines that are used, at some point, a tenth as much as the busiest."""
+    import polars as pl
+
+    most = means.filter(pl.col("metric") == "utilisation").group_by("subject").agg(pl.col("mean").max())
+    used = most.filter(pl.col("mean") >= IDLE * pl.col("mean").max())
+    return means.filter(pl.col("subject").is_in(used["subject"].to_list()))
 
 
 def _wide(means: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
@@ -160,7 +190,7 @@ def _wide(means: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
     scales: dict[str, tuple[float, str]] = {}
     for name in found:
         of_metric = means.filter(pl.col("metric") == name)
-        scales[name] = _scale(of_metric["mean"].to_list(), of_metric["unit"][0])
+        scales[name] = (0.01, "%") if name in PERCENT else _scale(of_metric["mean"].to_list(), of_metric["unit"][0])
     keys = ["point", *axes, "subject"]
     cells = {
         (row["point"], row["subject"], row["metric"]): _amount(
@@ -178,7 +208,9 @@ def _wide(means: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
         for row in subjects.head(ROWS).iter_rows(named=True)
     ]
     units = [scales[name][1] for name in found]
-    heads = [MAIN[name] + (f" ({unit})" if unit else "") for name, unit in zip(found, units, strict=True)]
+    shown = ["" if unit in ("", "packet", "frame", "1") and "queue" not in name else f" ({unit})"
+             for name, unit in zip(found, units, strict=True)]  # fmt: skip
+    heads = [MAIN[name] + unit for name, unit in zip(found, shown, strict=True)]
     names = [axis.rsplit(".", 2)[-1] if axis.count(".") < 2 else ".".join(axis.split(".")[-2:]) for axis in axes]
     yield _table([*names, "", *heads], rows, numbers=len(axes) + 1)
     yield _rest(subjects.height, ".summary")
@@ -245,9 +277,12 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], numbers: int | N
     def side(place: int) -> str:
         return "text-align:right;" if numbers is not None and place >= numbers else "text-align:left;"
 
+    def wrap(place: int) -> str:
+        return "white-space:nowrap;" if numbers is not None and place >= numbers else ""
+
     head = "".join(f'<th style="{CELL}{side(i)}">{escape(text)}</th>' for i, text in enumerate(heads))
     body = "".join(
-        "<tr>" + "".join(f'<td style="{CELL}{side(i)}">{cell}</td>' for i, cell in enumerate(row)) + "</tr>"
+        "<tr>" + "".join(f'<td style="{CELL}{side(i)}{wrap(i)}">{cell}</td>' for i, cell in enumerate(row)) + "</tr>"
         for row in rows
     )
     thead = f"<thead><tr>{head}</tr></thead>" if heads else ""

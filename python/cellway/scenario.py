@@ -46,12 +46,23 @@ class Scenario:
         s = s.traffic("bulk", "a", "b", count=2)
         s.sweep({"buffer.size": ["16 KiB", "64 KiB"]}).simulate(seeds=4)
 
-    In keyword arguments `_` stands for the `-` of a key: `buffer={"size": "1 bdp"}`, `stagger="2 s"`, `max_rows=1000`.
+    `buffer` is the size of the buffer of each output port, or the whole section. Other keyword arguments are sections,
+    such as `tcp={"window": "1 MiB"}`, and keys of elements; `_` in their names stands for `-`.
     """
 
-    def __init__(self, name: str = "scenario", *, duration: str = "60 s", warmup: str = "0 s", **sections: Any) -> None:
+    def __init__(
+        self,
+        name: str = "scenario",
+        *,
+        duration: str = "60 s",
+        warmup: str = "0 s",
+        buffer: str | Mapping[str, object] = "64 KiB",
+        **sections: Any,
+    ) -> None:
         run = {"duration": duration, "warmup": warmup, **_mapping("run", sections.pop("run", {}))}
-        self._document: dict[str, Any] = {"version": 1, "name": name, "run": run, **_keys(sections)}
+        port = {"size": buffer, "per": "port"} if isinstance(buffer, str) else _mapping("buffer", buffer)
+        parts = {"run": run, "buffer": copy.deepcopy(dict(port)), **_keys(sections)}
+        self._document: dict[str, Any] = {"version": 1, "name": name, **parts}
         self._folder = "."
 
     @classmethod
@@ -121,11 +132,12 @@ class Scenario:
             access = {**ACCESS, "delay": quantity.time_text((trip - least) / 4)}
             for chosen in controls:
                 tcp = {} if chosen is None or len(controls) == 1 else {"tcp": {"control": chosen}}
-                group = f"rtt-{text.replace(' ', '')}" if len(trips) > 1 else str(chosen) if tcp else "flow"
+                group = f"rtt-{_word(text)}" if len(trips) > 1 else str(chosen) if tcp else "flow"
                 groups.append({"name": group, **common, "access": access, **tcp})
         whole = _keys(sections)
-        if len(controls) == 1 and controls[0] is not None:
-            whole["tcp"] = {"control": controls[0], **_mapping("tcp", whole.get("tcp", {}))}
+        single = {"control": controls[0]} if len(controls) == 1 and controls[0] is not None else {}
+        # The recovery that every control works with.
+        whole["tcp"] = {**single, "recovery": "rack", **_mapping("tcp", whole.get("tcp", {}))}
         port = {"size": buffer, "per": "port", **({} if queue is None else {"queue": queue})}
         observe = {"interval": "100 ms", "flows": ["all"], "queue": ["left>right"]}
         made = cls(name, duration=duration, warmup=warmup, buffer=port, observe=whole.pop("observe", observe), **whole)
@@ -327,7 +339,9 @@ class Scenario:
             return "link.line.delay", halves
         if name not in SHORT:
             short = ", ".join(["rtt", *SHORT])
-            raise TypeError(f'{name} is no short name of an axis; accepted: {short}, or a dict like {{"tcp.mss": [...]}}')
+            raise TypeError(
+                f'{name} is no short name of an axis; accepted: {short}, or a dict like {{"tcp.mss": [...]}}'
+            )
         return SHORT[name], values
 
     def _copy(self) -> Scenario:
@@ -340,6 +354,11 @@ class Scenario:
 def _keys(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return keyword arguments with the names of keys."""
     return {name.replace("_", "-"): copy.deepcopy(value) for name, value in given.items()}
+
+
+def _word(text: str) -> str:
+    """Return a quantity as a part of a name."""
+    return text.replace(" ", "").replace(".", "-").replace("µ", "u")
 
 
 def _mapping(name: str, value: object) -> Mapping[str, Any]:
