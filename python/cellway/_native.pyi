@@ -48,9 +48,7 @@ class Emulation:
         host: str,
         run: list[str],
         environment: list[tuple[str, str]],
-        input: str | None,
-        output: str,
-        errors: str,
+        files: tuple[str | None, str, str],
     ) -> Program: ...
     def is_listening(self, host: str, port: int) -> bool: ...
     def set_rate(self, link: str, direction: str | None, rate: str) -> None: ...

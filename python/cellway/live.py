@@ -10,6 +10,7 @@ import tempfile
 import time
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -233,8 +234,8 @@ class Program:
         # Files, not pipes: nobody needs to read while the program runs.
         self._out, self._errors = _File(), _File()
         given = None if input is None else _File(input)
-        path = None if given is None else given.path
-        self._native = native.spawn(host.name, args, [*env.items()], path, self._out.path, self._errors.path)
+        files = (None if given is None else given.path, self._out.path, self._errors.path)
+        self._native = native.spawn(host.name, args, [*env.items()], files)
 
     @property
     def output(self) -> str:
@@ -333,7 +334,7 @@ class _File:
 
     def __init__(self, content: str = "") -> None:
         self._descriptor, name = tempfile.mkstemp(prefix="cellway-")
-        os.unlink(name)
+        Path(name).unlink()
         weakref.finalize(self, os.close, self._descriptor)
         os.pwrite(self._descriptor, content.encode(), 0)
         self.path = f"/proc/self/fd/{self._descriptor}"

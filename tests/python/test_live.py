@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
+import sys
 import time
+from pathlib import Path
 
 import cellway
 import pytest
 from cellway import Scenario, _native
+from guides import blocks
 
 
 def can_emulate() -> bool:
@@ -51,10 +55,9 @@ def test_programs_run_in_hosts_and_meet_the_delay_of_the_path() -> None:
     assert set(net.results.summary["source"]) == {"emulate"}
 
 
-def test_a_link_changes_while_a_program_uses_it(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(str(tmp_path))
-    with open("file", "wb") as file:  # noqa: PTH123
-        file.write(bytes(400_000))
+def test_a_link_changes_while_a_program_uses_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("file").write_bytes(bytes(400_000))
     with cellway.emulation(path()) as net, net["server"].start(SERVE, ready=8080) as server:
         fast = float(net["client"].run(["python3", "-c", FETCH]).stdout)
         net.set_rate("line", "1 Mbit/s", direction="forward")
@@ -148,3 +151,13 @@ def test_a_wrong_scenario_is_refused_before_anything_runs() -> None:
         cellway.emulation(path().sweep({"link.line.rate": ["1 Mbit/s", "2 Mbit/s"]})),
     ):
         pass
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="needs the program curl")
+def test_the_test_of_the_guide_passes(tmp_path: Path) -> None:
+    (code,) = blocks("emulation.md", "pytest")
+    file = tmp_path / "test_path.py"
+    file.write_text(code, encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", file]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert "1 passed" in done.stdout, done.stdout + done.stderr

@@ -10,6 +10,8 @@ import cellway
 import polars as pl
 import pytest
 from cellway import Scenario, keys, notebook, quantity, toml_text
+from guides import blocks
+from pages import Page
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "scenarios").glob("*.toml"))
 
@@ -230,8 +232,8 @@ def test_axes_have_short_names_and_the_names_of_their_keys() -> None:
     assert [axis.name for axis in swept.check().axes] == ["buffer.size", "link.line.delay", "tcp.mss"]
     variants = small().variants({"as it is": {}, "deep": {"buffer.size": "4 bdp"}})
     assert variants.check().axes[0].values == ("as it is", "deep")
-    with pytest.raises(TypeError, match="bufer is no short name of an axis; accepted: rtt, rate, buffer"):
-        small().sweep(bufer=["1 bdp"])
+    with pytest.raises(TypeError, match="depth is no short name of an axis; accepted: rtt, rate, buffer"):
+        small().sweep(depth=["1 bdp"])
     with pytest.raises(TypeError, match="accepted: a list of values"):
         small().sweep(buffer="1 bdp")
 
@@ -343,3 +345,22 @@ def test_the_same_scenario_gives_the_same_results_as_its_file(tmp_path: Path) ->
     theirs = cellway.simulate(small().save(tmp_path / "s.toml"), seeds=1)
     assert ours.summary.select(pl.col("value")).equals(theirs.summary.select(pl.col("value")))
     assert cellway.load(tmp_path / "out").scenario == small().to_dict()
+
+
+def test_the_code_of_the_guide_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {"cellway": cellway}
+    for code in blocks("python.md", "scenarios"):
+        exec(code, names)
+    made = names["s"]
+    assert isinstance(made, Scenario)
+    assert made.check().warnings == ()
+    assert (tmp_path / "window.svg").read_text(encoding="utf-8").count("<svg") == 1
+
+
+def test_what_a_notebook_shows_is_whole_html_with_escaped_text() -> None:
+    swept = small().set("name", "a<b>&c").sweep(buffer=["8 KiB", "64 KiB"])
+    results = swept.set("run.duration", "3 s").simulate(seeds=2, progress=False)
+    for shown in (swept._repr_html_(), results._repr_html_()):
+        assert "a<b>" not in shown
+        assert "a<b>&c" in Page(shown).text

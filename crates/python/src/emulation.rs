@@ -64,18 +64,17 @@ impl Emulation {
         self.live().is_over()
     }
 
-    /// Starts a program in a host. Its input is the file `input`, or empty; its output and error output go to the
-    /// files `output` and `errors`.
+    /// Starts a program in a host. `files` are that of its input, which is empty without one, and those of its output
+    /// and error output.
     fn spawn(
         &self,
         py: Python<'_>,
         host: &str,
         run: Vec<PathBuf>,
         environment: Vec<(String, String)>,
-        input: Option<PathBuf>,
-        output: PathBuf,
-        errors: PathBuf,
+        files: (Option<PathBuf>, PathBuf, PathBuf),
     ) -> PyResult<Program> {
+        let (input, output, errors) = files;
         let Some((program, arguments)) = run.split_first() else {
             return Err(pyo3::exceptions::PyValueError::new_err("there is no program to run"));
         };
