@@ -50,8 +50,6 @@ BORDER = "1px solid rgba(128,128,128,.35)"
 CELL = f"padding:.15em .6em;border-bottom:{BORDER};"
 SOFT = "opacity:.7;"
 
-GLYPHS = {"reproduced": "✓", "deviates": "✗", "not-run": "–"}
-
 
 def scenario(shown: Scenario) -> str:
     """Return the network as a drawing, and the main keys."""
@@ -85,13 +83,13 @@ def results(shown: Results) -> str:
 def reproduction(shown: Reproduction) -> str:
     """Return the claims of a paper with the verdict on each."""
     claims = shown.claim_records
-    heads = ["", "claim", "published", "measured"]
+    heads = ["claim", "expected", "measured", "verdict"]
     rows = [
         [
-            f'<span title="{escape(str(claim.get("verdict", "")))}">{_glyph(claim)}</span>',
-            escape(str(claim.get("title") or claim.get("id", ""))),
-            escape(_plain(claim.get("published"))),
-            escape(_plain(claim.get("measured"))),
+            escape(str(claim.get("claim") or claim.get("id", ""))),
+            escape(_plain(claim.get("expected"))),
+            escape(_plain(claim.get("measured_text") or claim.get("measured"))),
+            escape(str(claim.get("verdict", ""))),
         ]
         for claim in claims[:ROWS]
     ]
@@ -103,8 +101,6 @@ def reproduction(shown: Reproduction) -> str:
 
 def comparison(shown: Comparison) -> str:
     """Return the main rows of theory, simulation and emulation."""
-    import polars as pl
-
     rows = shown.rows.filter("main")
     sources = [name for name in ("predicted", "simulated", "emulated", "published") if rows[name].is_not_null().any()]
     axes = rows.columns[: rows.columns.index("subject")]
@@ -124,7 +120,6 @@ def comparison(shown: Comparison) -> str:
         body.append(
             [*(escape(_plain(row[axis])) for axis in axes), escape(row["subject"]), escape(row["metric"]), *cells, unit]
         )
-    assert isinstance(rows, pl.DataFrame)
     head = f"Comparison of <b>{escape(str(shown.about['name']))}</b>, emulation {escape(shown.emulation)}"
     more = [_warnings(shown.warnings)] if shown.warnings else []
     heads = [*axes, "subject", "metric", *sources, ""]
@@ -211,7 +206,8 @@ def _wide(means: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
     shown = ["" if unit in ("", "packet", "frame", "1") and "queue" not in name else f" ({unit})"
              for name, unit in zip(found, units, strict=True)]  # fmt: skip
     heads = [MAIN[name] + unit for name, unit in zip(found, shown, strict=True)]
-    names = [axis.rsplit(".", 2)[-1] if axis.count(".") < 2 else ".".join(axis.split(".")[-2:]) for axis in axes]
+    # As the terminal does: the last two parts of a path are enough to tell axes apart.
+    names = [".".join(axis.split(".")[-2:]) for axis in axes]
     yield _table([*names, "", *heads], rows, numbers=len(axes) + 1)
     yield _rest(subjects.height, ".summary")
 
@@ -247,11 +243,6 @@ def _plain(value: object) -> str:
     if isinstance(value, Mapping):
         return _plain(value.get("value", value.get("mean")))
     return str(value)
-
-
-def _glyph(claim: Mapping[str, Any]) -> str:
-    verdict = str(claim.get("verdict", ""))
-    return GLYPHS.get(verdict, escape(verdict))
 
 
 def _box(head: str, *parts: str) -> str:
