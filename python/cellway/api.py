@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Union, overload
 
 from cellway import arguments, documents, toml_text
-from cellway.keys import in_keys
+from cellway.keys import in_keys, is_built
 from cellway.progress import reporter
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def simulate(
     target = None if out is None else os.fspath(out)
     with in_keys(source), reporter("simulate", enabled=progress) as tick:
         native = _native.simulate(text, folder, _overrides(set), seeds, threads, own, target, force, tick)
-    return Results.from_native(native)
+    return Results.from_native(native, in_keys=is_built(source))
 
 
 def emulate(
@@ -98,7 +98,7 @@ def emulate(
     with reporter("emulate", enabled=progress) as tick:
         target, file = (None if path is None else os.fspath(path) for path in (out, log))
         native = _native.emulate(text, folder, changes, seeds, target, force, file, tick)
-    return Results.from_native(native)
+    return Results.from_native(native, in_keys=is_built(source))
 
 
 def compare(
@@ -361,6 +361,11 @@ def reproduce(
     # No name means all papers to the compiled part; an empty list means none to a program.
     if not names and paper is not None:
         raise ValueError("no papers are named; leave the argument out for all of them")
+    for name in names:
+        if os.sep in name and not Path(name).exists():
+            raise _native.MissingFileError(
+                f"{name}: no such folder; accepted: a folder with study.toml and expected.toml"
+            )
     claims = [only] if isinstance(only, str) else list(only or [])
     short = [Path(name).resolve().name if os.sep in name else name for name in names]
     default = Path("out", short[0]) if single else Path("out", "papers")

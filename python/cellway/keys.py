@@ -16,9 +16,7 @@ EXCERPT = re.compile(r"^ *\d* \|.*\n?", re.MULTILINE)
 @contextmanager
 def in_keys(source: object) -> Iterator[None]:
     """Let a `ScenarioError` name only keys if `source` is a `Scenario`: its user has seen no text with lines."""
-    from cellway.scenario import Scenario
-
-    if not isinstance(source, Scenario):
+    if not is_built(source):
         yield
         return
     from cellway import _native
@@ -27,6 +25,13 @@ def in_keys(source: object) -> Iterator[None]:
         yield
     except _native.ScenarioError as error:
         raise _native.ScenarioError(words(str(error))) from None
+
+
+def is_built(source: object) -> bool:
+    """Return true for a scenario that was built in Python."""
+    from cellway.scenario import Scenario
+
+    return isinstance(source, Scenario)
 
 
 def words(message: str) -> str:

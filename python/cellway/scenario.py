@@ -5,11 +5,11 @@ from __future__ import annotations
 import copy
 import os
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from cellway import arguments, toml_text
+from cellway import arguments, paths, toml_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -79,7 +79,7 @@ class Scenario:
         try:
             return cls.from_dict(tomllib.loads(text), folder=folder)
         except tomllib.TOMLDecodeError as error:
-            raise _wrong(f"not TOML: {error}") from None
+            raise paths.wrong(f"not TOML: {error}") from None
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Scenario:
@@ -90,7 +90,7 @@ class Scenario:
         try:
             return cls.from_toml(documents.text_of(file, "a scenario file"), folder=file.parent)
         except ValueError as error:
-            raise _wrong(f"{file}: {error}") from None
+            raise paths.wrong(f"{file}: {error}") from None
 
     @classmethod
     def dumbbell(
@@ -171,7 +171,7 @@ class Scenario:
         """Return the scenario with another element of a section that is a list, such as `shaper` or `change`."""
         elements = self._document.get(section, [])
         if not isinstance(elements, list):
-            raise _wrong(f"{section}: it is no list of elements; accepted: set, as in .set({section!r}, ...)")
+            raise paths.wrong(f"{section}: it is no list of elements; accepted: set, as in .set({section!r}, ...)")
         return self._with({section: [*elements, _keys(keys)]})
 
     def set(self, path: str | Mapping[str, object], value: object = None) -> Scenario:
@@ -184,7 +184,7 @@ class Scenario:
         made = self._copy()
         for at, item in changes.items():
             words = at.split(".")
-            for table in _tables(made._document, words[:-1], ()):
+            for table in paths.tables(made._document, words[:-1]):
                 table[words[-1]] = copy.deepcopy(item)
         return made
 
@@ -365,43 +365,3 @@ def _mapping(name: str, value: object) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise arguments.wrong(name, value, "a dict of keys and values")
     return value
-
-
-def _tables(at: Any, words: Sequence[str], before: tuple[str, ...]) -> Iterator[dict[str, Any]]:
-    """Yield the tables that a path selects; makes those of the file that do not exist."""
-    if isinstance(at, list):
-        if not words:
-            raise _wrong(f"{'.'.join(before)}: a list, whose elements have names; accepted: {_elements(at)}, *")
-        for element in _selected(at, words[0], before):
-            yield from _tables(element, words[1:], (*before, words[0]))
-    elif not isinstance(at, dict):
-        raise _wrong(f"{'.'.join(before)}: {at!r} is no table, so it has no keys")
-    elif words:
-        yield from _tables(at.setdefault(words[0], {}), words[1:], (*before, words[0]))
-    else:
-        yield at
-
-
-def _selected(elements: list[Any], word: str, before: tuple[str, ...]) -> list[Any]:
-    if word == "*":
-        return elements
-    named = [element for element in elements if _name(element) == word]
-    if not named and word.isdecimal() and 1 <= int(word) <= len(elements):
-        named = [elements[int(word) - 1]]
-    if not named:
-        raise _wrong(f"{'.'.join((*before, word))}: there is no {before[-1]} {word!r}; accepted: {_elements(elements)}")
-    return named
-
-
-def _name(element: Mapping[str, Any]) -> str:
-    return str(element.get("name") or "-".join(str(end) for end in element.get("between", ())))
-
-
-def _elements(elements: list[Any]) -> str:
-    return ", ".join(_name(element) or str(place) for place, element in enumerate(elements, 1)) or "none"
-
-
-def _wrong(message: str) -> Exception:
-    from cellway import _native
-
-    return _native.ScenarioError(message)

@@ -141,6 +141,13 @@ def test_the_checker_names_keys_and_no_lines_of_a_text() -> None:
         cellway.check(wrong.to_toml())
 
 
+def test_warnings_of_a_run_name_keys_too() -> None:
+    idle = two().set("multiplexing", {"channel": "per-destination"})
+    warnings = idle.simulate(seeds=4, progress=False).warnings
+    assert any(warning.startswith("multiplexing.channel: has no effect") for warning in warnings), warnings
+    assert not any("<text>" in warning for warning in warnings)
+
+
 def test_a_fault_in_a_setting_keeps_its_key() -> None:
     with pytest.raises(cellway.ScenarioError, match=r"tcp\.mss") as refused:
         two().sweep({"tcp.mss": ["536 B", "5 apples"]}).check()
@@ -156,6 +163,8 @@ def test_a_file_that_does_not_exist_is_what_python_expects(tmp_path: Path) -> No
         lambda: cellway.load(tmp_path / "absent"),
         lambda: cellway.load_reproduction(tmp_path),
         lambda: cellway.load_comparison(tmp_path / "absent"),
+        lambda: cellway.reproduce(str(tmp_path / "absent")),
+        lambda: small().compare(emulate=False, published=tmp_path / "absent.csv"),
     ):
         with pytest.raises(FileNotFoundError) as missing:
             absent()
