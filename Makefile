@@ -61,8 +61,8 @@ check: $(DEVELOP) ## Formatting, lints, types, spelling, links, dependencies and
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
-	$(BIN)/ruff format --check papers python tests/python tools
-	$(BIN)/ruff check papers python tests/python tools
+	$(BIN)/ruff format --check docs/notebooks papers python tests/python tools
+	$(BIN)/ruff check docs/notebooks papers python tests/python tools
 	$(BIN)/mypy
 	$(BIN)/typos
 	$(BIN)/python tools/links.py
@@ -94,8 +94,8 @@ msrv: ## Check that the oldest supported Rust builds everything but cellway-stac
 
 fmt: $(DEVELOP) ## Format the code
 	cargo fmt --all
-	$(BIN)/ruff format papers python tests/python tools
-	$(BIN)/ruff check --fix --quiet papers python tests/python tools
+	$(BIN)/ruff format docs/notebooks papers python tests/python tools
+	$(BIN)/ruff check --fix --quiet docs/notebooks papers python tests/python tools
 
 bench: ## Measure the speed of the simulator, and what an emulation holds on this machine
 	cargo bench --package cellway-net --locked

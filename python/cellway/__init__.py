@@ -33,31 +33,37 @@ from cellway.api import (
 
 if TYPE_CHECKING:
     from cellway import plot, report, stats
-    from cellway._native import Ack, EmulationError, Error, ScenarioError
+    from cellway._native import Ack, EmulationError, Error, MissingFileError, ScenarioError
     from cellway._native import version as __version__
     from cellway.comparison import Comparison
     from cellway.controller import Controller
+    from cellway.live import Emulation, emulation
     from cellway.predicted import Checked, Equation, Evaluation, PathPrediction, ScenarioPrediction
     from cellway.results import Reproduction, Results
+    from cellway.scenario import Scenario
 
 __all__ = [
     "Ack",
     "Checked",
     "Comparison",
     "Controller",
+    "Emulation",
     "EmulationError",
     "Equation",
     "Error",
     "Evaluation",
+    "MissingFileError",
     "PathPrediction",
     "Reproduction",
     "Results",
+    "Scenario",
     "ScenarioError",
     "ScenarioPrediction",
     "__version__",
     "check",
     "compare",
     "emulate",
+    "emulation",
     "equations",
     "evaluate",
     "load",
@@ -79,9 +85,11 @@ _LAZY: dict[str, tuple[str, str | None]] = {
     "Checked": ("cellway.predicted", "Checked"),
     "Comparison": ("cellway.comparison", "Comparison"),
     "Controller": ("cellway.controller", "Controller"),
+    "Emulation": ("cellway.live", "Emulation"),
     "EmulationError": ("cellway._native", "EmulationError"),
     "Equation": ("cellway.predicted", "Equation"),
     "Error": ("cellway._native", "Error"),
+    "MissingFileError": ("cellway._native", "MissingFileError"),
     "Evaluation": ("cellway.predicted", "Evaluation"),
     "PathPrediction": ("cellway.predicted", "PathPrediction"),
     "ScenarioError": ("cellway._native", "ScenarioError"),
@@ -89,6 +97,8 @@ _LAZY: dict[str, tuple[str, str | None]] = {
     "__version__": ("cellway._native", "version"),
     "Reproduction": ("cellway.results", "Reproduction"),
     "Results": ("cellway.results", "Results"),
+    "Scenario": ("cellway.scenario", "Scenario"),
+    "emulation": ("cellway.live", "emulation"),
     "plot": ("cellway.plot", None),
     "report": ("cellway.report", None),
     "stats": ("cellway.stats", None),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Union, overload
 
-from cellway import arguments, documents
+from cellway import arguments, documents, toml_text
+from cellway.keys import in_keys, is_built
 from cellway.progress import reporter
 
 if TYPE_CHECKING:
@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from cellway.controller import Controller
     from cellway.predicted import Checked, Equation, Evaluation, PathPrediction, ScenarioPrediction
     from cellway.results import Reproduction, Results
+    from cellway.scenario import Scenario
 
-Source = str | os.PathLike[str]
-"""A scenario: the path of a TOML file, or the TOML text itself."""
+Source = Union[str, "os.PathLike[str]", "Scenario"]
+"""A scenario: the path of a TOML file, the TOML text itself, or a `Scenario`."""
 
 
 def simulate(
@@ -36,8 +37,8 @@ def simulate(
 ) -> Results:
     """Simulate every point of a scenario with every seed.
 
-    `source` is a path, or TOML text: a string with a line break in it, or with an `=` unless it ends in `.toml` or
-    there is a file of that name.
+    `source` is a `Scenario`, a path, or TOML text: a string with a line break in it, or with an `=` unless it ends in
+    `.toml` or there is a file of that name.
     `seeds` is the number of replications and `set` changes single keys, as `--set` does on the command line:
     `{"tcp.mss": "1460 B", "traffic.bulk.count": 3}`.
     `threads` bounds the parallel runs (default: all cores); it never changes a result.
@@ -54,12 +55,11 @@ def simulate(
     arguments.count("seeds", seeds)
     arguments.count("threads", threads)
     own = arguments.controllers(controllers)
-    text, is_text = _source(source)
-    with reporter("simulate", enabled=progress) as tick:
-        native = _native.simulate(
-            text, is_text, _overrides(set), seeds, threads, own, None if out is None else os.fspath(out), force, tick
-        )
-    return Results.from_native(native)
+    text, folder = _source(source)
+    target = None if out is None else os.fspath(out)
+    with in_keys(source), reporter("simulate", enabled=progress) as tick:
+        native = _native.simulate(text, folder, _overrides(set), seeds, threads, own, target, force, tick)
+    return Results.from_native(native, in_keys=is_built(source))
 
 
 def emulate(
@@ -85,19 +85,20 @@ def emulate(
     from cellway.results import Results
 
     arguments.count("seeds", seeds)
-    text, is_text = _source(source)
+    text, folder = _source(source)
     changes = _overrides(set)
-    _native.check(text, is_text, changes)
+    with in_keys(source):
+        _native.check(text, folder, changes)
     if not _native.emulates_here():
         from cellway import inside
 
         options = [] if seeds is None else ["--seeds", str(seeds)]
         options += [] if log is None else ["--log", os.fspath(log)]
-        return inside.run("emulate", text, is_text, changes, options, out, Results.from_folder, force=force)
+        return inside.run("emulate", text, folder, changes, options, out, Results.from_folder, force=force)
     with reporter("emulate", enabled=progress) as tick:
-        folder, file = (None if path is None else os.fspath(path) for path in (out, log))
-        native = _native.emulate(text, is_text, changes, seeds, folder, force, file, tick)
-    return Results.from_native(native)
+        target, file = (None if path is None else os.fspath(path) for path in (out, log))
+        native = _native.emulate(text, folder, changes, seeds, target, force, file, tick)
+    return Results.from_native(native, in_keys=is_built(source))
 
 
 def compare(
@@ -128,9 +129,10 @@ def compare(
 
     for name, count in (("seeds", seeds), ("repeat", repeat), ("threads", threads)):
         arguments.count(name, count)
-    text, is_text = _source(source)
+    text, folder = _source(source)
     changes = _overrides(set)
-    _native.check(text, is_text, changes)
+    with in_keys(source):
+        _native.check(text, folder, changes)
     try:
         here = emulate is False or _native.emulates_here()
     except _native.EmulationError:
@@ -142,11 +144,11 @@ def compare(
 
         given = {"--seeds": seeds, "--repeat": repeat, "--published": published, "--threads": threads}
         options = [word for key, value in given.items() if value is not None for word in (key, str(value))]
-        return inside.run("compare", text, is_text, changes, options, out, Comparison.from_folder, force=force)
+        return inside.run("compare", text, folder, changes, options, out, Comparison.from_folder, force=force)
     with reporter("compare", enabled=progress) as tick:
         native, rows = _native.compare(
             text,
-            is_text,
+            folder,
             changes,
             seeds,
             repeat,
@@ -173,8 +175,9 @@ def check(source: Source, *, set: Mapping[str, object] | None = None) -> Checked
     from cellway import _native
     from cellway.predicted import Checked
 
-    text, is_text = _source(source)
-    return Checked.read(documents.record(_native.check(text, is_text, _overrides(set)), "check"))
+    text, folder = _source(source)
+    with in_keys(source):
+        return Checked.read(documents.record(_native.check(text, folder, _overrides(set)), "check"))
 
 
 @overload
@@ -251,18 +254,19 @@ def predict(
         if set is not None:
             raise ValueError("set changes keys of a scenario, and there is none")
         try:
-            text = _native.predict_path(path)
+            document = _native.predict_path(path)
         except _native.Error as error:
             # The compiled part calls it as the command line does.
             name, colon, rest = str(error).partition(":")
             if name != "source":
                 raise
             raise _native.Error(f"source_rate{colon}{rest}") from None
-        return PathPrediction.read(documents.record(text, "predict"))
+        return PathPrediction.read(documents.record(document, "predict"))
     if path:
         raise ValueError(f"a scenario has its own {', '.join(path)}; use set to change its keys")
-    name, is_text = _source(source)
-    return ScenarioPrediction.read(documents.record(_native.predict(name, is_text, _overrides(set)), "predict"))
+    text, folder = _source(source)
+    with in_keys(source):
+        return ScenarioPrediction.read(documents.record(_native.predict(text, folder, _overrides(set)), "predict"))
 
 
 def evaluate(equation: str, **given: str) -> Evaluation:
@@ -357,6 +361,11 @@ def reproduce(
     # No name means all papers to the compiled part; an empty list means none to a program.
     if not names and paper is not None:
         raise ValueError("no papers are named; leave the argument out for all of them")
+    for name in names:
+        if os.sep in name and not Path(name).exists():
+            raise _native.MissingFileError(
+                f"{name}: no such folder; accepted: a folder with study.toml and expected.toml"
+            )
     claims = [only] if isinstance(only, str) else list(only or [])
     short = [Path(name).resolve().name if os.sep in name else name for name in names]
     default = Path("out", short[0]) if single else Path("out", "papers")
@@ -400,10 +409,20 @@ def schema() -> dict[str, Any]:
     return documents.record(_native.schema(), "schema")
 
 
-def _source(source: Source) -> tuple[str, bool]:
+def _source(source: Source) -> tuple[str, str | None]:
+    """Return the path of a file and None, or the text of one and the folder at which its relative paths start."""
     if isinstance(source, str):
-        return source, "\n" in source or ("=" in source and not _names_a_file(source))
-    return os.fspath(source), False
+        is_text = "\n" in source or ("=" in source and not _names_a_file(source))
+        return source, "." if is_text else None
+    if isinstance(source, os.PathLike):
+        return os.fspath(source), None
+    from cellway.scenario import Scenario
+
+    if isinstance(source, Scenario):
+        return source.to_toml(), source.folder
+    raise arguments.wrong(
+        "source", source, "a Scenario, the path of a file, or TOML text; for a dict Scenario.from_dict"
+    )
 
 
 def _names_a_file(text: str) -> bool:
@@ -416,24 +435,4 @@ def _names_a_file(text: str) -> bool:
 
 
 def _overrides(changes: Mapping[str, object] | None) -> list[tuple[str, str]]:
-    return [(path, toml_value(value, path)) for path, value in arguments.changes("set", changes).items()]
-
-
-def toml_value(value: object, path: str = "value") -> str:
-    """Return a Python value as TOML text. `path` names the key in the error for a value that TOML cannot hold."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | float):
-        return repr(value)
-    if isinstance(value, str):
-        # TOML's basic strings take JSON's escapes; JSON leaves DEL as it is, which TOML refuses.
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(toml_value(item, path) for item in value) + "]"
-    if isinstance(value, Mapping):
-        inner = ", ".join(f"{toml_value(str(key))} = {toml_value(item, path)}" for key, item in value.items())
-        return "{" + inner + "}"
-    raise TypeError(
-        f"{path}: a {type(value).__name__} has no TOML form; "
-        "use a string with a unit, a number, a bool, a list or a dict"
-    )
+    return [(path, toml_text.value(value, path)) for path, value in arguments.changes("set", changes).items()]

@@ -94,6 +94,11 @@ class Comparison:
         name, points = self.about["name"], len(self.about["points"])
         return f"<cellway.Comparison: {name}, {points} points, {self.rows.height} rows, emulation {self.emulation}>"
 
+    def _repr_html_(self) -> str:
+        from cellway import notebook
+
+        return notebook.comparison(self)
+
 
 def _flat(row: dict[str, Any]) -> dict[str, Any]:
     predicted = row["predicted"] or {}

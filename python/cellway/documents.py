@@ -136,9 +136,11 @@ def _listed(names: Sequence[str] | Record) -> str:
 def _unread(path: Path, error: OSError, folder: str) -> Exception:
     if not isinstance(error, FileNotFoundError):
         return _wrong(str(path), error.strerror or str(error))
+    from cellway import _native
+
     if not path.parent.exists():
-        return _wrong(str(path.parent), f"no such folder; accepted: {folder}")
-    return _wrong(str(path), f"no such file; accepted: {folder}")
+        return _native.MissingFileError(f"{path.parent}: no such folder; accepted: {folder}")
+    return _native.MissingFileError(f"{path}: no such file; accepted: {folder}")
 
 
 def _wrong(name: str, what: str) -> Exception:

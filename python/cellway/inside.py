@@ -19,7 +19,7 @@ WRONG_INPUT = 2
 def run(
     command: str,
     text: str,
-    is_text: bool,
+    folder: str | None,
     changes: Sequence[tuple[str, str]],
     options: Sequence[str],
     out: str | os.PathLike[str] | None,
@@ -35,13 +35,13 @@ def run(
 
     with tempfile.TemporaryDirectory(prefix="cellway-") as temporary:
         file = Path(temporary, "scenario.toml")
-        if is_text:
+        if folder is not None:
             file.write_text(text, encoding="utf-8")
         target = Path(temporary, "out") if out is None else Path(out)
         sets = [word for key, value in changes for word in ("--set", f"{key}={value}")]
         manifest = target / "manifest.json"
         before = _stamp(manifest)
-        words = [command, str(file) if is_text else text, *options, *sets, "--out", str(target)]
+        words = [command, text if folder is None else str(file), *options, *sets, "--out", str(target)]
         ran = subprocess.run(
             [sys.executable, "-m", "cellway", *words, *(["--force"] if force else [])],
             stdout=subprocess.DEVNULL,

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
-from cellway import documents
+from cellway import documents, keys
 
 if TYPE_CHECKING:
     from cellway import _native
@@ -54,14 +55,14 @@ class Results:
         self._series = series
 
     @classmethod
-    def from_native(cls, native: _native.Results) -> Results:
-        """Take over the engine's tables, without copying them."""
+    def from_native(cls, native: _native.Results, *, in_keys: bool = False) -> Results:
+        """Take over the engine's tables, without copying them. With `in_keys` warnings name keys and no lines."""
         return cls(
             pl.DataFrame(native.runs),
             pl.DataFrame(native.summary),
             pl.DataFrame(native.series),
             documents.record(native.manifest, "the manifest"),
-            native.warnings,
+            [keys.words(warning) for warning in native.warnings] if in_keys else native.warnings,
         )
 
     @classmethod
@@ -124,8 +125,15 @@ class Results:
         """Return a table as the engine made it, not joined with the axes. It exports the Arrow C stream interface."""
         return {"runs": self.runs, "summary": self._summary, "series": self._series}[table]
 
-    def pandas(self, table: TableName = "summary") -> Any:
-        """Return a joined table as a pandas DataFrame, through Arrow. Needs `pip install cellway[pandas]`."""
+    def to_pandas(self, table: TableName = "summary") -> Any:
+        """Return a joined table as a pandas DataFrame, through Arrow. Raises `ModuleNotFoundError` without pandas."""
+        missing = [name for name in ("pandas", "pyarrow") if find_spec(name) is None]
+        if missing:
+            raise ModuleNotFoundError(
+                f"to_pandas needs {' and '.join(missing)}: pip install {' '.join(missing)}; without, the tables are "
+                "polars frames, as in results.summary",
+                name=missing[0],
+            )
         frame = self.runs if table == "runs" else self.summary if table == "summary" else self.series()
         return frame.to_pandas()
 
@@ -151,6 +159,11 @@ class Results:
     def __repr__(self) -> str:
         axes = ", ".join(self.axes) or "none"
         return f"<cellway.Results: {self.runs.height} runs, {self.runs['point'].n_unique()} points, axes: {axes}>"
+
+    def _repr_html_(self) -> str:
+        from cellway import notebook
+
+        return notebook.results(self)
 
     def _joined(self, table: pl.DataFrame) -> pl.DataFrame:
         rest = [name for name in table.columns if name != "run"]
@@ -203,6 +216,11 @@ class Reproduction:
     def __repr__(self) -> str:
         studies = ", ".join(self.studies) or "none"
         return f"<cellway.Reproduction: {self.about.get('paper', '?')} in {self.folder}, studies: {studies}>"
+
+    def _repr_html_(self) -> str:
+        from cellway import notebook
+
+        return notebook.reproduction(self)
 
     def _path(self, entry: dict[str, Any]) -> Path:
         return self.folder / study_folder(entry)

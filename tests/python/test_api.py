@@ -11,7 +11,7 @@ import cellway
 import polars as pl
 import pytest
 import synthetic
-from cellway import __main__, api, progress
+from cellway import __main__, api, progress, toml_text
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from cellway import __main__, api, progress
      {"rate": "3 Mbit/s", "odd key": [True]}],
 )  # fmt: skip
 def test_overrides_are_read_back_from_toml_as_they_were(value: object) -> None:
-    assert tomllib.loads(f"x = {api.toml_value(value)}")["x"] == (list(value) if isinstance(value, tuple) else value)
+    assert tomllib.loads(f"x = {toml_text.value(value)}")["x"] == (list(value) if isinstance(value, tuple) else value)
 
 
 def test_a_value_without_a_toml_form_is_refused_by_its_key() -> None:
@@ -29,19 +29,19 @@ def test_a_value_without_a_toml_form_is_refused_by_its_key() -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "is_text"),
-    [("scenario.toml", False), (Path("a=b.toml"), False), ('version = 1\nname = "x"', True), ("version=1", True)],
+    ("source", "folder"),
+    [("scenario.toml", None), (Path("a=b.toml"), None), ('version = 1\nname = "x"', "."), ("version=1", ".")],
 )
-def test_text_is_distinguished_from_a_path(source: api.Source, is_text: bool) -> None:
-    assert api._source(source) == (str(source), is_text)
+def test_text_is_distinguished_from_a_path(source: api.Source, folder: str | None) -> None:
+    assert api._source(source) == (str(source), folder)
 
 
 def test_an_equals_sign_in_a_path_does_not_make_it_text(tmp_path: Path) -> None:
     named = tmp_path / "seed=1"
-    assert api._source(str(named)) == (str(named), True)
+    assert api._source(str(named)) == (str(named), ".")
     named.write_text("version = 1\n")
-    assert api._source(str(named)) == (str(named), False)
-    assert api._source("out/seed=1/missing.toml") == ("out/seed=1/missing.toml", False)
+    assert api._source(str(named)) == (str(named), None)
+    assert api._source("out/seed=1/missing.toml") == ("out/seed=1/missing.toml", None)
     assert api._source("x = " + "1" * 10_000)[1]
     assert api._source("x = \0")[1]
 

@@ -31,6 +31,6 @@ pub use error::Error;
 pub use internet::{InternetError, Policies};
 pub use lateness::Lateness;
 pub use programs::{Lines, ProgramEnd};
-pub use session::{Beside, Control, Emulated, Foreground, Here, Hosts, Reach, View, check_gateways, emulate};
+pub use session::{Beside, Control, Emulated, Foreground, Here, Hosts, Reach, Signals, View, check_gateways, emulate};
 pub use snapshot::{ConversationView, PortView, Snapshot};
 pub use treatment::Treatment;

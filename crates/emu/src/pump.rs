@@ -24,6 +24,7 @@ use crate::engine::Engine;
 use crate::error::Error;
 use crate::lateness::Lateness;
 use crate::player::Observation;
+use crate::session::LinkChanges;
 use crate::snapshot::Snapshot;
 use crate::sys::{DriverThread, Interest, Readiness, Scheduling, SysError, Tun, sleep_until};
 use crate::treatment::{Observed, Treatment};
@@ -49,6 +50,8 @@ pub(crate) struct Watch<'a> {
     /// The observations of the player. A mutex, not a channel: a receiver spins while a sender is mid-push, and this
     /// thread has real-time priority, so the sender would never run.
     pub(crate) observed: Arc<Mutex<Vec<Observation>>>,
+    /// Changes of links that the caller requests while the network runs.
+    pub(crate) changes: LinkChanges,
     /// Captures the packets that pass a node.
     pub(crate) capture: Option<Capture<'a>>,
 }
@@ -178,6 +181,10 @@ impl<D: Device + AsFd, C: TimeSource> Pump<D, C> {
             }
             let now = self.catch_up(watch.end)?;
             self.observed.drain(..).for_each(|observation| self.engine.observe(observation));
+            if let Ok(mut changes) = watch.changes.try_lock() {
+                let testbed = &mut self.engine.testbed;
+                changes.drain(..).for_each(|of| testbed.set_link_rate(now, of.link, of.direction, of.rate));
+            }
             if let Some(capture) = &mut watch.capture {
                 self.engine.write_capture(capture)?;
             }

@@ -2,11 +2,11 @@
 
 mod applications;
 mod gateways;
+mod hosts;
 mod network;
 mod report;
 mod resolver;
 
-use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,11 +27,13 @@ use crate::player::{DatagramPlayer, Player, Stopper};
 use crate::programs::{Lines, Program, ProgramEnd, make_ready};
 use crate::pump::{Pump, Watch};
 use crate::snapshot::Snapshot;
-use crate::sys::{Leftover, Namespace, NamespaceHandle, StopSignals, clear_leftovers};
+use crate::sys::{Leftover, StopSignals, clear_leftovers};
 
 use applications::Players;
 use gateways::Gateways;
 pub use gateways::check_gateways;
+pub use hosts::Hosts;
+pub(crate) use hosts::LinkChanges;
 pub(crate) use network::Names;
 use network::Network;
 pub(crate) use resolver::RESOLVER;
@@ -44,6 +46,16 @@ const LEAD: Span = Span::from_ms(20);
 /// The interval of snapshots of a running network, and their receiver.
 pub type View<'a> = Option<(Span, &'a mut dyn FnMut(&Snapshot))>;
 
+/// The signals that ask a process to end, while it emulates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Signals {
+    /// They end the run.
+    #[default]
+    EndRun,
+    /// The caller handles them: it does other things while the network runs.
+    OfCaller,
+}
+
 /// The options of a run besides its scenario.
 #[derive(Default)]
 pub struct Control<'a> {
@@ -53,8 +65,10 @@ pub struct Control<'a> {
     pub view: View<'a>,
     /// Captures the packets that pass one node.
     pub capture: Option<Capture<'a>>,
-    /// Work of the caller, on its own thread, while the network runs.
+    /// Work of the caller, on its own thread, while the network runs. The run lasts at least as long.
     pub beside: Option<Beside<'a>>,
+    /// The handling of signals that ask the process to end.
+    pub signals: Signals,
     /// The main program: the run ends when it ends, or when another program of the scenario fails.
     pub foreground: Option<Foreground>,
     /// Receives the lines that the programs of the scenario print.
@@ -65,25 +79,6 @@ pub struct Control<'a> {
 
 /// Work of a caller inside the hosts while the network runs.
 pub type Beside<'a> = Box<dyn FnOnce(&Hosts) + Send + 'a>;
-
-/// The hosts of a running network.
-#[derive(Debug)]
-pub struct Hosts {
-    names: Names,
-    handles: Vec<NamespaceHandle>,
-}
-
-impl Hosts {
-    /// Returns the IPv4 address of a host; the IPv6 address has it as its last 32 bits.
-    pub fn address(&self, host: &str) -> Option<Ipv4Addr> {
-        Some(self.names.address(self.names.place(host)?))
-    }
-
-    /// Runs `work` inside a host: sockets that it opens belong to the host. `None` without such a host.
-    pub fn run<T: Send + 'static>(&self, host: &str, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
-        Some(self.handles[self.names.place(host)?].run(work))
-    }
-}
 
 /// A program that the user talks to.
 #[derive(Clone, Debug)]
@@ -185,7 +180,11 @@ pub fn emulate(
     mut control: Control<'_>,
 ) -> Result<Emulated, Error> {
     let left = clear_leftovers();
-    let signals = StopSignals::catch()?;
+    let signals = match control.signals {
+        Signals::EndRun => Some(StopSignals::catch()?),
+        Signals::OfCaller => None,
+    };
+    let asked = || signals.as_ref().and_then(StopSignals::take);
     let mut network = Network::build(scenario, seed, control.foreground.as_ref())?;
     if let Some(capture) = &mut control.capture {
         network.tap(capture)?;
@@ -218,10 +217,12 @@ pub fn emulate(
         }
         None => Program::all(scenario, &network.names, control.lines.as_ref()),
     };
-    network.name_hosts(programs.iter().map(Program::host), control.foreground.as_ref());
+    // A caller beside the run may start a program anywhere.
+    let by_caller = if control.beside.is_some() { 0..network.namespaces.len() } else { 0..0 };
+    network.name_hosts(programs.iter().map(Program::host).chain(by_caller), control.foreground.as_ref());
     notes.append(&mut network.notes);
     make_ready(&mut programs, &network.namespaces, &network.names, &mut || {
-        signals.take().is_some() || control.stop.as_mut().is_some_and(|stop| stop())
+        asked().is_some() || control.stop.as_mut().is_some_and(|stop| stop())
     })?;
     let clock = Clock::starting_in(LEAD);
     let end = match control.foreground {
@@ -238,7 +239,8 @@ pub fn emulate(
     pump.joins = scenario.emulate.offload;
     let capture = control.capture.take();
     let beside = control.beside.take();
-    let hosts = Hosts { names: names.clone(), handles: namespaces.iter().map(Namespace::handle).collect() };
+    let changes = LinkChanges::default();
+    let hosts = Hosts::new(scenario, names.clone(), &namespaces, changes.clone(), stop.clone());
 
     let remaining = observed.clone();
     let (ended, played, sent, signalled) = std::thread::scope(|scope| {
@@ -247,6 +249,7 @@ pub fn emulate(
             end,
             view: every.map(|every| (every, show)),
             observed: observed.clone(),
+            changes,
             capture,
         };
         let driver = std::thread::Builder::new().name("emulation".to_owned());
@@ -282,7 +285,13 @@ pub fn emulate(
             })
         });
         if let Some(beside) = beside {
-            scope.spawn(move || beside(&hosts));
+            scope.spawn(move || {
+                // Packets that a program sent before time zero would wait for it, unmeasured.
+                while clock.now().is_none() {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                beside(&hosts);
+            });
         }
         let mut failure = None;
         let mut signalled = None;
@@ -305,7 +314,7 @@ pub fn emulate(
             if control.foreground.is_some() && !over && failure.is_none() {
                 failure = programs.iter_mut().find_map(Program::failed);
             }
-            let asked = match signals.take() {
+            let asked = match asked() {
                 // The main program has received the signal, too, and decides.
                 Some(stop) if stop.from_terminal && control.foreground.is_some() => false,
                 Some(asked) if control.foreground.is_some() => {
@@ -323,6 +332,7 @@ pub fn emulate(
                 stop.store(true, Ordering::Relaxed);
             }
         }
+        stop.store(true, Ordering::Relaxed);
         stoppers.iter().for_each(Stopper::stop);
         let ended = driver.join().unwrap_or(Err(Error::Driver));
         let played = playing.map(|playing| playing.join().map_or(Err(Error::Driver), |played| Ok(played?)));

@@ -1,5 +1,6 @@
 //! One scenario file in real time: all its points and seeds, one after the other.
 
+mod live;
 mod shell;
 mod shell_line;
 
@@ -13,10 +14,12 @@ use cellway_record::Source;
 use cellway_scenario::Plan;
 use cellway_tables::{Provenance, ResultsBuilder};
 
+pub use cellway_emu::sys::Child;
 use cellway_emu::sys::Reentry;
 pub use cellway_emu::{
     ConversationView, Delays, Lateness, Lines, PortView, ProgramEnd, Snapshot as EmulationView, View,
 };
+pub use live::Live;
 pub use shell::{Far, ShellOptions, ShellPath, ShellReport, shell};
 pub use shell_line::ShellLine;
 
@@ -207,12 +210,24 @@ pub fn emulate(
     warnings.extend(left_out.warning());
     let total = prepared.runs();
     (settings.progress)(Progress { label: &label, done: total, total, study: [total; 2] });
+    let results = tables(plan, &clock, prepared, builder, scheduling, warnings)?;
+    Ok(EmulatedStudy { results, valid, failed, captured })
+}
+
+/// Returns the tables of the runs of a plan, with what is to be known about them.
+fn tables(
+    plan: &Plan,
+    clock: &Stopwatch,
+    prepared: Prepared,
+    builder: ResultsBuilder,
+    scheduling: Vec<String>,
+    mut warnings: Vec<String>,
+) -> Result<Simulated, Error> {
     let results = builder.finish()?;
     let (run, points) = (Some(&plan.base().run), prepared.points().len());
     let about = clock.provenance(&asked_for(plan), run, prepared.seeds(), points, Some(1));
     warnings.extend(prepared.warnings);
-    let about = Provenance { scheduling, ..about };
-    Ok(EmulatedStudy { results: Simulated { results, about, warnings }, valid, failed, captured })
+    Ok(Simulated { results, about: Provenance { scheduling, ..about }, warnings })
 }
 
 /// Runs once, and returns the number of captured records.

@@ -4,6 +4,8 @@
 //! Ctrl-C stops them; tables are exported as Arrow, without a copy.
 
 mod controller;
+#[cfg(target_os = "linux")]
+mod emulation;
 mod error;
 mod results;
 
@@ -32,9 +34,14 @@ mod _native {
         equations, evaluate, metrics, predict, predict_path, reproduce, schema, simulate,
     };
 
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use super::emulation::{Emulation, Program};
+
     #[pymodule_init]
     fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
         module.add("ScenarioError", super::error::scenario_error(module.py())?)?;
+        module.add("MissingFileError", super::error::missing_file_error(module.py())?)?;
         module.add("version", cellway_lab::VERSION)
     }
 }
@@ -42,11 +49,12 @@ mod _native {
 /// Key and TOML value of each key to set.
 type Changes = Vec<(String, String)>;
 
-/// Reads and checks a scenario; returns it with the folder that relative paths in it start from.
-fn plan(source: &str, is_text: bool, set: Changes) -> Result<(Plan, PathBuf), cellway_lab::Error> {
+/// Reads and checks a scenario: `source` is the path of a file, or with `folder` the text of one whose relative paths
+/// start there. Returns it with that folder.
+fn plan(source: &str, folder: Option<PathBuf>, set: Changes) -> Result<(Plan, PathBuf), cellway_lab::Error> {
     let overrides: Vec<Override> = set.into_iter().map(|(key, value)| Override::new(key, value)).collect();
-    if is_text {
-        return Ok((cellway_lab::plan_from_text(source, "<text>", &overrides)?, PathBuf::from(".")));
+    if let Some(folder) = folder {
+        return Ok((cellway_lab::plan_from_text(source, "<text>", &overrides)?, folder));
     }
     let path = Path::new(source);
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -93,12 +101,12 @@ fn run<T: Send>(
 /// Simulates every point of a scenario with every seed. `controllers` has a factory of congestion controllers for each
 /// traffic group that has its own.
 #[pyfunction]
-#[pyo3(signature = (source, is_text, set, seeds, threads, controllers, out, force, progress))]
+#[pyo3(signature = (source, folder, set, seeds, threads, controllers, out, force, progress))]
 #[allow(clippy::too_many_arguments, reason = "the Python side calls it by one wrapper only")]
 fn simulate(
     py: Python<'_>,
     source: &str,
-    is_text: bool,
+    folder: Option<PathBuf>,
     set: Changes,
     seeds: Option<u64>,
     threads: Option<usize>,
@@ -107,7 +115,7 @@ fn simulate(
     force: bool,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Results> {
-    let (plan, folder) = plan(source, is_text, set).map_err(raise)?;
+    let (plan, folder) = plan(source, folder, set).map_err(raise)?;
     if let Some(out) = &out {
         cellway_lab::check_target(out, force).map_err(cellway_lab::Error::from).map_err(raise)?;
     }
@@ -141,12 +149,12 @@ fn not_linux() -> PyErr {
 
 /// Emulates every point of a scenario with every seed, one after the other.
 #[pyfunction]
-#[pyo3(signature = (source, is_text, set, seeds, out, force, log, progress))]
+#[pyo3(signature = (source, folder, set, seeds, out, force, log, progress))]
 #[allow(clippy::too_many_arguments, reason = "the Python side calls it by one wrapper only")]
 fn emulate(
     py: Python<'_>,
     source: &str,
-    is_text: bool,
+    folder: Option<PathBuf>,
     set: Changes,
     seeds: Option<u64>,
     out: Option<PathBuf>,
@@ -154,7 +162,7 @@ fn emulate(
     log: Option<PathBuf>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Results> {
-    let (plan, folder) = plan(source, is_text, set).map_err(raise)?;
+    let (plan, folder) = plan(source, folder, set).map_err(raise)?;
     if let Some(out) = &out {
         cellway_lab::check_target(out, force).map_err(cellway_lab::Error::from).map_err(raise)?;
     }
@@ -183,12 +191,12 @@ fn emulate(
 
 /// Predicts, simulates and, unless `no_emulate`, emulates a scenario; returns the tables and the rows as JSON.
 #[pyfunction]
-#[pyo3(signature = (source, is_text, set, seeds, repeat, no_emulate, published, threads, out, force, progress))]
+#[pyo3(signature = (source, folder, set, seeds, repeat, no_emulate, published, threads, out, force, progress))]
 #[allow(clippy::too_many_arguments, reason = "the Python side calls it by one wrapper only")]
 fn compare(
     py: Python<'_>,
     source: &str,
-    is_text: bool,
+    folder: Option<PathBuf>,
     set: Changes,
     seeds: Option<u64>,
     repeat: Option<u64>,
@@ -199,7 +207,7 @@ fn compare(
     force: bool,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(Results, String)> {
-    let (plan, folder) = plan(source, is_text, set).map_err(raise)?;
+    let (plan, folder) = plan(source, folder, set).map_err(raise)?;
     if let Some(out) = &out {
         cellway_lab::check_target(out, force).map_err(cellway_lab::Error::from).map_err(raise)?;
     }
@@ -226,16 +234,16 @@ fn confidence_interval(sample: Vec<f64>, level: f64, metric: Option<&str>) -> Op
 
 /// Checks a scenario; returns a description of its runs, as JSON.
 #[pyfunction]
-fn check(source: &str, is_text: bool, set: Changes) -> PyResult<String> {
-    let (plan, folder) = plan(source, is_text, set).map_err(raise)?;
+fn check(source: &str, folder: Option<PathBuf>, set: Changes) -> PyResult<String> {
+    let (plan, folder) = plan(source, folder, set).map_err(raise)?;
     let checked = cellway_lab::check(&plan, &folder).map_err(raise)?;
     Ok(cellway_cli::checked_json(&plan, &checked).to_string())
 }
 
 /// Predicts the traffic groups of a scenario, as JSON.
 #[pyfunction]
-fn predict(source: &str, is_text: bool, set: Changes) -> PyResult<String> {
-    let (plan, _) = plan(source, is_text, set).map_err(raise)?;
+fn predict(source: &str, folder: Option<PathBuf>, set: Changes) -> PyResult<String> {
+    let (plan, _) = plan(source, folder, set).map_err(raise)?;
     let points = cellway_lab::predict::scenario(&plan).map_err(raise)?;
     Ok(cellway_lab::predict::scenario_json(&plan.base().name, &points).to_string())
 }

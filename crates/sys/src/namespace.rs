@@ -4,6 +4,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
@@ -20,10 +21,19 @@ const GRACE: Duration = Duration::from_millis(500);
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// Runs closures in a namespace, from any thread. The namespace exists until the last handle is dropped.
+/// Runs closures and programs in a namespace, from any thread. The namespace exists until the last handle is dropped.
 #[derive(Clone, Debug)]
 pub struct NamespaceHandle {
     jobs: Sender<Job>,
+    about: Arc<About>,
+}
+
+/// What a namespace and its handles share.
+#[derive(Debug)]
+struct About {
+    name: String,
+    number: u64,
+    has_programs: AtomicBool,
 }
 
 impl NamespaceHandle {
@@ -44,6 +54,31 @@ impl NamespaceHandle {
             _ => unreachable!("the thread of a namespace serves as long as somebody holds a handle"),
         }
     }
+
+    /// As [`Namespace::spawn`].
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub fn spawn(&self, mut command: Command, group: Group) -> Result<Child, SysError> {
+        let program = command.get_program().to_string_lossy().into_owned();
+        if let Some(owner) = Owner::this() {
+            command.env(OWNER, owner.to_string()).env(NAMESPACE, self.about.number.to_string());
+        }
+        command.env_remove(INSIDE);
+        self.about.has_programs.store(true, Ordering::Relaxed);
+        // The kernel ties the program to the thread that starts it, which lives as long as the namespace.
+        self.run(move || Child::start(command, group)).map_err(|source| SysError::Program {
+            namespace: self.about.name.clone(),
+            program,
+            source,
+        })
+    }
+
+    /// As [`Namespace::is_listening`].
+    #[must_use]
+    pub fn is_listening(&self, port: u16) -> bool {
+        self.run(move || listening::is_listening(port))
+    }
 }
 
 /// A network namespace: its own devices, addresses, routes, ports and kernel settings.
@@ -53,13 +88,11 @@ impl NamespaceHandle {
 /// it, and those that they started.
 #[derive(Debug)]
 pub struct Namespace {
-    name: String,
-    number: u64,
+    about: Arc<About>,
     /// `None` once it ends.
     jobs: Option<Sender<Job>>,
     thread: Option<JoinHandle<()>>,
     refused: Vec<String>,
-    has_programs: AtomicBool,
 }
 
 impl Namespace {
@@ -95,19 +128,21 @@ impl Namespace {
             .spawn(move || queue.into_iter().for_each(|job| job()))
             .map_err(|source| SysError::Namespace { name: name.into(), step: "start its thread", source })?;
         Ok(Self {
-            name: name.into(),
-            number: NUMBERS.fetch_add(1, Ordering::Relaxed),
+            about: Arc::new(About {
+                name: name.into(),
+                number: NUMBERS.fetch_add(1, Ordering::Relaxed),
+                has_programs: AtomicBool::new(false),
+            }),
             jobs: Some(jobs),
             thread: Some(thread),
             refused: Vec::new(),
-            has_programs: AtomicBool::new(false),
         })
     }
 
     /// Returns its name, for messages.
     #[must_use]
     pub fn name(&self) -> &str {
-        &self.name
+        &self.about.name
     }
 
     /// Returns messages about optional kernel settings that were refused, such as larger TCP buffers.
@@ -134,26 +169,16 @@ impl Namespace {
     /// Never: the thread exists until the namespace is dropped.
     #[must_use]
     pub fn handle(&self) -> NamespaceHandle {
-        NamespaceHandle { jobs: self.jobs.clone().expect("only dropping it takes it away") }
+        let jobs = self.jobs.clone().expect("only dropping it takes it away");
+        NamespaceHandle { jobs, about: self.about.clone() }
     }
 
     /// Starts a program in the namespace. The kernel kills it when this process ends.
     ///
     /// # Errors
     /// It cannot be started.
-    pub fn spawn(&self, mut command: Command, group: Group) -> Result<Child, SysError> {
-        let program = command.get_program().to_string_lossy().into_owned();
-        if let Some(owner) = Owner::this() {
-            command.env(OWNER, owner.to_string()).env(NAMESPACE, self.number.to_string());
-        }
-        command.env_remove(INSIDE);
-        self.has_programs.store(true, Ordering::Relaxed);
-        // The kernel ties the program to the thread that starts it, which lives as long as the namespace.
-        self.run(move || Child::start(command, group)).map_err(|source| SysError::Program {
-            namespace: self.name.clone(),
-            program,
-            source,
-        })
+    pub fn spawn(&self, command: Command, group: Group) -> Result<Child, SysError> {
+        self.handle().spawn(command, group)
     }
 
     /// Passes `lines` to `ip -batch -` in the namespace: one command a line, without the word `ip`.
@@ -163,9 +188,9 @@ impl Namespace {
     pub fn configure(&self, lines: &str) -> Result<(), SysError> {
         let owned = lines.to_owned();
         self.run(move || ip::batch(&owned)).map_err(|refusal| match refusal {
-            ip::Refusal::Line { line, message } => SysError::Ip { namespace: self.name.clone(), line, message },
+            ip::Refusal::Line { line, message } => SysError::Ip { namespace: self.about.name.clone(), line, message },
             ip::Refusal::Start(source) => {
-                SysError::Program { namespace: self.name.clone(), program: "ip".into(), source }
+                SysError::Program { namespace: self.about.name.clone(), program: "ip".into(), source }
             }
         })
     }
@@ -188,7 +213,7 @@ impl Namespace {
             Ok(failures.collect())
         });
         let step = "make a mount namespace";
-        replaced.map_err(|source| SysError::Namespace { name: self.name.clone(), step, source })
+        replaced.map_err(|source| SysError::Namespace { name: self.about.name.clone(), step, source })
     }
 
     /// Sets the kernel setting `key`, as `net/ipv4/tcp_sack`, in the namespace.
@@ -198,7 +223,7 @@ impl Namespace {
     pub fn set(&self, key: &str, value: &str) -> Result<(), SysError> {
         let (path, text) = (format!("/proc/sys/{key}"), value.to_owned());
         self.run(move || fs::write(path, text)).map_err(|source| SysError::Sysctl {
-            namespace: self.name.clone(),
+            namespace: self.about.name.clone(),
             key: key.into(),
             value: value.into(),
             source,
@@ -217,18 +242,18 @@ impl Namespace {
     /// Returns true if a TCP socket in the namespace listens on `port`, or a UDP socket is bound to it.
     #[must_use]
     pub fn is_listening(&self, port: u16) -> bool {
-        self.run(move || listening::is_listening(port))
+        self.handle().is_listening(port)
     }
 
     /// Ends all programs that were started here, and those they started: SIGTERM, and SIGKILL after `grace`. Returns
     /// them. Their [`Child`] values still have the exit status.
     pub fn end_programs(&self, grace: Duration) -> Vec<Leftover> {
         let Some(owner) = Owner::this() else { return Vec::new() };
-        if !self.has_programs.load(Ordering::Relaxed) {
+        if !self.about.has_programs.load(Ordering::Relaxed) {
             return Vec::new();
         }
         hunt(grace, |mark, ended| {
-            let ours = mark.owner == owner && mark.namespace == Some(self.number);
+            let ours = mark.owner == owner && mark.namespace == Some(self.about.number);
             // A run inside this run that was killed leaves programs of its own.
             ours || (ended.contains(&mark.owner.pid()) && !mark.owner.exists())
         })

@@ -15,6 +15,8 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator
 
+from cellway.plot.figure import Picture
+
 COLUMN = 3.5
 """Width of a journal column, in inches."""
 
@@ -147,7 +149,7 @@ def new(height: float = 2.45, rows: int = 1, width: float = COLUMN, **share: Any
 
 def panels(height: float, rows: int, columns: int, width: float = WIDE, **share: Any) -> tuple[Figure, list[Axes]]:
     """Return a figure with a grid of panels, row by row."""
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = Picture(figsize=(width, height), layout="constrained")
     grid = list(figure.subplots(rows, columns, squeeze=False, **share).flat)
     for axes in grid:
         # Ticks are made anew when a figure is drawn, outside of this style: it must be fixed on the axes.

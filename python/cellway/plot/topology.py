@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyBboxPatch, Polygon, Rectangle
 
 from cellway.plot import style
+from cellway.plot.figure import Picture
 from cellway.plot.network import Edge, Network, Vertex, network
 
 STEP = 1.22
@@ -49,7 +50,7 @@ def topology(scenario: Mapping[str, Any]) -> Figure:
     # A long network is shown smaller, so its letters are larger.
     letters = min(1.25, width / LEAST)
     with style.styled():
-        figure = Figure(figsize=(width, height))
+        figure = Picture(figsize=(width, height))
         figure.set_layout_engine("none")
         axes = figure.add_axes((0, 0, 1, 1))
         # One unit is an inch, so that shapes keep their shape and their size.

@@ -140,7 +140,14 @@ impl Network {
         let mut pump = Pump::new(engine, tuns, Clock::start(), scenario.emulate.lateness_limit);
         pump.joins = scenario.emulate.offload;
         let stop = Arc::new(AtomicBool::new(false));
-        let watch = Watch { stop: stop.clone(), end: Time::MAX, view: None, observed: Arc::default(), capture: None };
+        let watch = Watch {
+            stop: stop.clone(),
+            end: Time::MAX,
+            view: None,
+            observed: Arc::default(),
+            changes: Arc::default(),
+            capture: None,
+        };
         let (worked, ended) = std::thread::scope(|scope| {
             let driver = std::thread::Builder::new().name("emulation".to_owned());
             let driver = driver.spawn_scoped(scope, || pump.run(watch)).map_err(Error::Thread)?;

@@ -1,0 +1,85 @@
+//! A caller that works in the hosts of a network while it runs.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use cellway_emu::{Control, Hosts, Signals};
+use cellway_scenario::LinkDirection;
+use cellway_units::Rate;
+use common::{figure, one_at_a_time, possible, run};
+
+const PATH: &str = r#"
+version = 1
+name = "path"
+buffer = { size = "64 KiB", per = "port" }
+node = [
+  { name = "a", kind = "host" },
+  { name = "r", kind = "router" },
+  { name = "s", kind = "router" },
+  { name = "b", kind = "host" },
+]
+link = [
+  { between = ["a", "r"], rate = "100 Mbit/s", delay = "0 s" },
+  { name = "line", between = ["r", "s"], rate = "8 Mbit/s", delay = "5 ms" },
+  { between = ["s", "b"], rate = "100 Mbit/s", delay = "0 s" },
+]
+[run]
+duration = "60 s"
+warmup = "0 s"
+[[run.command]]
+name = "wait"
+host = "a"
+run = ["sleep", "infinity"]
+"#;
+
+/// Returns the time that a ping of 1000 octets takes.
+fn ping(hosts: &Hosts) -> f64 {
+    let mut command = Command::new("ping");
+    command.args(["-c", "3", "-i", "0.2", "-s", "972", "b"]).stdout(Stdio::piped());
+    let mut child = hosts.spawn("a", command).unwrap();
+    let said = std::io::read_to_string(child.take_stdout().unwrap()).unwrap();
+    assert!(child.wait().unwrap().success(), "{said}");
+    said.split("= ").last().unwrap().split('/').next().unwrap().parse().unwrap()
+}
+
+#[test]
+fn a_caller_runs_programs_changes_a_link_and_ends_the_run() {
+    if !possible("a_caller_runs_programs_changes_a_link_and_ends_the_run") {
+        return;
+    }
+    let _one = one_at_a_time();
+    let times = Mutex::new(Vec::new());
+    let begun = Instant::now();
+    let beside = |hosts: &Hosts| {
+        assert_eq!(hosts.all().map(|(name, _)| name).collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(hosts.links(), ["a-r", "line", "s-b"]);
+        assert_eq!(hosts.is_listening("b", 9), Some(false));
+        assert_eq!(hosts.is_listening("c", 9), None);
+        assert!(hosts.spawn("c", Command::new("true")).unwrap_err().to_string().contains("no host \"c\""));
+        assert!(!hosts.set_rate("lin", LinkDirection::Both, Rate::from_bps(1_000_000)));
+        times.lock().unwrap().push(ping(hosts));
+        for direction in [LinkDirection::Forward, LinkDirection::Both] {
+            assert!(hosts.set_rate("line", direction, Rate::from_bps(100_000)));
+            // The thread of the network polls at least this often.
+            std::thread::sleep(Duration::from_millis(100));
+            times.lock().unwrap().push(ping(hosts));
+        }
+        assert!(!hosts.is_over());
+        hosts.end();
+    };
+    let control = Control { beside: Some(Box::new(beside)), signals: Signals::OfCaller, ..Control::default() };
+    let emulated = run(PATH, &[], control).unwrap();
+    assert!(begun.elapsed() < Duration::from_secs(30), "it ended long before its duration");
+    // 10 ms of delay, and the packet twice over the line: 1 ms each at 8 Mbit/s, 80 ms at 100 kbit/s.
+    let times = times.into_inner().unwrap();
+    for (time, least) in times.iter().zip([12.0, 91.0, 170.0]) {
+        assert!((least..least + 60.0).contains(time), "{times:?}");
+    }
+    assert!((0.5..30.0).contains(&emulated.duration.as_secs_f64()));
+    assert!(figure(&emulated, "r>s", "utilisation") > 0.0);
+}

@@ -1,0 +1,155 @@
+//! An emulation that runs while Python works in its hosts. `cellway.emulation` wraps it.
+
+use std::fs::{File, OpenOptions};
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use cellway_lab::emulate::{Child, Live, Log};
+use pyo3::prelude::*;
+
+use crate::error::{EmulationError, raise};
+use crate::results::Results;
+use crate::{Changes, plan};
+
+/// The time that a program has to end after SIGTERM.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// A running emulation.
+#[pyclass(frozen, module = "cellway._native")]
+pub(crate) struct Emulation {
+    live: Mutex<Live>,
+    log: Mutex<Option<Log>>,
+}
+
+/// A program in a host of an emulation.
+#[pyclass(frozen, module = "cellway._native")]
+pub(crate) struct Program(Mutex<Child>);
+
+#[pymethods]
+impl Emulation {
+    /// Starts the emulation; returns once its network runs.
+    #[new]
+    #[pyo3(signature = (source, folder, set, log))]
+    fn new(
+        py: Python<'_>,
+        source: &str,
+        folder: Option<PathBuf>,
+        set: Changes,
+        log: Option<PathBuf>,
+    ) -> PyResult<Emulation> {
+        let (plan, folder) = plan(source, folder, set).map_err(raise)?;
+        let started = py.detach(|| {
+            let log = log.as_deref().map(Log::create).transpose()?;
+            let live = Live::start(plan, &folder, log.as_ref().map(Log::lines))?;
+            Ok(Emulation { live: Mutex::new(live), log: Mutex::new(log) })
+        });
+        started.map_err(raise)
+    }
+
+    /// Names and IPv4 addresses of the hosts and gateways.
+    fn hosts(&self) -> Vec<(String, String)> {
+        self.live().hosts().iter().map(|(name, address)| (name.clone(), address.to_string())).collect()
+    }
+
+    /// Names of the links.
+    fn links(&self) -> Vec<String> {
+        self.live().links().to_vec()
+    }
+
+    /// True once the run is over.
+    fn is_over(&self) -> bool {
+        self.live().is_over()
+    }
+
+    /// Starts a program in a host. `files` are that of its input, which is empty without one, and those of its output
+    /// and error output.
+    fn spawn(
+        &self,
+        py: Python<'_>,
+        host: &str,
+        run: Vec<PathBuf>,
+        environment: Vec<(String, String)>,
+        files: (Option<PathBuf>, PathBuf, PathBuf),
+    ) -> PyResult<Program> {
+        let (input, output, errors) = files;
+        let Some((program, arguments)) = run.split_first() else {
+            return Err(pyo3::exceptions::PyValueError::new_err("there is no program to run"));
+        };
+        let append = |path: PathBuf| OpenOptions::new().append(true).open(path);
+        let mut command = Command::new(program);
+        command.args(arguments).envs(environment).stdout(append(output)?).stderr(append(errors)?);
+        match input {
+            Some(path) => command.stdin(File::open(path)?),
+            None => command.stdin(Stdio::null()),
+        };
+        let started = py.detach(|| self.live().spawn(host, command)).map_err(raise)?;
+        Ok(Program(Mutex::new(started.ok_or_else(over)?)))
+    }
+
+    /// True if a process in a host listens on a port.
+    fn is_listening(&self, py: Python<'_>, host: &str, port: u16) -> PyResult<bool> {
+        py.detach(|| self.live().is_listening(host, port)).map_err(raise)?.ok_or_else(over)
+    }
+
+    /// Changes the rate of a link, in one direction or both.
+    #[pyo3(signature = (link, direction, rate))]
+    fn set_rate(&self, py: Python<'_>, link: &str, direction: Option<&str>, rate: &str) -> PyResult<()> {
+        let changed = py.detach(|| self.live().set_rate(link, direction, rate)).map_err(raise)?;
+        if changed { Ok(()) } else { Err(over()) }
+    }
+
+    /// Ends the run, and returns its results.
+    fn end(&self, py: Python<'_>) -> PyResult<Results> {
+        let ended = py.detach(|| {
+            let emulated = self.live().end();
+            let log = self.log.lock().unwrap_or_else(PoisonError::into_inner).take();
+            log.map_or(Ok(()), Log::finish)?;
+            emulated
+        });
+        let emulated = ended.map_err(raise)?.results;
+        let manifest = emulated.manifest();
+        Ok(Results::new(emulated.results, manifest.to_json(), emulated.warnings))
+    }
+}
+
+impl Emulation {
+    fn live(&self) -> MutexGuard<'_, Live> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl Program {
+    /// Its process number.
+    fn id(&self) -> u32 {
+        self.child().id()
+    }
+
+    /// Its exit status, if it has ended: minus the number of the signal that ended it, if one did.
+    fn poll(&self) -> PyResult<Option<i32>> {
+        Ok(self.child().try_wait()?.map(code))
+    }
+
+    /// Ends it and its children, and returns its exit status.
+    fn end(&self, py: Python<'_>) -> PyResult<i32> {
+        Ok(py.detach(|| self.child().end(GRACE)).map(code)?)
+    }
+}
+
+impl Program {
+    fn child(&self) -> MutexGuard<'_, Child> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// As Python's `subprocess` counts.
+fn code(status: ExitStatus) -> i32 {
+    status.code().or_else(|| status.signal().map(|signal| -signal)).unwrap_or(1)
+}
+
+fn over() -> PyErr {
+    EmulationError::new_err("the emulation is over: its run.duration has passed; accepted: a longer one")
+}

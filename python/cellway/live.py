@@ -1,0 +1,343 @@
+"""An emulation with whose hosts Python works while it runs: starts programs in them, waits for them, changes links."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from cellway import api, arguments
+from cellway.keys import in_keys
+
+if TYPE_CHECKING:
+    from cellway import _native
+    from cellway.results import Results
+
+Words = Sequence[str | os.PathLike[str]]
+"""A program and its arguments."""
+
+TICK = 0.005
+"""Interval of checks (s)."""
+
+LAST = 200
+"""Characters of a program's output that an error quotes."""
+
+
+def emulation(
+    source: api.Source,
+    *,
+    duration: str | None = "10 min",
+    set: Mapping[str, object] | None = None,
+    log: str | os.PathLike[str] | None = None,
+) -> Emulation:
+    """Emulate a scenario while the body of a `with` statement works with its hosts.
+
+        with cellway.emulation(scenario) as net:
+            with net["server"].start(["iperf3", "-s"], ready=5201):
+                out = net["client"].run(["iperf3", "-c", "server", "-t", "3"]).stdout
+        net.results.summary
+
+    The hosts are network namespaces of this machine with its files. The run ends with the `with` statement, at the
+    latest after `duration`, which takes the place of `run.duration` unless it is None; its metrics are from the start,
+    without a warm-up. The traffic and the programs of the scenario, if it has any, run, too. `source` and `set` are
+    those of `cellway.emulate`, without a sweep; `log` is a file for the output of the scenario's own programs.
+
+    The `with` statement raises `EmulationError` if this machine or this process cannot emulate. It needs Linux, and
+    root or a process in a user namespace (`unshare --user --map-root-user --net --mount python ...`).
+    """
+    return Emulation(source, duration=duration, set=set, log=log)
+
+
+class Emulation:
+    """A running network. `net["client"]` is a host of it, and iteration yields the names of all.
+
+    After the `with` statement `results` has the tables, as `cellway.emulate` returns them.
+    """
+
+    def __init__(
+        self,
+        source: api.Source,
+        *,
+        duration: str | None = None,
+        set: Mapping[str, object] | None = None,
+        log: str | os.PathLike[str] | None = None,
+    ) -> None:
+        ends: dict[str, object] = {} if duration is None else {"run.duration": duration, "run.warmup": "0 s"}
+        self._source = _with_program(source)
+        self._set = {**ends, **arguments.changes("set", set)}
+        self._log = None if log is None else os.fspath(log)
+        self._native: _native.Emulation | None = None
+        self._hosts: dict[str, Host] = {}
+        self._results: Results | None = None
+
+    def __enter__(self) -> Emulation:
+        from cellway import _native
+
+        text, folder = api._source(self._source)
+        changes = api._overrides(self._set)
+        with in_keys(self._source):
+            _native.check(text, folder, changes)
+        if not _native.emulates_here():
+            raise _native.EmulationError(
+                "this process may not make network namespaces; accepted: root, or a user namespace: "
+                "unshare --user --map-root-user --net --mount python ..."
+            )
+        self._native = _native.Emulation(text, folder, changes, self._log)
+        self._hosts = {name: Host(self._native, name, address) for name, address in self._native.hosts()}
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        from cellway import _native
+        from cellway.results import Results
+
+        native, self._native = self._running, None
+        for host in self._hosts.values():
+            host.close()
+        try:
+            self._results = Results.from_native(native.end())
+        except _native.Error:
+            # The error of the body came first, and may be the cause.
+            if error is None:
+                raise
+
+    def __getitem__(self, host: str) -> Host:
+        try:
+            return self._hosts[host]
+        except KeyError:
+            known = ", ".join(self._hosts) or "none: the emulation runs only within its `with` statement"
+            raise KeyError(f"no host {host!r}; there are: {known}") from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._hosts)
+
+    def __len__(self) -> int:
+        return len(self._hosts)
+
+    @property
+    def links(self) -> list[str]:
+        """The names of the links."""
+        return self._running.links()
+
+    @property
+    def results(self) -> Results:
+        """The tables of the run, once it is over."""
+        if self._results is None:
+            raise ValueError(
+                "there are no results before the end of the `with` statement, or after an error in the run"
+            )
+        return self._results
+
+    def set_rate(self, link: str, rate: str, *, direction: str | None = None) -> None:
+        """Change the rate of a link within some milliseconds: `net.set_rate("line", "2 Mbit/s")`.
+
+        The packet that the link sends goes at the old rate. `direction` is `"forward"`, from the first node of
+        `between` to the second, or `"back"`; without it both change. Raises `Error` for a link that does not exist.
+        """
+        self._running.set_rate(link, direction, rate)
+
+    def __repr__(self) -> str:
+        state = "running" if self._native is not None else "not running"
+        return f"<cellway.Emulation: {state}, hosts: {', '.join(self._hosts) or 'none yet'}>"
+
+    @property
+    def _running(self) -> _native.Emulation:
+        if self._native is None:
+            raise ValueError("the emulation runs only within its `with` statement")
+        return self._native
+
+
+class Host:
+    """A host of a running network. `address` is its IPv4 address; programs in all hosts also know it by its name."""
+
+    def __init__(self, native: _native.Emulation, name: str, address: str) -> None:
+        self.name = name
+        self.address = address
+        self._native = native
+        self._programs: list[Program] = []
+
+    def run(
+        self,
+        args: Words,
+        *,
+        check: bool = True,
+        timeout: float | None = None,
+        input: str | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a program in the host, wait for it, and return its output, as `subprocess.run` does.
+
+        `timeout` is in seconds. `env` adds to the environment, which has the address of each host as
+        `CELLWAY_HOST_NAME`. Raises `subprocess.CalledProcessError` if the exit status is not 0 unless `check` is false,
+        `subprocess.TimeoutExpired`, and `FileNotFoundError` if there is no such program.
+        """
+        with self.start(args, env=env, input=input) as program:
+            status = program.wait(timeout)
+            out, errors = program.output, program.errors
+        if check and status != 0:
+            raise subprocess.CalledProcessError(status, program.args, out, errors)
+        return subprocess.CompletedProcess(program.args, status, out, errors)
+
+    def start(
+        self,
+        args: Words,
+        *,
+        ready: int | str | None = None,
+        timeout: float = 30.0,
+        env: Mapping[str, str] | None = None,
+        input: str | None = None,
+    ) -> Program:
+        """Start a program in the host and return it while it runs. It ends with the emulation, or with `stop`.
+
+        With `ready`, return once it is: a port on which a process of the host listens, or a regular expression that a
+        line of the output matches. Raises `EmulationError` if it ends before that, or is not ready after `timeout`
+        seconds; and `FileNotFoundError` if there is no such program.
+        """
+        program = Program(self._native, self, [os.fspath(word) for word in args], dict(env or {}), input)
+        self._programs.append(program)
+        if ready is not None:
+            program.wait_ready(ready, timeout)
+        return program
+
+    def close(self) -> None:
+        """Stop all programs that were started here. Done at the end of the emulation."""
+        for program in self._programs:
+            program.stop()
+        self._programs.clear()
+
+    def __repr__(self) -> str:
+        return f"<cellway host {self.name}, {self.address}>"
+
+
+class Program:
+    """A program in a host. At the end of a `with` statement it is stopped."""
+
+    def __init__(
+        self, native: _native.Emulation, host: Host, args: list[str], env: Mapping[str, str], input: str | None
+    ) -> None:
+        if isinstance(args, str) or not args:
+            raise arguments.wrong("args", args, 'a list of the program and its arguments, like ["ping", "server"]')
+        if shutil.which(args[0]) is None:
+            raise FileNotFoundError(f"host {host.name}: there is no program {args[0]!r} on this machine")
+        self.args = args
+        self._emulation = native
+        self._host = host
+        # Files, not pipes: nobody needs to read while the program runs.
+        self._out, self._errors = _File(), _File()
+        given = None if input is None else _File(input)
+        files = (None if given is None else given.path, self._out.path, self._errors.path)
+        self._native = native.spawn(host.name, args, [*env.items()], files)
+
+    @property
+    def output(self) -> str:
+        """What it has written to standard output so far."""
+        return self._out.read()
+
+    @property
+    def errors(self) -> str:
+        """What it has written to standard error so far."""
+        return self._errors.read()
+
+    @property
+    def pid(self) -> int:
+        """Its process number."""
+        return self._native.id()
+
+    def poll(self) -> int | None:
+        """Return its exit status, or None while it runs; minus the number of the signal if one ended it."""
+        return self._native.poll()
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait until it ends, and return its exit status. Raises `subprocess.TimeoutExpired`."""
+        until = None if timeout is None else time.monotonic() + timeout
+        while (status := self.poll()) is None:
+            if until is not None and time.monotonic() >= until:
+                assert timeout is not None
+                raise subprocess.TimeoutExpired(self.args, timeout, self.output.encode(), self.errors.encode())
+            self._check_run()
+            time.sleep(TICK)
+        if status < 0:
+            # The end of the run may be what has ended it.
+            self._check_run()
+        return status
+
+    def wait_ready(self, ready: int | str, timeout: float = 30.0) -> None:
+        """Wait until the host listens on a port, or a line of the output matches; see `Host.start`."""
+        until = time.monotonic() + timeout
+        while not self._is_ready(ready):
+            status = self.poll()
+            if status is not None and not self._is_ready(ready):
+                raise self._failed(f"ended with exit status {status} before it was ready")
+            if time.monotonic() >= until:
+                raise self._failed(f"is not ready after {timeout:g} s ({ready!r})")
+            self._check_run()
+            time.sleep(TICK)
+
+    def stop(self) -> int:
+        """End it and its children, with SIGTERM and after 2 s with SIGKILL, and return its exit status."""
+        return self._native.end()
+
+    def __enter__(self) -> Program:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def __repr__(self) -> str:
+        status = self.poll()
+        state = "running" if status is None else f"ended with {status}"
+        return f"<cellway program {' '.join(self.args)!r} in {self._host.name}: {state}>"
+
+    def _is_ready(self, ready: int | str) -> bool:
+        if isinstance(ready, int):
+            return self._emulation.is_listening(self._host.name, ready)
+        return any(re.search(ready, line) for text in (self.output, self.errors) for line in text.splitlines())
+
+    def _check_run(self) -> None:
+        if self._emulation.is_over():
+            raise self._failed("was ended: the emulation is over")
+
+    def _failed(self, what: str) -> Exception:
+        from cellway import _native
+
+        said = (self.errors.strip() or self.output.strip() or "it printed nothing")[-LAST:]
+        return _native.EmulationError(f"host {self._host.name}: {self.args[0]} {what}: {said}")
+
+
+def _with_program(source: api.Source) -> api.Source:
+    """Return the scenario, with a program that waits if it has neither traffic nor programs, which are required."""
+    from cellway.scenario import Scenario
+
+    if isinstance(source, Scenario):
+        scenario = source
+    else:
+        text, folder = api._source(source)
+        scenario = Scenario.from_file(text) if folder is None else Scenario.from_toml(text, folder=folder)
+    document = scenario.to_dict()
+    hosts = [node.get("name") for node in document.get("node", ()) if node.get("kind") == "host"]
+    if document.get("traffic") or document.get("run", {}).get("command") or not hosts:
+        return source
+    return scenario.set("run.command", [{"name": "wait", "host": hosts[0], "run": ["sleep", "infinity"]}])
+
+
+class _File:
+    """A file without a name, open until nobody refers to it."""
+
+    def __init__(self, content: str = "") -> None:
+        self._descriptor, name = tempfile.mkstemp(prefix="cellway-")
+        Path(name).unlink()
+        weakref.finalize(self, os.close, self._descriptor)
+        os.pwrite(self._descriptor, content.encode(), 0)
+        self.path = f"/proc/self/fd/{self._descriptor}"
+
+    def read(self) -> str:
+        return os.pread(self._descriptor, os.fstat(self._descriptor).st_size, 0).decode(errors="replace")

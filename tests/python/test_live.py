@@ -1,0 +1,163 @@
+"""Emulations with which Python works while they run: hosts, programs, changes of links, their end."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import cellway
+import pytest
+from cellway import Scenario, _native
+from guides import blocks
+
+
+def can_emulate() -> bool:
+    try:
+        return _native.emulates_here()
+    except cellway.EmulationError:
+        return False
+
+
+pytestmark = pytest.mark.skipif(not can_emulate(), reason="this process may not make network namespaces")
+
+
+def path(rate: str = "8 Mbit/s") -> Scenario:
+    made = Scenario("live").node("client", "host").node("near").node("far").node("server", "host")
+    made = made.link("client", "near", rate="100 Mbit/s").link("far", "server", rate="100 Mbit/s")
+    return made.link("near", "far", name="line", rate=rate, delay="20 ms")
+
+
+SERVE = ["python3", "-u", "-m", "http.server", "8080"]
+
+FETCH = "import time, urllib.request as u; t = time.monotonic(); n = len(u.urlopen('http://server:8080/file').read()); "
+FETCH += "print(n / (time.monotonic() - t) * 8)"
+
+
+def test_programs_run_in_hosts_and_meet_the_delay_of_the_path() -> None:
+    with cellway.emulation(path()) as net:
+        assert list(net) == ["client", "server"]
+        assert net.links == ["client-near", "far-server", "line"]
+        assert len(net) == 2
+        address = net["server"].address
+        said = net["client"].run(["ping", "-c", "2", "-i", "0.2", "server"]).stdout
+        assert f"({address})" in said
+        least = float(re.search(r"= ([\d.]+)/", said)[1])  # type: ignore[index]
+        assert 40.0 <= least < 60.0
+        shown = net["client"].run(["sh", "-c", "echo $CELLWAY_HOST_server $MORE"], env={"MORE": "more"}).stdout
+        assert shown == f"{address} more\n"
+        assert net["client"].run(["cat"], input="read me").stdout == "read me"
+    ping = net.results.summary.filter(metric="utilisation", subject="near>far")["value"].item()
+    assert 0 < ping < 0.01
+    assert set(net.results.summary["source"]) == {"emulate"}
+
+
+def test_a_link_changes_while_a_program_uses_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("file").write_bytes(bytes(400_000))
+    with cellway.emulation(path()) as net, net["server"].start(SERVE, ready=8080) as server:
+        fast = float(net["client"].run(["python3", "-c", FETCH]).stdout)
+        net.set_rate("line", "1 Mbit/s", direction="forward")
+        still = float(net["client"].run(["python3", "-c", FETCH]).stdout)
+        net.set_rate("line", "1 Mbit/s", direction="back")
+        slow = float(net["client"].run(["python3", "-c", FETCH]).stdout)
+        assert "GET /file" in server.errors
+        assert server.poll() is None
+    assert server.poll() is not None
+    assert fast > 2e6
+    # The file comes back from the server; requests and acknowledgements are few.
+    assert still > 2e6
+    assert 0.5e6 < slow < 1e6
+
+
+def test_a_program_is_ready_by_its_port_or_its_words() -> None:
+    with cellway.emulation(path()) as net:
+        host = net["server"]
+        program = host.start(["sh", "-c", "sleep 0.2; echo listening on 1; sleep 60"], ready=r"listening on \d")
+        assert program.output == "listening on 1\n"
+        assert "running" in repr(program)
+        with pytest.raises(cellway.EmulationError, match=r"host server: sh ended with exit status 3 .*: no luck"):
+            host.start(["sh", "-c", "echo no luck >&2; exit 3"], ready=9)
+        with pytest.raises(cellway.EmulationError, match=r"sleep is not ready after 0.1 s \(9\)"):
+            host.start(["sleep", "60"], ready=9, timeout=0.1)
+        begun = time.monotonic()
+    assert time.monotonic() - begun < 5
+
+
+def test_failures_are_those_of_subprocess() -> None:
+    with cellway.emulation(path()) as net:
+        host = net["client"]
+        with pytest.raises(subprocess.CalledProcessError) as failed:
+            host.run(["sh", "-c", "echo out; echo bad >&2; exit 7"])
+        assert (failed.value.returncode, failed.value.stdout, failed.value.stderr) == (7, "out\n", "bad\n")
+        assert host.run(["false"], check=False).returncode == 1
+        with pytest.raises(subprocess.TimeoutExpired):
+            host.run(["sleep", "60"], timeout=0.1)
+        with pytest.raises(FileNotFoundError, match="there is no program 'no-such-program'"):
+            host.run(["no-such-program"])
+        with pytest.raises(KeyError, match=r"no host 'clint'; there are: client, server"):
+            net["clint"]
+        with pytest.raises(cellway.Error, match=r'there is no link "lin"; accepted: client-near'):
+            net.set_rate("lin", "1 Mbit/s")
+        for rate in ("0 bit/s", "fast"):
+            with pytest.raises(cellway.Error, match="rate: "):
+                net.set_rate("line", rate)
+        with pytest.raises(cellway.Error, match='direction: "up" is none; accepted: both, forward, back'):
+            net.set_rate("line", "1 Mbit/s", direction="up")
+
+
+def test_an_error_in_the_body_ends_the_run() -> None:
+    net = cellway.emulation(path())
+
+    def fail() -> None:
+        with net:
+            net["client"].start(["sleep", "60"])
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    with pytest.raises(ValueError, match="only within its `with` statement"):
+        net.set_rate("line", "1 Mbit/s")
+    with pytest.raises(KeyError, match="only within"):
+        cellway.emulation(path())["client"]
+
+
+def test_the_run_ends_at_its_duration() -> None:
+    with cellway.emulation(path(), duration="0.3 s") as net:
+        with pytest.raises(cellway.EmulationError, match="sleep was ended: the emulation is over"):
+            net["client"].run(["sleep", "60"])
+        with pytest.raises(cellway.EmulationError, match=r"its run\.duration has passed"):
+            net["client"].start(["true"])
+    assert net.results.runs.height == 1
+
+
+def test_the_traffic_of_the_scenario_runs_beside() -> None:
+    with cellway.emulation(path().traffic("copy", "client", "server")) as net:
+        time.sleep(1.5)
+    assert net.results.summary.filter(metric="goodput_total", subject="copy")["value"].item() > 2e6
+
+
+def test_a_wrong_scenario_is_refused_before_anything_runs() -> None:
+    with (
+        pytest.raises(cellway.ScenarioError, match=r"^link\.line\.rate: "),
+        cellway.emulation(path().set("link.line.rate", "8")),
+    ):
+        pass
+    with (
+        pytest.raises(cellway.Error, match="the sweep has 2 points; accepted: a scenario without a sweep"),
+        cellway.emulation(path().sweep({"link.line.rate": ["1 Mbit/s", "2 Mbit/s"]})),
+    ):
+        pass
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="needs the program curl")
+def test_the_test_of_the_guide_passes(tmp_path: Path) -> None:
+    (code,) = blocks("emulation.md", "pytest")
+    file = tmp_path / "test_path.py"
+    file.write_text(code, encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", file]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert "1 passed" in done.stdout, done.stdout + done.stderr
