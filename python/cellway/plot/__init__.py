@@ -17,7 +17,10 @@ from cellway.plot.choices import choices, choices_table
 from cellway.plot.compare import compare
 from cellway.plot.contrast import contrast
 from cellway.plot.curve import curve
+from cellway.plot.distribution import distribution
+from cellway.plot.held import drawable
 from cellway.plot.load import delay, delay_deviation, fairness, per_load, per_load_table, throughput, utilisation
+from cellway.plot.metric import metric
 from cellway.plot.network import changes, payload_rate
 from cellway.plot.queue import content, deviations
 from cellway.plot.select import ChoiceError, MissingDataError
@@ -25,6 +28,7 @@ from cellway.plot.sources import sources
 from cellway.plot.steps import Panel, over_time
 from cellway.plot.style import svg
 from cellway.plot.time import throughput_over_time, transient
+from cellway.plot.timeline import timeline
 from cellway.plot.topology import topology
 from cellway.plot.traffic import offered_load, offered_load_table
 from cellway.plot.window import window
@@ -45,7 +49,10 @@ __all__ = [
     "delay",
     "delay_deviation",
     "deviations",
+    "distribution",
+    "drawable",
     "fairness",
+    "metric",
     "offered_load",
     "offered_load_table",
     "over_time",
@@ -58,6 +65,7 @@ __all__ = [
     "svg",
     "throughput",
     "throughput_over_time",
+    "timeline",
     "topology",
     "transient",
     "utilisation",

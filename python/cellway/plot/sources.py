@@ -14,6 +14,7 @@ from matplotlib.transforms import ScaledTranslation, Transform
 
 from cellway.comparison import SCHEMA
 from cellway.plot import labels, select, style
+from cellway.plot.scale import scale
 
 PANELS = 12
 """The most panels of a figure."""
@@ -53,17 +54,9 @@ def sources(rows: pl.DataFrame, *, width: float | None = None) -> Figure:
 
 
 def _unit(rows: pl.DataFrame, unit: str) -> tuple[float, str]:
-    """Return the divisor of the values, and their unit after it."""
+    """Return the divisor of the values of all sources, and their unit after it."""
     top = rows.select(pl.max_horizontal(pl.col("simulated", "emulated", "published", "predicted").abs().max())).item()
-    steps = {
-        "bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")),
-        "s": ((1.0, "s"), (1e-3, "ms")),
-        "B": ((2.0**20, "MiB"), (2.0**10, "KiB")),
-    }.get(unit, ())
-    for size, name in steps:
-        if top is not None and top >= size:
-            return size, name
-    return 1.0, "" if unit == "1" else unit
+    return scale(top, unit)
 
 
 def _scaled(rows: pl.DataFrame, scale: float) -> pl.DataFrame:
@@ -203,8 +196,7 @@ def _places(rows: pl.DataFrame, names: list[str]) -> tuple[pl.DataFrame, list[st
     points = rows.select(names).unique(maintain_order=True)
     texts = [", ".join("–" if v is None else f"{v:g}" if isinstance(v, float) else str(v) for v in row)
              for row in points.rows()]  # fmt: skip
-    # The last two parts of a path identify it.
-    xlabel = ", ".join(" ".join(name.split(".")[-2:]).replace("-", " ") for name in names)
+    xlabel = ", ".join(labels.axis(name) for name in names)
     if len(names) == 1:
         try:
             x = [select.amount(value) for value in points[names[0]]]

@@ -10,6 +10,8 @@ from typing import Any
 
 import polars as pl
 
+from cellway.plot import style
+
 __all__ = ["data_uri", "details", "escape", "number", "picture", "places_for", "table", "tag", "text_or_dash"]
 
 
@@ -24,9 +26,10 @@ def data_uri(content: str, media_type: str) -> str:
     return f"data:{media_type};base64,{base64.b64encode(content.encode()).decode()}"
 
 
-def picture(drawn: str, alternative: str) -> str:
-    """Return a figure, given as SVG text, in its frame."""
-    image = f'<img alt="{escape(alternative)}" src="{data_uri(drawn, "image/svg+xml")}">'
+def picture(drawn: str, alternative: str, width: int | None = None) -> str:
+    """Return a figure, given as SVG text, in its frame, of at most this width (px) and in the colours of the page."""
+    limit = "" if width is None else f' style="max-width:{width}px"'
+    image = f'<img alt="{escape(alternative)}"{limit} src="{data_uri(style.adaptive(drawn), "image/svg+xml")}">'
     return tag("div", tag("div", image, class_="sheet"), class_="paper")
 
 
