@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 INTERRUPTED = 130
 """Exit status of a command that the user stopped: 128 + SIGINT, as shells count."""
+
+
+@contextmanager
+def _plain() -> Iterator[None]:
+    """Turn an error about data or arguments into one whose text is the whole message."""
+    from cellway import _native
+
+    try:
+        yield
+    except (ValueError, OSError) as error:
+        if isinstance(error, _native.Error):
+            raise
+        raise _native.Error(str(error)) from None
 
 
 class Face:
@@ -18,7 +33,8 @@ class Face:
         """Draw the report of a folder; return its path."""
         from cellway.report import build
 
-        return str(build(folder, seed=seed))
+        with _plain():
+            return str(build(folder, seed=seed))
 
     @staticmethod
     def figure(
@@ -35,7 +51,9 @@ class Face:
         """Draw one figure to a file; return its path."""
         from cellway.plot import files
 
-        return str(files.write(folder, metric, form=form, at=at, x=x, by=by, where=dict(chosen), seed=seed, out=out))
+        with _plain():
+            given: dict[str, Any] = {"form": form, "at": at, "x": x, "by": by, "seed": seed, "out": out}
+            return str(files.write(folder, metric, where=dict(chosen), **given))
 
     @staticmethod
     def figures(folder: str) -> list[list[str]]:

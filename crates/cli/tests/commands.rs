@@ -238,6 +238,7 @@ fn help_teaches_by_example() {
         #[cfg(target_os = "linux")]
         &["measure"],
         &["report"],
+        &["plot"],
         &["export"],
         &["schema"],
         &["workload", "fit"],
@@ -260,6 +261,11 @@ fn without_the_python_package_there_is_no_report_and_no_file_of_flent() {
     let ran = place.run(&["report", "out"]);
     assert_eq!(ran.code(), 1);
     assert!(ran.err().contains("Python package"), "{}", ran.err());
+    for args in [&["plot", "out", "goodput"][..], &["plot", "out", "--list"], &["simulate", "study.toml", "--open"]] {
+        let ran = place.run(args);
+        assert_eq!(ran.code(), 1, "{args:?}");
+        assert!(ran.err().contains("Python package"), "{}", ran.err());
+    }
     let ran = place.run(&["export", "out", "--flent", "files"]);
     assert_eq!(ran.code(), 1);
     assert!(ran.err().contains("Python package"), "{}", ran.err());

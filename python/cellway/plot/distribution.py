@@ -15,6 +15,7 @@ from cellway import stats
 from cellway.plot import held, labels, select, style
 from cellway.plot.scale import scale
 from cellway.plot.timeline import arranged
+from cellway.results import Results
 
 STEPS = 400
 """The most steps of a line."""
@@ -27,7 +28,7 @@ def distribution(
     at: str | Sequence[str] | None = None,
     by: str | None = None,
     where: Mapping[str, object] | None = None,
-    width: float = style.COLUMN,
+    width: float | None = None,
 ) -> Figure:
     """Draw a cumulative distribution: of the values of a series, or through the percentiles of the summary.
 
@@ -47,20 +48,28 @@ def distribution(
     rows = rows.with_columns(pl.col("value") / divisor)
     names: list[Any] = [None] if lines is None else select.in_order(rows, lines)
     titles: list[Any] = [None] if panels is None else select.in_order(rows, panels)
-    columns = 1 if len(titles) == 1 else 2
+    narrow = width is not None and width <= style.COLUMN
+    columns = 1 if len(titles) == 1 or narrow else 2
     height = -(-len(titles) // columns)
+    inches = 2.15 if len(titles) == 1 or not narrow else 1.3
     with style.styled():
         figure, grid = style.panels(
-            0.6 + 2.15 * height, height, columns, width if columns == 1 else style.WIDE, sharey=True,
+            0.6 + inches * height,
+            height,
+            columns,
+            width or (style.COLUMN if columns == 1 else style.WIDE),
+            sharey=True,
             sharex=panels != "subject",
-        )  # fmt: skip
+        )
         for axes, title in zip(grid, titles, strict=False):
             part = rows if panels is None else rows.filter(pl.col(panels) == title)
             for order, value in enumerate(names):
                 one = part if lines is None else part.filter(pl.col(lines) == value)
                 if not one.is_empty():
                     mark = style.numbered(order)
-                    (_samples if sampled else _percentiles)(axes, one, mark, "" if lines is None else labels.value(value))
+                    (_samples if sampled else _percentiles)(
+                        axes, one, mark, "" if lines is None else labels.value(value)
+                    )
             if title is not None:
                 axes.set_title(labels.value(title), loc="left", color=style.SOFT)
             axes.xaxis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 2.5, 5, 10]))
@@ -74,7 +83,7 @@ def distribution(
         return figure
 
 
-def _rows(results: held.Results, name: str) -> tuple[pl.DataFrame, bool]:
+def _rows(results: Results, name: str) -> tuple[pl.DataFrame, bool]:
     """Return the values with their axes, and true if they are samples."""
     series = results.arrow("series")
     summary = held.summary_of(results)

@@ -6,6 +6,7 @@ import difflib
 import os
 import re
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import polars as pl
 
@@ -46,7 +47,7 @@ def drawable(source: Source) -> pl.DataFrame:
             rows.append((name, form, *_units_and_subjects(some), labels.label(name)))
     for family, table in distributions(summary, series).items():
         rows.append((family, SHARES, *_units_and_subjects(table), labels.label(family)))
-    schema = {"metric": pl.String, "form": pl.String, "unit": pl.String, "subjects": pl.List(pl.String),
+    schema: dict[str, Any] = {"metric": pl.String, "form": pl.String, "unit": pl.String, "subjects": pl.List(pl.String),
               "label": pl.String}  # fmt: skip
     return pl.DataFrame(rows, schema=schema, orient="row")
 

@@ -12,7 +12,9 @@ from cellway.api import metrics
 @cache
 def changing() -> frozenset[str]:
     """Return the metrics whose series have a row for each change, and not one for each bin."""
-    return frozenset(name for name, recorded in metrics().select("metric", "recorded").iter_rows() if "changes" in recorded)
+    return frozenset(
+        name for name, recorded in metrics().select("metric", "recorded").iter_rows() if "changes" in recorded
+    )
 
 
 @cache

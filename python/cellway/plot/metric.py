@@ -142,8 +142,13 @@ def draw(what: Layout, width: float | None = None) -> Figure:
     names: list[Any] = [None] if what.panels is None else select.in_order(table, what.panels)
     lines: list[Any] = [None] if what.by is None else select.in_order(table, what.by)
     over_scale = what.x != "subject" and is_scale(table, what.x) and table[what.x].n_unique() > 1
-    columns = 1 if len(names) == 1 else 2 if len(names) in (2, 4) else 3
-    height = 2.1 if over_scale else 0.55 + 0.12 * table[what.x].n_unique() * (1.3 + min(len(lines), 8))
+    narrow = width is not None and width <= style.COLUMN
+    columns = 1 if len(names) == 1 or narrow else 2 if len(names) in (2, 4) else 3
+    height = (
+        (2.1 if len(names) == 1 or not narrow else 1.5)
+        if over_scale
+        else 0.55 + 0.12 * table[what.x].n_unique() * (1.3 + min(len(lines), 8))
+    )
     rows = -(-len(names) // columns)
     width = width or (style.COLUMN if columns == 1 else style.WIDE)
     entries = 0 if len(lines) == 1 else -(-sum(6 + len(labels.value(line)) for line in lines) // int(15 * width))
@@ -152,9 +157,7 @@ def draw(what: Layout, width: float | None = None) -> Figure:
     own = what.panels == "subject"
     shared = {"sharex": over_scale or not own, "sharey": not over_scale or not own}
     with style.styled():
-        figure, grid = style.panels(
-            0.35 + 0.17 * entries + (height + 0.25) * rows, rows, columns, width, **shared
-        )
+        figure, grid = style.panels(0.35 + 0.17 * entries + (height + 0.25) * rows, rows, columns, width, **shared)
         for index, name in enumerate(names):
             axes = grid[index]
             one = table if what.panels is None else table.filter(pl.col(what.panels) == name)

@@ -11,6 +11,7 @@ from cellway.plot import held, labels, select, style
 from cellway.plot.metric import LINES, PANELS
 from cellway.plot.scale import scale
 from cellway.plot.steps import Panel, over_time
+from cellway.results import Results
 
 
 def timeline(
@@ -60,7 +61,7 @@ def timeline(
 
 
 def chosen(
-    results: held.Results,
+    results: Results,
     name: str,
     *,
     at: str | Sequence[str] | None = None,
@@ -82,10 +83,11 @@ def chosen(
     if rows.is_empty():
         raise select.MissingDataError(f"no run of seed {runs['seed'][0]} has the series {name}")
     rows = held.of_subjects(rows, at, held.idle_lines(held.summary_of(results)))
-    return rows.join(runs, on="run", how="left", maintain_order="left").sort("run", "t", maintain_order=True)
+    joined: pl.DataFrame = rows.join(runs, on="run", how="left", maintain_order="left")
+    return joined.sort("run", "t", maintain_order=True)
 
 
-def of_seed(results: held.Results, seed: int | None = None) -> pl.DataFrame:
+def of_seed(results: Results, seed: int | None = None) -> pl.DataFrame:
     """Return the runs of a seed, by default the lowest."""
     runs = results.runs
     if seed is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -40,8 +41,15 @@ MAIN = (
 )
 """The metrics that a reader asks for first, in the order in which they are shown."""
 
+STACKED = 3
+"""The most panels above each other: such a figure fits a narrow screen."""
+
 APART = ("emulation",)
 """Subjects whose values are about the run itself, and not about the network."""
+
+PERCENTILES = ("delay", "fct", "rtt", "response_time", "page_time", "one_way_delay", "sojourn")
+SAMPLES = ("item_time", "srtt")
+"""The distributions to show, of percentiles and of values, in this order."""
 
 DISTRIBUTIONS = 4
 """The most figures of distributions."""
@@ -92,7 +100,9 @@ def _main(summary: pl.DataFrame) -> list[str]:
 
 def _kinds(results: Results, rows: pl.DataFrame) -> list[tuple[str, list[str]]]:
     """Return the subjects of one metric by their kind, so that lines and traffic are in figures of their own."""
-    subjects = held.telling([str(name) for name in select.in_order(rows, "subject")], held.idle_lines(results.summary))
+    present = [str(name) for name in select.in_order(rows, "subject")]
+    nonzero = set(rows.filter(pl.col("value") != 0)["subject"])
+    subjects = [name for name in held.telling(present, held.idle_lines(results.summary)) if name in nonzero]
     kinds: dict[str, list[str]] = {}
     for name in subjects:
         kinds.setdefault("lines" if ">" in name else "traffic", []).append(name)
@@ -102,40 +112,51 @@ def _kinds(results: Results, rows: pl.DataFrame) -> list[tuple[str, list[str]]]:
 def _metric(summary: pl.DataFrame, name: str, kind: str, subjects: Sequence[str]) -> Drawn:
     what = layout(summary, name, at=list(subjects))
     title = labels.label(name) + (f", {kind}" if kind else "")
-    return Drawn(
-        f"{name}-{kind}" if kind else name, title, _caption(what, subjects), draw(what), what.table.drop("sd"),
-        what.panels is not None,
-    )  # fmt: skip
+    figure = draw(what, None if _wide(what) else style.COLUMN)
+    plate = f"{name}-{kind}" if kind else name
+    return Drawn(plate, title, _caption(what, subjects), figure, what.table.drop("sd"), _wide(what))
+
+
+def _wide(what: Layout) -> bool:
+    """Return true if the panels would be too high above each other."""
+    return what.panels is not None and what.table[what.panels].n_unique() > STACKED
 
 
 def _caption(what: Layout, subjects: Sequence[str]) -> str:
-    of = f" of {subjects[0]}" if len(subjects) == 1 else ""
-    seeds = int(what.table["n"].max() or 1)  # type: ignore[call-overload]
+    seeds = int(what.table["n"].to_numpy().max())
     how = f"means of {seeds} seeds with 95 % intervals" if seeds > 1 else "one seed"
-    return f"{meaning(what.metric)}{of}; {how}."
+    return f"{meaning(what.metric, subjects[0])}. {subjects[0] if len(subjects) == 1 else 'Here'}: {how}."
 
 
-def meaning(name: str) -> str:
-    """Return the first part of the definition of a metric; its name if only a program defines it."""
-    found = metrics().filter(metric=name)["meaning"]
-    return str(found[0]).split(";")[0].split("; ")[0].replace("`", "") if len(found) else f"`{name}`".replace("`", "")
+LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)")
+
+
+def meaning(name: str, subject: str) -> str:
+    """Return the first sentence of the definition of a metric; its name if only a program defines it."""
+    found = metrics().filter(metric=name)
+    port = pl.col("subjects").list.contains("port")
+    kind = found.filter(port if ">" in subject else ~port)
+    rows = (kind if kind.height else found)["meaning"]
+    if rows.is_empty():
+        return f"{name}, as a program of the scenario defines it"
+    return LINK.sub(r"\1", str(rows[0])).split(". ")[0].replace("`", "").rstrip(".")
 
 
 def distributions(results: Results) -> list[Drawn]:
     """Return the distributions of times of the traffic: those of percentiles, and of items and round trips."""
     known = held.drawable(results).filter(form=held.SHARES)
     families = [str(name) for name in known["metric"] if f"{name}_p50" in set(results.summary["metric"])]
-    chosen = [name for name in ("delay", "fct", "rtt", "response_time", "page_time", "one_way_delay", "sojourn")
-              if name in families]  # fmt: skip
-    chosen += [name for name in ("item_time", "srtt") if name in set(known["metric"])]
+    chosen = [name for name in PERCENTILES if name in families]
+    chosen += [name for name in SAMPLES if name in set(known["metric"])]
     drawn = []
     for name in chosen[:DISTRIBUTIONS]:
         try:
-            figure = distribution(results, name)
+            figure = distribution(results, name, width=style.COLUMN)
         except (select.ChoiceError, select.MissingDataError):
             continue
-        words = "The percentiles of the tables, means over the seeds" if name in families else (
-            "The share of all values after the warm-up, over all seeds")  # fmt: skip
-        wide = figure.get_figwidth() > style.COLUMN
-        drawn.append(Drawn(f"cdf-{name}", f"Distribution: {labels.label(name).lower()}", f"{words}.", figure, None, wide))
+        title = f"Distribution: {labels.label(name).lower()}"
+        words = "The percentiles of the tables, means over the seeds."
+        if name not in families:
+            words = "The share of all values after the warm-up, over all seeds."
+        drawn.append(Drawn(f"cdf-{name}", title, words, figure, None, False))
     return drawn

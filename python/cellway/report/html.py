@@ -30,7 +30,9 @@ def picture(drawn: str, alternative: str, width: int | None = None) -> str:
     """Return a figure, given as SVG text, in its frame, of at most this width (px) and in the colours of the page."""
     limit = "" if width is None else f' style="max-width:{width}px"'
     image = f'<img alt="{escape(alternative)}"{limit} src="{data_uri(style.adaptive(drawn), "image/svg+xml")}">'
-    return tag("div", tag("div", image, class_="sheet"), class_="paper")
+    # A wide one scrolls in its frame on a narrow screen, by the keyboard too.
+    return tag("div", tag("div", image, class_="sheet"), class_="paper", tabindex="0", role="group",
+               aria_label=alternative)  # fmt: skip
 
 
 def details(summary: str, content: str) -> str:

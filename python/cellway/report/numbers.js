@@ -1,6 +1,6 @@
 // Shows the table of all numbers: sorted by its heads, filtered by words and by choices, a page of rows at a time.
 {
-  const root = document.getElementById('numbers')
+  const root = document.getElementById('numbers-table')
   if (root) showNumbers(root, JSON.parse(document.getElementById('numbers-data').textContent))
   for (const button of document.querySelectorAll('button.copy')) {
     button.hidden = false
