@@ -1,10 +1,10 @@
 """Figures, as functions of tables.
 
-Each function takes a table of `cellway.Results` (`summary`, or `series(...)`), or one made of it, and returns a
-matplotlib `Figure`, in the width of a journal column; `topology` takes a scenario. Nothing global is touched, so they
-serve scripts and notebooks alike:
+Each function takes `cellway.Results`, the folder of results, or a table made of them, and returns a matplotlib
+`Figure`, in the width of a journal column. `drawable` lists what results hold; `metric`, `timeline` and `distribution`
+draw any of it. Nothing global is touched, so they serve scripts and notebooks alike:
 
-    cellway.plot.delay(results.summary).savefig("delay.pdf")
+    cellway.plot.metric(results, "goodput_total").savefig("goodput.pdf")
 
 A function takes the subject, axis or group that it draws from its arguments, or else the only one that the table has.
 It raises `ChoiceError`, which lists them, where the table has several, and `MissingDataError` where it does not hold

@@ -64,6 +64,17 @@ def summary_of(source: Source | pl.DataFrame) -> pl.DataFrame:
     return table.filter(pl.col("source") != "published") if "source" in table.columns else table
 
 
+def series_of(source: Source | pl.DataFrame, name: str) -> pl.DataFrame:
+    """Return the rows of a series of results, joined with the axes, or of a table of series."""
+    if isinstance(source, pl.DataFrame):
+        return source
+    results = read(source)
+    known = [str(metric) for metric in results.arrow("series")["metric"].unique()]
+    if name not in known:
+        of_metric(pl.DataFrame({"metric": known}), name, TIME, results.summary["metric"].unique())
+    return results.series(name)
+
+
 def _series_keys(results: Results) -> pl.DataFrame:
     """Return subject, metric and unit of each series, with a value for the first row."""
     return (

@@ -115,7 +115,7 @@ def arranged(rows: pl.DataFrame, x: str | None, by: str | None) -> tuple[str, st
         lines = free.pop(0) if free else None
     panels = free.pop(0) if free else None
     if free:
-        values = "; ".join(f"{axis}: {select.listed(select.in_order(rows, axis))}" for axis in (panels, *free) if axis)
+        values = "; ".join(f"{axis}: {select.listed(select.in_order(rows, axis))}" for axis in held.axes_of(rows))
         raise select.ChoiceError(
             f"the values differ in more than three ways; choose one of {values} (a subject with at=, a value of an "
             "axis with where=)"

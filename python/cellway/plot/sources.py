@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 from matplotlib.transforms import ScaledTranslation, Transform
 
-from cellway.comparison import SCHEMA
+from cellway.comparison import SCHEMA, Comparison
 from cellway.plot import labels, select, style
 from cellway.plot.scale import scale
 
@@ -31,15 +31,17 @@ LANE = 0.2
 """The distance between the markers of one row, so that intervals do not hide each other."""
 
 
-def sources(rows: pl.DataFrame, *, width: float | None = None) -> Figure:
+def sources(rows: pl.DataFrame | Comparison, *, width: float | None = None) -> Figure:
     """Draw dots with intervals for each subject and metric; for a sweep, lines over the swept value.
 
-    Columns: those of `cellway.Comparison.rows`. A cross is theory, where it is more than an upper bound; a dot the
-    simulation and a square the emulation, each with the 95 % confidence interval over its repetitions; a long tick
-    what was published.
+    `rows` is a `Comparison`, or has the columns of its `rows`. A cross is theory, where it is more than an upper bound;
+    a dot the simulation and a square the emulation, each with the 95 % confidence interval over its repetitions; a long
+    tick what was published.
     """
-    axes = [name for name in rows.columns if name not in SCHEMA]
+    if isinstance(rows, Comparison):
+        rows = rows.rows.filter("main")
     select.columns(rows, *SCHEMA)
+    axes = [name for name in rows.columns if name not in SCHEMA]
     rows = rows.with_columns(
         predicted=pl.when(pl.col("bound").fill_null(value=False)).then(None).otherwise(pl.col("predicted"))
     )

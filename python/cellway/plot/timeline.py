@@ -107,7 +107,7 @@ def arranged(rows: pl.DataFrame, by: str | None) -> tuple[str | None, str | None
     lines = given if given is not None else free.pop(0) if free else None
     panels = free.pop(0) if free else None
     if free:
-        values = "; ".join(f"{axis}: {select.listed(select.in_order(rows, axis))}" for axis in (panels, *free) if axis)
+        values = "; ".join(f"{axis}: {select.listed(select.in_order(rows, axis))}" for axis in held.axes_of(rows))
         raise select.ChoiceError(
             f"the series differ in more than two ways; choose one of {values} (a subject with at=, a value of an axis "
             "with where=)"
