@@ -15,7 +15,7 @@ pub(crate) fn report(options: &Report, face: &mut Face<'_>) -> Result<(), Failur
     };
     // Nothing is drawn from an incomplete folder.
     cellway_lab::Manifest::read(folder).map_err(cellway_lab::Error::from)?;
-    let page = draw(folder, options.seed).map_err(|message| Failure { message, code: WRONG_INPUT })?;
+    let page = draw(folder, options.seed).map_err(|message| Failure { message, code: FAILED })?;
     output::line(&page.display().to_string());
     if options.open {
         open(&page, face);

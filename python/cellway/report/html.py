@@ -12,7 +12,19 @@ import polars as pl
 
 from cellway.plot import style
 
-__all__ = ["data_uri", "details", "escape", "number", "picture", "places_for", "table", "tag", "text_or_dash"]
+__all__ = [
+    "data_uri",
+    "details",
+    "escape",
+    "number",
+    "picture",
+    "places_for",
+    "plain",
+    "table",
+    "tag",
+    "text_or_dash",
+    "warned",
+]
 
 
 def tag(name: str, *content: str, **attributes: str) -> str:
@@ -38,6 +50,21 @@ def picture(drawn: str, alternative: str, width: int | None = None) -> str:
 def details(summary: str, content: str) -> str:
     """Return a part that the reader can unfold."""
     return tag("details", tag("summary", escape(summary)), content)
+
+
+def warned(warnings: list[str], noun: str = "warning", nouns: str = "") -> str:
+    """Return warnings, or what else `noun` is, folded into one line."""
+    if not warnings:
+        return ""
+    words = f"{len(warnings)} {noun if len(warnings) == 1 else nouns or f'{noun}s'}"
+    listed = "".join(tag("li", plain(warning)) for warning in warnings)
+    return tag("details", tag("summary", words), tag("ul", listed), class_="warning")
+
+
+def plain(text: str) -> str:
+    """Return a text with its code as such, without backticks."""
+    parts = text.split("`")
+    return "".join(tag("code", escape(part)) if index % 2 else escape(part) for index, part in enumerate(parts))
 
 
 THIN = "\u202f"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from matplotlib.figure import Figure
 from cellway import plot, stats
 from cellway.plot import held, labels
 from cellway.report import chosen, shell
-from cellway.report.html import data_uri, details, escape, number, picture, table, tag
+from cellway.report.html import data_uri, details, escape, number, picture, table, tag, warned
 from cellway.report.traces import Traces, traces
 from cellway.results import Results
 
@@ -49,9 +48,7 @@ def page(results: Results, folder: str, seed: int | None = None) -> str:
     nav = tag("nav", tag("ol", *(tag("li", tag("a", title, href=f"#{anchor}")) for anchor, title, _ in shown)),
               aria_label="Sections")  # fmt: skip
     main = tag("main", *(tag("section", tag("h2", title), body, id_=anchor) for anchor, title, body in shown))
-    script = "\n".join(
-        files("cellway.report").joinpath(file).read_text(encoding="utf-8") for file in ("chart.js", "numbers.js")
-    )
+    script = shell.script("save.js", "chart.js", "numbers.js")
     return shell.document(name, _header(results, scenario, name), f'<div class="page">{nav}{main}</div>', script=script)
 
 
@@ -83,21 +80,6 @@ def _header(results: Results, scenario: dict[str, Any], name: str) -> str:
     )  # fmt: skip
 
 
-def warned(warnings: list[str]) -> str:
-    """Return warnings folded into one line."""
-    if not warnings:
-        return ""
-    words = f"{len(warnings)} warning{'s' if len(warnings) > 1 else ''}"
-    listed = "".join(tag("li", plain(warning)) for warning in warnings)
-    return tag("details", tag("summary", words), tag("ul", listed), class_="warning")
-
-
-def plain(text: str) -> str:
-    """Return a text with its code as such, without backticks."""
-    parts = text.split("`")
-    return "".join(tag("code", escape(part)) if index % 2 else escape(part) for index, part in enumerate(parts))
-
-
 def _network(results: Results, scenario: dict[str, Any]) -> str:
     values = {axis: results.runs[axis].unique(maintain_order=True) for axis in results.axes}
     rows = [(axis, ", ".join(map(labels.value, of))) for axis, of in values.items()]
@@ -122,7 +104,7 @@ def _plates(drawn: list[chosen.Drawn], missing: list[str]) -> str:
 
 def _plate(what: chosen.Drawn) -> str:
     svg = _svg(what.figure)
-    links = tag("a", "SVG", href=data_uri(svg, "image/svg+xml"), download=f"{what.name}.svg")
+    links = tag("a", "SVG", download=f"{what.name}.svg", class_="svg", hidden="")
     numbers = ""
     if what.data is not None:
         csv = data_uri(what.data.write_csv(), "text/csv")
