@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -67,6 +68,10 @@ class Face:
         """Open a page with the browser of the desktop; return false if there is none."""
         import webbrowser
 
+        screen = any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
+        if sys.platform == "linux" and not screen:
+            # A browser for terminals would take this one.
+            return False
         return webbrowser.open(Path(page).resolve().as_uri())
 
     @staticmethod

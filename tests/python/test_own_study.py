@@ -12,6 +12,7 @@ import cellway
 import polars as pl
 import pytest
 from cellway import plot
+from cellway.__main__ import main
 from cellway.plot import files, select
 from cellway.report import study
 from matplotlib.figure import Figure
@@ -106,6 +107,58 @@ def test_the_code_of_the_guide_runs(place: Path, monkeypatch: pytest.MonkeyPatch
     saved = set(re.findall(r'savefig\("([^"]+)"\)', text))
     assert len(saved) >= 5
     assert all((place / name).stat().st_size > 1000 for name in saved)
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The pages that a browser was asked to open; there is a screen."""
+    pages: list[str] = []
+    monkeypatch.setenv("DISPLAY", ":7")
+    monkeypatch.setattr("webbrowser.open", lambda page: pages.append(page) is None)
+    return pages
+
+
+def test_the_command_draws_lists_and_refuses_figures(
+    place: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder = str(place / "out" / "study")
+    assert main(["plot", folder, "--list"]) == 0
+    assert re.search(r"^window +time +B +copy-1, copy-2$", capfd.readouterr().out, re.MULTILINE)
+    out = tmp_path / "queue.pdf"
+    words = ["--at", "a>b", "--x", "size", "--by", "variant", "--out", str(out)]
+    assert main(["plot", folder, "queue_mean", *words]) == 0
+    assert capfd.readouterr().out == f"{out}\n"
+    assert out.is_file()
+    assert (
+        main(["plot", folder, "goodput", "--form", "time", "--where", "size=16 KiB", "--where", "variant=cubic"]) == 0
+    )
+    assert (place / "out" / "study" / "goodput.svg").is_file()
+    capfd.readouterr()
+    assert main(["plot", folder, "goodptu"]) == 2
+    assert capfd.readouterr().err.startswith("cellway: the results have no goodptu (did you mean goodput")
+
+
+def test_the_command_opens_a_report(
+    place: Path,
+    tmp_path: Path,
+    opened: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    folder = place / "out" / "study"
+    assert main(["report", str(folder), "--open"]) == 0
+    assert opened == [(folder / "report.html").as_uri()]
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    capfd.readouterr()
+    assert main(["simulate", str(place / "study.toml"), "--seeds", "1", "--open"]) == 0
+    (page,) = tmp_path.glob("cellway-two-offices-*/report.html")
+    assert opened[1:] == [page.as_uri()]
+    assert f"report in {page}" in capfd.readouterr().err
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"):
+        monkeypatch.delenv(name, raising=False)
+    assert main(["report", str(folder), "--open"]) == 0
+    assert f"no browser was found; the report is in {folder / 'report.html'}" in capfd.readouterr().err
+    assert len(opened) == 2
 
 
 def rows_of(results: cellway.Results, metric: str, subject: str) -> pl.DataFrame:

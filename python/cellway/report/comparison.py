@@ -74,8 +74,8 @@ def page(comparison: Comparison, drawn: str | None) -> str:
 
 def _figure(name: str, drawn: str) -> str:
     caption = (
-        "Crosses: theory, where it is more than an upper bound. Dots: the simulation. Squares: the emulation. Bars: "
-        "95 % confidence intervals over the repetitions; where there is none, there was one, or all gave the same."
+        "Crosses are theory (where it is no upper bound), dots the simulation, squares the emulation. Bars are "
+        "95 % confidence intervals over the repetitions, if there were several."
     )
     framed = picture(drawn, f"{name}: predicted, simulated and emulated")
     return tag("section", tag("figure", framed, tag("figcaption", escape(caption)), class_="wide"))

@@ -125,7 +125,7 @@ def table(
         )
         for row, decimals in zip(frame.iter_rows(), places, strict=True)
     )
-    return tag("div", tag("table", tag("thead", tag("tr", head)), tag("tbody", body)), class_="scroll")
+    return tag("div", tag("table", tag("thead", tag("tr", head)), tag("tbody", body)), class_="scroll", tabindex="0")
 
 
 def _places(values: Sequence[float | None], digits: int) -> int:

@@ -200,6 +200,6 @@ def _manifest(results: Results) -> str:
         if isinstance(value, str | int | float)
     ]
     facts = tag("div", tag("table", *(tag("tr", tag("th", escape(k), scope="row"), tag("td", tag("code", escape(v))))
-                                     for k, v in rows)), class_="scroll manifest")  # fmt: skip
+                                     for k, v in rows)), class_="scroll manifest", tabindex="0")  # fmt: skip
     whole = json.dumps(manifest, indent=1)
     return facts + details("The files and their checksums", tag("pre", escape(whole), tabindex="0"))
