@@ -153,7 +153,10 @@
         const d = []
         for (let i = first; i < times.length; i++) {
           // A change holds from its time on; a bin has its value up to its end.
-          if (i === first) d.push(`M${x(times[i]).toFixed(1)} ${y(values[i]).toFixed(1)}`)
+          if (i === first && !panel.changes && first === 0) {
+            const begin = times.length > 1 ? Math.max(0, 2 * times[0] - times[1]) : 0
+            d.push(`M${x(begin).toFixed(1)} ${y(values[0]).toFixed(1)}H${x(times[0]).toFixed(1)}`)
+          } else if (i === first) d.push(`M${x(times[i]).toFixed(1)} ${y(values[i]).toFixed(1)}`)
           else if (panel.changes) d.push(`H${x(times[i]).toFixed(1)}V${y(values[i]).toFixed(1)}`)
           else d.push(`V${y(values[i]).toFixed(1)}H${x(times[i]).toFixed(1)}`)
           if (times[i] > to) break

@@ -124,8 +124,8 @@ def _wide(what: Layout) -> bool:
 
 def _caption(what: Layout, subjects: Sequence[str]) -> str:
     seeds = int(what.table["n"].to_numpy().max())
-    how = f"means of {seeds} seeds with 95 % intervals" if seeds > 1 else "one seed"
-    return f"{meaning(what.metric, subjects[0])}. {subjects[0] if len(subjects) == 1 else 'Here'}: {how}."
+    how = f"Means of {seeds} seeds with 95 % intervals" if seeds > 1 else "One seed"
+    return f"{meaning(what.metric, subjects[0])}. {how}{f', of {subjects[0]}' if len(subjects) == 1 else ''}."
 
 
 LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)")
