@@ -42,9 +42,9 @@ def drawable(source: Source) -> pl.DataFrame:
     rows = []
     summary, series = (of.filter(pl.col("value").is_not_null()) for of in (summary_of(results), _series_keys(results)))
     for form, table in ((SWEEP, summary), (TIME, series)):
-        for name in select.in_order(table, "metric"):
-            some = table.filter(pl.col("metric") == name)
-            rows.append((name, form, *_units_and_subjects(some), labels.label(name)))
+        some = pl.col("unit", "subject").drop_nulls().unique(maintain_order=True)
+        for name, units, subjects in table.group_by("metric", maintain_order=True).agg(some).iter_rows():
+            rows.append((name, form, ", ".join(units), subjects, labels.label(name)))
     for family, table in distributions(summary, series).items():
         rows.append((family, SHARES, *_units_and_subjects(table), labels.label(family)))
     schema: dict[str, Any] = {"metric": pl.String, "form": pl.String, "unit": pl.String, "subjects": pl.List(pl.String),

@@ -10,16 +10,22 @@ from cellway.api import metrics
 
 
 @cache
+def registry() -> pl.DataFrame:
+    """Return the definitions of the metrics, read once."""
+    return metrics()
+
+
+@cache
 def changing() -> frozenset[str]:
     """Return the metrics whose series have a row for each change, and not one for each bin."""
     return frozenset(
-        name for name, recorded in metrics().select("metric", "recorded").iter_rows() if "changes" in recorded
+        name for name, recorded in registry().select("metric", "recorded").iter_rows() if "changes" in recorded
     )
 
 
 @cache
 def _labels() -> dict[str, str]:
-    return dict(metrics().select("metric", "label").iter_rows())
+    return dict(registry().select("metric", "label").iter_rows())
 
 
 def label(metric: str, unit: str = "") -> str:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import polars as pl
 from matplotlib.figure import Figure
 
-from cellway.api import metrics
 from cellway.plot import held, labels, select, style
 from cellway.plot.distribution import distribution
 from cellway.plot.metric import Layout, draw, layout
@@ -87,7 +86,7 @@ def figures(results: Results) -> tuple[list[Drawn], list[str]]:
 def _main(summary: pl.DataFrame) -> list[str]:
     """Return the metrics to draw: the main ones, those that only a program defines, and others that vary."""
     known = [str(name) for name in select.in_order(summary.filter(pl.col("value") != 0), "metric")]
-    listed = set(metrics()["metric"])
+    listed = set(labels.registry()["metric"])
     own = [name for name in known if name not in listed]
     main = [name for name in MAIN if name in known]
     # A group's sum is a slot's goodput, too.
@@ -133,7 +132,7 @@ LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)")
 
 def meaning(name: str, subject: str) -> str:
     """Return the first sentence of the definition of a metric; its name if only a program defines it."""
-    found = metrics().filter(metric=name)
+    found = labels.registry().filter(metric=name)
     port = pl.col("subjects").list.contains("port")
     kind = found.filter(port if ">" in subject else ~port)
     rows = (kind if kind.height else found)["meaning"]
@@ -145,7 +144,8 @@ def meaning(name: str, subject: str) -> str:
 def distributions(results: Results) -> list[Drawn]:
     """Return the distributions of times of the traffic: those of percentiles, and of items and round trips."""
     known = held.drawable(results).filter(form=held.SHARES)
-    families = [str(name) for name in known["metric"] if f"{name}_p50" in set(results.summary["metric"])]
+    summarised = set(results.arrow()["metric"].unique().cast(pl.String))
+    families = [str(name) for name in known["metric"] if f"{name}_p50" in summarised]
     chosen = [name for name in PERCENTILES if name in families]
     chosen += [name for name in SAMPLES if name in set(known["metric"])]
     drawn = []
