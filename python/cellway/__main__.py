@@ -2,37 +2,98 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 INTERRUPTED = 130
 """Exit status of a command that the user stopped: 128 + SIGINT, as shells count."""
 
 
+@contextmanager
+def _plain() -> Iterator[None]:
+    """Turn an error about data or arguments into one whose text is the whole message."""
+    from cellway import _native
+
+    try:
+        yield
+    except (ValueError, OSError) as error:
+        if isinstance(error, _native.Error):
+            raise
+        raise _native.Error(str(error)) from None
+
+
+class Face:
+    """The functions of the command line that are written in Python; Rust calls them."""
+
+    @staticmethod
+    def report(folder: str, seed: int | None) -> str:
+        """Draw the report of a folder; return its path."""
+        from cellway.report import build
+
+        with _plain():
+            return str(build(folder, seed=seed))
+
+    @staticmethod
+    def figure(
+        folder: str,
+        metric: str,
+        form: str | None,
+        at: list[str],
+        x: str | None,
+        by: str | None,
+        chosen: list[tuple[str, str]],
+        seed: int | None,
+        out: str | None,
+    ) -> str:
+        """Draw one figure to a file; return its path."""
+        from cellway.plot import files
+
+        with _plain():
+            given: dict[str, Any] = {"form": form, "at": at, "x": x, "by": by, "seed": seed, "out": out}
+            return str(files.write(folder, metric, where=dict(chosen), **given))
+
+    @staticmethod
+    def figures(folder: str) -> list[list[str]]:
+        """Return what can be drawn of a folder: rows of metric, form, unit and subjects."""
+        from cellway.plot import drawable
+
+        return [[m, form, unit, ", ".join(subjects)] for m, form, unit, subjects, _ in drawable(folder).iter_rows()]
+
+    @staticmethod
+    def open(page: str) -> bool:
+        """Open a page with the browser of the desktop; return false if there is none."""
+        import webbrowser
+
+        screen = any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
+        if sys.platform == "linux" and not screen:
+            # A browser for terminals would take this one.
+            return False
+        return webbrowser.open(Path(page).resolve().as_uri())
+
+    @staticmethod
+    def flent(folder: str, path: str, run: int | None, node: str | None, force: bool) -> list[str]:
+        """Write data files of flent; return their paths."""
+        from cellway import load
+
+        return [str(file) for file in load(folder).to_flent(path, run=run, node=node, force=force)]
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status.
 
-    Every command is Rust; only reports and files of flent are written in Python, by functions that Rust calls.
+    Every command is Rust; only figures, reports and files of flent are written in Python, by functions that Rust calls.
     """
     from cellway import _native
 
     try:
-        return _native.cli_main(list(sys.argv[1:] if argv is None else argv), _report, _flent)
+        return _native.cli_main(list(sys.argv[1:] if argv is None else argv), Face())
     except KeyboardInterrupt:
         # The command has printed its result.
         return INTERRUPTED
-
-
-def _report(folder: str) -> str:
-    from cellway.report import build
-
-    return str(build(folder))
-
-
-def _flent(folder: str, path: str, run: int | None, node: str | None, force: bool) -> list[str]:
-    from cellway import load
-
-    return [str(file) for file in load(folder).to_flent(path, run=run, node=node, force=force)]
 
 
 if __name__ == "__main__":

@@ -122,10 +122,9 @@ class FakeNative:
         self.result = result
         self.argv: list[str] = []
 
-    def cli_main(self, argv: list[str], report: object, flent: object) -> int:
+    def cli_main(self, argv: list[str], face: object) -> int:
         self.argv = argv
-        assert callable(report)
-        assert callable(flent)
+        assert all(callable(getattr(face, name)) for name in ("report", "figure", "figures", "open", "flent"))
         if isinstance(self.result, BaseException):
             raise self.result
         return self.result

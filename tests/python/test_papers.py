@@ -86,9 +86,9 @@ def test_every_figure_with_data_is_drawn_and_the_rest_is_named(everything: Path,
     assert len(page.images) == len(FIGURES[paper])
     assert set(page.ids) >= FIGURES[paper]
     assert len(page.ids) == len(set(page.ids))
-    assert page.text.count("Left out here") == len(MISSING[paper])
+    assert sum(map(int, re.findall("([0-9]+) figures? left out", page.text))) == len(MISSING[paper])
     for reason in MISSING[paper]:
-        assert f"Left out here: {reason}" in page.text
+        assert reason in page.text
 
 
 @pytest.mark.parametrize("paper", FIGURES)

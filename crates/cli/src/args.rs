@@ -1,5 +1,6 @@
 //! The arguments of the command line, and their help.
 
+mod drawn;
 mod real;
 
 use std::fmt::Display;
@@ -9,6 +10,7 @@ use std::str::FromStr;
 use cellway_lab::Override;
 use clap::{ArgGroup, Args as Group, Parser, Subcommand};
 
+pub(crate) use drawn::{Plot, Report};
 #[cfg(target_os = "linux")]
 pub(crate) use real::Measure;
 pub(crate) use real::{Emulate, Shell};
@@ -137,12 +139,23 @@ Examples:
 A window is that of the receiver, a congestion control that of the sender. The receiver counts the
 goodput, from the first byte to the last; the sender counts sent_rate.")]
     Measure(Box<Measure>),
-    /// Draw the report of a folder that `cellway reproduce` or `cellway compare` wrote.
-    #[command(after_help = "Example:\n  cellway report out/study    writes out/study/report.html")]
-    Report {
-        /// The result folder.
-        folder: PathBuf,
-    },
+    /// Draw the report of a result folder: one page that needs nothing else.
+    #[command(after_help = "\
+Examples:
+  cellway report out/study           writes out/study/report.html
+  cellway report out/study --open    and opens it")]
+    Report(Report),
+    /// Draw one figure of a result folder, or list what can be drawn.
+    #[command(after_help = "\
+Examples:
+  cellway plot out/study --list
+  cellway plot out/study goodput_total               means with intervals, along the sweep
+  cellway plot out/study queue_mean --at 'a>b' --x buffer.size --by tcp.variant --out queue.pdf
+  cellway plot out/study cwnd --where buffer.size='64 KiB'    a series, over time
+  cellway plot out/study delay                       a distribution: delay_p50, delay_p95, ...
+
+Needs the Python package.")]
+    Plot(Plot),
     /// Write the series of a result folder for another program.
     #[command(after_help = "\
 Example:
@@ -220,6 +233,9 @@ pub(crate) struct Simulate {
     /// Show all figures of the table, however wide it gets.
     #[arg(long)]
     pub(crate) wide: bool,
+    /// Draw the report and open it; without --out the results are in a temporary folder.
+    #[arg(long)]
+    pub(crate) open: bool,
     /// Capture the packets that pass this node in the first run, to DIR/NODE.pcap (or ./NODE.pcap).
     #[arg(long, value_name = "NODE")]
     pub(crate) pcap: Option<String>,

@@ -9,8 +9,8 @@ use serde_json::json;
 
 use crate::args::Compare;
 use crate::check::{folder_of, plan};
+use crate::draw::NO_REPORT;
 use crate::progress::Bar;
-use crate::reproduce::NO_REPORT;
 use crate::{FAILED, Face, Failure, figures, output};
 
 pub(crate) fn run(options: &Compare, face: &mut Face<'_>) -> Result<(), Failure> {
@@ -45,7 +45,7 @@ pub(crate) fn run(options: &Compare, face: &mut Face<'_>) -> Result<(), Failure>
     if let Some(out) = &options.out {
         compared.write(out, options.force)?;
         if let Some(draw) = &mut face.report {
-            report = Some(draw(out).map_err(|message| Failure { message, code: FAILED })?);
+            report = Some(draw(out, None).map_err(|message| Failure { message, code: FAILED })?);
         }
     }
     if options.scenario.json {

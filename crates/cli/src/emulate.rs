@@ -11,12 +11,16 @@ use crate::check::{folder_of, plan};
 use crate::progress::Bar;
 use crate::simulate::point_json;
 use crate::top::{EVERY, Top};
-use crate::{DONE, FAILED, Face, Failure, figures, output};
+use crate::{DONE, FAILED, Face, Failure, draw, figures, output};
 
 pub(crate) fn run(options: &Emulate, face: &mut Face<'_>) -> Result<(), Failure> {
     let file = &options.scenario.file;
     let plan = plan(&options.scenario)?;
-    if let Some(out) = &options.out {
+    let target = match options.open {
+        true => Some(draw::folder_to_open(options.out.as_deref(), &plan.base().name, face)?),
+        false => options.out.clone(),
+    };
+    if let Some(out) = &target {
         cellway_lab::check_target(out, options.force).map_err(Error::from)?;
     }
     let capture = match &options.pcap {
@@ -24,8 +28,8 @@ pub(crate) fn run(options: &Emulate, face: &mut Face<'_>) -> Result<(), Failure>
             cellway_lab::check_capture(&plan, node)?;
             let path = PathBuf::from(format!("{node}.pcap"));
             let aside = || std::env::temp_dir().join(format!("cellway-{}-{node}.pcap", std::process::id()));
-            let path = options.out.as_ref().map_or(path, |_| aside());
-            if options.out.is_none() {
+            let path = target.as_ref().map_or(path, |_| aside());
+            if target.is_none() {
                 cellway_lab::check_free(&path, options.force)?;
             }
             Some((node.as_str(), path))
@@ -48,7 +52,7 @@ pub(crate) fn run(options: &Emulate, face: &mut Face<'_>) -> Result<(), Failure>
         seeds: options.seeds,
         view,
         capture: capture.as_ref().map(|(node, path)| (*node, path.as_path())),
-        force: options.force || options.out.is_some(),
+        force: options.force || target.is_some(),
         lines: log.as_ref().map(emulate::Log::lines),
     };
     let emulated = emulate::emulate(&plan, folder_of(file), asked, &mut settings)?;
@@ -60,8 +64,12 @@ pub(crate) fn run(options: &Emulate, face: &mut Face<'_>) -> Result<(), Failure>
         cellway_lab::move_into(path, &folder.join(&name))?;
         Ok(vec![name])
     };
-    if let Some(out) = &options.out {
+    let mut page = None;
+    if let Some(out) = &target {
         emulated.results.write_with(out, options.force, beside)?;
+        if options.open {
+            page = Some(draw::draw_and_open(out, face)?);
+        }
     }
     if options.scenario.json {
         output::json(&json!({
@@ -71,9 +79,10 @@ pub(crate) fn run(options: &Emulate, face: &mut Face<'_>) -> Result<(), Failure>
             "warnings": emulated.results.warnings,
             "runs": emulated.results.results.runs.num_rows(),
             "wall_seconds": emulated.results.about.wall_seconds,
-            "folder": options.out,
+            "folder": target,
+            "report": page,
         }));
-    } else if !options.top || overview.points.len() > 1 || options.out.is_none() {
+    } else if !options.top || overview.points.len() > 1 || target.is_none() {
         figures::show(&overview, options.wide);
         show_programs(&plan, &overview);
     }

@@ -4,6 +4,7 @@
 mod args;
 mod check;
 mod compare;
+mod draw;
 #[cfg(target_os = "linux")]
 mod emulate;
 mod export;
@@ -41,8 +42,39 @@ pub const WRONG_INPUT: u8 = 2;
 /// The user stopped it: 128 + SIGINT, as shells count.
 pub const INTERRUPTED: u8 = 130;
 
-/// Draws the report of a result folder; returns its path, or the reason why there is none.
-pub type DrawReport<'a> = &'a mut dyn FnMut(&Path) -> Result<PathBuf, String>;
+/// Draws the report of a result folder, with the series of a seed; returns its path, or the reason why there is none.
+pub type DrawReport<'a> = &'a mut dyn FnMut(&Path, Option<u64>) -> Result<PathBuf, String>;
+
+/// The figure that is requested.
+pub struct Figure<'a> {
+    /// A result folder.
+    pub folder: &'a Path,
+    /// The metric.
+    pub metric: &'a str,
+    /// The form of the figure, `sweep`, `time` or `cdf`, if it was given.
+    pub form: Option<&'a str>,
+    /// Subjects; empty for those that tell most.
+    pub at: &'a [String],
+    /// The axis of the scale, if it was given.
+    pub x: Option<&'a str>,
+    /// The axis of the lines, if it was given.
+    pub by: Option<&'a str>,
+    /// Axes and the values at which they are fixed.
+    pub chosen: &'a [(String, String)],
+    /// The seed of a series; absent for the lowest.
+    pub seed: Option<u64>,
+    /// The file to write, whose ending is the format; absent for one in the folder.
+    pub out: Option<&'a Path>,
+}
+
+/// Draws a figure; returns its path, or the reason why there is none.
+pub type DrawFigure<'a> = &'a mut dyn FnMut(&Figure<'_>) -> Result<PathBuf, String>;
+
+/// Returns the rows of what can be drawn of a result folder: metric, form, unit and subjects.
+pub type ListFigures<'a> = &'a mut dyn FnMut(&Path) -> Result<Vec<[String; 4]>, String>;
+
+/// Opens a page with the browser of the desktop; returns false if there is none.
+pub type OpenPage<'a> = &'a mut dyn FnMut(&Path) -> bool;
 
 /// The data files of flent that are requested.
 pub struct FlentFiles<'a> {
@@ -65,6 +97,12 @@ pub type WriteFlent<'a> = &'a mut dyn FnMut(&FlentFiles<'_>) -> Result<Vec<PathB
 pub struct Face<'a> {
     /// Draws reports; absent outside the Python package, which draws them.
     pub report: Option<DrawReport<'a>>,
+    /// Draws figures; absent likewise.
+    pub figure: Option<DrawFigure<'a>>,
+    /// Lists what can be drawn; absent likewise.
+    pub figures: Option<ListFigures<'a>>,
+    /// Opens pages; absent likewise.
+    pub open: Option<OpenPage<'a>>,
     /// Writes data files of flent; absent likewise.
     pub flent: Option<WriteFlent<'a>>,
     /// Polled several times a second; true if the user has requested to stop.
@@ -75,7 +113,7 @@ impl Face<'_> {
     /// Creates the face of the program alone: no reports, no files of flent, and Ctrl-C ends the process. Incomplete
     /// results keep a name that no reader takes for a result.
     pub fn alone() -> Face<'static> {
-        Face { report: None, flent: None, interrupted: Box::new(|| false) }
+        Face { report: None, figure: None, figures: None, open: None, flent: None, interrupted: Box::new(|| false) }
     }
 }
 
@@ -111,7 +149,8 @@ pub fn main(args: impl IntoIterator<Item = OsString>, face: &mut Face<'_>) -> u8
         Command::Reproduce(options) => reproduce::run(&options, face),
         #[cfg(target_os = "linux")]
         Command::Measure(options) => measure::run(&options, face),
-        Command::Report { folder } => reproduce::report(&folder, face),
+        Command::Report(options) => draw::report(&options, face),
+        Command::Plot(options) => draw::plot(&options, face),
         Command::Export(options) => export::run(&options, face),
         Command::Metrics(options) => metrics::run(&options),
         Command::Schema => {

@@ -1,4 +1,4 @@
-//! `cellway reproduce` and `cellway report`.
+//! `cellway reproduce`.
 
 use std::path::Path;
 
@@ -11,11 +11,9 @@ use cellway_lab::{Settings, check_free};
 use serde_json::json;
 
 use crate::args::Reproduce;
+use crate::draw::NO_REPORT;
 use crate::progress::Bar;
-use crate::{DONE, FAILED, Face, Failure, WRONG_INPUT, figures, output};
-
-/// The advice about a report outside the Python package.
-pub(crate) const NO_REPORT: &str = "reports are drawn by the Python package: pip install cellway (or `make run` in the source tree), then cellway report";
+use crate::{DONE, FAILED, Face, Failure, figures, output};
 
 /// The largest width of a table, in characters, if the columns allow it.
 const WIDTH: usize = 120;
@@ -57,7 +55,7 @@ pub(crate) fn run(options: &Reproduce, face: &mut Face<'_>) -> Result<(), Failur
     let done = reproduce(&papers, &wanted, &mut settings)?;
     drop(bar);
     let drawn = match (&options.out, &mut face.report) {
-        (Some(out), Some(draw)) => Some(draw(out).map_err(|message| Failure { message, code: FAILED })?),
+        (Some(out), Some(draw)) => Some(draw(out, None).map_err(|message| Failure { message, code: FAILED })?),
         _ => None,
     };
     if let Some(page) = &options.markdown {
@@ -179,22 +177,4 @@ fn summarise(done: &Reproduced, options: &Reproduce, report: Option<&Path>) {
         Some(report) => output::say(&format!("report in {}", report.display())),
         None => output::say(NO_REPORT),
     }
-}
-
-pub(crate) fn report(folder: &Path, face: &mut Face<'_>) -> Result<(), Failure> {
-    let Some(draw) = &mut face.report else {
-        return Err(Failure { message: NO_REPORT.to_owned(), code: FAILED });
-    };
-    // Nothing is drawn from an incomplete folder.
-    cellway_lab::Manifest::read(folder).map_err(cellway_lab::Error::from)?;
-    let known = ["study.json", "index.json", cellway_lab::compare::COMPARE_FILE];
-    if !known.iter().any(|name| folder.join(name).is_file()) {
-        let (folder, known) = (folder.display(), known.join(", "));
-        let message =
-            format!("{folder} was not written by `cellway reproduce` or `cellway compare`: it has none of {known}");
-        return Err(Failure { message, code: WRONG_INPUT });
-    }
-    let path = draw(folder).map_err(|message| Failure { message, code: FAILED })?;
-    output::line(&path.display().to_string());
-    Ok(())
 }

@@ -8,23 +8,27 @@ use serde_json::{Map, Value, json};
 use crate::args::Simulate;
 use crate::check::{folder_of, plan};
 use crate::progress::Bar;
-use crate::{Face, Failure, figures, output};
+use crate::{Face, Failure, draw, figures, output};
 
 pub(crate) fn run(options: &Simulate, face: &mut Face<'_>) -> Result<(), Failure> {
     let file = &options.scenario.file;
     let plan = plan(&options.scenario)?;
-    if let Some(out) = &options.out {
+    let target = match options.open {
+        true => Some(draw::folder_to_open(options.out.as_deref(), &plan.base().name, face)?),
+        false => options.out.clone(),
+    };
+    if let Some(out) = &target {
         cellway_lab::check_target(out, options.force).map_err(Error::from)?;
     }
     if let Some(node) = &options.pcap {
         cellway_lab::check_capture(&plan, node)?;
     }
-    if let (Some(node), None) = (&options.pcap, &options.out) {
+    if let (Some(node), None) = (&options.pcap, &target) {
         cellway_lab::check_free(Path::new(&format!("{node}.pcap")), options.force)?;
     }
     let qlog_end = options.qlog.as_deref().map(|end| cellway_lab::check_qlog(&plan, end)).transpose()?;
     let qlog_name = qlog_end.map(|end| format!("{}.sqlog", end.file_stem()));
-    if let (Some(name), None) = (&qlog_name, &options.out) {
+    if let (Some(name), None) = (&qlog_name, &target) {
         cellway_lab::check_free(Path::new(name), options.force)?;
     }
     let bar = Bar::new();
@@ -53,10 +57,14 @@ pub(crate) fn run(options: &Simulate, face: &mut Face<'_>) -> Result<(), Failure
         }
         Ok(names)
     };
-    match &options.out {
+    match &target {
         Some(out) => drop(simulated.write_with(out, options.force, |folder| first_run_into(folder, out))?),
         None => drop(first_run_into(Path::new("."), Path::new("."))?),
     }
+    let page = match &target {
+        Some(out) if options.open => Some(draw::draw_and_open(out, face)?),
+        _ => None,
+    };
     if options.scenario.json {
         let capture = capture.as_ref().map(|(path, records)| json!({ "path": path, "records": records }));
         let qlog = qlog.as_ref().map(|(path, events)| json!({ "path": path, "events": events }));
@@ -68,7 +76,8 @@ pub(crate) fn run(options: &Simulate, face: &mut Face<'_>) -> Result<(), Failure
             "wall_seconds": simulated.about.wall_seconds,
             "cell_hops": simulated.results.counts.cell_hops,
             "packet_hops": simulated.results.counts.packet_hops,
-            "folder": options.out,
+            "folder": target,
+            "report": page,
             "capture": capture,
             "qlog": qlog,
         }));
@@ -82,7 +91,7 @@ pub(crate) fn run(options: &Simulate, face: &mut Face<'_>) -> Result<(), Failure
             simulated.about.wall_seconds,
             figures::speed(counts, simulated.about.wall_seconds),
         ));
-        if let Some(out) = &options.out {
+        if let Some(out) = &target {
             output::say(&format!("tables in {}", out.display()));
         }
         if let Some((path, records)) = capture {

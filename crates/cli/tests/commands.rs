@@ -81,8 +81,19 @@ fn the_result_of_simulate_as_json() {
     ];
     let ran = place.run(&args).done();
     let told = ran.json();
-    let expected =
-        ["capture", "cell_hops", "folder", "name", "packet_hops", "points", "qlog", "runs", "wall_seconds", "warnings"];
+    let expected = [
+        "capture",
+        "cell_hops",
+        "folder",
+        "name",
+        "packet_hops",
+        "points",
+        "qlog",
+        "report",
+        "runs",
+        "wall_seconds",
+        "warnings",
+    ];
     let mut found = keys(&told);
     found.sort_unstable();
     assert_eq!(found, expected);
@@ -124,7 +135,7 @@ fn the_axes_of_a_sweep_are_in_the_json() {
         })
         .collect();
     assert_eq!(axes, [("per-type", 0.0), ("per-type", 1.0), ("per-destination", 0.0), ("per-destination", 1.0)]);
-    assert!(told["folder"].is_null() && told["capture"].is_null());
+    assert!(told["folder"].is_null() && told["report"].is_null() && told["capture"].is_null());
     let figure = &told["points"][1]["figures"][0];
     assert!(figure["interval_95"].is_null(), "one seed has no interval: {figure}");
 }
@@ -238,6 +249,7 @@ fn help_teaches_by_example() {
         #[cfg(target_os = "linux")]
         &["measure"],
         &["report"],
+        &["plot"],
         &["export"],
         &["schema"],
         &["workload", "fit"],
@@ -260,6 +272,11 @@ fn without_the_python_package_there_is_no_report_and_no_file_of_flent() {
     let ran = place.run(&["report", "out"]);
     assert_eq!(ran.code(), 1);
     assert!(ran.err().contains("Python package"), "{}", ran.err());
+    for args in [&["plot", "out", "goodput"][..], &["plot", "out", "--list"], &["simulate", "study.toml", "--open"]] {
+        let ran = place.run(args);
+        assert_eq!(ran.code(), 1, "{args:?}");
+        assert!(ran.err().contains("Python package"), "{}", ran.err());
+    }
     let ran = place.run(&["export", "out", "--flent", "files"]);
     assert_eq!(ran.code(), 1);
     assert!(ran.err().contains("Python package"), "{}", ran.err());

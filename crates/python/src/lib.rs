@@ -13,7 +13,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use cellway_cli::{Face, FlentFiles};
+use cellway_cli::{Face, Figure, FlentFiles};
 use cellway_lab::compare::{CompareOptions, Published};
 use cellway_lab::reproduce::{Live, Paper, ReproduceOptions};
 use cellway_lab::{Override, Own, Plan, Progress, Settings};
@@ -318,27 +318,57 @@ fn message(py: Python<'_>, error: &PyErr) -> String {
     }
 }
 
-/// Runs the command line. `report` draws the report of a folder and returns its path; `flent` writes data files of
-/// flent, from the fields of `FlentFiles`, and returns their paths.
+/// Runs the command line. `face` has the functions that are written in Python, as attributes: `report` draws the report
+/// of a folder, `figure` one figure from the fields of `Figure`, and each returns its path; `figures` lists what can be
+/// drawn; `open` opens a page; `flent` writes data files of flent, from the fields of `FlentFiles`, and returns their
+/// paths.
 #[pyfunction]
-fn cli_main(py: Python<'_>, argv: Vec<std::ffi::OsString>, report: Py<PyAny>, flent: Py<PyAny>) -> PyResult<u8> {
+fn cli_main(py: Python<'_>, argv: Vec<std::ffi::OsString>, face: Py<PyAny>) -> PyResult<u8> {
     let mut raised = None;
     let code = py.detach(|| {
-        let mut draw = |folder: &Path| {
+        let mut draw = |folder: &Path, seed: Option<u64>| {
             Python::attach(|py| {
-                let drawn = report.call1(py, (folder,)).and_then(|path| path.extract::<PathBuf>(py));
+                let drawn =
+                    face.call_method1(py, "report", (folder, seed)).and_then(|path| path.extract::<PathBuf>(py));
                 drawn.map_err(|e| message(py, &e))
+            })
+        };
+        let mut figure = |of: &Figure<'_>| {
+            let given = (of.folder, of.metric, of.form, of.at, of.x, of.by, of.chosen, of.seed, of.out);
+            Python::attach(|py| {
+                let drawn = face.call_method1(py, "figure", given).and_then(|path| path.extract::<PathBuf>(py));
+                drawn.map_err(|e| message(py, &e))
+            })
+        };
+        let mut list = |folder: &Path| {
+            Python::attach(|py| {
+                let rows = face.call_method1(py, "figures", (folder,));
+                let rows = rows.and_then(|rows| rows.extract::<Vec<[String; 4]>>(py));
+                rows.map_err(|e| message(py, &e))
+            })
+        };
+        let mut open = |page: &Path| {
+            Python::attach(|py| {
+                let opened = face.call_method1(py, "open", (page,)).and_then(|opened| opened.extract::<bool>(py));
+                opened.unwrap_or(false)
             })
         };
         let mut write = |files: &FlentFiles<'_>| {
             let given = (files.folder, files.path, files.run, files.node, files.force);
             Python::attach(|py| {
-                let written = flent.call1(py, given).and_then(|paths| paths.extract::<Vec<PathBuf>>(py));
+                let written = face.call_method1(py, "flent", given).and_then(|paths| paths.extract::<Vec<PathBuf>>(py));
                 written.map_err(|e| message(py, &e))
             })
         };
         let stop = Box::new(|| interrupted(&mut raised));
-        let mut face = Face { report: Some(&mut draw), flent: Some(&mut write), interrupted: stop };
+        let mut face = Face {
+            report: Some(&mut draw),
+            figure: Some(&mut figure),
+            figures: Some(&mut list),
+            open: Some(&mut open),
+            flent: Some(&mut write),
+            interrupted: stop,
+        };
         let args = std::iter::once("cellway".into()).chain(argv);
         cellway_cli::main(args, &mut face)
     });

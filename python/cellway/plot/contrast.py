@@ -6,13 +6,13 @@ import polars as pl
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from cellway.plot import labels, select, style
-from cellway.plot.load import Limits, per_load_table
+from cellway.plot import held, labels, select, style
+from cellway.plot.load import Limits, Summary, per_load_table
 
 
 def contrast(
-    before: pl.DataFrame,
-    after: pl.DataFrame,
+    before: Summary,
+    after: Summary,
     metric: str,
     subject: str | None = None,
     ylabel: str | None = None,
@@ -66,7 +66,7 @@ def contrast(
             grid[0].set_ylim(*limits)
         grid[-1].set_xlabel(xlabel or x)
         grid[-1].xaxis.set_major_locator(MaxNLocator(integer=True))
-        figure.supylabel(ylabel or labels.of(before, metric), fontsize=8.5)
+        figure.supylabel(ylabel or labels.of(held.summary_of(before), metric), fontsize=8.5)
         # The colour differs from panel to panel, so the legend shows the dashes and describes the rest in words.
         handles, texts = grid[0].get_legend_handles_labels()
         figure.legend(

@@ -10,8 +10,22 @@ from cellway.api import metrics
 
 
 @cache
+def registry() -> pl.DataFrame:
+    """Return the definitions of the metrics, read once."""
+    return metrics()
+
+
+@cache
+def changing() -> frozenset[str]:
+    """Return the metrics whose series have a row for each change, and not one for each bin."""
+    return frozenset(
+        name for name, recorded in registry().select("metric", "recorded").iter_rows() if "changes" in recorded
+    )
+
+
+@cache
 def _labels() -> dict[str, str]:
-    return dict(metrics().select("metric", "label").iter_rows())
+    return dict(registry().select("metric", "label").iter_rows())
 
 
 def label(metric: str, unit: str = "") -> str:
@@ -26,3 +40,13 @@ def of(table: pl.DataFrame, metric: str) -> str:
         return label(metric)
     units = table.filter(pl.col("metric") == metric)["unit"].unique()
     return label(metric, str(units[0]) if len(units) == 1 else "")
+
+
+def axis(name: str) -> str:
+    """Return an axis of the sweep in words: the last two parts of its path, which identify it."""
+    return " ".join(name.split(".")[-2:]).replace("-", " ")
+
+
+def value(value: object) -> str:
+    """Return a value of an axis as text."""
+    return "–" if value is None else f"{value:g}" if isinstance(value, float) else str(value)

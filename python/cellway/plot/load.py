@@ -8,14 +8,17 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from cellway import stats
-from cellway.plot import labels, select, style
+from cellway.plot import held, labels, select, style
+
+Summary = held.Source | pl.DataFrame
+"""Results, their folder, or a summary."""
 
 Limits = tuple[float | None, float | None] | None
 """Ends of a scale; None where the data decide."""
 
 
 def delay(
-    summary: pl.DataFrame,
+    summary: Summary,
     *,
     subject: str | None = None,
     x: str | None = None,
@@ -29,7 +32,7 @@ def delay(
 
 
 def delay_deviation(
-    summary: pl.DataFrame,
+    summary: Summary,
     *,
     subject: str | None = None,
     x: str | None = None,
@@ -45,7 +48,7 @@ def delay_deviation(
 
 
 def throughput(
-    summary: pl.DataFrame,
+    summary: Summary,
     *,
     subject: str | None = None,
     x: str | None = None,
@@ -61,7 +64,7 @@ def throughput(
 
 
 def fairness(
-    summary: pl.DataFrame,
+    summary: Summary,
     *,
     subject: str | None = None,
     x: str | None = None,
@@ -81,7 +84,7 @@ def fairness(
 
 
 def utilisation(
-    summary: pl.DataFrame,
+    summary: Summary,
     *,
     port: str | None = None,
     x: str | None = None,
@@ -95,7 +98,7 @@ def utilisation(
 
 
 def per_load(
-    summary: pl.DataFrame,
+    summary: Summary,
     metric: str,
     subject: str | None = None,
     ylabel: str | None = None,
@@ -112,6 +115,7 @@ def per_load(
     several numbers or quantities, another axis that varies. Else `ChoiceError` lists what there is. `ylabel` is by
     default the label of the metric and its unit.
     """
+    summary = held.summary_of(summary)
     table = per_load_table(summary, metric, subject, x=x, lines=lines, start=start)
     x, series = _columns(table)
     at = "x" if "x" in table.columns else x
@@ -134,7 +138,7 @@ def per_load(
 
 
 def per_load_table(
-    summary: pl.DataFrame,
+    summary: Summary,
     metric: str,
     subject: str | None = None,
     *,
@@ -146,6 +150,7 @@ def per_load_table(
 
     If the values of `x` are quantities such as `"64 KiB"`, the column `x` has them as numbers in base units.
     """
+    summary = held.summary_of(summary)
     subject = select.subject_of(summary, metric, subject)
     rows = select.values(summary, metric, subject)
     x = select.axis_of(rows, x, () if lines is None else (lines,))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 from matplotlib.figure import Figure
 
-from cellway.plot import select, style
+from cellway.plot import held, select, style
 from cellway.plot.window import held_from, thin
 
 POINTS = 900
@@ -16,7 +16,7 @@ ROOM = 1.16
 
 
 def content(
-    steps: pl.DataFrame,
+    steps: held.Source | pl.DataFrame,
     *,
     lines: Sequence[tuple[float, str]] = (),
     theory: pl.DataFrame | None = None,
@@ -27,10 +27,10 @@ def content(
 ) -> Figure:
     """Draw the cells in the buffer at each change (columns `t` in seconds, `value`), from `start` to `until`.
 
-    `lines` are values that theory gives, with their labels; `theory` a trajectory with the same columns. The scale
-    begins at 0 unless `zero` is false.
+    `steps` may be results, of one point and one recorded queue. `lines` are values that theory gives, with their
+    labels; `theory` a trajectory with the same columns. The scale begins at 0 unless `zero` is false.
     """
-    select.columns(steps, "t", "value")
+    steps = _one_queue(steps)
     placed = steps.sort("t", maintain_order=True).select(x=(pl.col("t") - start) * 1e3, y=pl.col("value"))
     rows = held_from(placed, 0.0)
     if until is not None:
@@ -65,6 +65,17 @@ def content(
         axes.set_ylabel("Cells in the buffer")
         style.legend(figure, axes)
         return figure
+
+
+def _one_queue(steps: held.Source | pl.DataFrame) -> pl.DataFrame:
+    """Return the changes of a queue: of results, those of the only port that has them, at one point and lowest seed."""
+    if not isinstance(steps, pl.DataFrame):
+        rows = held.series_of(steps, "queue")
+        rows = select.values(rows, "queue", select.subject_of(rows, "queue"))
+        select.one_point(rows)
+        steps = select.first_seed(rows)
+    select.columns(steps, "t", "value")
+    return steps
 
 
 def deviations(

@@ -12,8 +12,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 from matplotlib.transforms import ScaledTranslation, Transform
 
-from cellway.comparison import SCHEMA
+from cellway.comparison import SCHEMA, Comparison
 from cellway.plot import labels, select, style
+from cellway.plot.scale import scale
 
 PANELS = 12
 """The most panels of a figure."""
@@ -30,15 +31,17 @@ LANE = 0.2
 """The distance between the markers of one row, so that intervals do not hide each other."""
 
 
-def sources(rows: pl.DataFrame, *, width: float | None = None) -> Figure:
+def sources(rows: pl.DataFrame | Comparison, *, width: float | None = None) -> Figure:
     """Draw dots with intervals for each subject and metric; for a sweep, lines over the swept value.
 
-    Columns: those of `cellway.Comparison.rows`. A cross is theory, where it is more than an upper bound; a dot the
-    simulation and a square the emulation, each with the 95 % confidence interval over its repetitions; a long tick
-    what was published.
+    `rows` is a `Comparison`, or has the columns of its `rows`. A cross is theory, where it is more than an upper bound;
+    a dot the simulation and a square the emulation, each with the 95 % confidence interval over its repetitions; a long
+    tick what was published.
     """
-    axes = [name for name in rows.columns if name not in SCHEMA]
+    if isinstance(rows, Comparison):
+        rows = rows.rows.filter("main")
     select.columns(rows, *SCHEMA)
+    axes = [name for name in rows.columns if name not in SCHEMA]
     rows = rows.with_columns(
         predicted=pl.when(pl.col("bound").fill_null(value=False)).then(None).otherwise(pl.col("predicted"))
     )
@@ -53,17 +56,9 @@ def sources(rows: pl.DataFrame, *, width: float | None = None) -> Figure:
 
 
 def _unit(rows: pl.DataFrame, unit: str) -> tuple[float, str]:
-    """Return the divisor of the values, and their unit after it."""
+    """Return the divisor of the values of all sources, and their unit after it."""
     top = rows.select(pl.max_horizontal(pl.col("simulated", "emulated", "published", "predicted").abs().max())).item()
-    steps = {
-        "bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")),
-        "s": ((1.0, "s"), (1e-3, "ms")),
-        "B": ((2.0**20, "MiB"), (2.0**10, "KiB")),
-    }.get(unit, ())
-    for size, name in steps:
-        if top is not None and top >= size:
-            return size, name
-    return 1.0, "" if unit == "1" else unit
+    return scale(top, unit)
 
 
 def _scaled(rows: pl.DataFrame, scale: float) -> pl.DataFrame:
@@ -203,8 +198,7 @@ def _places(rows: pl.DataFrame, names: list[str]) -> tuple[pl.DataFrame, list[st
     points = rows.select(names).unique(maintain_order=True)
     texts = [", ".join("–" if v is None else f"{v:g}" if isinstance(v, float) else str(v) for v in row)
              for row in points.rows()]  # fmt: skip
-    # The last two parts of a path identify it.
-    xlabel = ", ".join(" ".join(name.split(".")[-2:]).replace("-", " ") for name in names)
+    xlabel = ", ".join(labels.axis(name) for name in names)
     if len(names) == 1:
         try:
             x = [select.amount(value) for value in points[names[0]]]

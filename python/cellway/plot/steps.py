@@ -38,6 +38,7 @@ def over_time(
     contract_label: str = "contract",
     width: float = style.COLUMN,
     until: float | None = None,
+    start: float = 0.0,
 ) -> Figure:
     """Draw panels above each other on one time axis in seconds; `contract` has the columns `t` and `value`."""
     for panel in panels:
@@ -63,7 +64,7 @@ def over_time(
             axes.set_ylabel(panel.label)
             axes.margins(x=0.005)
             axes.yaxis.set_major_locator(MaxNLocator(nbins=4))
-        grid[-1].set_xlim(0, end)
+        grid[-1].set_xlim(start, end)
         grid[-1].set_xlabel("Time (s)")
         entries: dict[str, Artist] = {}
         for axes in grid:

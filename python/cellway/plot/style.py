@@ -32,6 +32,13 @@ STRIPE = "#f3f5f7"
 BLUE, ORANGE, RED = "#0072B2", "#CC8400", "#C8401A"
 GREEN, PURPLE, SKY = "#00795C", "#9C4F96", "#3E8FC4"
 
+DARK = {
+    "#ffffff": "#1c2024", INK: "#e4e7eb", SOFT: "#9aa4b0", GRID: "#363d45", STRIPE: "#242a30",
+    BLUE: "#5ab4ec", ORANGE: "#f0b040", RED: "#f58a6a", GREEN: "#35c79f", PURPLE: "#d59ad0", SKY: "#9bd0f5",
+    "#9CC7E4": "#2f5f80", "#F3C06B": "#8a6420", "#E1EFF9": "#1d3a52",
+}  # fmt: skip
+"""Colours of figures -> those on a dark page, with as much contrast."""
+
 RC: Any = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],  # ships with matplotlib: the same glyphs on every machine
@@ -107,6 +114,9 @@ SEQUENCE = [
     Mark("", GREEN, (0, (5, 1.4, 1, 1.4)), "^"),
     Mark("", PURPLE, (0, (1.2, 1.2)), "D"),
     Mark("", INK, (0, (7, 1.4, 1, 1.4, 1, 1.4)), "v"),
+    Mark("", RED, "-", "P"),
+    Mark("", SKY, (0, (5, 1.6)), "X"),
+    Mark("", SOFT, (0, (1.2, 1.2)), "<"),
 ]
 
 PUBLISHED = Mark("published", INK, "none", "D")
@@ -210,3 +220,15 @@ def svg(figure: Figure) -> str:
     with styled():
         figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
     return out.getvalue()
+
+
+def adaptive(drawn: str) -> str:
+    """Return SVG text whose colours follow the reader's choice of a light or a dark page."""
+    light, dark = [], []
+    for index, (color, other) in enumerate(DARK.items()):
+        light.append(f"--c{index}:{color}")
+        dark.append(f"--c{index}:{other}")
+        drawn = drawn.replace(color.lower(), f"var(--c{index})")
+    sheet = f":root{{{';'.join(light)}}}@media(prefers-color-scheme:dark){{:root{{{';'.join(dark)}}}}}"
+    head, sep, rest = drawn.partition("<defs>")
+    return f"{head}<style>{sheet}</style>{sep}{rest}"

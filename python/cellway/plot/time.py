@@ -9,11 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from cellway import stats
-from cellway.plot import select, style
+from cellway.plot import held, select, style
 
 
 def throughput_over_time(
-    series: pl.DataFrame,
+    series: held.Source | pl.DataFrame,
     *,
     group: str | None = None,
     rtt: float | None = None,
@@ -22,9 +22,10 @@ def throughput_over_time(
 ) -> Figure:
     """Draw the throughput of each conversation of a group in each bin after the warm-up, for the lowest seed.
 
-    `series` holds bins of the metric `throughput` at one point of the sweep. `rtt` and `warmup` are in seconds; time is
-    drawn in round trips if `rtt` is given. `group` may be left out where only one has conversations.
+    `series` has bins of the metric `throughput`, or is results, at one point of the sweep. `rtt` and `warmup` are in
+    seconds; time is drawn in round trips if `rtt` is given. `group` may be left out where only one has conversations.
     """
+    series = held.series_of(series, "throughput")
     group = select.group_of(series, "throughput", group)
     rows = select.values(series, "throughput", slots_of=group)
     select.one_point(rows)

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyBboxPatch, Polygon, Rectangle
 
-from cellway.plot import style
+from cellway.plot import held, style
 from cellway.plot.figure import Picture
 from cellway.plot.network import Edge, Network, Vertex, network
 
@@ -40,9 +40,9 @@ LINES: dict[str, tuple[str, str, Any, float]] = {
 KINDS = ("host", "router", "switch", "gateway")
 
 
-def topology(scenario: Mapping[str, Any]) -> Figure:
-    """Draw the network of a scenario file that has been read as TOML, from its senders to its receivers."""
-    drawn = network(scenario)
+def topology(scenario: Mapping[str, Any] | held.Source) -> Figure:
+    """Draw the network of a scenario that has been read as TOML, or of results, from its senders to its receivers."""
+    drawn = network(scenario if isinstance(scenario, Mapping) else held.read(scenario).scenario)
     width = max(LEAST, 2 * SIDE + STEP * (drawn.columns - 1))
     most = max((sum(mark[0] == name for mark in drawn.marks) for name in drawn.vertices), default=0)
     above = ABOVE + MORE * max(0, most - 1)

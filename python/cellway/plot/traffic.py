@@ -7,11 +7,12 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from cellway import stats
-from cellway.plot import labels, select, style
+from cellway.plot import held, labels, select, style
+from cellway.plot.load import Summary
 
 
 def offered_load(
-    summary: pl.DataFrame,
+    summary: Summary,
     *,
     port: str | None = None,
     x: str | None = None,
@@ -22,6 +23,7 @@ def offered_load(
 
     Each may be left out where the table has only one; else `ChoiceError` lists what there is.
     """
+    summary = held.summary_of(summary)
     table = offered_load_table(summary, port=port, x=x, lines=lines)
     lines, x = table.columns[:2]
     with style.styled():
@@ -50,9 +52,10 @@ def offered_load(
 
 
 def offered_load_table(
-    summary: pl.DataFrame, *, port: str | None = None, x: str | None = None, lines: str | None = None
+    summary: Summary, *, port: str | None = None, x: str | None = None, lines: str | None = None
 ) -> pl.DataFrame:
     """Return what `offered_load` draws: mean utilisation and interval by `lines` and `x`."""
+    summary = held.summary_of(summary)
     rows = select.values(summary, "utilisation", select.subject_of(summary, "utilisation", port))
     x = select.axis_of(rows, x, () if lines is None else (lines,))
     lines = select.lines_of(rows, lines, (x,))

@@ -6,7 +6,7 @@ import polars as pl
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from cellway.plot import select, style
+from cellway.plot import held, select, style
 
 KIB = 1024.0
 SLICE = 200.0
@@ -14,7 +14,7 @@ SLICE = 200.0
 
 
 def window(
-    series: pl.DataFrame,
+    series: held.Source | pl.DataFrame,
     *,
     subject: str | None = None,
     rtt: float | None = None,
@@ -24,9 +24,10 @@ def window(
 ) -> Figure:
     """Draw the window of one conversation step by step: the whole measured time, and its start enlarged.
 
-    `series` holds the metric `window` at one point of the sweep; the lowest seed is drawn. `rtt` and `warmup` are in
-    seconds; `limit` is the top of the scale in KiB. `subject` may be left out where only one has a window.
+    `series` is the metric `window`, or results, at one point of the sweep; the lowest seed is drawn. `rtt` and `warmup`
+    are in seconds; `limit` is the top of the scale in KiB. `subject` may be left out where only one has a window.
     """
+    series = held.series_of(series, "window")
     subject = select.subject_of(series, "window", subject)
     rows = select.values(series, "window", subject)
     select.one_point(rows)

@@ -1,5 +1,5 @@
-"""The reports of reproductions: for each paper one self-contained HTML file, and a page over all. And the
-page of a comparison.
+"""The reports of result folders, each a self-contained HTML file: of simulations and emulations, of comparisons, and
+of reproductions, for each paper one, and a page over all.
 
 They are drawn from the tables of a folder, and by the recipe of the study (`figures.py`) if the folder has one, so they
 can be drawn again at any time, on any machine, without a simulation. A recipe is a program: draw the report of folders
@@ -23,7 +23,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from cellway.comparison import FILE_NAME as COMPARE_NAME
-from cellway.report import comparison, shell
+from cellway.report import comparison, shell, study
 from cellway.report.claims import Claim
 from cellway.report.index import Entry, entry, index
 from cellway.report.page import page
@@ -75,9 +75,10 @@ FILE_NAME = "report.html"
 INDEX_NAME = "index.html"
 
 
-def build(folder: str | os.PathLike[str]) -> Path:
-    """Draw the report of a folder that `reproduce` or `compare` wrote, and return the path of the page to open first.
+def build(folder: str | os.PathLike[str], *, seed: int | None = None) -> Path:
+    """Draw the report of a result folder, and return the path of the page to open first.
 
+    A folder of `simulate` or `emulate` gets `report.html`, with the series of one seed, by default the lowest.
     A folder of one paper gets `report.html`. A folder that holds such folders gets one in each, and `index.html` over
     them. A study that is not there is named in the report and its figures are left out. A folder of a comparison gets
     `compare.html` and `compare.svg`.
@@ -85,6 +86,8 @@ def build(folder: str | os.PathLike[str]) -> Path:
     at = Path(folder)
     if (at / COMPARE_NAME).is_file():
         return comparison.write(at)
+    if (at / "summary.parquet").is_file():
+        return study.write(at, seed)
     inner = sorted(path.parent for path in at.glob("*/study.json") if ".partial-" not in path.parent.name)
     if (at / "study.json").is_file() or not inner:
         return _one(Reproduction(at))

@@ -9,7 +9,7 @@ import polars as pl
 from cellway import plot
 from cellway.comparison import SCHEMA, Comparison
 from cellway.report import shell
-from cellway.report.html import details, escape, number, picture, table, tag
+from cellway.report.html import details, escape, number, picture, plain, table, tag, warned
 
 FIGURE_NAME = "compare.svg"
 PAGE_NAME = "compare.html"
@@ -54,7 +54,7 @@ def page(comparison: Comparison, drawn: str | None) -> str:
         tag("p", "The values of theory, of a simulation of every cell, and of real hosts.", class_="lead"),
         tag("ul", *(tag("li", tag("span", key), " ", escape(str(value))) for key, value in facts if value),
             class_="facts"),
-        *(tag("p", escape(warning), class_="warning") for warning in comparison.warnings),
+        warned(comparison.warnings),
     )  # fmt: skip
     rows = comparison.rows
     if rows.is_empty():
@@ -65,7 +65,7 @@ def page(comparison: Comparison, drawn: str | None) -> str:
         if not others.is_empty():
             parts.append(tag("section", details(f"All other figures: {others.height} rows", _table(others))))
     if about["caveats"]:
-        caveats = "".join(tag("li", escape(str(caveat))) for caveat in about["caveats"])
+        caveats = "".join(tag("li", plain(str(caveat))) for caveat in about["caveats"])
         parts.append(tag("section", tag("h2", "Effects that the predictions leave out"), tag("ul", caveats)))
     if manifest.get("scenario"):
         parts.append(tag("section", details("The scenario", tag("pre", escape(str(manifest["scenario"]))))))
@@ -74,8 +74,8 @@ def page(comparison: Comparison, drawn: str | None) -> str:
 
 def _figure(name: str, drawn: str) -> str:
     caption = (
-        "Crosses: theory, where it is more than an upper bound. Dots: the simulation. Squares: the emulation. Bars: "
-        "95 % confidence intervals over the repetitions; where there is none, there was one, or all gave the same."
+        "Crosses are theory (where it is no upper bound), dots the simulation, squares the emulation. Bars are "
+        "95 % confidence intervals over the repetitions, if there were several."
     )
     framed = picture(drawn, f"{name}: predicted, simulated and emulated")
     return tag("section", tag("figure", framed, tag("figcaption", escape(caption)), class_="wide"))

@@ -10,7 +10,21 @@ from typing import Any
 
 import polars as pl
 
-__all__ = ["data_uri", "details", "escape", "number", "picture", "places_for", "table", "tag", "text_or_dash"]
+from cellway.plot import style
+
+__all__ = [
+    "data_uri",
+    "details",
+    "escape",
+    "number",
+    "picture",
+    "places_for",
+    "plain",
+    "table",
+    "tag",
+    "text_or_dash",
+    "warned",
+]
 
 
 def tag(name: str, *content: str, **attributes: str) -> str:
@@ -24,15 +38,33 @@ def data_uri(content: str, media_type: str) -> str:
     return f"data:{media_type};base64,{base64.b64encode(content.encode()).decode()}"
 
 
-def picture(drawn: str, alternative: str) -> str:
-    """Return a figure, given as SVG text, in its frame."""
-    image = f'<img alt="{escape(alternative)}" src="{data_uri(drawn, "image/svg+xml")}">'
-    return tag("div", tag("div", image, class_="sheet"), class_="paper")
+def picture(drawn: str, alternative: str, width: int | None = None) -> str:
+    """Return a figure, given as SVG text, in its frame, of at most this width (px) and in the colours of the page."""
+    limit = "" if width is None else f' style="max-width:{width}px"'
+    image = f'<img alt="{escape(alternative)}"{limit} src="{data_uri(style.adaptive(drawn), "image/svg+xml")}">'
+    # A wide one scrolls in its frame on a narrow screen, by the keyboard too.
+    return tag("div", tag("div", image, class_="sheet"), class_="paper", tabindex="0", role="group",
+               aria_label=alternative)  # fmt: skip
 
 
 def details(summary: str, content: str) -> str:
     """Return a part that the reader can unfold."""
     return tag("details", tag("summary", escape(summary)), content)
+
+
+def warned(warnings: list[str], noun: str = "warning", nouns: str = "") -> str:
+    """Return warnings, or what else `noun` is, folded into one line."""
+    if not warnings:
+        return ""
+    words = f"{len(warnings)} {noun if len(warnings) == 1 else nouns or f'{noun}s'}"
+    listed = "".join(tag("li", plain(warning)) for warning in warnings)
+    return tag("details", tag("summary", words), tag("ul", listed), class_="warning")
+
+
+def plain(text: str) -> str:
+    """Return a text with its code as such, without backticks."""
+    parts = text.split("`")
+    return "".join(tag("code", escape(part)) if index % 2 else escape(part) for index, part in enumerate(parts))
 
 
 THIN = "\u202f"
@@ -93,7 +125,7 @@ def table(
         )
         for row, decimals in zip(frame.iter_rows(), places, strict=True)
     )
-    return tag("div", tag("table", tag("thead", tag("tr", head)), tag("tbody", body)), class_="scroll")
+    return tag("div", tag("table", tag("thead", tag("tr", head)), tag("tbody", body)), class_="scroll", tabindex="0")
 
 
 def _places(values: Sequence[float | None], digits: int) -> int:

@@ -19,6 +19,13 @@ function filter() {
     count += !row.hidden
   }
   shown.textContent = `${count} of ${rows.length} rows`
+  // The filter is in the address, so that a link leads to the rows that it is about.
+  const found = new URLSearchParams()
+  if (text.value) found.set('rows', text.value)
+  if (paper.value) found.set('paper', paper.value)
+  if (verdict.value) found.set('verdict', verdict.value)
+  const query = String(found)
+  if (query !== location.search.slice(1)) history.replaceState(null, '', (query ? `?${query}` : location.pathname) + location.hash)
 }
 
 // Numbers sort as numbers and before strings; empty cells are last in both orders.
@@ -49,5 +56,10 @@ for (const head of table.tHead.rows[0].cells) {
 text.addEventListener('input', filter)
 paper.addEventListener('change', filter)
 verdict.addEventListener('change', filter)
+const given = new URLSearchParams(location.search)
+text.value = given.get('rows') ?? ''
+for (const [select, name] of [[paper, 'paper'], [verdict, 'verdict']]) {
+  if ([...select.options].some((option) => option.value === given.get(name))) select.value = given.get(name)
+}
 tools.hidden = false
 filter()

@@ -11,7 +11,7 @@ from cellway import plot
 from cellway.report import claims as claim_parts
 from cellway.report import rows, shell
 from cellway.report.claims import Claim
-from cellway.report.html import data_uri, details, escape, number, picture, table, tag, text_or_dash
+from cellway.report.html import data_uri, details, escape, number, picture, plain, table, tag, text_or_dash, warned
 from cellway.report.plates import Plate, Section
 from cellway.results import FILES, Reproduction, study_folder
 
@@ -34,13 +34,10 @@ CONVERSATIONS = re.compile(r"traffic\.(.+)\.count")
 ALIKE = ("mean", "sd", "low", "high", "published", "predicted", "simulated")
 """Columns of one table that hold one quantity."""
 
-# Fills in the download links of the figures; without scripts the figures can still be saved from the context menu.
-SCRIPT = """
-for (const link of document.querySelectorAll('a.svg')) {
-  link.href = link.closest('figure').querySelector('img').src
-  link.hidden = false
-}
-"""
+CAPTION = 2
+"""The most sentences of a caption; what is more is folded below it."""
+
+SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9“(])")
 
 
 def page(reproduction: Reproduction, sections: list[Section], others: str | None = None) -> str:
@@ -52,18 +49,21 @@ def page(reproduction: Reproduction, sections: list[Section], others: str | None
     parts = [
         tag(
             "section",
-            tag("h2", "The claims"),
-            claim_parts.tally(claims) + rows.overview(claims) if claims else tag("p", "No claim was judged."),
-            id="claims",
+            tag("h2", "Verdicts"),
+            claim_parts.tally(claims) if claims else tag("p", "No claim was judged."),
+            id="verdicts",
         ),
         *(_section(section, placed[section.anchor], paper) for section in sections),
     ]
+    if claims:
+        parts.append(tag("section", tag("h2", "The claims"), rows.overview(claims), id="claims"))
     if rest:
         parts.append(tag("section", tag("h2", "Other claims"), rows.in_full(rest), id="other"))
     parts += [_methods(reproduction), _files(reproduction)]
     entries = [
-        ("claims", "The claims"),
+        ("verdicts", "Verdicts"),
         *((s.anchor, s.title) for s in sections),
+        *([("claims", "The claims")] if claims else []),
         *([("other", "Other claims")] if rest else []),
         ("methods", "Methods"),
         ("files", "Files"),
@@ -76,7 +76,13 @@ def page(reproduction: Reproduction, sections: list[Section], others: str | None
         aria_label="Contents",
     )
     return shell.document(
-        title, _header(about, others), '<div class="page">', contents, tag("main", *parts), "</div>", script=SCRIPT
+        title,
+        _header(about, others),
+        '<div class="page">',
+        contents,
+        tag("main", *parts),
+        "</div>",
+        script=shell.script("save.js"),
     )
 
 
@@ -107,11 +113,8 @@ def _header(about: dict[str, Any], others: str | None) -> str:
         ),
         ("Speed", f"{number(speed / 1e6, 3)} million cell-hops per second" if speed else None),
     ]
-    quick = tag(
-        "p",
-        "A quick run: few seeds, wide intervals. Run it without the quick option before you quote a number.",
-        class_="warning",
-    )
+    quick = "A quick run: few seeds, wide intervals. Run it without the quick option before you quote a number."
+    remarks = [*([quick] if about.get("quick") else []), *map(str, about.get("remarks") or ())]
     return tag(
         "header",
         tag("p", tag("a", "All papers", href=others) if others else "Reproduction", class_="kicker"),
@@ -128,8 +131,7 @@ def _header(about: dict[str, Any], others: str | None) -> str:
             *(tag("li", tag("span", name), " ", escape(str(value))) for name, value in facts if value),
             class_="facts",
         ),
-        quick if about.get("quick") else "",
-        *(tag("p", escape(str(remark)), class_="warning") for remark in about.get("remarks") or ()),
+        warned(remarks, "remark"),
     )
 
 
@@ -137,12 +139,12 @@ def _section(section: Section, claims: list[Claim], paper: str) -> str:
     return tag(
         "section",
         tag("h2", escape(section.title)),
-        *(tag("p", escape(text), class_="lead") for text in section.text.split("\n") if text),
-        *(tag("p", escape(f"Left out here: {reason}."), class_="missing") for reason in section.missing),
+        *(tag("p", plain(text), class_="lead") for text in section.text.split("\n") if text),
+        warned([f"{reason}." for reason in section.missing], "figure left out", "figures left out"),
         tag("div", *(_plate(plate, paper, claims) for plate in section.plates), class_="plates")
         if section.plates
         else "",
-        tag("h3", "Claims of the paper") + rows.in_full(claims) if claims else "",
+        details(f"Claims of the paper: {len(claims)}", rows.in_full(claims)) if claims else "",
         *(
             tag(
                 "div",
@@ -163,18 +165,19 @@ def _plate(plate: Plate, paper: str, claims: list[Claim]) -> str:
     if plate.data is not None:
         links += tag("a", "CSV", href=data_uri(plate.data.write_csv(), "text/csv"), download=f"{name}.csv")
         numbers = details("Numbers", table(plate.data, _heads(plate.data), alike=ALIKE))
+    sentences = [sentence for sentence in SENTENCE.split(plate.caption) if sentence]
     caption = tag(
         "figcaption",
         tag("b", escape(f"{plate.title}. ")),
-        escape(plate.caption),
-        " ",
-        escape(_said(plate, claims)),
+        plain(" ".join(sentences[:CAPTION])),
         " ",
         tag("span", links, class_="links"),
     )
+    more = [text for text in (" ".join(sentences[CAPTION:]), _said(plate, claims)) if text]
+    about = details("About this figure", "".join(tag("p", plain(text)) for text in more)) if more else ""
     width = {"class_": "wide"} if plate.wide else {}
     framed = picture(plot.svg(plate.figure), f"{plate.title}: {plate.caption}")
-    return tag("figure", framed, caption, _chips(plate, claims), numbers, id=plate.name, **width)
+    return tag("figure", framed, caption, _chips(plate, claims), about, numbers, id=plate.name, **width)
 
 
 def _about(plate: Plate, claims: list[Claim]) -> list[Claim]:
@@ -247,8 +250,7 @@ def _methods(reproduction: Reproduction) -> str:
         table(pl.DataFrame(studies, infer_schema_length=None)) if studies else "",
     ]
     if about.get("warnings"):
-        parts.append(tag("h3", "Warnings"))
-        parts += [tag("p", escape(str(warning)), class_="missing") for warning in about["warnings"]]
+        parts.append(warned([str(warning) for warning in about["warnings"]]))
     return tag("section", *parts, *scenarios, id="methods")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from cellway.report.claims import ORIGINS, Claim, anchor, chip
-from cellway.report.html import details, escape, tag, text_or_dash
+from cellway.report.html import details, escape, plain, tag, text_or_dash
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def published_in_full(claim: Claim) -> str:
 
 def predicted(claim: Claim) -> str:
     """Return the value of theory, and its equation."""
-    by = tag("span", escape(claim.equation), class_="ci") if claim.equation else ""
+    by = tag("span", plain(claim.equation), class_="ci") if claim.equation else ""
     return tag("span", text_or_dash(claim.predicted_text), by)
 
 
@@ -51,7 +51,7 @@ def source(claim: Claim) -> str:
 
 def simulated(claim: Claim) -> str:
     """Return the measured value with its interval below."""
-    below = (tag("span", escape(text), class_="ci whole") for text in (claim.interval, claim.fewer_seeds) if text)
+    below = (tag("span", plain(text), class_="ci whole") for text in (claim.interval, claim.fewer_seeds) if text)
     return tag("span", text_or_dash(claim.measured), *below)
 
 
@@ -74,28 +74,28 @@ def rests_on(claim: Claim) -> str:
 def provenance(claim: Claim) -> str:
     """Return every parameter of the number by kind, the attempts, the unexplained rest, and the equation's caveats."""
     lines = [
-        tag("span", tag("span", word, class_=f"kind {word}"), " ", escape("; ".join(getattr(claim, key))))
+        tag("span", tag("span", word, class_=f"kind {word}"), " ", plain("; ".join(getattr(claim, key))))
         for key, word, _ in KINDS
         if getattr(claim, key)
     ]
     if claim.unexplained:
-        lines.append(tag("span", tag("span", "unexplained", class_="kind unexplained"), " ", escape(claim.unexplained)))
+        lines.append(tag("span", tag("span", "unexplained", class_="kind unexplained"), " ", plain(claim.unexplained)))
     if claim.not_run:
-        lines.append(tag("span", tag("span", "not run", class_="kind"), " ", escape(claim.not_run)))
+        lines.append(tag("span", tag("span", "not run", class_="kind"), " ", plain(claim.not_run)))
     if claim.tried:
-        lines.append(tag("span", tag("span", "tried", class_="kind"), " ", escape(claim.tried)))
+        lines.append(tag("span", tag("span", "tried", class_="kind"), " ", plain(claim.tried)))
     shown = "".join(tag("span", line, class_="origin-line") for line in lines)
-    caveats = tag("ul", *(tag("li", escape(text)) for text in claim.caveats))
+    caveats = tag("ul", *(tag("li", plain(text)) for text in claim.caveats))
     return shown + (details("Limits of the equation", caveats) if claim.caveats else "")
 
 
 def _claim_in_full(claim: Claim) -> str:
-    note = tag("span", escape(claim.note), class_="note") if claim.note else ""
-    return tag("div", escape(claim.claim), origin(claim), note, provenance(claim))
+    note = tag("span", plain(claim.note), class_="note") if claim.note else ""
+    return tag("div", plain(claim.claim), origin(claim), note, provenance(claim))
 
 
 def _linked(claim: Claim) -> str:
-    return tag("span", tag("a", escape(claim.claim), href=f"#{anchor(claim)}"), origin(claim))
+    return tag("span", tag("a", plain(claim.claim), href=f"#{anchor(claim)}"), origin(claim))
 
 
 def origin(claim: Claim) -> str:

@@ -32,6 +32,11 @@ def document(title: str, *body: str, script: str = "") -> str:
     return "\n".join(lines)
 
 
+def script(*names: str) -> str:
+    """Return scripts of this package, one after the other."""
+    return "\n".join(files("cellway.report").joinpath(name).read_text(encoding="utf-8") for name in names)
+
+
 def write(path: Path, text: str) -> Path:
     """Write a page to a partial file and rename it: an existing page is complete. Returns the path."""
     partial = path.with_name(f"{path.name}.partial")

@@ -186,6 +186,9 @@ pub(crate) struct Shell {
 pub(crate) struct Emulate {
     #[command(flatten)]
     pub(crate) scenario: Scenario,
+    /// Draw the report and open it; without --out the results are in a temporary folder.
+    #[arg(long)]
+    pub(crate) open: bool,
     /// Replications, instead of those of the file.
     #[arg(long, value_name = "N", value_parser = seeds, allow_negative_numbers = true)]
     pub(crate) seeds: Option<u64>,

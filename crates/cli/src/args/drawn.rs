@@ -1,0 +1,82 @@
+//! The options of the commands that draw: report and plot.
+
+use std::path::PathBuf;
+
+use clap::{Args as Group, ValueEnum};
+
+/// `report`.
+#[derive(Debug, Group)]
+pub(crate) struct Report {
+    /// A folder that `simulate`, `emulate`, `compare` or `reproduce` wrote.
+    pub(crate) folder: PathBuf,
+    /// Show the series of this seed [default: the lowest].
+    #[arg(long, value_name = "SEED")]
+    pub(crate) seed: Option<u64>,
+    /// Open the page with the browser of the desktop.
+    #[arg(long)]
+    pub(crate) open: bool,
+}
+
+/// The form of a figure.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Form {
+    /// Means with intervals, along the sweep.
+    Sweep,
+    /// A series, over time.
+    Time,
+    /// A cumulative distribution.
+    Cdf,
+}
+
+impl Form {
+    /// Returns the word for the form.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Form::Sweep => "sweep",
+            Form::Time => "time",
+            Form::Cdf => "cdf",
+        }
+    }
+}
+
+/// `plot`.
+#[derive(Debug, Group)]
+pub(crate) struct Plot {
+    /// A folder that `simulate`, `emulate` or `compare` wrote.
+    pub(crate) folder: PathBuf,
+    /// The metric to draw.
+    #[arg(required_unless_present = "list")]
+    pub(crate) metric: Option<String>,
+    /// List what can be drawn: metrics, forms, units and subjects.
+    #[arg(long, conflicts_with = "metric")]
+    pub(crate) list: bool,
+    /// A subject: a line, a group or a conversation; may be repeated [default: those that tell most].
+    #[arg(long, value_name = "SUBJECT")]
+    pub(crate) at: Vec<String>,
+    /// The axis of the scale [default: the first with numbers].
+    #[arg(long, value_name = "AXIS")]
+    pub(crate) x: Option<String>,
+    /// The axis with a line for each value [default: the next that varies].
+    #[arg(long, value_name = "AXIS")]
+    pub(crate) by: Option<String>,
+    /// Draw only this value of an axis; may be repeated.
+    #[arg(long = "where", value_name = "AXIS=VALUE", value_parser = pair)]
+    pub(crate) chosen: Vec<(String, String)>,
+    /// The form, if the metric has several [default: the first of sweep, time, cdf].
+    #[arg(long, value_enum)]
+    pub(crate) form: Option<Form>,
+    /// The seed of a series [default: the lowest].
+    #[arg(long, value_name = "SEED")]
+    pub(crate) seed: Option<u64>,
+    /// Write to this file: .svg, .pdf or .png [default: FOLDER/METRIC.svg].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// Reads an axis and a value.
+fn pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((axis, value)) if !axis.is_empty() => Ok((axis.to_owned(), value.to_owned())),
+        _ => Err("accepted: an axis and a value, like buffer.size='64 KiB'".to_owned()),
+    }
+}

@@ -1,0 +1,162 @@
+"""The figures of a study of one's own, chosen from what its tables hold."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+from matplotlib.figure import Figure
+
+from cellway.plot import held, labels, select, style
+from cellway.plot.distribution import distribution
+from cellway.plot.metric import Layout, draw, layout
+from cellway.results import Results
+
+MOST = 10
+"""The most figures of metrics."""
+
+MAIN = (
+    "goodput_total",
+    "utilisation",
+    "queue_mean",
+    "sojourn_p95",
+    "delay_mean",
+    "delay_p95",
+    "loss_ratio",
+    "fct_p50",
+    "fct_p99",
+    "item_time_mean",
+    "page_time_p50",
+    "response_time_p50",
+    "rtt_p95",
+    "jain",
+    "frames_late",
+    "goodput",
+    "srtt_mean",
+    "retransmissions",
+    "timeouts_mean",
+)
+"""The metrics that a reader asks for first, in the order in which they are shown."""
+
+STACKED = 3
+"""The most panels above each other: such a figure fits a narrow screen."""
+
+APART = ("emulation",)
+"""Subjects whose values are about the run itself, and not about the network."""
+
+PERCENTILES = ("delay", "fct", "rtt", "response_time", "page_time", "one_way_delay", "sojourn")
+SAMPLES = ("item_time", "srtt")
+"""The distributions to show, of percentiles and of values, in this order."""
+
+DISTRIBUTIONS = 4
+"""The most figures of distributions."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """One figure: its name, title, caption, and the numbers behind it."""
+
+    name: str
+    title: str
+    caption: str
+    figure: Figure
+    data: pl.DataFrame | None
+    wide: bool
+
+
+def figures(results: Results) -> tuple[list[Drawn], list[str]]:
+    """Return a figure for each main metric, and why others could not be drawn."""
+    summary = held.summary_of(results).filter(~pl.col("subject").is_in(APART))
+    drawn: list[Drawn] = []
+    missing: list[str] = []
+    for name in _main(summary):
+        if len(drawn) == MOST:
+            break
+        kinds = _kinds(results, summary.filter(pl.col("metric") == name))
+        for kind, subjects in kinds:
+            try:
+                drawn.append(_metric(summary, name, kind if len(kinds) > 1 else "", subjects))
+            except (select.ChoiceError, select.MissingDataError) as error:
+                missing.append(f"{labels.label(name)}: {error}")
+    return drawn, missing
+
+
+def _main(summary: pl.DataFrame) -> list[str]:
+    """Return the metrics to draw: the main ones, those that only a program defines, and others that vary."""
+    known = [str(name) for name in select.in_order(summary.filter(pl.col("value") != 0), "metric")]
+    listed = set(labels.registry()["metric"])
+    own = [name for name in known if name not in listed]
+    main = [name for name in MAIN if name in known]
+    # A group's sum is a slot's goodput, too.
+    if "goodput_total" in main and "goodput" in main:
+        main.remove("goodput")
+    if main or own:
+        return [*own, *main]
+    return known[:4]
+
+
+def _kinds(results: Results, rows: pl.DataFrame) -> list[tuple[str, list[str]]]:
+    """Return the subjects of one metric by their kind, so that lines and traffic are in figures of their own."""
+    present = [str(name) for name in select.in_order(rows, "subject")]
+    nonzero = set(rows.filter(pl.col("value") != 0)["subject"])
+    subjects = [name for name in held.telling(present, held.idle_lines(results.summary)) if name in nonzero]
+    kinds: dict[str, list[str]] = {}
+    for name in subjects:
+        kinds.setdefault("lines" if ">" in name else "traffic", []).append(name)
+    return list(kinds.items())
+
+
+def _metric(summary: pl.DataFrame, name: str, kind: str, subjects: Sequence[str]) -> Drawn:
+    what = layout(summary, name, at=list(subjects))
+    title = labels.label(name) + (f", {kind}" if kind else "")
+    figure = draw(what, None if _wide(what) else style.COLUMN)
+    plate = f"{name}-{kind}" if kind else name
+    return Drawn(plate, title, _caption(what, subjects), figure, what.table.drop("sd"), _wide(what))
+
+
+def _wide(what: Layout) -> bool:
+    """Return true if the panels would be too high above each other."""
+    return what.panels is not None and what.table[what.panels].n_unique() > STACKED
+
+
+def _caption(what: Layout, subjects: Sequence[str]) -> str:
+    seeds = int(what.table["n"].to_numpy().max())
+    how = f"Means of {seeds} seeds with 95 % intervals" if seeds > 1 else "One seed"
+    return f"{meaning(what.metric, subjects[0])}. {how}{f', of {subjects[0]}' if len(subjects) == 1 else ''}."
+
+
+LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)")
+
+
+def meaning(name: str, subject: str) -> str:
+    """Return the first sentence of the definition of a metric; its name if only a program defines it."""
+    found = labels.registry().filter(metric=name)
+    port = pl.col("subjects").list.contains("port")
+    kind = found.filter(port if ">" in subject else ~port)
+    rows = (kind if kind.height else found)["meaning"]
+    if rows.is_empty():
+        return f"{name}, as a program of the scenario defines it"
+    return LINK.sub(r"\1", str(rows[0])).split(". ")[0].replace("`", "").rstrip(".")
+
+
+def distributions(results: Results) -> list[Drawn]:
+    """Return the distributions of times of the traffic: those of percentiles, and of items and round trips."""
+    known = held.drawable(results).filter(form=held.SHARES)
+    summarised = set(results.arrow()["metric"].unique().cast(pl.String))
+    families = [str(name) for name in known["metric"] if f"{name}_p50" in summarised]
+    chosen = [name for name in PERCENTILES if name in families]
+    chosen += [name for name in SAMPLES if name in set(known["metric"])]
+    drawn = []
+    for name in chosen[:DISTRIBUTIONS]:
+        try:
+            figure = distribution(results, name, width=style.COLUMN)
+        except (select.ChoiceError, select.MissingDataError):
+            continue
+        title = f"Distribution: {labels.label(name).lower()}"
+        words = "The percentiles of the tables, means over the seeds."
+        if name not in families:
+            words = "The share of all values after the warm-up, over all seeds."
+        drawn.append(Drawn(f"cdf-{name}", title, words, figure, None, False))
+    return drawn

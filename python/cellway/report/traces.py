@@ -1,0 +1,95 @@
+"""The series of a page: queue, window, rate and delay over time, at each point of the sweep, for one seed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from cellway.plot import held, labels, select
+from cellway.plot.scale import scale
+from cellway.plot.timeline import of_seed
+from cellway.plot.window import thin
+from cellway.results import Results
+
+BUDGET = 60_000
+"""The most values of a page: each takes about 10 B."""
+
+FEWEST, MOST = 60, 700
+"""The fewest and the most values of a line."""
+
+LINES = 8
+"""The most lines of a panel."""
+
+ROLES = (
+    ("Queue", ("queue", "queue_mean")),
+    ("Window", ("cwnd", "window", "window_mean")),
+    ("Rate", ("goodput", "throughput")),
+    ("Delay", ("one_way_delay", "srtt", "delay_mean", "item_time", "response_time_mean")),
+)
+"""The panels, and the metrics of which each shows the first that was recorded."""
+
+
+@dataclass(frozen=True)
+class Traces:
+    """What a script draws: `data` is plain, for JSON; `left_out` counts lines for which there was no room."""
+
+    data: dict[str, Any]
+    seed: int
+    left_out: int
+
+
+def traces(results: Results, seed: int | None = None) -> Traces | None:
+    """Return the series of a seed, the lowest by default; None if nothing was recorded."""
+    runs = of_seed(results, seed)
+    series = results.arrow("series").filter(pl.col("run").is_in(runs["run"].implode()))
+    names = {str(name) for name in series["metric"].unique()}
+    idle = held.idle_lines(held.summary_of(results))
+    panels: list[dict[str, Any]] = []
+    tables: list[dict[tuple[int, str], pl.DataFrame]] = []
+    left_out = 0
+    for _, candidates in ROLES:
+        metric = next((name for name in candidates if name in names), None)
+        if metric is None:
+            continue
+        rows = series.filter(pl.col("metric").cast(pl.String) == metric)
+        unit = str(rows["unit"].cast(pl.String)[0])
+        known = [str(name) for name in select.in_order(rows.with_columns(pl.col("subject").cast(pl.String)), "subject")]
+        subjects = [name for name in known if name not in idle] or known
+        left_out += max(0, len(subjects) - LINES)
+        subjects = subjects[:LINES]
+        divisor, short = scale(rows["value"].abs().max(), unit)  # type: ignore[arg-type]
+        changes = metric in labels.changing()
+        panels.append({"label": labels.label(metric, short), "changes": changes, "names": subjects})
+        kept = rows.with_columns(pl.col("subject").cast(pl.String), pl.col("value") / divisor)
+        kept = kept.filter(pl.col("subject").is_in(subjects)).select("run", "subject", x="t", y="value")
+        parts = kept.partition_by("run", "subject", as_dict=True, maintain_order=True)
+        tables.append({(int(run), str(subject)): part for (run, subject), part in parts.items()})
+    if not panels:
+        return None
+    lines = sum(len(panel["names"]) for panel in panels) * runs.height
+    points = max(FEWEST, min(MOST, BUDGET // max(1, lines)))
+    axes = results.axes
+    found = []
+    for run in runs.iter_rows(named=True):
+        drawn = [
+            [_line(table.get((run["run"], name)), points) for name in panel["names"]]
+            for panel, table in zip(panels, tables, strict=True)
+        ]
+        found.append({"at": [labels.value(run[axis]) for axis in axes], "panels": drawn})
+    data = {"axes": [labels.axis(axis) for axis in axes], "panels": panels, "points": found, "from": results.warmup}
+    return Traces(data, int(runs["seed"][0]), left_out)
+
+
+def _line(rows: pl.DataFrame | None, points: int) -> list[list[float]] | None:
+    """Return times and values of a line: thinned so that no peak is lost."""
+    if rows is None or rows.is_empty():
+        return None
+    kept = thin(rows.select("x", "y").sort("x", maintain_order=True), max(1, points // 4))
+    return [_short(kept["x"]), _short(kept["y"])]
+
+
+def _short(values: pl.Series) -> list[float]:
+    """Return numbers with four significant digits, times to the millisecond at least."""
+    return [int(v) if v == int(v) else v for v in (float(f"{value:.5g}") for value in values)]
