@@ -10,6 +10,7 @@ use crate::args::Emulate;
 use crate::check::{folder_of, plan};
 use crate::progress::Bar;
 use crate::simulate::point_json;
+use crate::table::Table;
 use crate::top::{EVERY, Top};
 use crate::{DONE, FAILED, Face, Failure, figures, output};
 
@@ -61,7 +62,7 @@ pub(crate) fn run(options: &Emulate, face: &mut Face<'_>) -> Result<(), Failure>
         Ok(vec![name])
     };
     if let Some(out) = &options.out {
-        emulated.results.write_with(out, options.force, beside)?;
+        output::written_files(out, &emulated.results.write_with(out, options.force, beside)?);
     }
     if options.scenario.json {
         output::json(&json!({
@@ -80,7 +81,7 @@ pub(crate) fn run(options: &Emulate, face: &mut Face<'_>) -> Result<(), Failure>
     if let (Some((node, _)), Some(records)) = (&capture, emulated.captured) {
         output::say(&format!("{records} records captured at {node}"));
     }
-    emulated.results.warnings.iter().for_each(|warning| output::say(&format!("warning: {warning}")));
+    output::warn(&emulated.results.warnings);
     if let Some(log) = log {
         log.finish()?;
     }
@@ -102,16 +103,16 @@ fn show_programs(plan: &Plan, overview: &Overview) {
     let axes = overview.points.first().map(|(axes, _)| axes.as_slice()).unwrap_or_default();
     let header = axes.iter().map(|(path, _)| figures::axis_name(path));
     let header: Vec<String> = header.chain(["subject", "figure", "unit", "value"].map(str::to_owned)).collect();
-    let mut table = output::table(&header, |column| column == axes.len() + 3);
+    let mut table = Table::with_numbers(&header, |column| column == axes.len() + 3);
     for (axes, cells) in &overview.points {
         let of = |(subject, metric): &(&str, &str)| cells.iter().find(|c| c.subject == *subject && c.metric == *metric);
         for cell in wanted.iter().filter_map(of) {
             let value = output::with_interval(cell.mean, cell.interval);
             let point = axes.iter().map(|(_, value)| figures::axis_text(value));
             let rest = [&cell.subject, &cell.metric, &cell.unit].map(ToString::to_string);
-            table.add_row(point.chain(rest).chain([value]).collect::<Vec<String>>());
+            table.add_row(point.chain(rest).chain([value]));
         }
     }
     output::line("");
-    output::print(&table);
+    table.print();
 }

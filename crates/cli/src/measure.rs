@@ -73,7 +73,7 @@ fn ask(host: &str, options: &Measure, face: &mut Face<'_>) -> Result<(), Failure
     drop(bar);
     let overview = Overview::of(&measured.results)?;
     if let Some(out) = &options.out {
-        measured.write(out, options.force)?;
+        output::written_files(out, &measured.write(out, options.force)?);
     }
     if options.json {
         output::json(&json!({

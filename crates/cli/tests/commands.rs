@@ -81,8 +81,19 @@ fn the_result_of_simulate_as_json() {
     ];
     let ran = place.run(&args).done();
     let told = ran.json();
-    let expected =
-        ["capture", "cell_hops", "folder", "name", "packet_hops", "points", "qlog", "runs", "wall_seconds", "warnings"];
+    let expected = [
+        "capture",
+        "cell_hops",
+        "folder",
+        "name",
+        "packet_hops",
+        "planned_runs",
+        "points",
+        "qlog",
+        "runs",
+        "wall_seconds",
+        "warnings",
+    ];
     let mut found = keys(&told);
     found.sort_unstable();
     assert_eq!(found, expected);
@@ -240,6 +251,8 @@ fn help_teaches_by_example() {
         &["report"],
         &["export"],
         &["schema"],
+        &["completions"],
+        &["man"],
         &["workload", "fit"],
     ] {
         let ran = place.run(&[command, &["--help"]].concat()).done();
