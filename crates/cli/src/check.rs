@@ -24,6 +24,15 @@ pub(crate) fn read(file: &Path, set: &[Override]) -> Result<Plan, Error> {
     cellway_lab::plan_from_file(file, set)
 }
 
+/// Prints the number of runs of a plan, if details were requested.
+pub(crate) fn runs(verb: &str, plan: &Plan, seeds: Option<u64>) -> Result<(), Error> {
+    let (points, seeds) = (plan.points()?.len() as u64, seeds.unwrap_or(plan.base().run.seeds));
+    let [p, s, r] = [(points, "point"), (seeds, "seed"), (points.saturating_mul(seeds), "run")]
+        .map(|(number, noun)| output::count(number, noun));
+    output::detail(&format!("{verb} {}: {p} x {s} = {r}", plan.base().name));
+    Ok(())
+}
+
 pub(crate) fn run(options: &Check) -> Result<(), Failure> {
     let scenario = &options.scenario;
     let checked = plan(scenario).and_then(|plan| {

@@ -8,7 +8,7 @@ use cellway_lab::{Error, Settings};
 use serde_json::json;
 
 use crate::args::Compare;
-use crate::check::{folder_of, plan};
+use crate::check::{folder_of, plan, runs};
 use crate::progress::Bar;
 use crate::reproduce::NO_REPORT;
 use crate::table::{LeftOut, Table};
@@ -27,6 +27,10 @@ pub(crate) fn run(options: &Compare, face: &mut Face<'_>) -> Result<(), Failure>
         if let Some(code) = cellway_lab::emulate::enter()? {
             return if code == crate::DONE { Ok(()) } else { Err(Failure { message: String::new(), code }) };
         }
+    }
+    runs("simulates", &plan, options.seeds)?;
+    if !options.no_emulate {
+        runs("emulates", &plan, Some(options.repeat))?;
     }
     let bar = Bar::new();
     let mut settings = Settings {

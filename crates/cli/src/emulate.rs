@@ -7,7 +7,7 @@ use cellway_lab::{Error, Overview, Plan, Settings};
 use serde_json::json;
 
 use crate::args::Emulate;
-use crate::check::{folder_of, plan};
+use crate::check::{folder_of, plan, runs};
 use crate::progress::Bar;
 use crate::simulate::point_json;
 use crate::table::Table;
@@ -37,6 +37,7 @@ pub(crate) fn run(options: &Emulate, face: &mut Face<'_>) -> Result<(), Failure>
         let code = status;
         return if code == DONE { Ok(()) } else { Err(Failure { message: String::new(), code }) };
     }
+    runs("emulates", &plan, options.seeds)?;
     let log = options.log.as_deref().map(emulate::Log::create).transpose()?;
     // A view on the terminal leaves no room for a progress bar.
     let bar = (!options.top).then(Bar::new);

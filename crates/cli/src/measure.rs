@@ -69,6 +69,7 @@ fn ask(host: &str, options: &Measure, face: &mut Face<'_>) -> Result<(), Failure
     let mut settings =
         Settings { threads: None, progress: &mut |progress| bar.show(progress), stop: &mut face.interrupted };
     let asked = format!("# cellway measure {host} --port {}\n# {sweep:?}\n", options.port);
+    output::detail(&format!("measures to {host}, port {}", options.port));
     let measured = measure(host, options.port, &sweep, options.repeat, &asked, &mut settings)?;
     drop(bar);
     let overview = Overview::of(&measured.results)?;

@@ -43,6 +43,9 @@ pub(crate) fn run(options: &Reproduce, face: &mut Face<'_>) -> Result<(), Failur
     {
         return if code == DONE { Ok(()) } else { Err(Failure { message: String::new(), code }) };
     }
+    for paper in &papers {
+        output::detail(&format!("runs the studies of {}: {}", paper.name, paper.description()));
+    }
     let bar = Bar::new();
     let mut settings = Settings {
         threads: options.threads.map(usize::from),
@@ -191,6 +194,7 @@ pub(crate) fn report(folder: &Path, face: &mut Face<'_>) -> Result<(), Failure> 
             format!("{folder} was not written by `cellway reproduce` or `cellway compare`: it has none of {known}");
         return Err(Failure { message, code: WRONG_INPUT });
     }
+    output::detail(&format!("reads {}", folder.display()));
     let path = draw(folder).map_err(|message| Failure { message, code: FAILED })?;
     output::line(&path.display().to_string());
     Ok(())

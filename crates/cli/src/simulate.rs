@@ -6,7 +6,7 @@ use cellway_lab::{AxisValueRecord, Error, Overview, PointFigures, Settings};
 use serde_json::{Map, Value, json};
 
 use crate::args::Simulate;
-use crate::check::{folder_of, plan};
+use crate::check::{folder_of, plan, runs};
 use crate::progress::Bar;
 use crate::signals::Signals;
 use crate::{Face, Failure, INTERRUPTED, figures, output};
@@ -31,16 +31,7 @@ pub(crate) fn run(options: &Simulate, face: &mut Face<'_>) -> Result<(), Failure
     if let (Some(name), None) = (&qlog_name, &options.out) {
         cellway_lab::check_free(Path::new(name), options.force)?;
     }
-    let (points, seeds) =
-        (plan.points().map_err(Error::from)?.len() as u64, options.seeds.unwrap_or(plan.base().run.seeds));
-    let count = output::count;
-    let runs = count(points.saturating_mul(seeds), "run");
-    output::detail(&format!(
-        "simulates {}: {} x {} = {runs}",
-        plan.base().name,
-        count(points, "point"),
-        count(seeds, "seed")
-    ));
+    runs("simulates", &plan, options.seeds)?;
     let bar = Bar::new();
     let simulated = {
         let signals = Signals::catch();
