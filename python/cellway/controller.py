@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import difflib
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cellway._native import Ack
+
+CALLED = ("on_start", "on_ack", "on_loss", "on_timeout", "on_undo")
+"""The methods that a simulation calls."""
+
+ALIKE = 0.82
+"""Least similarity, as `difflib` has it, of a name that is taken for a misspelt one: above that of `on_packet` and
+`on_ack`."""
 
 
 class Controller:
@@ -23,7 +31,7 @@ class Controller:
     and what is sent again. The window holds in recovery, too.
 
     A method that raises, or leaves a `cwnd` below one segment, ends the simulation with an `Error` that names the file
-    and the line.
+    and the line. A public method whose name is nearly one of these, such as `on_acks`, is a `TypeError` of the class.
     """
 
     #: Payload of a full segment (bytes).
@@ -32,6 +40,20 @@ class Controller:
     cwnd: float = 0
     #: Pacing rate (bit/s), or None for no pacing.
     pacing_rate: float | None = None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Refuse methods that look like misspelt ones, which would never be called."""
+        super().__init_subclass__(**kwargs)
+        own = [base for base in cls.__mro__ if base not in (Controller, object)]
+        for name, value in [item for base in own for item in vars(base).items()]:
+            if name.startswith("_") or name in CALLED or not callable(value):
+                continue
+            meant = difflib.get_close_matches(name.lower(), CALLED, n=1, cutoff=ALIKE)
+            if meant:
+                raise TypeError(
+                    f"{cls.__name__}.{name} is never called; did you mean {meant[0]}? Called are {', '.join(CALLED)}; "
+                    f"a method of your own needs another name, such as _{name}"
+                )
 
     def on_start(self, now: float, srtt: float | None) -> None:
         """Called when the connection is established, at `now` (s); `cwnd` is the initial window.

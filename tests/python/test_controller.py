@@ -207,6 +207,33 @@ def test_wrong_arguments_are_refused() -> None:
         cellway.simulate(LINE, set={"tcp.recovery": "sack"}, controllers={"own": Constant}, progress=False)
 
 
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("on_acks", "on_ack"),
+        ("onAck", "on_ack"),
+        ("On_Loss", "on_loss"),
+        ("on_lost", "on_loss"),
+        ("on_time_out", "on_timeout"),
+        ("on_started", "on_start"),
+        ("on_undone", "on_undo"),
+    ],
+)
+def test_a_misspelt_method_is_refused(name: str, meant: str) -> None:
+    """A method that nobody calls would change nothing, silently; also one of a base class."""
+    with pytest.raises(TypeError, match=f"Own.{name} is never called; did you mean {meant}?"):
+        type("Own", (Constant,), {name: lambda self: None})
+    with pytest.raises(TypeError, match=f"did you mean {meant}?"):
+        type("Own", (type("Mixin", (), {name: lambda self: None}), cellway.Controller), {})
+
+
+def test_methods_of_other_names_are_kept() -> None:
+    """Helpers, private methods, attributes, and the methods themselves."""
+    names = ["update", "on_packet", "_on_acks", "acks", "target", *cellway.controller.CALLED]
+    own = type("Own", (Constant,), dict.fromkeys(names, lambda self: None) | {"on_acks": 3})
+    assert all(hasattr(own, name) for name in names)
+
+
 def test_the_guide_runs(tmp_path: Path) -> None:
     """The file on the page prints what the page says."""
     text = GUIDE.read_text()

@@ -26,9 +26,9 @@ use crate::help;
     arg_required_else_help = true,
     after_help = "\
 Examples:
-  cellway predict --rate ds3 --rtt 60ms --window 64KiB    a prediction from theory, at once
-  cellway reproduce --quick --out out/papers             seven papers, with a report
-  cellway check study.toml                               checks the file, and lists its runs
+  cellway predict --rate ds3 --rtt 60ms --window 64KiB   theory, at once
+  cellway reproduce --quick --out out/papers   seven papers, with a report
+  cellway check study.toml                     checks the file, lists its runs
   cellway simulate study.toml --seeds 20 --out out/study
   cellway simulate study.toml --set traffic.ftp.count=3 --set tcp.variant=sack
 
@@ -37,6 +37,12 @@ Exit codes: 0 done, 1 failed, 2 the input is wrong, 130 stopped by the user."
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
+    /// Print results and errors only: no progress, notes or warnings.
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+    /// Also print what runs, and the files that are read and written.
+    #[arg(short, long, global = true)]
+    pub(crate) verbose: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -45,47 +51,51 @@ pub(crate) enum Command {
     #[command(after_help = "\
 Examples:
   cellway simulate scenarios/satellite-bulk.toml
-  cellway simulate study.toml --seeds 20 --out out/study   tables and manifest as Parquet and JSON
+  cellway simulate study.toml --seeds 20 --out out/study   keeps the tables
   cellway simulate study.toml --set tcp.mss=1460B --set 'link.*.rate=3 Mbit/s'
-  cellway simulate study.toml --json | jq '.points[].figures[] | select(.metric == \"jain\")'
-  cellway simulate study.toml --pcap r1 --out out/study    also out/study/r1.pcap, for Wireshark
+  cellway simulate study.toml --json | jq '.points[].figures[] |
+      select(.metric == \"jain\")'
+  cellway simulate study.toml --pcap r1 --out out/study    also r1.pcap there
 
 The same file and seeds give the same tables, on any machine and any number of threads.")]
     Simulate(Simulate),
     /// Run a program behind a path of given rate and delay, on this machine, in real time.
     #[command(after_help = "\
 Examples:
-  cellway shell --rate 30Mbit/s --rtt 175ms                            a shell behind the path
+  cellway shell --rate 30Mbit/s --rtt 175ms   a shell behind the path
   cellway shell --rate 30Mbit/s --rtt 175ms -- sh -c 'ping -c 3 $CELLWAY_SERVER'
-  cellway shell --rtt 175ms                                             delay alone, at any rate
-  cellway shell --rate 30Mbit/s --rtt 175ms --serve 'iperf3 -s' --ready 5201 -- \\
-      sh -c 'iperf3 -c $CELLWAY_SERVER -R'
-  cellway shell --rate 8Mbit/s --rtt 40ms --buffer '64 KiB' --loss 0.1%   also loses packets
-  cellway shell --rate 8Mbit/s --rtt 40ms --buffer '1 MB' --queue fq-codel   fair queues with little delay
-  cellway shell --rate 8Mbit/s --rtt 40ms -- cellway shell --rate 2Mbit/s --rtt 10ms    one behind another
-  cellway shell --rate 8Mbit/s --rtt 40ms --internet -- curl -O https://example.org/file   a slow internet
+  cellway shell --rtt 175ms                   delay alone, at any rate
+  cellway shell --rate 30Mbit/s --rtt 175ms --serve 'iperf3 -s' --ready 5201 \\
+      -- sh -c 'iperf3 -c $CELLWAY_SERVER -R'
+  cellway shell --rate 8Mbit/s --rtt 40ms --buffer '64 KiB' --loss 0.1%
+  cellway shell --rate 8Mbit/s --rtt 40ms --buffer '1 MB' --queue fq-codel
+  cellway shell --rate 8Mbit/s --rtt 40ms -- \\
+      cellway shell --rate 2Mbit/s --rtt 10ms     one behind another
+  cellway shell --rate 8Mbit/s --rtt 40ms --internet -- \\
+      curl -O https://example.org/file            a slow internet
 
-The program runs in its own network namespace. It reaches only the far end, at $CELLWAY_SERVER:
-start servers there with --serve, or use this machine as the far end with --here. With --internet it
-reaches all that this machine reaches, behind the path: the round trip and the rate of the path come on
-top of those of the real network, and look-ups of names take a round trip, too. Until the program ends
-this machine forwards its packets and translates their addresses, as a home router does.
-At the end it prints the figures of the path.
+The program runs in its own network namespace. It reaches only the far end, at $CELLWAY_SERVER: start \
+servers there with --serve, or use this machine as the far end with --here. With --internet it reaches \
+all that this machine reaches, behind the path: the round trip and the rate of the path come on top of \
+those of the real network, and look-ups of names take a round trip, too. Until the program ends this \
+machine forwards its packets and translates their addresses, as a home router does. At the end it \
+prints the figures of the path.
 
-Exit status: that of the program; 2 if the options are wrong; 125 if there was no run that counts
-(no namespaces, a server failed, or --strict and INVALID); 126 if the program cannot be executed,
-127 if it is not found.
+Exit status: that of the program; 2 if the options are wrong; 125 if there was no run that counts (no \
+namespaces, a server failed, or --strict and INVALID); 126 if the program cannot be executed, 127 if it \
+is not found.
+
 Needs Linux, and root or unprivileged user namespaces.")]
     Shell(Box<Shell>),
     /// Run a scenario file in real time, with real hosts: its applications over the kernel's TCP, and its programs.
     #[command(after_help = "\
 Examples:
   cellway emulate scenarios/lossy-link.toml
-  cellway emulate study.toml --top                     a live view: conversations, queues, drops
+  cellway emulate study.toml --top   a live view: conversations, queues, drops
   cellway emulate study.toml --top | jq .conversations[0]
-  cellway emulate study.toml --out out/live --pcap r1  tables as those of simulate, with source emulate
+  cellway emulate study.toml --out out/live --pcap r1   keeps tables, a capture
 
-Each host is a network namespace. A run whose 99th percentile of lateness passes its limit is marked
+Each host is a network namespace. A run whose 99th percentile of lateness passes its limit is marked \
 invalid. Needs Linux, and root or unprivileged user namespaces.")]
     Emulate(Emulate),
     /// Check a scenario file without running it.
@@ -93,16 +103,17 @@ invalid. Needs Linux, and root or unprivileged user namespaces.")]
 Examples:
   cellway check study.toml
   cellway check study.toml --set tcp.window=4KiB
-  cellway check study.toml --json    every problem with file, line, column, key and what is accepted")]
+  cellway check study.toml --json    every problem with its line and key")]
     Check(Check),
     /// Predict from theory, without running anything: a scenario, a path, or one equation.
     #[command(after_help = "\
 Examples:
   cellway predict --rate 40Mbit/s --rtt 60ms --window 64KiB
-  cellway predict --rate oc3c --rtt 60ms --window 1MiB --mss 9140B --loss 1e-4 --buffer '256 cell'
-  cellway predict study.toml --set tcp.window=32KiB     each traffic group at each point of its sweep
+  cellway predict --rate oc3c --rtt 60ms --window 1MiB --mss 9140B \\
+      --loss 1e-4 --buffer '256 cell'
+  cellway predict study.toml --set tcp.window=32KiB   each group at each point
   cellway predict study.toml --json
-  cellway predict --equations                           every equation, its source and its arguments
+  cellway predict --equations                         with their sources
   cellway predict --equation window-limited --arg window=8KiB --arg rtt=200ms \\
       --arg mtu=9188B --arg rate=6Mbit/s
 
@@ -112,13 +123,14 @@ A value outside the domain of its equation has a caveat.")]
     #[command(after_help = "\
 Examples:
   cellway compare scenarios/compare-satellite.toml
-  cellway compare study.toml --seeds 10 --repeat 5 --out out/compare   tables, and a figure in compare.html
-  cellway compare study.toml --published measured.csv     a fourth column, from a file
-  cellway compare study.toml --no-emulate                 prediction and simulation alone
-  cellway compare study.toml --json | jq '.points[].rows[] | select(.main) | {subject, metric, difference}'
+  cellway compare study.toml --seeds 10 --repeat 5 --out out/compare
+  cellway compare study.toml --published measured.csv   a fourth column
+  cellway compare study.toml --no-emulate   prediction and simulation alone
+  cellway compare study.toml --json | jq '.points[].rows[] | select(.main) |
+      {subject, metric, difference}'
 
-FILE.csv has the header subject,metric,unit,value and a column for each axis of the sweep that a value
-depends on. The emulation runs in real time after the simulation; if this machine cannot emulate, a
+FILE.csv has the header subject,metric,unit,value and a column for each axis of the sweep that a value \
+depends on. The emulation runs in real time after the simulation; if this machine cannot emulate, a \
 message says why, and the others are compared. If the emulation is invalid the exit code is 1.")]
     Compare(Compare),
     /// Run the experiments of published papers and compare their claims with the results.
@@ -128,15 +140,15 @@ message says why, and the others are compared. If the emulation is invalid the e
     #[cfg(target_os = "linux")]
     #[command(after_help = "\
 Examples:
-  cellway measure --serve                               on one host: serve tests, Ctrl-C ends it
-  cellway measure far.example.org                       on the other: 10 s, one stream
-  cellway measure far.example.org --reverse             the other direction: the server sends
+  cellway measure --serve                     on one host; Ctrl-C ends it
+  cellway measure far.example.org             on the other: 10 s, one stream
+  cellway measure far.example.org --reverse   the server sends
   cellway measure far.example.org --window 8KiB,64KiB,1MiB --out out/windows
-  cellway measure far.example.org --window 64KiB,1MiB --streams 1,4 --congestion reno,cubic,bbr \\
-      --repeat 5 --json                                 every combination, five times
+  cellway measure far.example.org --window 64KiB,1MiB --streams 1,4 \\
+      --congestion reno,cubic,bbr --repeat 5 --json     every combination
   cellway measure far.example.org --bytes 100MiB --pace '30 Mbit/s'
 
-A window is that of the receiver, a congestion control that of the sender. The receiver counts the
+A window is that of the receiver, a congestion control that of the sender. The receiver counts the \
 goodput, from the first byte to the last; the sender counts sent_rate.")]
     Measure(Box<Measure>),
     /// Draw the report of a result folder: one page that needs nothing else.
@@ -173,6 +185,27 @@ Examples:
     /// Print the JSON schema of scenario files, for completion in editors.
     #[command(after_help = "Example:\n  cellway schema > scenario.schema.json")]
     Schema,
+    /// Print a script that completes commands and options in a shell.
+    #[command(after_help = "\
+Examples:
+  cellway completions bash > ~/.local/share/bash-completion/completions/cellway
+  cellway completions zsh > ~/.zfunc/_cellway
+  cellway completions fish > ~/.config/fish/completions/cellway.fish")]
+    Completions {
+        /// The shell.
+        #[arg(value_enum)]
+        shell: clap_complete::Shell,
+    },
+    /// Write the manual pages to a folder: cellway.1, and one for each command.
+    #[command(after_help = "\
+Example:
+  cellway man ~/.local/share/man/man1
+  man cellway-simulate")]
+    Man {
+        /// The folder; it is created, and earlier pages of cellway in it are replaced.
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+    },
     /// Models of traffic.
     #[command(subcommand)]
     Workload(WorkloadCommand),
@@ -196,8 +229,8 @@ Examples:
   cellway workload fit ftp_itemsize.csv
   cellway workload fit tables/*.csv > models.toml
 
-A table is a CSV file with the header value,cum_prob: rising values, each with the probability of
-that value or less; the last probability is 1. Standard output has the model as TOML, standard error
+A table is a CSV file with the header value,cum_prob: rising values, each with the probability of \
+that value or less; the last probability is 1. Standard output has the model as TOML, standard error \
 its deviation from the table (Kolmogorov-Smirnov distance, mean).")]
     Fit(Fit),
 }
@@ -230,7 +263,7 @@ pub(crate) struct Simulate {
     /// Replace an earlier result in DIR.
     #[arg(long)]
     pub(crate) force: bool,
-    /// Show all figures of the table, however wide it gets.
+    /// Show all figures of the table, however wide it gets, and idle lines.
     #[arg(long)]
     pub(crate) wide: bool,
     /// Draw the report and open it; without --out the results are in a temporary folder.

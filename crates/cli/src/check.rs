@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use cellway_lab::{Checked, Error, Plan};
+use cellway_lab::{Checked, Error, Override, Plan};
 use serde_json::{Value, json};
 
 use crate::args::{self, Check};
@@ -14,7 +14,23 @@ pub(crate) fn folder_of(file: &Path) -> &Path {
 }
 
 pub(crate) fn plan(scenario: &args::Scenario) -> Result<Plan, Error> {
-    cellway_lab::plan_from_file(&scenario.file, &scenario.set)
+    read(&scenario.file, &scenario.set)
+}
+
+/// Reads a scenario file with keys set.
+pub(crate) fn read(file: &Path, set: &[Override]) -> Result<Plan, Error> {
+    output::detail(&format!("reads {}", file.display()));
+    set.iter().for_each(|set| output::detail(&format!("sets {set}")));
+    cellway_lab::plan_from_file(file, set)
+}
+
+/// Prints the number of runs of a plan, if details were requested.
+pub(crate) fn runs(verb: &str, plan: &Plan, seeds: Option<u64>) -> Result<(), Error> {
+    let (points, seeds) = (plan.points()?.len() as u64, seeds.unwrap_or(plan.base().run.seeds));
+    let [p, s, r] = [(points, "point"), (seeds, "seed"), (points.saturating_mul(seeds), "run")]
+        .map(|(number, noun)| output::count(number, noun));
+    output::detail(&format!("{verb} {}: {p} x {s} = {r}", plan.base().name));
+    Ok(())
 }
 
 pub(crate) fn run(options: &Check) -> Result<(), Failure> {
@@ -75,7 +91,7 @@ fn show(file: &Path, plan: &Plan, checked: &Checked) {
     }
     let (points, runs) = (checked.points as u64, run.seeds * checked.points as u64);
     output::line(&format!("  {} x {} = {}", count(points, "point"), count(run.seeds, "seed"), count(runs, "run")));
-    checked.warnings.iter().for_each(|warning| output::say(&format!("warning: {warning}")));
+    output::warn(&checked.warnings.iter().map(ToString::to_string).collect::<Vec<_>>());
 }
 
 /// Returns a value of an axis for a list: in quotes if it has spaces or commas.

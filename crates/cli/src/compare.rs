@@ -8,9 +8,10 @@ use cellway_lab::{Error, Settings};
 use serde_json::json;
 
 use crate::args::Compare;
-use crate::check::{folder_of, plan};
+use crate::check::{folder_of, plan, runs};
 use crate::draw::NO_REPORT;
 use crate::progress::Bar;
+use crate::table::{LeftOut, Table};
 use crate::{FAILED, Face, Failure, figures, output};
 
 pub(crate) fn run(options: &Compare, face: &mut Face<'_>) -> Result<(), Failure> {
@@ -26,6 +27,10 @@ pub(crate) fn run(options: &Compare, face: &mut Face<'_>) -> Result<(), Failure>
         if let Some(code) = cellway_lab::emulate::enter()? {
             return if code == crate::DONE { Ok(()) } else { Err(Failure { message: String::new(), code }) };
         }
+    }
+    runs("simulates", &plan, options.seeds)?;
+    if !options.no_emulate {
+        runs("emulates", &plan, Some(options.repeat))?;
     }
     let bar = Bar::new();
     let mut settings = Settings {
@@ -43,7 +48,7 @@ pub(crate) fn run(options: &Compare, face: &mut Face<'_>) -> Result<(), Failure>
     drop(bar);
     let mut report = None;
     if let Some(out) = &options.out {
-        compared.write(out, options.force)?;
+        output::written_files(out, &compared.write(out, options.force)?);
         if let Some(draw) = &mut face.report {
             report = Some(draw(out, None).map_err(|message| Failure { message, code: FAILED })?);
         }
@@ -64,7 +69,7 @@ pub(crate) fn run(options: &Compare, face: &mut Face<'_>) -> Result<(), Failure>
             }
         }
     }
-    compared.tables.warnings.iter().for_each(|warning| output::say(&format!("warning: {warning}")));
+    output::warn(&compared.tables.warnings);
     match compared.emulation {
         Emulation::Invalid => {
             let message = "the emulation was too late: its numbers are not those of the network".to_owned();
@@ -91,11 +96,14 @@ fn show(compared: &Compared, wide: bool) {
     let filled = |column: &usize| *column < fixed || rows.iter().any(|row| !row[*column].is_empty());
     let shown: Vec<usize> = (0..header.len()).filter(filled).collect();
     let header: Vec<String> = shown.iter().map(|column| header[*column].clone()).collect();
-    let mut table = output::table(&header, |column| shown[column] >= fixed);
+    let mut table = Table::with_numbers(&header, |column| shown[column] >= fixed);
     for row in &rows {
         table.add_row(shown.iter().map(|column| row[*column].clone()));
     }
-    output::print(&table);
+    // The difference follows from the others.
+    let difference = header.iter().position(|name| name == COLUMNS[6]);
+    table.may_leave_out(LeftOut::Last, difference.into_iter().collect());
+    table.print();
     let all: usize = compared.points.iter().map(|point| point.rows.len()).sum();
     if rows.len() < all {
         output::say(&format!("not shown: {} rows; --wide shows them", all - rows.len()));

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::args::{Plot, Report};
+use crate::table::Table;
 use crate::{FAILED, Face, Failure, Figure, WRONG_INPUT, output};
 
 /// The advice about a report outside the Python package.
@@ -30,11 +31,11 @@ pub(crate) fn plot(options: &Plot, face: &mut Face<'_>) -> Result<(), Failure> {
     let Some(metric) = &options.metric else {
         let Some(list) = &mut face.figures else { return Err(no_report()) };
         let header = ["metric", "form", "unit", "subjects"].map(str::to_owned);
-        let mut table = output::table(&header, |_| false);
+        let mut table = Table::with_numbers(&header, |_| false);
         for row in list(folder).map_err(wrong)? {
             table.add_row(row);
         }
-        output::print(&table);
+        table.print();
         output::say("sweep: along the axes of the sweep; time: over time; cdf: a distribution (--form)");
         return Ok(());
     };

@@ -7,9 +7,10 @@ use cellway_lab::{Error, Overview, Plan, Settings};
 use serde_json::json;
 
 use crate::args::Emulate;
-use crate::check::{folder_of, plan};
+use crate::check::{folder_of, plan, runs};
 use crate::progress::Bar;
 use crate::simulate::point_json;
+use crate::table::Table;
 use crate::top::{EVERY, Top};
 use crate::{DONE, FAILED, Face, Failure, draw, figures, output};
 
@@ -40,6 +41,7 @@ pub(crate) fn run(options: &Emulate, face: &mut Face<'_>) -> Result<(), Failure>
         let code = status;
         return if code == DONE { Ok(()) } else { Err(Failure { message: String::new(), code }) };
     }
+    runs("emulates", &plan, options.seeds)?;
     let log = options.log.as_deref().map(emulate::Log::create).transpose()?;
     // A view on the terminal leaves no room for a progress bar.
     let bar = (!options.top).then(Bar::new);
@@ -66,7 +68,7 @@ pub(crate) fn run(options: &Emulate, face: &mut Face<'_>) -> Result<(), Failure>
     };
     let mut page = None;
     if let Some(out) = &target {
-        emulated.results.write_with(out, options.force, beside)?;
+        output::written_files(out, &emulated.results.write_with(out, options.force, beside)?);
         if options.open {
             page = Some(draw::draw_and_open(out, face)?);
         }
@@ -89,7 +91,7 @@ pub(crate) fn run(options: &Emulate, face: &mut Face<'_>) -> Result<(), Failure>
     if let (Some((node, _)), Some(records)) = (&capture, emulated.captured) {
         output::say(&format!("{records} records captured at {node}"));
     }
-    emulated.results.warnings.iter().for_each(|warning| output::say(&format!("warning: {warning}")));
+    output::warn(&emulated.results.warnings);
     if let Some(log) = log {
         log.finish()?;
     }
@@ -111,16 +113,16 @@ fn show_programs(plan: &Plan, overview: &Overview) {
     let axes = overview.points.first().map(|(axes, _)| axes.as_slice()).unwrap_or_default();
     let header = axes.iter().map(|(path, _)| figures::axis_name(path));
     let header: Vec<String> = header.chain(["subject", "figure", "unit", "value"].map(str::to_owned)).collect();
-    let mut table = output::table(&header, |column| column == axes.len() + 3);
+    let mut table = Table::with_numbers(&header, |column| column == axes.len() + 3);
     for (axes, cells) in &overview.points {
         let of = |(subject, metric): &(&str, &str)| cells.iter().find(|c| c.subject == *subject && c.metric == *metric);
         for cell in wanted.iter().filter_map(of) {
             let value = output::with_interval(cell.mean, cell.interval);
             let point = axes.iter().map(|(_, value)| figures::axis_text(value));
             let rest = [&cell.subject, &cell.metric, &cell.unit].map(ToString::to_string);
-            table.add_row(point.chain(rest).chain([value]).collect::<Vec<String>>());
+            table.add_row(point.chain(rest).chain([value]));
         }
     }
     output::line("");
-    output::print(&table);
+    table.print();
 }

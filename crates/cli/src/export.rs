@@ -13,6 +13,7 @@ pub(crate) fn run(options: &Export, face: &mut Face<'_>) -> Result<(), Failure> 
     let Some(write) = &mut face.flent else {
         return Err(Failure { message: NO_EXPORT.to_owned(), code: FAILED });
     };
+    output::detail(&format!("reads {}", options.folder.display()));
     // Nothing is read from an incomplete folder.
     Manifest::read(&options.folder).map_err(Error::from)?;
     let written = write(&FlentFiles {

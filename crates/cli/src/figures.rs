@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use cellway_lab::{AxisValueRecord, Cell, Counts, Overview, PointFigures};
 
 use crate::output;
+use crate::table::{LeftOut, Table};
 
 /// The columns of a table: the figures that are printed if a study has them, the main ones first. The others are in the
 /// tables on disk.
@@ -96,11 +97,8 @@ const MEASURED: [Columns; 1] = [Columns {
     shared: &[],
 }];
 
-/// The largest width of a table, in characters, unless `wide` is set.
-const WIDTH: usize = 120;
-
 /// Prints one row for each point and subject, one column for each main figure. Columns that do not fit are left out,
-/// the last first, unless the table may be `wide`; their number is printed.
+/// the last first, and so are idle lines, unless the table may be `wide`; a note below has their names.
 pub(crate) fn show(overview: &Overview, wide: bool) {
     show_sets(overview, wide, &SHOWN);
 }
@@ -112,6 +110,7 @@ pub(crate) fn show_measured(overview: &Overview, wide: bool) {
 }
 
 fn show_sets(overview: &Overview, wide: bool, sets: &[Columns]) {
+    let idle = if wide { Vec::new() } else { overview.idle_lines() };
     let mut left_out = Vec::new();
     let mut first = true;
     for shown in sets {
@@ -119,36 +118,30 @@ fn show_sets(overview: &Overview, wide: bool, sets: &[Columns]) {
         if rows.is_empty() {
             continue;
         }
-        let fixed = axes(overview) + 1;
-        let columns = if wide { header.len() } else { fitting(&header, &rows, fixed) };
-        left_out.extend(header[columns..].iter().map(|name| name.split('\n').next().unwrap_or_default().to_owned()));
         if !std::mem::take(&mut first) {
             output::line("");
         }
-        let mut table = output::table(&header[..columns], |column| column >= fixed);
-        for row in rows.iter().filter(|row| row[fixed..columns].iter().any(|cell| !cell.is_empty())) {
-            table.add_row(&row[..columns]);
-        }
-        output::print(&table);
+        let fixed = axes(overview) + 1;
+        let mut table = Table::with_numbers(&header, |column| column >= fixed);
+        rows.into_iter().filter(|row| !idle.contains(&&*row[fixed - 1])).for_each(|row| table.add_row(row));
+        // One figure is always printed.
+        table.may_leave_out(LeftOut::First, (fixed + 1..header.len()).collect());
+        table.hide_empty_rows(fixed);
+        left_out.extend(table.print_within(if wide { usize::MAX } else { output::width() }));
     }
     if !left_out.is_empty() {
         output::say(&format!("not shown: {}; --wide shows them, --json everything", left_out.join(", ")));
     }
+    if !idle.is_empty() {
+        output::say(&format!("idle lines left out (busy for less than 5 %): {}; --wide shows them", some(&idle)));
+    }
 }
 
-/// Returns the number of columns that fit; those before `fixed` are always printed, and one more.
-fn fitting(header: &[String], rows: &[Vec<String>], fixed: usize) -> usize {
-    let mut used = 0;
-    for column in 0..header.len() {
-        let lines = header[column].split('\n').map(|line| line.chars().count());
-        let widest = rows.iter().map(|row| row[column].chars().count()).chain(lines).max().unwrap_or_default();
-        used += widest;
-        if used > WIDTH && column > fixed {
-            return column;
-        }
-        used += output::GAP;
-    }
-    header.len()
+/// Lists at most three names, and the number of the others.
+fn some(names: &[&str]) -> String {
+    let more = names.len().saturating_sub(3);
+    let shown = names[..names.len() - more].join(", ");
+    if more == 0 { shown } else { format!("{shown} and {more} more") }
 }
 
 fn axes(overview: &Overview) -> usize {

@@ -9,6 +9,7 @@ pub(crate) fn run(options: &Fit) -> Result<(), Failure> {
     // All tables are fitted before anything is printed: a wrong one leaves no half of a models file.
     let mut reports = Vec::new();
     for path in &options.tables {
+        output::detail(&format!("reads {}", path.display()));
         reports.push(cellway_lab::fit_file(path)?);
     }
     if options.json {

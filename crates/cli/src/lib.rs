@@ -11,6 +11,7 @@ mod export;
 mod figures;
 mod fit;
 mod help;
+mod install;
 #[cfg(target_os = "linux")]
 mod measure;
 mod metrics;
@@ -20,7 +21,9 @@ mod progress;
 mod reproduce;
 #[cfg(target_os = "linux")]
 mod shell;
+mod signals;
 mod simulate;
+mod table;
 #[cfg(target_os = "linux")]
 mod top;
 
@@ -32,6 +35,7 @@ use clap::error::{ContextKind, ErrorKind};
 
 use args::{Args, Command, WorkloadCommand};
 pub use check::as_json as checked_json;
+use output::Verbosity;
 
 /// Everything went well.
 pub const DONE: u8 = 0;
@@ -110,8 +114,8 @@ pub struct Face<'a> {
 }
 
 impl Face<'_> {
-    /// Creates the face of the program alone: no reports, no files of flent, and Ctrl-C ends the process. Incomplete
-    /// results keep a name that no reader takes for a result.
+    /// Creates the face of the program alone: no reports, no files of flent, and Ctrl-C ends the process, except where a
+    /// command catches it. Incomplete results keep a name that no reader takes for a result.
     pub fn alone() -> Face<'static> {
         Face { report: None, figure: None, figures: None, open: None, flent: None, interrupted: Box::new(|| false) }
     }
@@ -132,6 +136,13 @@ pub fn main(args: impl IntoIterator<Item = OsString>, face: &mut Face<'_>) -> u8
             return written(code);
         }
     };
+    output::set_verbosity(match (args.quiet, args.verbose) {
+        (true, _) => Verbosity::Quiet,
+        (false, true) => Verbosity::Verbose,
+        (false, false) => Verbosity::Normal,
+    });
+    let (os, processor) = (std::env::consts::OS, std::env::consts::ARCH);
+    output::detail(&format!("cellway {} on {os} {processor}", cellway_lab::VERSION));
     let done: Result<(), Failure> = match args.command {
         Command::Simulate(options) => simulate::run(&options, face),
         #[cfg(target_os = "linux")]
@@ -157,6 +168,8 @@ pub fn main(args: impl IntoIterator<Item = OsString>, face: &mut Face<'_>) -> u8
             output::line(cellway_lab::schema().trim_end());
             Ok(())
         }
+        Command::Completions { shell } => install::completions(shell),
+        Command::Man { folder } => install::man(&folder),
         Command::Workload(WorkloadCommand::Fit(options)) => fit::run(&options),
     };
     written(match done {

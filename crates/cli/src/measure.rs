@@ -69,11 +69,12 @@ fn ask(host: &str, options: &Measure, face: &mut Face<'_>) -> Result<(), Failure
     let mut settings =
         Settings { threads: None, progress: &mut |progress| bar.show(progress), stop: &mut face.interrupted };
     let asked = format!("# cellway measure {host} --port {}\n# {sweep:?}\n", options.port);
+    output::detail(&format!("measures to {host}, port {}", options.port));
     let measured = measure(host, options.port, &sweep, options.repeat, &asked, &mut settings)?;
     drop(bar);
     let overview = Overview::of(&measured.results)?;
     if let Some(out) = &options.out {
-        measured.write(out, options.force)?;
+        output::written_files(out, &measured.write(out, options.force)?);
     }
     if options.json {
         output::json(&json!({

@@ -3,6 +3,7 @@
 use cellway_lab::metrics::{Definition, metrics, metrics_json};
 
 use crate::args::Metrics;
+use crate::table::Table;
 use crate::{Failure, output};
 
 pub(crate) fn run(options: &Metrics) -> Result<(), Failure> {
@@ -16,11 +17,11 @@ pub(crate) fn run(options: &Metrics) -> Result<(), Failure> {
         return Ok(());
     }
     let header = ["metric", "unit", "subject", "from"].map(str::to_owned);
-    let mut table = output::table(&header, |_| false);
+    let mut table = Table::with_numbers(&header, |_| false);
     for metric in found {
         table.add_row([metric.name(), metric.unit().symbol(), &subjects(metric), &sources(metric)]);
     }
-    output::print(&table);
+    table.print();
     output::say("cellway metrics NAME prints the definition of a metric");
     Ok(())
 }

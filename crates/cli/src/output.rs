@@ -1,11 +1,63 @@
 //! The two output streams: results go to the first, messages about them to the second.
 
 use std::io::{self, ErrorKind, Write};
+use std::path::Path;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use cellway_lab::{printable, printable_json};
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use cellway_lab::{Manifest, printable, printable_json};
+use console::Term;
 use serde_json::Value;
+
+/// The width of tables where there is no terminal.
+const WIDTH: usize = 120;
+
+/// The amount that a command prints.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Verbosity {
+    /// Results and errors.
+    Quiet,
+    /// Also progress, notes and warnings.
+    Normal,
+    /// Also what runs, and the files that are read and written.
+    Verbose,
+}
+
+/// The verbosity of the command that runs.
+static VERBOSITY: AtomicU8 = AtomicU8::new(Verbosity::Normal as u8);
+
+pub(crate) fn set_verbosity(verbosity: Verbosity) {
+    VERBOSITY.store(verbosity as u8, Ordering::Relaxed);
+}
+
+fn prints(least: Verbosity) -> bool {
+    VERBOSITY.load(Ordering::Relaxed) >= least as u8
+}
+
+/// Returns true if progress, notes and warnings are left out.
+pub(crate) fn is_quiet() -> bool {
+    !prints(Verbosity::Normal)
+}
+
+/// Returns true if details were requested.
+pub(crate) fn is_verbose() -> bool {
+    prints(Verbosity::Verbose)
+}
+
+/// Returns the width of standard output: `COLUMNS` if it is set, else that of the terminal, 120 if there is none.
+pub(crate) fn width() -> usize {
+    width_of(&Term::stdout())
+}
+
+/// Returns the width of standard error, likewise.
+pub(crate) fn error_width() -> usize {
+    width_of(&Term::stderr())
+}
+
+fn width_of(term: &Term) -> usize {
+    let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok()).filter(|&columns| columns > 0);
+    columns.or_else(|| term.size_checked().map(|(_, columns)| usize::from(columns))).unwrap_or(WIDTH)
+}
 
 /// The first error of standard output since the last [`finish`]. Printing goes on after an error, because a simulation
 /// that has finished still writes its tables.
@@ -46,36 +98,36 @@ pub(crate) fn say_json(value: &Value) {
     let _ = writeln!(io::stderr(), "{}", printable_json(&format!("{value:#}")));
 }
 
-/// Prints a note about the result to standard error. An error there cannot be reported anywhere and is ignored.
+/// Prints a note about the result to standard error, unless the command is quiet. An error there cannot be reported
+/// anywhere and is ignored.
 pub(crate) fn say(text: &str) {
-    let _ = writeln!(io::stderr(), "{}", printable(text));
+    if !is_quiet() {
+        let _ = writeln!(io::stderr(), "{}", printable(text));
+    }
+}
+
+/// Prints warnings about the result.
+pub(crate) fn warn(warnings: &[String]) {
+    warnings.iter().for_each(|warning| say(&format!("warning: {warning}")));
+}
+
+/// Prints a detail of the work, if details were requested.
+pub(crate) fn detail(text: &str) {
+    if is_verbose() {
+        say(text);
+    }
+}
+
+/// Prints the files of a result folder, if details were requested.
+pub(crate) fn written_files(folder: &Path, manifest: &Manifest) {
+    for file in &manifest.files {
+        detail(&format!("wrote {}, {}", folder.join(&file.name).display(), size(file.bytes)));
+    }
 }
 
 /// Prints an error.
 pub(crate) fn complain(text: &str) {
-    say(&format!("cellway: {text}"));
-}
-
-/// Blanks between two columns of a table.
-pub(crate) const GAP: usize = 2;
-
-/// Returns a table with a header; columns named in `right` are aligned to the right.
-pub(crate) fn table(header: &[String], right: impl Fn(usize) -> bool) -> Table {
-    let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header(header.to_vec());
-    for (index, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, GAP as u16));
-        if right(index) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    table
-}
-
-/// Prints a table without trailing blanks.
-pub(crate) fn print(table: &Table) {
-    table.lines().for_each(|row| line(row.trim_end()));
+    let _ = writeln!(io::stderr(), "{}", printable(&format!("cellway: {text}")));
 }
 
 /// Cuts a text to at most `width` characters, with an ellipsis at the cut.
@@ -89,6 +141,16 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
 /// Formats a number of things: "1 run", "2 runs".
 pub(crate) fn count(n: u64, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}
+
+/// Formats a size of a file: "812 B", "34.5 kB", "23.1 MB".
+pub(crate) fn size(bytes: u64) -> String {
+    match bytes as f64 {
+        b if b >= 1e9 => format!("{:.1} GB", b / 1e9),
+        b if b >= 1e6 => format!("{:.1} MB", b / 1e6),
+        b if b >= 1e3 => format!("{:.1} kB", b / 1e3),
+        _ => format!("{bytes} B"),
+    }
 }
 
 /// Formats a mean to the precision of its interval: "0.912 ± 0.004", or "0.98 [0.91, 1.00]" if the interval is not
@@ -115,6 +177,12 @@ mod tests {
     #[test]
     fn one_thing_is_in_the_singular() {
         assert_eq!([0, 1, 2].map(|n| count(n, "run")), ["0 runs", "1 run", "2 runs"]);
+    }
+
+    #[test]
+    fn sizes_have_a_prefix() {
+        let shown = [0, 999, 1_000, 10_000_000, 23_149_999, 2_500_000_000].map(size);
+        assert_eq!(shown, ["0 B", "999 B", "1.0 kB", "10.0 MB", "23.1 MB", "2.5 GB"]);
     }
 
     #[test]

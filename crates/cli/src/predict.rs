@@ -9,6 +9,8 @@ use cellway_lab::predict::{
 use cellway_lab::reproduce::short;
 
 use crate::args::{PathFlags, Predict};
+use crate::check;
+use crate::table::{LeftOut, Table};
 use crate::{Failure, figures, output};
 
 pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
@@ -89,7 +91,7 @@ fn path(flags: &PathFlags, as_json: bool) -> Result<(), Failure> {
 
 /// Predicts all groups of a scenario file, at all points.
 fn scenario(file: &Path, options: &Predict) -> Result<(), Failure> {
-    let plan = cellway_lab::plan_from_file(file, &options.set)?;
+    let plan = check::read(file, &options.set)?;
     let points = predict::scenario(&plan)?;
     if options.json {
         output::json(&predict::scenario_json(&plan.base().name, &points));
@@ -118,7 +120,8 @@ fn table(points: &[PointPrediction]) {
     let fixed = header.len();
     let names = ["group", "connections", "goodput", "bound by", "round trip", "window\nneeded", "buffer\nneeded"];
     header.extend(names.map(str::to_owned));
-    let mut table = output::table(&header, |column| [1, 2, 4, 5, 6].map(|c| fixed + c).contains(&column));
+    let mut table = Table::with_numbers(&header, |column| [1, 2, 4, 5, 6].map(|c| fixed + c).contains(&column));
+    table.may_leave_out(LeftOut::Last, [5, 6, 4].map(|c| fixed + c).into());
     for point in points {
         for group in &point.groups {
             for row in rows(group) {
@@ -126,7 +129,7 @@ fn table(points: &[PointPrediction]) {
             }
         }
     }
-    output::print(&table);
+    table.print();
 }
 
 /// Prints one row for each point and group of datagrams.
@@ -136,7 +139,8 @@ fn udp_table(points: &[PointPrediction]) {
     let fixed = header.len();
     let names = ["UDP group", "sources", "rate", "busiest line", "mean delay", "loss"];
     header.extend(names.map(str::to_owned));
-    let mut table = output::table(&header, |column| [1, 2, 4, 5].map(|c| fixed + c).contains(&column));
+    let mut table = Table::with_numbers(&header, |column| [1, 2, 4, 5].map(|c| fixed + c).contains(&column));
+    table.may_leave_out(LeftOut::Last, vec![fixed + 1]);
     for point in points {
         for group in &point.udp {
             let answer = |answer: &Answer, scale, unit| match answer.value() {
@@ -155,7 +159,7 @@ fn udp_table(points: &[PointPrediction]) {
             table.add_row(point.axes.iter().map(|(_, value)| value.to_string()).chain(row));
         }
     }
-    output::print(&table);
+    table.print();
 }
 
 fn rows(group: &GroupPrediction) -> Vec<[String; 7]> {
@@ -232,12 +236,12 @@ fn show(prediction: &Prediction) {
     }
     output::line(&format!("{:24}{}", "advice: ", prediction.advice));
     output::line("");
-    let mut table = output::table(&["bound", "at", "value", "equation"].map(str::to_owned), |c| c == 2);
+    let mut table = Table::with_numbers(&["bound", "at", "value", "equation"].map(str::to_owned), |c| c == 2);
     for bound in &prediction.bounds {
         let value = quantity(bound.value, "bit/s");
         table.add_row([bound.limit.name(), &bound.at, &value, bound.equation]);
     }
-    output::print(&table);
+    table.print();
     output::line("");
     caveats(prediction).iter().for_each(|caveat| output::line(&format!("caveat: {caveat}")));
 }

@@ -13,16 +13,11 @@ use serde_json::json;
 use crate::args::Reproduce;
 use crate::draw::NO_REPORT;
 use crate::progress::Bar;
+use crate::table::{Kind, LeftOut, Table};
 use crate::{DONE, FAILED, Face, Failure, figures, output};
-
-/// The largest width of a table, in characters, if the columns allow it.
-const WIDTH: usize = 120;
 
 /// The least that is left of the name of a claim: enough to find it with --only.
 const LEAST_ID: usize = 10;
-
-/// The most of a place and of a published number as it is printed; both are whole in --json.
-const LONGEST: [usize; 2] = [15, 16];
 
 /// A unit that is longer is left to --json.
 const LONGEST_UNIT: usize = 8;
@@ -46,6 +41,9 @@ pub(crate) fn run(options: &Reproduce, face: &mut Face<'_>) -> Result<(), Failur
     {
         return if code == DONE { Ok(()) } else { Err(Failure { message: String::new(), code }) };
     }
+    for paper in &papers {
+        output::detail(&format!("runs the studies of {}: {}", paper.name, paper.description()));
+    }
     let bar = Bar::new();
     let mut settings = Settings {
         threads: options.threads.map(usize::from),
@@ -67,15 +65,12 @@ pub(crate) fn run(options: &Reproduce, face: &mut Face<'_>) -> Result<(), Failur
     } else {
         show(&done);
     }
-    for warning in done.warnings() {
-        output::say(&format!("warning: {warning}"));
-    }
+    output::warn(&done.warnings());
     summarise(&done, options, drawn.as_deref());
     Ok(())
 }
 
-/// Returns the cells of a row; the name of the claim, at [`ID`], is cut to the remaining width. `sources` is true if
-/// rows have a column for their source.
+/// Returns the cells of a row. `sources` is true if rows have a column for their source.
 fn cells(row: &ClaimRow, sources: bool) -> [String; 9] {
     let value = |value: Option<f64>| value.map_or_else(String::new, short);
     let measured = match (row.measured, row.ci_low.zip(row.ci_high)) {
@@ -95,9 +90,9 @@ fn cells(row: &ClaimRow, sources: bool) -> [String; 9] {
     let published = if long_unit { published.trim_end_matches(&row.unit).trim_end().to_owned() } else { published };
     [
         row.paper.clone(),
-        output::cut(&row.place.replace("Figure", "Fig.").replace("Equation", "Eq."), LONGEST[0]),
+        row.place.replace("Figure", "Fig.").replace("Equation", "Eq."),
         row.id.clone(),
-        output::cut(&published, LONGEST[1]),
+        published,
         value(row.predicted),
         measured,
         if sources { row.source.word().to_owned() } else { String::new() },
@@ -106,35 +101,40 @@ fn cells(row: &ClaimRow, sources: bool) -> [String; 9] {
     ]
 }
 
-/// Place of the name of the claim among the cells.
-const ID: usize = 2;
+/// The columns of the table, with their content.
+const COLUMNS: [(&str, Kind); 9] = [
+    ("paper", Kind::Text),
+    ("place", Kind::Text),
+    ("claim", Kind::Name(LEAST_ID)),
+    ("published", Kind::Text),
+    ("predicted", Kind::Number),
+    ("simulated [95 % CI]", Kind::Number),
+    ("source", Kind::Text),
+    ("deviation", Kind::Number),
+    ("verdict", Kind::Text),
+];
 
-/// The cells that are aligned to the right: numbers.
-const RIGHT: [usize; 3] = [4, 5, 7];
+/// The place of the measured value among the columns.
+const MEASURED: usize = 5;
+
+/// The columns that a narrow table leaves out, the last first; they follow from others or are in --json.
+const SPARE: [usize; 3] = [4, 7, 1];
 
 fn show(done: &Reproduced) {
     // If nothing is emulated or measured that column is the simulation's.
     let sources = done.claims().any(|row| matches!(row.source, Source::Emulate | Source::Measure));
-    let measured = if sources { "measured [95 % CI]" } else { "simulated [95 % CI]" };
-    let header = ["paper", "place", "claim", "published", "predicted", measured, "source", "deviation", "verdict"];
-    let mut rows: Vec<[String; 9]> = done.claims().map(|row| cells(row, sources)).collect();
+    let rows: Vec<[String; 9]> = done.claims().map(|row| cells(row, sources)).collect();
     // An empty column wastes space.
-    let shown: Vec<usize> = (0..header.len()).filter(|&c| rows.iter().any(|row| !row[c].is_empty())).collect();
-    let wide = |column: &usize| {
-        let widths = rows.iter().map(|row| row[*column].chars().count());
-        widths.chain([header[*column].chars().count()]).max().unwrap_or_default()
-    };
-    let others: usize = shown.iter().filter(|&&c| c != ID).map(wide).sum();
-    let left = WIDTH.saturating_sub(others + output::GAP * shown.len().saturating_sub(1)).max(LEAST_ID);
-    for row in &mut rows {
-        row[ID] = output::cut(&row[ID], left);
-    }
-    let names: Vec<String> = shown.iter().map(|&c| header[c].to_owned()).collect();
-    let mut table = output::table(&names, |column| RIGHT.contains(&shown[column]));
+    let shown: Vec<usize> = (0..COLUMNS.len()).filter(|&c| rows.iter().any(|row| !row[c].is_empty())).collect();
+    let title = |c: usize| if c == MEASURED && sources { "measured [95 % CI]" } else { COLUMNS[c].0 };
+    let titles: Vec<String> = shown.iter().map(|&c| title(c).to_owned()).collect();
+    let mut table = Table::new(&titles, |column| COLUMNS[shown[column]].1);
+    let spare = SPARE.iter().filter_map(|spare| shown.iter().position(|c| c == spare));
+    table.may_leave_out(LeftOut::Last, spare.collect());
     for row in rows {
         table.add_row(shown.iter().map(|&c| row[c].clone()));
     }
-    output::print(&table);
+    table.print();
 }
 
 fn summarise(done: &Reproduced, options: &Reproduce, report: Option<&Path>) {

@@ -10,6 +10,7 @@ use cellway_lab::emulate::{self, EmulationView, Far, ShellLine, ShellOptions, Sh
 use serde_json::{Value, json};
 
 use crate::args::Shell;
+use crate::table::Table;
 use crate::top::EVERY;
 use crate::{DONE, FAILED, Failure, WRONG_INPUT, output};
 
@@ -150,7 +151,7 @@ fn print_report(report: &ShellReport) {
     let seconds = run.duration.as_secs_f64();
     let header =
         ["", "utilisation", "queue mean", "queue max", "wait p99", "dropped", "marked", "lost"].map(str::to_owned);
-    let mut table = output::table(&header, |column| column > 0);
+    let mut table = Table::with_numbers(&header, |column| column > 0);
     for (port, name) in PORTS {
         let unit = run.record.summary.iter().find(|row| &*row.subject == port && row.metric == "queue_max");
         let unit = unit.map_or("", |row| row.metric.unit());
@@ -180,7 +181,7 @@ fn print_report(report: &ShellReport) {
         ]);
     }
     output::say(&format!("path: {seconds:.1} s, {} packets", run.delays.count()));
-    table.lines().for_each(|row| output::say(row.trim_end()));
+    table.lines(output::error_width()).iter().for_each(|row| output::say(row));
     if let Some(reached) = &run.internet {
         output::say(&format!("internet: {reached}"));
     }
@@ -193,7 +194,7 @@ fn print_report(report: &ShellReport) {
         output::say(&format!("wait before reading, at most: p50 {p50:.0} us, p99 {p99:.0} us, largest {max:.0} us"));
     }
     output::say(&format!("driven under {}", run.treatment));
-    report.warnings.iter().for_each(|warning| output::say(&format!("warning: {warning}")));
+    output::warn(&report.warnings);
 }
 
 fn micros(span: cellway_lab::Span) -> f64 {

@@ -6,9 +6,13 @@ use cellway_lab::{AxisValueRecord, Error, Overview, PointFigures, Settings};
 use serde_json::{Map, Value, json};
 
 use crate::args::Simulate;
-use crate::check::{folder_of, plan};
+use crate::check::{folder_of, plan, runs};
 use crate::progress::Bar;
-use crate::{Face, Failure, draw, figures, output};
+use crate::signals::Signals;
+use crate::{Face, Failure, INTERRUPTED, draw, figures, output};
+
+/// A file of more bytes is reported with its size.
+const LARGE: u64 = 10_000_000;
 
 pub(crate) fn run(options: &Simulate, face: &mut Face<'_>) -> Result<(), Failure> {
     let file = &options.scenario.file;
@@ -31,19 +35,27 @@ pub(crate) fn run(options: &Simulate, face: &mut Face<'_>) -> Result<(), Failure
     if let (Some(name), None) = (&qlog_name, &target) {
         cellway_lab::check_free(Path::new(name), options.force)?;
     }
+    runs("simulates", &plan, options.seeds)?;
     let bar = Bar::new();
-    let mut settings = Settings {
-        threads: options.threads.map(usize::from),
-        progress: &mut |progress| bar.show(progress),
-        stop: &mut face.interrupted,
+    let simulated = {
+        let signals = Signals::catch();
+        let mut settings = Settings {
+            threads: options.threads.map(usize::from),
+            progress: &mut |progress| bar.show(progress),
+            stop: &mut || signals.came() || (face.interrupted)(),
+        };
+        cellway_lab::simulate_until_stopped(&plan, folder_of(file), options.seeds, &mut settings)?
     };
-    let simulated = cellway_lab::simulate(&plan, folder_of(file), options.seeds, &mut settings)?;
     drop(bar);
+    let was_stopped = simulated.about.planned_runs.is_some();
     let overview = Overview::of(&simulated.results)?;
     let (mut capture, mut qlog) = (None, None);
     let mut first_run_into = |folder: &Path, shown: &Path| -> Result<Vec<String>, Error> {
         let (stop, force, base) = (&mut face.interrupted, options.force, folder_of(file));
         let mut names = Vec::new();
+        if was_stopped {
+            return Ok(names);
+        }
         if let Some(node) = &options.pcap {
             let name = format!("{node}.pcap");
             let records = cellway_lab::capture(&plan, base, node, &folder.join(&name), force, stop)?;
@@ -58,7 +70,10 @@ pub(crate) fn run(options: &Simulate, face: &mut Face<'_>) -> Result<(), Failure
         Ok(names)
     };
     match &target {
-        Some(out) => drop(simulated.write_with(out, options.force, |folder| first_run_into(folder, out))?),
+        Some(out) => {
+            let manifest = simulated.write_with(out, options.force, |folder| first_run_into(folder, out))?;
+            output::written_files(out, &manifest);
+        }
         None => drop(first_run_into(Path::new("."), Path::new("."))?),
     }
     let page = match &target {
@@ -73,6 +88,7 @@ pub(crate) fn run(options: &Simulate, face: &mut Face<'_>) -> Result<(), Failure
             "points": overview.points.iter().map(point_json).collect::<Vec<_>>(),
             "warnings": simulated.warnings,
             "runs": simulated.results.runs.num_rows(),
+            "planned_runs": simulated.about.planned_runs.unwrap_or(simulated.results.runs.num_rows() as u64),
             "wall_seconds": simulated.about.wall_seconds,
             "cell_hops": simulated.results.counts.cell_hops,
             "packet_hops": simulated.results.counts.packet_hops,
@@ -95,16 +111,27 @@ pub(crate) fn run(options: &Simulate, face: &mut Face<'_>) -> Result<(), Failure
             output::say(&format!("tables in {}", out.display()));
         }
         if let Some((path, records)) = capture {
-            output::say(&format!("{records} records captured in {}", path.display()));
+            output::say(&format!("{records} records captured in {}{}", path.display(), large(&path)));
         }
         if let Some((path, events)) = qlog {
-            output::say(&format!("{events} events of qlog in {}", path.display()));
+            output::say(&format!("{events} events of qlog in {}{}", path.display(), large(&path)));
         }
     }
-    for warning in &simulated.warnings {
-        output::say(&format!("warning: {warning}"));
+    output::warn(&simulated.warnings);
+    if was_stopped {
+        let asked = [("--pcap", options.pcap.is_some()), ("--qlog", options.qlog.is_some())];
+        let left_out: Vec<&str> = asked.iter().filter(|(_, asked)| *asked).map(|(option, _)| *option).collect();
+        let aside =
+            if left_out.is_empty() { String::new() } else { format!("; no file of {}", left_out.join(" and ")) };
+        return Err(Failure { message: format!("stopped; the finished runs were kept{aside}"), code: INTERRUPTED });
     }
     Ok(())
+}
+
+/// Returns the size of a file after a comma, if it is so large that it takes long to open.
+fn large(path: &Path) -> String {
+    let bytes = std::fs::metadata(path).map_or(0, |about| about.len());
+    if bytes > LARGE { format!(", {}", output::size(bytes)) } else { String::new() }
 }
 
 pub(crate) fn point_json((axes, cells): &PointFigures) -> Value {
@@ -123,5 +150,24 @@ fn axis_json(value: &AxisValueRecord) -> Value {
     match value {
         AxisValueRecord::Text(text) => json!(text),
         AxisValueRecord::Number(number) => json!(number),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+    use super::*;
+
+    #[test]
+    fn a_large_file_is_reported_with_its_size() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("long.sqlog");
+        let file = std::fs::File::create(&path).unwrap();
+        file.set_len(LARGE).unwrap();
+        assert_eq!(large(&path), "");
+        file.set_len(23_100_000).unwrap();
+        assert_eq!(large(&path), ", 23.1 MB");
+        assert_eq!(large(&folder.path().join("none")), "");
     }
 }

@@ -6,6 +6,7 @@ use cellway_lab::Span;
 use cellway_lab::emulate::EmulationView;
 
 use crate::output;
+use crate::table::Table;
 
 /// The interval of views.
 pub(crate) const EVERY: Span = Span::from_secs(1);
@@ -32,8 +33,8 @@ impl Top {
             return;
         }
         // A row that wraps would be two, and the next view would go up too little.
-        let width = usize::from(console::Term::stdout().size().1).max(20);
-        let text: String = draw(view).lines().map(|line| output::cut(line, width) + "\n").collect();
+        let width = output::width().max(20);
+        let text: String = draw(view, width).lines().map(|line| output::cut(line, width) + "\n").collect();
         let mut out = std::io::stdout().lock();
         // Moves up over the last view, and clears below; works on any terminal with ANSI sequences.
         let up = if self.lines > 0 { format!("\r\x1b[{}A\x1b[J", self.lines) } else { String::new() };
@@ -43,12 +44,12 @@ impl Top {
 }
 
 /// Formats the view as lines of text.
-fn draw(view: &EmulationView) -> String {
+fn draw(view: &EmulationView, width: usize) -> String {
     let late = view.lateness_p99 * 1e6;
     let verdict = if view.valid { "" } else { "   INVALID: too late" };
     let mut text = format!("{:.0} s   lateness p99 {late:.0} us{verdict}\n", view.t);
     let header = ["port", "utilisation", "queue", "dropped"].map(str::to_owned);
-    let mut ports = output::table(&header, |column| column > 0);
+    let mut ports = Table::with_numbers(&header, |column| column > 0);
     for port in &view.ports {
         ports.add_row([
             port.name.clone(),
@@ -58,7 +59,7 @@ fn draw(view: &EmulationView) -> String {
         ]);
     }
     let header = ["conversation", "type", "there", "back", "queue", "dropped", "idle"].map(str::to_owned);
-    let mut table = output::table(&header, |column| column > 1);
+    let mut table = Table::with_numbers(&header, |column| column > 1);
     for c in view.conversations.iter().take(SHOWN) {
         table.add_row([
             format!("{} {} > {}", c.protocol, c.from, c.to),
@@ -70,8 +71,8 @@ fn draw(view: &EmulationView) -> String {
             format!("{:.0} s", c.idle),
         ]);
     }
-    for row in ports.lines().chain(table.lines()) {
-        text += row.trim_end();
+    for row in [ports, table].iter().flat_map(|table| table.lines(width)) {
+        text += &row;
         text += "\n";
     }
     if view.conversations.len() > SHOWN {

@@ -87,6 +87,7 @@ fn the_result_of_simulate_as_json() {
         "folder",
         "name",
         "packet_hops",
+        "planned_runs",
         "points",
         "qlog",
         "report",
@@ -252,6 +253,8 @@ fn help_teaches_by_example() {
         &["plot"],
         &["export"],
         &["schema"],
+        &["completions"],
+        &["man"],
         &["workload", "fit"],
     ] {
         let ran = place.run(&[command, &["--help"]].concat()).done();

@@ -24,6 +24,8 @@ mod text_file;
 mod traces;
 mod transient;
 
+#[cfg(target_os = "linux")]
+pub use cellway_emu::sys::StopSignals;
 pub use cellway_record::AxisValue as AxisValueRecord;
 pub use cellway_record::Counts;
 pub use cellway_scenario::{AxisValue, Override, OverrideError, Plan, Point, Problem, Scenario, schema};
@@ -35,6 +37,7 @@ pub use fit::{FitReport, fit_file};
 pub use load::{Checked, check, plan_from_file, plan_from_text};
 pub use overview::{Cell, Overview, PointFigures, confidence_interval};
 pub use simulate::{
-    Own, Simulated, capture, check_capture, check_free, check_qlog, move_into, qlog, simulate, simulate_with,
+    Own, Simulated, capture, check_capture, check_free, check_qlog, move_into, qlog, simulate, simulate_until_stopped,
+    simulate_with,
 };
 pub use study::{MAX_SEEDS, Progress, Settings, VERSION};

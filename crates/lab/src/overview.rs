@@ -1,8 +1,9 @@
 //! A study at a glance: the mean of each figure over the replications of each point.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cellway_record::AxisValue;
+use cellway_record::metric::{Definition, port};
 use cellway_record::stats::{Bounds, interval95};
 use cellway_tables::Results;
 
@@ -45,7 +46,31 @@ pub fn confidence_interval(sample: &[f64], level: f64, metric: Option<&str>) -> 
 /// The key of a figure that is averaged over the runs of a point: source, subject, metric and unit.
 type Figure<'a> = [&'a str; 4];
 
+/// The least utilisation of a line that is in use: what acknowledgements take of the line back is mostly below.
+pub(crate) const BUSY: f64 = 0.05;
+
+/// The drops of queues, which a line has only if it is in use.
+static DROPS: [&Definition; 3] =
+    [port::DROPPED_PACKETS.definition(), port::DROPPED_FRAMES.definition(), port::DROPPED_CELLS.definition()];
+
 impl Overview {
+    /// Returns the lines whose utilisation is below [`BUSY`] at every point, and whose queue has dropped nothing; none if
+    /// all lines are so.
+    pub fn idle_lines(&self) -> Vec<&str> {
+        let cells = || self.points.iter().flat_map(|(_, cells)| cells);
+        let utilised = || cells().filter(|cell| cell.metric == port::UTILISATION.name());
+        let drops = |cell: &&Cell| DROPS.iter().any(|metric| metric.name() == cell.metric) && cell.mean > 0.0;
+        let busy = utilised().filter(|cell| cell.mean >= BUSY).chain(cells().filter(drops));
+        let busy: BTreeSet<&str> = busy.map(|cell| &*cell.subject).collect();
+        let mut idle: Vec<&str> = Vec::new();
+        for cell in utilised().filter(|cell| !busy.contains(&*cell.subject)) {
+            if !idle.contains(&&*cell.subject) {
+                idle.push(&cell.subject);
+            }
+        }
+        if utilised().all(|cell| idle.contains(&&*cell.subject)) { Vec::new() } else { idle }
+    }
+
     /// Sums up the tables of a study.
     ///
     /// # Errors
@@ -84,5 +109,38 @@ impl Overview {
             overview.points[index].1.push(Cell { subject, metric, unit, mean, interval, runs: values.len() });
         }
         Ok(overview)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn overview(points: &[&[(&str, &str, f64)]]) -> Overview {
+        let cell = |&(subject, metric, mean): &(&str, &str, f64)| Cell {
+            subject: subject.to_owned(),
+            metric: metric.to_owned(),
+            unit: "1".to_owned(),
+            mean,
+            interval: None,
+            runs: 1,
+        };
+        Overview { points: points.iter().map(|cells| (Vec::new(), cells.iter().map(cell).collect())).collect() }
+    }
+
+    #[test]
+    fn a_line_is_idle_if_it_is_so_at_every_point_and_drops_nothing() {
+        let there = ("a>b", "utilisation", 0.9);
+        let back = |share| ("b>a", "utilisation", share);
+        assert_eq!(overview(&[&[there, back(0.049)], &[there, back(0.02)]]).idle_lines(), ["b>a"]);
+        assert_eq!(overview(&[&[there, back(0.02)], &[there, back(0.05)]]).idle_lines(), [""; 0]);
+        assert_eq!(overview(&[&[there, back(0.02), ("b>a", "dropped_cells", 0.5)]]).idle_lines(), [""; 0]);
+        assert_eq!(overview(&[&[there, back(0.02), ("b>a", "lost", 3.0)]]).idle_lines(), ["b>a"]);
+    }
+
+    #[test]
+    fn if_all_lines_are_idle_all_are_shown() {
+        let all = overview(&[&[("a>b", "utilisation", 0.01), ("b>a", "utilisation", 0.01), ("ftp", "jain", 1.0)]]);
+        assert_eq!(all.idle_lines(), [""; 0]);
     }
 }

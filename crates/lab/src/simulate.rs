@@ -5,14 +5,14 @@ use std::io::Write;
 use std::path::Path;
 use std::time::{Instant, SystemTime};
 
-use cellway_record::Source;
+use cellway_record::{RunKey, RunRecord, Source};
 use cellway_scenario::{Plan, Run};
 use cellway_sim::{Capture, Control, Controllers, Qlog, QlogEnd, Stacks};
 use cellway_tables::{Manifest, Provenance, ResultFolder, Results, ResultsBuilder};
 
 use crate::error::Error;
 use crate::left_out::LeftOut;
-use crate::study::{Prepared, Settings, VERSION, run_all};
+use crate::study::{Prepared, Settings, VERSION, run_all, run_until_stopped};
 use crate::transient::TransientCheck;
 
 /// Parts of others that take the place of built-in ones, by traffic group.
@@ -55,20 +55,61 @@ pub fn simulate_with(
     settings: &mut Settings<'_>,
 ) -> Result<Simulated, Error> {
     let prepared = Prepared::new(plan, folder, seeds)?.with_own(own);
+    simulated(plan, prepared, own, settings, |prepared, label, settings, take| run_all(prepared, label, settings, take))
+}
+
+/// As [`simulate`], but a stop keeps the runs that have finished: the manifest has the number of the planned ones, and
+/// a warning says so.
+///
+/// # Errors
+/// [`Error::Stopped`] if no run had finished.
+pub fn simulate_until_stopped(
+    plan: &Plan,
+    folder: &Path,
+    seeds: Option<u64>,
+    settings: &mut Settings<'_>,
+) -> Result<Simulated, Error> {
+    let prepared = Prepared::new(plan, folder, seeds)?;
+    let own = Own::default();
+    simulated(plan, prepared, &own, settings, |prepared, label, settings, take| {
+        run_until_stopped(prepared, label, settings, take)
+    })
+}
+
+/// Takes the record of a finished run.
+type Take<'a> = &'a mut dyn FnMut(RunKey, RunRecord) -> Result<(), Error>;
+
+/// Runs a plan by `run_all`, and builds the tables of the runs that it returns.
+fn simulated(
+    plan: &Plan,
+    prepared: Prepared,
+    own: &Own,
+    settings: &mut Settings<'_>,
+    run_all: impl FnOnce(&Prepared, &str, &mut Settings<'_>, Take<'_>) -> Result<(), Error>,
+) -> Result<Simulated, Error> {
     let mut builder = ResultsBuilder::new(Source::Simulate);
     let mut transient = TransientCheck::default();
     let mut left_out = LeftOut::default();
     let clock = Stopwatch::start();
     let label = plan.base().name.clone();
-    run_all(&prepared, &label, settings, |key, record| {
+    run_all(&prepared, &label, settings, &mut |key, record| {
         transient.add(&key, &record);
         left_out.add(&record);
         Ok(builder.push(key, &record)?)
     })?;
     let results = builder.finish()?;
+    let (finished, planned) = (results.runs.num_rows() as u64, prepared.runs());
+    if finished == 0 {
+        return Err(Error::Stopped);
+    }
+    let stopped = finished < planned;
     let (run, points) = (Some(&plan.base().run), prepared.points().len());
     let about = clock.provenance(&asked_for(plan), run, prepared.seeds(), points, settings.threads);
-    let warnings = transient.warning(prepared.points(), prepared.seeds());
+    let about = Provenance { planned_runs: stopped.then_some(planned), ..about };
+    let warnings = match stopped {
+        true => Some(format!("stopped after {finished} of {planned} runs: points have fewer replications, or none")),
+        false => transient.warning(prepared.points(), prepared.seeds()),
+    };
     let checked = warnings.into_iter().chain(left_out.warning()).chain(commands_left_out(&prepared)).chain(driven(own));
     let warnings = checked.chain(prepared.warnings).collect();
     Ok(Simulated { results, about, warnings })
@@ -259,6 +300,7 @@ impl Stopwatch {
             warmup_seconds: run.map_or(0.0, |run| run.warmup.as_secs_f64()),
             warnings: Vec::new(),
             scheduling: Vec::new(),
+            planned_runs: None,
         }
     }
 }

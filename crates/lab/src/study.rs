@@ -124,7 +124,7 @@ impl Prepared {
         self.seeds
     }
 
-    pub(crate) fn points(&self) -> impl ExactSizeIterator<Item = &Point> {
+    pub(crate) fn points(&self) -> impl ExactSizeIterator<Item = &Point> + Clone {
         self.points.iter().map(|(point, _)| point)
     }
 
@@ -182,7 +182,7 @@ impl<'a> Batch<'a> {
         unreachable!("a run is one of some study")
     }
 
-    fn run(&self, index: u64, stop: &AtomicBool) -> Result<RunRecord, Error> {
+    fn run_one(&self, index: u64, stop: &AtomicBool) -> Result<RunRecord, Error> {
         let (study, index) = self.find(index);
         self.studies[study].1.run(index, stop)
     }
@@ -192,8 +192,30 @@ impl<'a> Batch<'a> {
     pub(crate) fn run_all(
         &self,
         settings: &mut Settings<'_>,
+        take: impl FnMut(usize, RunKey, RunRecord) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.run(settings, take)?.map_or(Ok(()), |_| Err(Error::Stopped))
+    }
+
+    /// As [`Batch::run_all`], but a stop is no error: `take` gets each run that has finished, still in order.
+    fn run_until_stopped(
+        &self,
+        settings: &mut Settings<'_>,
         mut take: impl FnMut(usize, RunKey, RunRecord) -> Result<(), Error>,
     ) -> Result<(), Error> {
+        for (index, record) in self.run(settings, &mut take)?.unwrap_or_default() {
+            let (study, index) = self.find(index);
+            take(study, self.studies[study].1.key(index), record)?;
+        }
+        Ok(())
+    }
+
+    /// Runs everything. Returns `None` at the end; if it was stopped, the runs that had finished before an earlier one.
+    fn run(
+        &self,
+        settings: &mut Settings<'_>,
+        mut take: impl FnMut(usize, RunKey, RunRecord) -> Result<(), Error>,
+    ) -> Result<Option<BTreeMap<u64, RunRecord>>, Error> {
         let total = self.runs();
         let threads = settings.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
         let (started, stop) = (AtomicU64::new(0), AtomicBool::new(false));
@@ -205,7 +227,7 @@ impl<'a> Batch<'a> {
                     while !stop.load(Ordering::Relaxed) {
                         let index = started.fetch_add(1, Ordering::Relaxed);
                         // The receiver is dropped only when the study is stopped.
-                        if index >= total || send.send((index, self.run(index, stop))).is_err() {
+                        if index >= total || send.send((index, self.run_one(index, stop))).is_err() {
                             break;
                         }
                     }
@@ -218,13 +240,13 @@ impl<'a> Batch<'a> {
         })
     }
 
-    /// Takes finished runs as they come and passes them on in run order.
+    /// Takes finished runs as they come and passes them on in run order; returns as [`Batch::run`].
     fn collect(
         &self,
         finished: &mpsc::Receiver<(u64, Result<RunRecord, Error>)>,
         settings: &mut Settings<'_>,
         take: &mut impl FnMut(usize, RunKey, RunRecord) -> Result<(), Error>,
-    ) -> Result<(), Error> {
+    ) -> Result<Option<BTreeMap<u64, RunRecord>>, Error> {
         let total = self.runs();
         // Runs that finished before an earlier one.
         let mut early = BTreeMap::new();
@@ -263,11 +285,12 @@ impl<'a> Batch<'a> {
                 // A thread has panicked; the scope propagates that.
                 Err(mpsc::RecvTimeoutError::Disconnected) => break,
             }
-            if (settings.stop)() {
-                return Err(Error::Stopped);
+            if next < total && (settings.stop)() {
+                early.extend(finished.try_iter().filter_map(|(index, record)| Some((index, record.ok()?))));
+                return Ok(Some(early));
             }
         }
-        Ok(())
+        Ok(None)
     }
 }
 
@@ -281,13 +304,23 @@ pub(crate) fn run_all(
     Batch::new([(label, prepared)]).run_all(settings, |_, key, record| take(key, record))
 }
 
+/// Runs a single study as [`Batch::run_until_stopped`] does.
+pub(crate) fn run_until_stopped(
+    prepared: &Prepared,
+    label: &str,
+    settings: &mut Settings<'_>,
+    mut take: impl FnMut(RunKey, RunRecord) -> Result<(), Error>,
+) -> Result<(), Error> {
+    Batch::new([(label, prepared)]).run_until_stopped(settings, |_, key, record| take(key, record))
+}
+
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
     use super::*;
 
-    const SMALL: &str = r#"
+    pub(crate) const SMALL: &str = r#"
 version = 1
 name = "small"
 run = { duration = "200 ms" }
@@ -317,6 +350,31 @@ traffic = [{ name = "t", app = "bulk", from = "a", to = "b", access = { rate = "
             let batch = Batch::new([("one", &one), ("three", &three), ("two", &two)]);
             batch.run_all(&mut settings, |_, _, _| Ok(())).unwrap();
             assert_eq!(ended, [("one".to_owned(), 1), ("three".to_owned(), 3), ("two".to_owned(), 2)]);
+        }
+    }
+
+    /// A stop after some runs keeps each that has finished, once, in order; nothing is kept before the first.
+    #[test]
+    fn a_stop_keeps_finished_runs_in_order() {
+        let plan = Plan::parse_with(SMALL, "small.toml", &[], None).unwrap();
+        let prepared = Prepared::new(&plan, Path::new("."), Some(2000)).unwrap();
+        for threads in [1, 3] {
+            for least in [0, 5] {
+                let done = std::cell::Cell::new(0);
+                let (mut progress, mut stop) = (|p: Progress<'_>| done.set(p.done), || done.get() >= least);
+                let mut settings = Settings { threads: Some(threads), progress: &mut progress, stop: &mut stop };
+                let mut kept = Vec::new();
+                run_until_stopped(&prepared, "t", &mut settings, |key, _| {
+                    kept.push(key.run);
+                    Ok(())
+                })
+                .unwrap();
+                assert!(kept.len() as u64 >= least && kept.len() < 2000, "{} runs", kept.len());
+                assert!(kept.is_sorted() && kept.windows(2).all(|pair| pair[0] != pair[1]), "{kept:?}");
+                let mut settings = Settings { threads: Some(threads), progress: &mut progress, stop: &mut stop };
+                let stopped = run_all(&prepared, "t", &mut settings, |_, _| Ok(()));
+                assert!(matches!(stopped, Err(Error::Stopped)), "{stopped:?}");
+            }
         }
     }
 }

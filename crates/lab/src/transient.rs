@@ -19,7 +19,7 @@ fn differs_by_more_than_noise(left: &[f64], settled: &[f64]) -> bool {
 }
 
 /// Replications from which on the check is meaningful: the mean of fewer follows single long transfers.
-const ENOUGH_SEEDS: u64 = 4;
+pub(crate) const ENOUGH_SEEDS: u64 = 4;
 
 /// Bins from which on the rule has a choice of cuts.
 const ENOUGH_BINS: usize = 8;
@@ -59,15 +59,22 @@ impl TransientCheck {
         }
     }
 
-    /// Returns a warning about the warm-up of a study, unless it was checked and found long enough.
-    pub(crate) fn warning<'a>(&self, points: impl ExactSizeIterator<Item = &'a Point>, seeds: u64) -> Option<String> {
-        let unchecked = |why: &str| Some(format!("the length of the warm-up was not checked: {why}"));
-        if seeds < ENOUGH_SEEDS {
-            return unchecked(&format!("{seeds} of the {ENOUGH_SEEDS} replications that the check needs"));
-        }
+    /// Returns a warning about the warm-up of a study, unless it was checked and found long enough. A study without a
+    /// warm-up relies on none, so a check that was not possible is no matter there.
+    pub(crate) fn warning<'a>(
+        &self,
+        points: impl ExactSizeIterator<Item = &'a Point> + Clone,
+        seeds: u64,
+    ) -> Option<String> {
         let bins = self.bins.iter().map(Vec::len).min().unwrap_or_default();
-        if bins < ENOUGH_BINS {
-            return unchecked(&format!("{bins} of the {ENOUGH_BINS} recorded bins that the check needs"));
+        let missing = match () {
+            () if seeds < ENOUGH_SEEDS => Some(format!("{ENOUGH_SEEDS} seeds")),
+            () if bins < ENOUGH_BINS => Some(format!("{ENOUGH_BINS} recorded bins")),
+            () => None,
+        };
+        if let Some(missing) = missing {
+            let has_warmup = points.clone().any(|point| point.scenario.run.warmup.as_ps() > 0);
+            return has_warmup.then(|| format!("warm-up not checked: that takes {missing}"));
         }
         let all = points.len();
         let doubtful: Vec<String> =
@@ -110,7 +117,10 @@ fn shortened(names: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use cellway_scenario::{Override, Plan};
+
     use super::*;
+    use crate::study::tests::SMALL;
 
     /// Returns a fixed pattern of mean zero in place of noise.
     fn ripple(i: usize) -> f64 {
@@ -135,11 +145,16 @@ mod tests {
 
     #[test]
     fn an_omitted_check_is_reported() {
+        let points = |warmup: &str| {
+            let set = [Override::new("run.warmup".to_owned(), format!("{warmup:?}"))];
+            Plan::parse_with(SMALL, "small.toml", &set, None).unwrap().points().unwrap()
+        };
         let check = TransientCheck { bins: vec![vec![1.0; 3]] };
-        let none = || std::iter::empty::<&Point>();
-        assert!(check.warning(none(), 3).unwrap().contains("not checked: 3 of the 4 replications"));
-        assert!(check.warning(none(), 4).unwrap().contains("not checked: 3 of the 8 recorded bins"));
-        assert!(TransientCheck::default().warning(none(), 20).unwrap().contains("not checked: 0 of the 8"));
-        assert_eq!(TransientCheck { bins: vec![vec![1.0; 8]] }.warning(none(), 4), None);
+        let (with, without) = (points("50 ms"), points("0 s"));
+        assert_eq!(check.warning(with.iter(), 3).unwrap(), "warm-up not checked: that takes 4 seeds");
+        assert_eq!(check.warning(with.iter(), 4).unwrap(), "warm-up not checked: that takes 8 recorded bins");
+        assert!(TransientCheck::default().warning(with.iter(), 20).unwrap().contains("8 recorded bins"));
+        assert_eq!([3, 4].map(|seeds| check.warning(without.iter(), seeds)), [None, None]);
+        assert_eq!(TransientCheck { bins: vec![vec![1.0; 8]] }.warning(without.iter(), 4), None);
     }
 }

@@ -41,6 +41,8 @@ pub struct Provenance {
     /// Of runs in real time: the scheduling of the threads that drove them, and the processor time that these were
     /// denied, a line for each run.
     pub scheduling: Vec<String>,
+    /// The planned runs, if the user stopped it before all had finished.
+    pub planned_runs: Option<u64>,
 }
 
 /// A file of the result.
@@ -71,8 +73,11 @@ pub struct Manifest {
     pub seeds: u32,
     /// Points of the sweep.
     pub points: u32,
-    /// Runs: points times replications.
+    /// Runs: points times replications, or those that had finished when it was stopped.
     pub runs: u64,
+    /// The planned runs, if it was stopped before all had finished.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub planned_runs: Option<u64>,
     /// The time at which the runs began, as RFC 3339 text.
     pub started: String,
     /// Their duration in real time, in seconds.
@@ -125,6 +130,7 @@ impl Manifest {
             seeds: about.seeds,
             points: about.points,
             runs,
+            planned_runs: about.planned_runs,
             started: about.started.clone(),
             wall_seconds: about.wall_seconds,
             host: about.host.clone(),

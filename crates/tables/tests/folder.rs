@@ -34,6 +34,7 @@ fn about() -> Provenance {
         warmup_seconds: 45.0,
         warnings: vec!["mind the gap".to_owned()],
         scheduling: Vec::new(),
+        planned_runs: None,
     }
 }
 

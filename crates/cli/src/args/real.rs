@@ -198,7 +198,7 @@ pub(crate) struct Emulate {
     /// Replace an earlier result in DIR.
     #[arg(long)]
     pub(crate) force: bool,
-    /// Show all figures of the table, however wide it gets.
+    /// Show all figures of the table, however wide it gets, and idle lines.
     #[arg(long)]
     pub(crate) wide: bool,
     /// Capture the packets that pass this node in the first run, to DIR/NODE.pcap (or ./NODE.pcap).

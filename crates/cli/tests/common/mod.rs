@@ -67,7 +67,8 @@ impl Place {
 
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_cellway"));
-        command.args(args).current_dir(self.path());
+        // The width of tables is 120 unless a test sets it.
+        command.args(args).current_dir(self.path()).env_remove("COLUMNS");
         command
     }
 

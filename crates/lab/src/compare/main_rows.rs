@@ -6,6 +6,7 @@ use cellway_record::metric::{Definition, group, network, observed, port, slot};
 use cellway_scenario::{App, Point, Traffic};
 
 use super::ComparedRow;
+use crate::overview::BUSY;
 
 /// The main metrics, in the order in which they are shown.
 static MAIN: [&Definition; 18] = [
@@ -31,9 +32,6 @@ static MAIN: [&Definition; 18] = [
 
 /// The most slots of a group that are shown one by one.
 const SLOTS: u32 = 8;
-
-/// The least utilisation of a line that is shown.
-const BUSY: f64 = 0.05;
 
 /// Marks the rows that are shown first and sorts them to the front, by metric. A row with a prediction or a published
 /// value is always among them; zeros, idle lines, single slots of large groups, and sums of one group are not.

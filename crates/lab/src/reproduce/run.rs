@@ -20,7 +20,7 @@ use crate::error::Error;
 use crate::left_out::LeftOut;
 use crate::simulate::Stopwatch;
 use crate::study::{Batch, Prepared, Progress, Settings};
-use crate::transient::TransientCheck;
+use crate::transient::{ENOUGH_SEEDS, TransientCheck};
 
 /// The options of a reproduction.
 #[derive(Default)]
@@ -289,9 +289,11 @@ impl Work {
         let Job { study, plan, ready, .. } = job;
         let run = plan.base().run;
         self.run = self.run.or(Some(run));
-        // One deterministic run has no replications to detect a transient, nor have the few repeats of an emulation.
-        let message = !study.deterministic && !study.is_emulated();
-        if let Some(warning) = done.transient.warning(ready.points(), ready.seeds()).filter(|_| message) {
+        // One deterministic run has no replications to detect a transient, nor have the few repeats of an emulation. That a
+        // quick run has too few is known.
+        let too_quick = ready.seeds() < study.seeds(false).min(ENOUGH_SEEDS);
+        let unchecked = study.deterministic || study.is_emulated() || too_quick;
+        if let Some(warning) = done.transient.warning(ready.points(), ready.seeds()).filter(|_| !unchecked) {
             self.about.warnings.push(format!("{}: {warning}", study.id));
         }
         if let Some(warning) = done.left_out.warning() {

@@ -1,0 +1,258 @@
+//! The command line in a terminal: widths, idle lines, quiet and verbose, completions, manual pages, and stopping.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use common::{Place, Ran, SMALL, names};
+use serde_json::Value;
+
+/// Runs with a width.
+fn at(place: &Place, width: usize, args: &[&str]) -> Ran {
+    Ran(place.command(args).env("COLUMNS", width.to_string()).output().unwrap()).done()
+}
+
+/// Returns the words of a table that begin with a digit or are marks of an interval.
+fn numbers(table: &str) -> Vec<String> {
+    let words = table.split_whitespace();
+    words.filter(|word| word.starts_with(|c: char| c.is_ascii_digit() || c == '[')).map(str::to_owned).collect()
+}
+
+#[test]
+fn tables_fit_the_width_and_cut_no_number() {
+    let place = Place::new(SMALL);
+    for args in [
+        &["simulate", "study.toml"][..],
+        &["compare", "study.toml", "--no-emulate"],
+        &["predict", "study.toml"],
+        &["predict", "--rate", "ds3", "--rtt", "60ms", "--window", "64KiB"],
+        &["reproduce", "--quick", "--only", "kdd/eq1,spacing/eq24,nasa/ds3-91"],
+        &["metrics"],
+    ] {
+        let all = numbers(&at(&place, 500, args).out());
+        for width in [80, 100, 120, 200] {
+            let ran = at(&place, width, args);
+            let shown = ran.out();
+            // Sentences, such as advice and caveats, wrap in the terminal.
+            let table = shown.lines().filter(|line| !line.contains(": "));
+            let widest = table.map(|line| line.chars().count()).max().unwrap();
+            assert!(widest <= width, "{args:?}: {widest} at {width}\n{shown}");
+            for number in numbers(&shown) {
+                assert!(all.contains(&number), "{args:?}: {number} at {width} is none of {all:?}\n{shown}");
+            }
+        }
+    }
+    // A wrong width is none.
+    let table = |columns: &str| {
+        let ran = place.command(&["simulate", "study.toml"]).env("COLUMNS", columns).output().unwrap();
+        Ran(ran).done().out()
+    };
+    let default = place.run(&["simulate", "study.toml"]).done().out();
+    assert_eq!([table("0"), table("wide"), table("120")], [(); 3].map(|()| default.clone()));
+    assert!(table("80").len() < default.len(), "{default}");
+}
+
+/// The range of a claim was cut to "1181.5 to 1182.…".
+#[test]
+fn what_is_accepted_is_whole() {
+    let place = Place::new(SMALL);
+    for width in [80, 120] {
+        let table = at(&place, width, &["reproduce", "--quick", "--only", "spacing/eq24-meant"]).out();
+        for number in ["1181.5", "1182.5"] {
+            assert!(table.contains(number), "{number} at {width}:\n{table}");
+        }
+    }
+}
+
+#[test]
+fn the_idle_direction_is_left_out_and_named() {
+    let place = Place::new(SMALL);
+    let subjects = |table: &str| -> Vec<String> {
+        let lines = table.split("\n\n").next().unwrap().lines().skip(2);
+        lines.map(|line| line.split_whitespace().next().unwrap().to_owned()).collect()
+    };
+    // One end receives only: its line back has an acknowledgement for each 512 B.
+    let one =
+        ["simulate", "study.toml", "--set", "tcp.mss=1460B", "--set", "tcp.window=60KiB", "--set", "buffer.size=4 bdp"];
+    let ran = place.run(&one).done();
+    let wide = place.run(&[&one[..], &["--wide"]].concat()).done();
+    let (shown, all) = (subjects(&ran.out()), subjects(&wide.out()));
+    let hidden: Vec<&String> = all.iter().filter(|subject| !shown.contains(subject)).collect();
+    assert!(!hidden.is_empty() && shown.contains(&"r1>s1".to_owned()), "{}\n{}", ran.out(), wide.out());
+    let told = ran.err();
+    let note = told.lines().find(|line| line.starts_with("idle lines left out")).unwrap();
+    assert!(note.ends_with("; --wide shows them"), "{note}");
+    let json = place.run(&[&one[..], &["--json"]].concat()).done().json();
+    for line in hidden {
+        assert!(note.contains(line.as_str()), "{line}: {note}");
+        let figures = json["points"][0]["figures"].as_array().unwrap();
+        let used = figures.iter().find(|f| f["subject"] == **line && f["metric"] == "utilisation").unwrap();
+        assert!(used["mean"].as_f64().unwrap() < 0.05, "{used}");
+    }
+    assert!(!wide.err().contains("idle"), "{}", wide.err());
+}
+
+#[test]
+fn quiet_prints_results_and_errors_alone() {
+    let place = Place::new(SMALL);
+    let loud = place.run(&["simulate", "study.toml"]).done();
+    assert!(loud.err().contains("warning: warm-up not checked: that takes 4 seeds\n"), "{}", loud.err());
+    for args in [&["-q", "simulate", "study.toml"][..], &["simulate", "study.toml", "--quiet"]] {
+        let ran = place.run(args).done();
+        assert_eq!((ran.err(), ran.out()), (String::new(), loud.out()), "{args:?}");
+    }
+    assert_eq!(place.run(&["metrics", "-q"]).done().err(), "");
+    let told = place.run(&["-q", "check", "none.toml"]).refused();
+    assert!(told.starts_with("cellway: ") && told.contains("none.toml"), "{told}");
+    place.run(&["-q", "-v", "metrics"]).refused();
+}
+
+#[test]
+fn verbose_names_files_and_runs() {
+    let place = Place::new(SMALL);
+    let told = place.run(&["simulate", "study.toml", "-v", "--set", "run.seed=7", "--out", "out"]).done().err();
+    for words in [
+        &format!("cellway {} on ", env!("CARGO_PKG_VERSION")),
+        "reads study.toml\n",
+        "sets run.seed=7\n",
+        "simulates small: 1 point x 2 seeds = 2 runs\n",
+        "running: small, 1 of 2 runs (",
+        "wrote out/summary.parquet, ",
+    ] {
+        assert!(told.contains(words), "{words:?} is missing:\n{told}");
+    }
+    assert!(place.run(&["--verbose", "predict", "study.toml"]).done().err().contains("reads study.toml\n"));
+}
+
+/// A run without a warm-up relies on none, so nothing has to be checked.
+#[test]
+fn without_a_warm_up_there_is_no_warning_of_it() {
+    let place = Place::new(SMALL);
+    let ran = place.run(&["simulate", "study.toml", "--set", "run.warmup=0 s"]).done();
+    assert!(!ran.err().contains("warm-up"), "{}", ran.err());
+}
+
+fn is_installed(shell: &str) -> bool {
+    Command::new(shell).args(["-c", "true"]).status().is_ok_and(|status| status.success())
+}
+
+#[test]
+fn completions_are_scripts_of_their_shells() {
+    let place = Place::new(SMALL);
+    let mut checked = 0;
+    for shell in ["bash", "zsh", "fish"] {
+        let script = place.run(&["completions", shell]).done().out();
+        for word in ["simulate", "no-emulate", "quiet", "completions"] {
+            assert!(script.contains(word), "{shell}: no {word}");
+        }
+        std::fs::write(place.path().join("script"), &script).unwrap();
+        if is_installed(shell) {
+            let status = Command::new(shell).args(["-n", "script"]).current_dir(place.path()).status().unwrap();
+            assert!(status.success(), "{shell}: {status}");
+            checked += 1;
+        }
+    }
+    assert!(checked > 0, "no shell is installed");
+    // Bash offers the commands, and the options of one.
+    let script = "source ./script; COMP_WORDS=(cellway $1 $2); COMP_CWORD=$#; _cellway cellway \"${@: -1}\" \"$1\"; echo ${COMPREPLY[@]}";
+    std::fs::write(place.path().join("script"), place.run(&["completions", "bash"]).done().out()).unwrap();
+    let offered = |words: &[&str]| {
+        let mut bash = Command::new("bash");
+        let output = bash.args(["-c", script, "bash"]).args(words).current_dir(place.path()).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    if is_installed("bash") {
+        assert_eq!(offered(&["sim"]).trim(), "simulate");
+        assert!(
+            offered(&["simulate", "--se"]).trim().split(' ').eq(["--set", "--seeds"]),
+            "{}",
+            offered(&["simulate", "--se"])
+        );
+    }
+    assert!(place.run(&["completions", "tcsh"]).refused().contains("bash"));
+}
+
+#[test]
+fn every_command_has_its_manual_page() {
+    let place = Place::new(SMALL);
+    let told = place.run(&["man", "share/man1"]).done().err();
+    assert!(told.contains("manual pages in share/man1"), "{told}");
+    let pages = names(&place.path().join("share/man1"));
+    let help = place.run(&["--help"]).done().out();
+    let listed = help.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap();
+    let commands =
+        listed.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next()).filter(|name| !name.is_empty());
+    for command in commands.filter(|name| *name != "help") {
+        assert!(pages.contains(&format!("cellway-{command}.1")), "{command}: {pages:?}");
+    }
+    assert!(
+        pages.contains(&"cellway.1".to_owned()) && pages.contains(&"cellway-workload-fit.1".to_owned()),
+        "{pages:?}"
+    );
+    let page = std::fs::read_to_string(place.path().join("share/man1/cellway-simulate.1")).unwrap();
+    assert!(
+        page.contains("Replace an earlier result in DIR") && page.contains(".SH EXAMPLES\n.nf\n  cellway simulate "),
+        "{page}"
+    );
+    std::fs::write(place.path().join("file"), "").unwrap();
+    let ran = place.run(&["man", "file"]);
+    assert_eq!(ran.code(), 1);
+    assert!(ran.err().contains("cannot write pages to file"), "{}", ran.err());
+}
+
+/// A stop in the middle of a study: the finished runs are a whole result. SIGTERM, as a command in the background of a
+/// shell ignores SIGINT.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_stopped_simulation_keeps_its_finished_runs() {
+    let place = Place::new(SMALL);
+    let args = ["simulate", "study.toml", "--seeds", "100000", "-v", "--out", "out", "--qlog", "ftp-1"];
+    let mut child = place.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.by_ref().any(|line| line.starts_with("running: small, 3 of 100000 runs")));
+    let killed = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    let told: Vec<String> = lines.collect();
+    let ran = Ran(child.wait_with_output().unwrap());
+    assert_eq!(ran.code(), 130, "{told:?}");
+    let said = "cellway: stopped; the finished runs were kept; no file of --qlog";
+    assert!(told.iter().any(|line| line == said), "{told:?}");
+    assert!(ran.out().contains("r1>s1") && ran.out().contains('±'), "{}", ran.out());
+    assert_eq!(place.names(), ["out", "study.toml"]);
+    assert_eq!(
+        names(&place.path().join("out")),
+        ["manifest.json", "runs.parquet", "series.parquet", "summary.parquet"]
+    );
+    let manifest = std::fs::read_to_string(place.path().join("out/manifest.json")).unwrap();
+    let manifest: Value = serde_json::from_str(&manifest).unwrap();
+    let runs = manifest["runs"].as_u64().unwrap();
+    assert!((3..100_000).contains(&runs) && manifest["planned_runs"] == 100_000, "{manifest}");
+    let warning = format!("stopped after {runs} of 100000 runs: points have fewer replications, or none");
+    assert_eq!(manifest["warnings"][0], warning.as_str());
+    assert!(told.contains(&format!("warning: {warning}")), "{told:?}");
+    // It is replaced as any result is, and the whole one has no such number.
+    place.run(&["simulate", "study.toml", "--out", "out", "--force"]).done();
+    let manifest = std::fs::read_to_string(place.path().join("out/manifest.json")).unwrap();
+    assert!(!manifest.contains("planned_runs"), "{manifest}");
+}
+
+/// Before the first run has finished there is nothing to keep.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_simulation_stopped_in_its_first_run_writes_nothing() {
+    let place =
+        Place::new(&SMALL.replacen("\"200 rtt\"", "\"2000000 rtt\"", 1).replacen("\"20 rtt\"", "\"20000 rtt\"", 3));
+    let args = ["simulate", "study.toml", "-v", "--out", "out"];
+    let mut child = place.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.by_ref().any(|line| line.starts_with("simulates small")));
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
+    let told: Vec<String> = lines.collect();
+    let ran = Ran(child.wait_with_output().unwrap());
+    assert_eq!((ran.code(), ran.out()), (130, String::new()), "{told:?}");
+    assert_eq!(told, ["cellway: stopped; nothing was written"]);
+    assert_eq!(place.names(), ["study.toml"]);
+}
