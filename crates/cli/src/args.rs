@@ -161,10 +161,10 @@ Examples:
     #[command(after_help = "\
 Examples:
   cellway plot out/study --list
-  cellway plot out/study goodput_total               means with intervals, along the sweep
-  cellway plot out/study queue_mean --at 'a>b' --x buffer.size --by tcp.variant --out queue.pdf
-  cellway plot out/study cwnd --where buffer.size='64 KiB'    a series, over time
-  cellway plot out/study delay                       a distribution: delay_p50, delay_p95, ...
+  cellway plot out/study goodput_total     means with intervals, along the sweep
+  cellway plot out/study queue_mean --at 'a>b' --x buffer.size --out queue.pdf
+  cellway plot out/study cwnd --where buffer.size='64 KiB'    over time
+  cellway plot out/study delay             delay_p50, delay_p95, ... as a CDF
 
 Needs the Python package.")]
     Plot(Plot),

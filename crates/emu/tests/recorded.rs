@@ -169,8 +169,8 @@ fn a_recorded_delay_is_that_of_real_packets() {
     assert!((0.0512..0.0612).contains(&low) && (0.0912..0.1012).contains(&high), "{low} {high}");
 }
 
-/// Datagrams each 12 ms are trains of one packet: they have the delay of the light load, and pass the queue of a heavy load of
-/// one packet in 100 ms.
+/// Datagrams each 120 ms are trains of one packet: they have the delay of the light load, and pass the queue of a heavy load of
+/// one packet in 500 ms. Two that a late sender lets go together would fill that queue for good, so they are far apart.
 #[test]
 fn real_packets_have_the_delay_of_a_light_load() {
     if !possible("real_packets_have_the_delay_of_a_light_load") {
@@ -178,20 +178,20 @@ fn real_packets_have_the_delay_of_a_light_load() {
     }
     let _one = one_at_a_time();
     let text = FLOOD
-        .replace("80 Mbit/s", "1 Mbit/s")
+        .replace("80 Mbit/s", "100 kbit/s")
         .replace("trace = { rate = \"recorded\"", "trace = { light = \"x\", heavy = \"y\"");
     let mut scenario = Plan::parse(&text, "t.toml").unwrap_or_else(|e| panic!("{e}")).base().clone();
     let light = TraceFormat::Light.read("0 50 0 0 1\n1000 50 0 0 1\n").unwrap();
-    let both = light.or(TraceFormat::Heavy.read("100\n").unwrap());
+    let both = light.or(TraceFormat::Heavy.read("500\n").unwrap());
     scenario.links[1].traces = [Some(Arc::new(both)), None];
     let workload = cellway_testbed::workload(&scenario.traffic[0], None).unwrap();
     let emulated = emulate(&scenario, &[workload], 1, Control::default()).unwrap();
     let network = |q| emulated.delays.quantile(q).as_secs_f64();
     let (low, middle) = (network(0.05), network(0.5));
-    // A packet of the heavy load comes each 100 ms.
+    // A packet of the heavy load comes each 500 ms.
     assert!(low >= 0.05 && middle < 0.1, "{low} {middle}");
     let received = figure(&emulated, "flood-1", "packets_received");
-    assert!(received > 500.0, "{received} packets, where the heavy load has 80");
+    assert!(received > 50.0, "{received} packets, where the heavy load has 16");
 }
 
 /// The kernel of the receiver drops corrupted datagrams, and the copies are no datagrams received: shares of some 2300 draws,
