@@ -54,7 +54,7 @@ static DROPS: [&Definition; 3] =
     [port::DROPPED_PACKETS.definition(), port::DROPPED_FRAMES.definition(), port::DROPPED_CELLS.definition()];
 
 impl Overview {
-    /// Returns the lines whose utilisation is below [`BUSY`] at every point, and whose queue has dropped nothing; none if
+    /// Returns the lines whose utilisation is below 5 % at every point, and whose queue has dropped nothing; none if
     /// all lines are so.
     pub fn idle_lines(&self) -> Vec<&str> {
         let cells = || self.points.iter().flat_map(|(_, cells)| cells);
