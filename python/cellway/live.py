@@ -231,7 +231,7 @@ class Program:
         self.args = args
         self._emulation = native
         self._host = host
-        # Files, not pipes: nobody needs to read while the program runs.
+        # Files, not pipes: a program whose output is not read runs on.
         self._out, self._errors = _File(), _File()
         given = None if input is None else _File(input)
         files = (None if given is None else given.path, self._out.path, self._errors.path)
@@ -330,7 +330,7 @@ def _with_program(source: api.Source) -> api.Source:
 
 
 class _File:
-    """A file without a name, open until nobody refers to it."""
+    """A file without a name, open as long as an object refers to it."""
 
     def __init__(self, content: str = "") -> None:
         self._descriptor, name = tempfile.mkstemp(prefix="cellway-")

@@ -19,7 +19,7 @@ PATIENCE = 0.5
 
 @contextmanager
 def reporter(label: str, *, enabled: bool = True, stream: TextIO | None = None) -> Iterator[Tick | None]:
-    """Yield a function to call after each run, or None where nobody would see it."""
+    """Yield a function to call after each run, or None where it would not be seen."""
     out = stream if stream is not None else sys.stderr
     started = time.monotonic()
     drawn = [-REFRESH]

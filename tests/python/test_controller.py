@@ -220,7 +220,7 @@ def test_wrong_arguments_are_refused() -> None:
     ],
 )
 def test_a_misspelt_method_is_refused(name: str, meant: str) -> None:
-    """A method that nobody calls would change nothing, silently; also one of a base class."""
+    """A method that is never called would change nothing, silently; also one of a base class."""
     with pytest.raises(TypeError, match=f"Own.{name} is never called; did you mean {meant}?"):
         type("Own", (Constant,), {name: lambda self: None})
     with pytest.raises(TypeError, match=f"did you mean {meant}?"):

@@ -241,7 +241,7 @@ def page(all_compared: Sequence[Compared]) -> str:
         "its pace anew at most 32 times a second while the window stays (`bictcp_update`); RFC 9438 has none of these, "
         "nor has the simulator. In a copy of it that counts so, the mean queue over 10 Mbit/s and 10 ms fell from 5.4 "
         "to 4.8 packets and the drops from 67 to 57, and with four flows the drops from 64 to 50: the kernel's, within "
-        "10 %.",
+        "10 %. That was measured once; the copy was not kept.",
         "- **bursts**: the mean queues differ by fewer packets than Linux sends together, which is 1 ms at its pacing "
         "rate and at least two (`tcp_tso_autosize`); in the simulator each acknowledgement sends what it allows. The "
         "queue of a line that is not full is little more than such bursts. The windows are the same.",

@@ -170,7 +170,7 @@ fn a_recorded_delay_is_that_of_real_packets() {
 }
 
 /// Datagrams each 120 ms are trains of one packet: they have the delay of the light load, and pass the queue of a heavy load of
-/// one packet in 500 ms. Two that a late sender lets go together would fill that queue for good, so they are far apart.
+/// one packet in 500 ms. Two that a late sender sends together would fill that queue for good, so they are far apart.
 #[test]
 fn real_packets_have_the_delay_of_a_light_load() {
     if !possible("real_packets_have_the_delay_of_a_light_load") {

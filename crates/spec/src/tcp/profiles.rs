@@ -77,7 +77,8 @@ const BSD: TcpKeys = TcpKeys {
 /// Linux 6, as its documentation (ip-sysctl) and source have it: CUBIC, SACK, timestamps, ten segments at first
 /// (`TCP_INIT_CWND`), acknowledgements within 40 ms (`TCP_DELACK_MIN`), timeouts of 1 s at first (`TCP_TIMEOUT_INIT`) and
 /// from 200 ms above the round trip (`tcp_rtt_estimator`) to 120 s (`TCP_RTO_MIN`, `TCP_RTO_MAX`), timers of RACK and of
-/// loss probes 2 ms late (`TCP_TIMEOUT_MIN_US`), `tcp_retries2` of 15, TIME-WAIT of 60 s. The window is the half that is for payload of the 6 MiB to which `tcp_rmem` lets a receive buffer grow; the send buffer is the 4 MiB of `tcp_wmem`.
+/// loss probes 2 ms late (`TCP_TIMEOUT_MIN_US`), `tcp_retries2` of 15, TIME-WAIT of 60 s. The window is the half that is
+/// for payload of the 6 MiB to which `tcp_rmem` lets a receive buffer grow; the send buffer is the 4 MiB of `tcp_wmem`.
 /// Nagle's rule unless an application turns it off. Pacing needs the fq discipline or a socket option.
 const LINUX: TcpKeys = TcpKeys {
     variant: Some(Variant::Cubic),

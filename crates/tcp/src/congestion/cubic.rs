@@ -101,16 +101,14 @@ impl Cubic {
 impl Controller for Cubic {
     fn grow(&mut self, window: &mut Window, acked: Acked, flight: Flight) {
         let Window { cwnd, ssthresh, mss } = *window;
-        let full = self.full.acked((cwnd, mss), &acked, flight);
-        // Linux, tcp_is_cwnd_limited(): slow start may go to twice the used window.
-        let used = flight.size() + acked.bytes;
+        let used = self.full.lets_grow(*window, &acked, flight);
         if cwnd >= ssthresh {
-            window.cwnd = self.avoid(cwnd, mss, acked, full);
+            window.cwnd = self.avoid(cwnd, mss, acked, used);
             return;
         }
         let phase = self.hystart.as_mut().map_or(Phase::SlowStart, |h| h.acked(acked.rtt, flight));
         let most = if self.paced { acked.bytes } else { acked.bytes.min(MOST_SEGMENTS * mss) };
-        let grown = |bytes: u64| if full || cwnd < 2 * used { cwnd + bytes } else { cwnd };
+        let grown = |bytes: u64| if used { cwnd + bytes } else { cwnd };
         match phase {
             // Slow start ends at the threshold; congestion avoidance continues from there.
             Phase::SlowStart => window.cwnd = grown(most).min(ssthresh.max(cwnd + mss)),
