@@ -29,19 +29,23 @@ def run(
 ) -> T:
     """Run `cellway COMMAND` in a separate process and read the folder that it wrote.
 
-    Relative paths in a scenario given as text start at a temporary folder here.
+    A scenario given as text is put into a file of its folder meanwhile, at which its relative paths start.
     """
     from cellway import _native
 
-    with tempfile.TemporaryDirectory(prefix="cellway-") as temporary:
-        file = Path(temporary, "scenario.toml")
-        if folder is not None:
-            file.write_text(text, encoding="utf-8")
+    with (
+        tempfile.TemporaryDirectory(prefix="cellway-") as temporary,
+        tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", dir=folder or temporary, prefix=".cellway-", suffix=".toml"
+        ) as file,
+    ):
+        file.write(text)
+        file.flush()
         target = Path(temporary, "out") if out is None else Path(out)
         sets = [word for key, value in changes for word in ("--set", f"{key}={value}")]
         manifest = target / "manifest.json"
         before = _stamp(manifest)
-        words = [command, text if folder is None else str(file), *options, *sets, "--out", str(target)]
+        words = [command, text if folder is None else file.name, *options, *sets, "--out", str(target)]
         ran = subprocess.run(
             [sys.executable, "-m", "cellway", *words, *(["--force"] if force else [])],
             stdout=subprocess.DEVNULL,

@@ -140,8 +140,9 @@ class Emulation:
     def set_rate(self, link: str, rate: str, *, direction: str | None = None) -> None:
         """Change the rate of a link within some milliseconds: `net.set_rate("line", "2 Mbit/s")`.
 
-        The packet that the link sends goes at the old rate. `direction` is `"forward"`, from the first node of
-        `between` to the second, or `"back"`; without it both change. Raises `Error` for a link that does not exist.
+        The packet that the link sends keeps the old rate, unlike at a change in a file. `direction` is `"forward"`,
+        from the first node of `between` to the second, or `"back"`; without it both change. Raises `Error` for a link
+        that does not exist.
         """
         self._running.set_rate(link, direction, rate)
 
@@ -183,6 +184,8 @@ class Host:
         with self.start(args, env=env, input=input) as program:
             status = program.wait(timeout)
             out, errors = program.output, program.errors
+        # It has ended: its files are closed with it, not at the end of the emulation.
+        self._programs.remove(program)
         if check and status != 0:
             raise subprocess.CalledProcessError(status, program.args, out, errors)
         return subprocess.CompletedProcess(program.args, status, out, errors)
@@ -202,6 +205,8 @@ class Host:
         line of the output matches. Raises `EmulationError` if it ends before that, or is not ready after `timeout`
         seconds; and `FileNotFoundError` if there is no such program.
         """
+        if isinstance(args, str | os.PathLike) or not args:
+            raise arguments.wrong("args", args, 'a list of the program and its arguments, like ["ping", "server"]')
         program = Program(self._native, self, [os.fspath(word) for word in args], dict(env or {}), input)
         self._programs.append(program)
         if ready is not None:
@@ -224,8 +229,6 @@ class Program:
     def __init__(
         self, native: _native.Emulation, host: Host, args: list[str], env: Mapping[str, str], input: str | None
     ) -> None:
-        if isinstance(args, str) or not args:
-            raise arguments.wrong("args", args, 'a list of the program and its arguments, like ["ping", "server"]')
         if shutil.which(args[0]) is None:
             raise FileNotFoundError(f"host {host.name}: there is no program {args[0]!r} on this machine")
         self.args = args

@@ -25,7 +25,8 @@ def _selected(elements: list[Any], word: str, before: tuple[str, ...]) -> list[A
     if word == "*":
         return elements
     named = [element for element in elements if _name(element) == word]
-    if not named and word.isdecimal() and 1 <= int(word) <= len(elements):
+    # A place in the list stands for an element without a name alone.
+    if not named and word.isdecimal() and 1 <= int(word) <= len(elements) and not _name(elements[int(word) - 1]):
         named = [elements[int(word) - 1]]
     if not named:
         raise wrong(f"{'.'.join((*before, word))}: there is no {before[-1]} {word!r}; accepted: {_elements(elements)}")

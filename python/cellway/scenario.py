@@ -24,6 +24,9 @@ NodeKind = Literal["router", "switch", "host", "gateway"]
 ACCESS = {"rate": "10 Gbit/s", "delay": "0 s"}
 """The link between a router and the host of a conversation, where none is given: so fast that nothing waits for it."""
 
+APART = "100 ms"
+"""The time between the starts of the flows of a dumbbell, so that they do not lose the same packets."""
+
 SHORT: dict[str, str] = {
     "rate": "link.line.rate",
     "buffer": "buffer.size",
@@ -109,10 +112,10 @@ class Scenario:
     ) -> Scenario:
         """Return senders and receivers on both sides of one slow line, "line", between the routers "left" and "right".
 
-        `flows` transfers start 0.1 s apart and last to the end of the run. `rate` is that of the line in both
-        directions, `rtt` the round trip without waiting, `buffer` the size of the buffer before the line, and `queue`
-        its queue discipline. The group of the flows is called `flow`. With several values of `control`, or of `rtt`,
-        there are `flows` flows of each, in groups with the names of the controls, or `rtt-20ms` and so on.
+        The `flows` transfers of a group start 0.1 s apart and last to the end of the run. `rate` is that of the line in
+        both directions, `rtt` the round trip without waiting, `buffer` the size of the buffer before the line, and
+        `queue` its queue discipline. The group of the flows is called `flow`. With several values of `control`, or of
+        `rtt`, there are `flows` flows of each, in groups with the names of the controls, or `rtt-20ms` and so on.
 
         The window, the round trip and the rate of each flow and the length of the queue are recorded over time.
         """
@@ -125,7 +128,8 @@ class Scenario:
             raise ValueError("one of rtt and control is a list; accepted: a single value of the other")
         picoseconds = [quantity.time("rtt", trip) for trip in trips]
         least = min(picoseconds)
-        common = {"app": "bulk", "count": flows, "stagger": "100 ms", "from": "left", "to": "right"}
+        apart = {"stagger": APART} if flows > 1 else {}
+        common = {"app": "bulk", "count": flows, **apart, "from": "left", "to": "right"}
         groups = []
         for trip, text in zip(picoseconds, trips, strict=True):
             # Each flow has an access link on either side, and crosses it in both directions.
@@ -177,7 +181,8 @@ class Scenario:
     def set(self, path: str | Mapping[str, object], value: object = None) -> Scenario:
         """Return the scenario with another value of a key: `.set("tcp.window", "1 MiB")`, or a dict of several.
 
-        Paths are those of sweeps: an element is called by its name, or by its number from 1, or by `*` for all.
+        Paths are those of sweeps: an element is called by its name, by its number from 1 if it has none, or by `*` for
+        all.
         Raises `ScenarioError` for an element that does not exist.
         """
         changes = {path: value} if isinstance(path, str) else arguments.changes("path", path)
@@ -192,7 +197,8 @@ class Scenario:
         """Return the scenario with more axes: `.sweep({"link.line.rate": ["2 Mbit/s", "8 Mbit/s"]})`.
 
         For a dumbbell `rate`, `rtt`, `buffer`, `queue`, `window`, `control` and `flows` are short names:
-        `.sweep(buffer=["0.5 bdp", "2 bdp"])`. In results the axis has the name of its key.
+        `.sweep(buffer=["0.5 bdp", "2 bdp"])`. In results the axis has the name of its key. Several `flows` start 0.1 s
+        apart.
         """
         added: dict[str, list[object]] = {}
         for name, values in [*(axes or {}).items(), *(self._axis(*item) for item in short.items())]:
@@ -200,7 +206,10 @@ class Scenario:
                 raise arguments.wrong(name, values, "a list of values")
             added[name] = list(values)
         sweep = _mapping("sweep", self._document.get("sweep", {}))
-        return self._with({"sweep": {**sweep, "axes": {**sweep.get("axes", {}), **added}}})
+        made = self._with({"sweep": {**sweep, "axes": {**sweep.get("axes", {}), **added}}})
+        groups = self._document.get("traffic", ())
+        apart = any(group.get("name") == "flow" and "stagger" in group for group in groups)
+        return made if "flows" not in short or apart else made.set("traffic.flow.stagger", APART)
 
     def variants(self, variants: Mapping[str, Mapping[str, object]]) -> Scenario:
         """Return the scenario with named variants, each with the keys that it sets: `{"as it is": {}, ...}`."""
@@ -329,7 +338,7 @@ class Scenario:
         return (self._document, self._folder) == (other._document, other._folder)
 
     def __hash__(self) -> int:
-        return hash((self.to_toml(), self._folder))
+        return hash((self.name, self._folder))
 
     def _axis(self, name: str, values: Sequence[object]) -> tuple[str, Sequence[object]]:
         from cellway import quantity

@@ -90,6 +90,8 @@ def test_a_program_is_ready_by_its_port_or_its_words() -> None:
 def test_failures_are_those_of_subprocess() -> None:
     with cellway.emulation(path()) as net:
         host = net["client"]
+        with pytest.raises(TypeError, match="args"):
+            net["client"].run("true")
         with pytest.raises(subprocess.CalledProcessError) as failed:
             host.run(["sh", "-c", "echo out; echo bad >&2; exit 7"])
         assert (failed.value.returncode, failed.value.stdout, failed.value.stderr) == (7, "out\n", "bad\n")

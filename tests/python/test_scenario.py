@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import cellway
 import polars as pl
@@ -31,12 +32,10 @@ def test_an_example_is_the_same_after_a_round_trip(path: Path) -> None:
     read = Scenario.from_file(path)
     assert read.to_dict() == tomllib.loads(path.read_text(encoding="utf-8"))
     assert Scenario.from_toml(read.to_toml(), folder=path.parent) == read
-    assert read.check() == cellway.check(path) or read.check().warnings, "warnings have lines, which differ"
-    assert read.check().runs == cellway.check(path).runs
+    assert read.check() == cellway.check(path)
 
 
 def test_toml_has_tables_with_headers_and_short_ones_in_a_line() -> None:
-    assert str(two().sweep({"tcp.mss": ["536 B", "1460 B"]})) == two().sweep({"tcp.mss": ["536 B", "1460 B"]}).to_toml()
     assert two().sweep({"tcp.mss": ["536 B"]}).to_toml() == (
         'version = 1\nname = "two"\n\n[run]\nduration = "6 s"\nwarmup = "1 s"\n\n'
         '[buffer]\nsize = "32 KiB"\nper = "port"\n\n[[node]]\nname = "a"\nkind = "router"\n\n'
@@ -67,7 +66,7 @@ def test_any_table_is_read_back_as_it_was(table: dict[str, object]) -> None:
 
 def test_lines_of_the_text_are_short_enough_to_read() -> None:
     longest = max(len(line) for path in EXAMPLES for line in str(Scenario.from_file(path)).splitlines())
-    assert longest <= 150
+    assert longest <= 110
 
 
 def test_a_scenario_never_changes() -> None:
@@ -94,7 +93,7 @@ def test_keys_are_set_by_the_paths_of_sweeps() -> None:
     made = (
         two()
         .traffic("more", "a", "b")
-        .set({"link.a-b.delay": "7 ms", "traffic.*.stagger": "1 s", "traffic.2.count": 5, "tcp.window": "1 MiB"})
+        .set({"link.a-b.delay": "7 ms", "traffic.*.stagger": "1 s", "traffic.more.count": 5, "tcp.window": "1 MiB"})
     )
     document = made.to_dict()
     assert document["link"][0]["delay"] == "7 ms"
@@ -116,6 +115,7 @@ def test_set_and_the_sweep_of_the_engine_mean_the_same_key() -> None:
     [
         ("link.b-a.rate", r"link\.b-a: there is no link 'b-a'; accepted: a-b"),
         ("link.2.rate", r"link\.2: there is no link '2'; accepted: a-b"),
+        ("link.1.rate", r"link\.1: there is no link '1'; accepted: a-b"),
         ("traffic.x.y.z", r"traffic\.x: there is no traffic 'x'; accepted: bulk"),
         ("link.rate", r"link: a list, whose elements have names; accepted: a-b, \*"),
         ("name.first", r"name: 'two' is no table"),
@@ -272,11 +272,11 @@ def test_hosts_need_no_access_link_and_datagrams_no_application() -> None:
 @pytest.mark.parametrize(
     ("text", "halved"),
     [("60 ms", "30 ms"), ("1 s", "500 ms"), ("41ms", "20.5 ms"), ("1 ms", "500 us"), ("2 min", "60 s"), ("0 s", "0 s"),
-     ("1.000000000003 s", "500.0000000015 ms")],
+     ("1.000000000003 s", "500.000000002 ms")],
 )  # fmt: skip
 def test_times_are_exact(text: str, halved: str) -> None:
     exact = quantity.time("rtt", text)
-    assert quantity.time_text(exact / 2) == halved or exact % 2 == 1
+    assert quantity.time_text(exact / 2) == halved
     assert quantity.time("x", quantity.time_text(exact)) == exact
     assert quantity.time("x", "0.1 s") == Fraction(10**11)
 
@@ -376,3 +376,17 @@ def test_what_a_notebook_shows_is_whole_html_with_escaped_text() -> None:
     for shown in (swept._repr_html_(), results._repr_html_()):
         assert "a<b>" not in shown
         assert "a<b>&c" in Page(shown).text
+
+
+@pytest.mark.parametrize("more", [{}, {"control": ["cubic", "reno"]}, {"rtt": ["20 ms", "80 ms"]}, {"flows": 3}])
+def test_a_dumbbell_has_no_key_without_effect(more: dict[str, Any]) -> None:
+    made = Scenario.dumbbell(**{"rate": "4 Mbit/s", "rtt": "20 ms", **more})
+    assert made.check().warnings == ()
+    assert all(("stagger" in group) == (group["count"] > 1) for group in made.to_dict()["traffic"])
+
+
+def test_flows_of_a_sweep_start_apart() -> None:
+    made = Scenario.dumbbell(rate="4 Mbit/s", rtt="20 ms").sweep(flows=[2, 8])
+    assert made.to_dict()["traffic"][0]["stagger"] == "100 ms"
+    kept = Scenario.dumbbell(rate="4 Mbit/s", rtt="20 ms").set("traffic.flow.stagger", "1 s").sweep(flows=[2, 8])
+    assert kept.to_dict()["traffic"][0]["stagger"] == "1 s"

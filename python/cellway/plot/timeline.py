@@ -37,7 +37,8 @@ def timeline(
     rows = chosen(held.read(source), name, at=at, where=where, seed=seed)
     rows = rows.filter(pl.col("t") >= start) if until is None else rows.filter(pl.col("t").is_between(start, until))
     if rows.is_empty():
-        raise select.MissingDataError(f"the results have no value of {name} from {start:g} s to {until or 0:g} s")
+        span = f"from {start:g} s on" if until is None else f"from {start:g} s to {until:g} s"
+        raise select.MissingDataError(f"the results have no value of {name} {span}")
     lines, panels = arranged(rows, by)
     divisor, unit = scale(rows["value"].abs().max(), str(rows["unit"][0]))  # type: ignore[arg-type]
     rows = rows.with_columns(pl.col("value") / divisor)

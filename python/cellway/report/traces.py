@@ -91,5 +91,5 @@ def _line(rows: pl.DataFrame | None, points: int) -> list[list[float]] | None:
 
 
 def _short(values: pl.Series) -> list[float]:
-    """Return numbers with four significant digits, times to the millisecond at least."""
-    return [int(v) if v == int(v) else v for v in (float(f"{value:.5g}") for value in values)]
+    """Return numbers short enough for a drawing: to a millionth of the unit or to seven digits."""
+    return [int(v) if v == int(v) else v for v in (float(f"{value:.7g}") for value in values)]
