@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Union, overload
+from typing import TYPE_CHECKING, Any, overload
 
-from cellway import arguments, documents, toml_text
-from cellway.keys import in_keys, is_built
+from cellway import arguments, documents
 from cellway.progress import reporter
+from cellway.source import Source, native, overrides
 
 if TYPE_CHECKING:
     import polars as pl
@@ -18,10 +18,6 @@ if TYPE_CHECKING:
     from cellway.controller import Controller
     from cellway.predicted import Checked, Equation, Evaluation, PathPrediction, ScenarioPrediction
     from cellway.results import Reproduction, Results
-    from cellway.scenario import Scenario
-
-Source = Union[str, "os.PathLike[str]", "Scenario"]
-"""A scenario: the path of a TOML file, the TOML text itself, or a `Scenario`."""
 
 
 def simulate(
@@ -55,11 +51,10 @@ def simulate(
     arguments.count("seeds", seeds)
     arguments.count("threads", threads)
     own = arguments.controllers(controllers)
-    text, folder = _source(source)
     target = None if out is None else os.fspath(out)
-    with in_keys(source), reporter("simulate", enabled=progress) as tick:
-        native = _native.simulate(text, folder, _overrides(set), seeds, threads, own, target, force, tick)
-    return Results.from_native(native, in_keys=is_built(source))
+    with reporter("simulate", enabled=progress) as tick:
+        done = _native.simulate(native(source), overrides(set), seeds, threads, own, target, force, tick)
+    return Results.from_native(done)
 
 
 def emulate(
@@ -85,20 +80,18 @@ def emulate(
     from cellway.results import Results
 
     arguments.count("seeds", seeds)
-    text, folder = _source(source)
-    changes = _overrides(set)
-    with in_keys(source):
-        _native.check(text, folder, changes)
+    scenario, changes = native(source), overrides(set)
+    _native.check(scenario, changes)
     if not _native.emulates_here():
         from cellway import inside
 
         options = [] if seeds is None else ["--seeds", str(seeds)]
         options += [] if log is None else ["--log", os.fspath(log)]
-        return inside.run("emulate", text, folder, changes, options, out, Results.from_folder, force=force)
+        return inside.run("emulate", scenario, changes, options, out, Results.from_folder, force=force)
     with reporter("emulate", enabled=progress) as tick:
         target, file = (None if path is None else os.fspath(path) for path in (out, log))
-        native = _native.emulate(text, folder, changes, seeds, target, force, file, tick)
-    return Results.from_native(native, in_keys=is_built(source))
+        done = _native.emulate(scenario, changes, seeds, target, force, file, tick)
+    return Results.from_native(done)
 
 
 def compare(
@@ -129,10 +122,8 @@ def compare(
 
     for name, count in (("seeds", seeds), ("repeat", repeat), ("threads", threads)):
         arguments.count(name, count)
-    text, folder = _source(source)
-    changes = _overrides(set)
-    with in_keys(source):
-        _native.check(text, folder, changes)
+    scenario, changes = native(source), overrides(set)
+    _native.check(scenario, changes)
     try:
         here = emulate is False or _native.emulates_here()
     except _native.EmulationError:
@@ -144,11 +135,10 @@ def compare(
 
         given = {"--seeds": seeds, "--repeat": repeat, "--published": published, "--threads": threads}
         options = [word for key, value in given.items() if value is not None for word in (key, str(value))]
-        return inside.run("compare", text, folder, changes, options, out, Comparison.from_folder, force=force)
+        return inside.run("compare", scenario, changes, options, out, Comparison.from_folder, force=force)
     with reporter("compare", enabled=progress) as tick:
-        native, rows = _native.compare(
-            text,
-            folder,
+        done, rows = _native.compare(
+            scenario,
             changes,
             seeds,
             repeat,
@@ -167,7 +157,7 @@ def compare(
         from cellway.report import build
 
         build(out)
-    return Comparison(Results.from_native(native), about)
+    return Comparison(Results.from_native(done), about)
 
 
 def check(source: Source, *, set: Mapping[str, object] | None = None) -> Checked:
@@ -175,9 +165,7 @@ def check(source: Source, *, set: Mapping[str, object] | None = None) -> Checked
     from cellway import _native
     from cellway.predicted import Checked
 
-    text, folder = _source(source)
-    with in_keys(source):
-        return Checked.read(documents.record(_native.check(text, folder, _overrides(set)), "check"))
+    return Checked.read(documents.record(_native.check(native(source), overrides(set)), "check"))
 
 
 @overload
@@ -264,9 +252,7 @@ def predict(
         return PathPrediction.read(documents.record(document, "predict"))
     if path:
         raise ValueError(f"a scenario has its own {', '.join(path)}; use set to change its keys")
-    text, folder = _source(source)
-    with in_keys(source):
-        return ScenarioPrediction.read(documents.record(_native.predict(text, folder, _overrides(set)), "predict"))
+    return ScenarioPrediction.read(documents.record(_native.predict(native(source), overrides(set)), "predict"))
 
 
 def evaluate(equation: str, **given: str) -> Evaluation:
@@ -407,32 +393,3 @@ def schema() -> dict[str, Any]:
     from cellway import _native
 
     return documents.record(_native.schema(), "schema")
-
-
-def _source(source: Source) -> tuple[str, str | None]:
-    """Return the path of a file and None, or the text of one and the folder at which its relative paths start."""
-    if isinstance(source, str):
-        is_text = "\n" in source or ("=" in source and not _names_a_file(source))
-        return source, "." if is_text else None
-    if isinstance(source, os.PathLike):
-        return os.fspath(source), None
-    from cellway.scenario import Scenario
-
-    if isinstance(source, Scenario):
-        return source.to_toml(), source.folder
-    raise arguments.wrong(
-        "source", source, "a Scenario, the path of a file, or TOML text; for a dict Scenario.from_dict"
-    )
-
-
-def _names_a_file(text: str) -> bool:
-    if text.endswith(".toml"):
-        return True
-    try:
-        return Path(text).is_file()
-    except (OSError, ValueError):  # Too long for a path, or a character that no path has.
-        return False
-
-
-def _overrides(changes: Mapping[str, object] | None) -> list[tuple[str, str]]:
-    return [(path, toml_text.value(value, path)) for path, value in arguments.changes("set", changes).items()]

@@ -6,9 +6,13 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from cellway import _native
 
 T = TypeVar("T")
 
@@ -18,8 +22,7 @@ WRONG_INPUT = 2
 
 def run(
     command: str,
-    text: str,
-    folder: str | None,
+    scenario: _native.Source,
     changes: Sequence[tuple[str, str]],
     options: Sequence[str],
     out: str | os.PathLike[str] | None,
@@ -33,19 +36,12 @@ def run(
     """
     from cellway import _native
 
-    with (
-        tempfile.TemporaryDirectory(prefix="cellway-") as temporary,
-        tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", dir=folder or temporary, prefix=".cellway-", suffix=".toml"
-        ) as file,
-    ):
-        file.write(text)
-        file.flush()
+    with tempfile.TemporaryDirectory(prefix="cellway-") as temporary, _file(scenario) as file:
         target = Path(temporary, "out") if out is None else Path(out)
         sets = [word for key, value in changes for word in ("--set", f"{key}={value}")]
         manifest = target / "manifest.json"
         before = _stamp(manifest)
-        words = [command, text if folder is None else file.name, *options, *sets, "--out", str(target)]
+        words = [command, file, *options, *sets, "--out", str(target)]
         ran = subprocess.run(
             [sys.executable, "-m", "cellway", *words, *(["--force"] if force else [])],
             stdout=subprocess.DEVNULL,
@@ -59,6 +55,19 @@ def run(
             message = "\n".join(messages) or ran.stderr.strip() or f"cellway {command} ended with {ran.returncode}"
             raise (_native.Error if ran.returncode == WRONG_INPUT else _native.EmulationError)(message)
         return read(target)
+
+
+@contextmanager
+def _file(scenario: _native.Source) -> Iterator[str]:
+    """Yield the path of a scenario file, made for a scenario that has none."""
+    if isinstance(scenario, str):
+        yield scenario
+        return
+    text, folder, _ = scenario
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=folder, prefix=".cellway-", suffix=".toml") as file:
+        file.write(text)
+        file.flush()
+        yield file.name
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:

@@ -14,8 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from cellway import api, arguments
-from cellway.keys import in_keys
+from cellway import arguments
+from cellway.source import Source, native, overrides
 
 if TYPE_CHECKING:
     from cellway import _native
@@ -32,7 +32,7 @@ LAST = 200
 
 
 def emulation(
-    source: api.Source,
+    source: Source,
     *,
     duration: str | None = "10 min",
     set: Mapping[str, object] | None = None,
@@ -64,7 +64,7 @@ class Emulation:
 
     def __init__(
         self,
-        source: api.Source,
+        source: Source,
         *,
         duration: str | None = None,
         set: Mapping[str, object] | None = None,
@@ -81,16 +81,14 @@ class Emulation:
     def __enter__(self) -> Emulation:
         from cellway import _native
 
-        text, folder = api._source(self._source)
-        changes = api._overrides(self._set)
-        with in_keys(self._source):
-            _native.check(text, folder, changes)
+        scenario, changes = native(self._source), overrides(self._set)
+        _native.check(scenario, changes)
         if not _native.emulates_here():
             raise _native.EmulationError(
                 "this process may not make network namespaces; accepted: root, or a user namespace: "
                 "unshare --user --map-root-user --net --mount python ..."
             )
-        self._native = _native.Emulation(text, folder, changes, self._log)
+        self._native = _native.Emulation(scenario, changes, self._log)
         self._hosts = {name: Host(self._native, name, address) for name, address in self._native.hosts()}
         return self
 
@@ -316,15 +314,17 @@ class Program:
         return _native.EmulationError(f"host {self._host.name}: {self.args[0]} {what}: {said}")
 
 
-def _with_program(source: api.Source) -> api.Source:
+def _with_program(source: Source) -> Source:
     """Return the scenario, with a program that waits if it has neither traffic nor programs, which are required."""
     from cellway.scenario import Scenario
 
     if isinstance(source, Scenario):
         scenario = source
     else:
-        text, folder = api._source(source)
-        scenario = Scenario.from_file(text) if folder is None else Scenario.from_toml(text, folder=folder)
+        given = native(source)
+        scenario = (
+            Scenario.from_file(given) if isinstance(given, str) else Scenario.from_toml(given[0], folder=given[1])
+        )
     document = scenario.to_dict()
     hosts = [node.get("name") for node in document.get("node", ()) if node.get("kind") == "host"]
     if document.get("traffic") or document.get("run", {}).get("command") or not hosts:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
-from cellway import documents, keys
+from cellway import documents
 
 if TYPE_CHECKING:
     from cellway import _native
@@ -55,14 +55,14 @@ class Results:
         self._series = series
 
     @classmethod
-    def from_native(cls, native: _native.Results, *, in_keys: bool = False) -> Results:
-        """Take over the engine's tables, without copying them. With `in_keys` warnings name keys and no lines."""
+    def from_native(cls, native: _native.Results) -> Results:
+        """Take over the engine's tables, without copying them."""
         return cls(
             pl.DataFrame(native.runs),
             pl.DataFrame(native.summary),
             pl.DataFrame(native.series),
             documents.record(native.manifest, "the manifest"),
-            [keys.words(warning) for warning in native.warnings] if in_keys else native.warnings,
+            native.warnings,
         )
 
     @classmethod

@@ -6,6 +6,7 @@ import copy
 import os
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -126,14 +127,14 @@ class Scenario:
         controls: list[str | None] = [control] if control is None or isinstance(control, str) else list(control)
         if min(len(trips), len(controls)) != 1:
             raise ValueError("one of rtt and control is a list; accepted: a single value of the other")
-        picoseconds = [quantity.time("rtt", trip) for trip in trips]
+        picoseconds = [quantity.picoseconds("rtt", trip) for trip in trips]
         least = min(picoseconds)
         apart = {"stagger": APART} if flows > 1 else {}
         common = {"app": "bulk", "count": flows, **apart, "from": "left", "to": "right"}
         groups = []
         for trip, text in zip(picoseconds, trips, strict=True):
             # Each flow has an access link on either side, and crosses it in both directions.
-            access = {**ACCESS, "delay": quantity.time_text((trip - least) / 4)}
+            access = {**ACCESS, "delay": quantity.time_text(Fraction(trip - least, 4))}
             for chosen in controls:
                 tcp = {} if chosen is None or len(controls) == 1 else {"tcp": {"control": chosen}}
                 group = f"rtt-{_word(text)}" if len(trips) > 1 else str(chosen) if tcp else "flow"
@@ -146,7 +147,7 @@ class Scenario:
         observe = {"interval": "100 ms", "flows": ["all"], "queue": ["left>right"]}
         made = cls(name, duration=duration, warmup=warmup, buffer=port, observe=whole.pop("observe", observe), **whole)
         made = made.node("left").node("right")
-        made = made.link("left", "right", name="line", rate=rate, delay=quantity.time_text(least / 2))
+        made = made.link("left", "right", name="line", rate=rate, delay=quantity.time_text(Fraction(least, 2)))
         return made._with({"traffic": groups})
 
     def node(self, name: str, kind: NodeKind = "router", **keys: Any) -> Scenario:
@@ -344,7 +345,7 @@ class Scenario:
         from cellway import quantity
 
         if name == "rtt" and not isinstance(values, str):
-            halves = [quantity.time_text(quantity.time("rtt", value) / 2) for value in values]
+            halves = [quantity.time_text(Fraction(quantity.picoseconds("rtt", value), 2)) for value in values]
             return "link.line.delay", halves
         if name not in SHORT:
             short = ", ".join(["rtt", *SHORT])

@@ -11,7 +11,7 @@ import cellway
 import polars as pl
 import pytest
 import synthetic
-from cellway import __main__, api, progress, toml_text
+from cellway import __main__, progress, source, toml_text
 
 
 @pytest.mark.parametrize(
@@ -25,25 +25,27 @@ def test_overrides_are_read_back_from_toml_as_they_were(value: object) -> None:
 
 def test_a_value_without_a_toml_form_is_refused_by_its_key() -> None:
     with pytest.raises(TypeError, match=r"tcp\.mss: a NoneType has no TOML form"):
-        api._overrides({"tcp.mss": None})
+        source.overrides({"tcp.mss": None})
 
 
-@pytest.mark.parametrize(
-    ("source", "folder"),
-    [("scenario.toml", None), (Path("a=b.toml"), None), ('version = 1\nname = "x"', "."), ("version=1", ".")],
-)
-def test_text_is_distinguished_from_a_path(source: api.Source, folder: str | None) -> None:
-    assert api._source(source) == (str(source), folder)
+@pytest.mark.parametrize("text", ['version = 1\nname = "x"', "version=1"])
+def test_text_is_distinguished_from_a_path(text: str) -> None:
+    assert source.native(text) == (text, ".", "<text>")
+
+
+@pytest.mark.parametrize("path", ["scenario.toml", Path("a=b.toml")])
+def test_a_path_is_distinguished_from_text(path: source.Source) -> None:
+    assert source.native(path) == str(path)
 
 
 def test_an_equals_sign_in_a_path_does_not_make_it_text(tmp_path: Path) -> None:
     named = tmp_path / "seed=1"
-    assert api._source(str(named)) == (str(named), ".")
+    assert source.native(str(named)) == (str(named), ".", "<text>")
     named.write_text("version = 1\n")
-    assert api._source(str(named)) == (str(named), None)
-    assert api._source("out/seed=1/missing.toml") == ("out/seed=1/missing.toml", None)
-    assert api._source("x = " + "1" * 10_000)[1]
-    assert api._source("x = \0")[1]
+    assert source.native(str(named)) == str(named)
+    assert source.native("out/seed=1/missing.toml") == "out/seed=1/missing.toml"
+    for text in ("x = " + "1" * 10_000, "x = \0"):
+        assert source.native(text) == (text, ".", "<text>")
 
 
 class Terminal(io.StringIO):

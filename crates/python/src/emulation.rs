@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 
 use crate::error::{EmulationError, raise};
 use crate::results::Results;
-use crate::{Changes, plan};
+use crate::source::{Changes, Source};
 
 /// The time that a program has to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(2);
@@ -32,15 +32,9 @@ pub(crate) struct Program(Mutex<Child>);
 impl Emulation {
     /// Starts the emulation; returns once its network runs.
     #[new]
-    #[pyo3(signature = (source, folder, set, log))]
-    fn new(
-        py: Python<'_>,
-        source: &str,
-        folder: Option<PathBuf>,
-        set: Changes,
-        log: Option<PathBuf>,
-    ) -> PyResult<Emulation> {
-        let (plan, folder) = plan(source, folder, set).map_err(raise)?;
+    #[pyo3(signature = (source, set, log))]
+    fn new(py: Python<'_>, source: Source, set: Changes, log: Option<PathBuf>) -> PyResult<Emulation> {
+        let (plan, folder) = source.plan(set).map_err(raise)?;
         let started = py.detach(|| {
             let log = log.as_deref().map(Log::create).transpose()?;
             let live = Live::start(plan, &folder, log.as_ref().map(Log::lines))?;

@@ -8,6 +8,7 @@ mod controller;
 mod emulation;
 mod error;
 mod results;
+mod source;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -16,12 +17,14 @@ use std::path::{Path, PathBuf};
 use cellway_cli::{Face, Figure, FlentFiles};
 use cellway_lab::compare::{CompareOptions, Published};
 use cellway_lab::reproduce::{Live, Paper, ReproduceOptions};
-use cellway_lab::{Override, Own, Plan, Progress, Settings};
+use cellway_lab::{Own, Progress, Settings, Span};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use controller::Ack;
 use error::{EmulationError, Error, raise};
 use results::Results;
+use source::{Changes, Source};
 
 /// The extension module `cellway._native`.
 #[pymodule]
@@ -31,7 +34,7 @@ mod _native {
     #[pymodule_export]
     use super::{
         Ack, EmulationError, Error, Results, check, cli_main, compare, confidence_interval, emulate, emulates_here,
-        equations, evaluate, metrics, predict, predict_path, reproduce, schema, simulate,
+        equations, evaluate, metrics, picoseconds, predict, predict_path, reproduce, schema, simulate, time_text,
     };
 
     #[cfg(target_os = "linux")]
@@ -44,21 +47,6 @@ mod _native {
         module.add("MissingFileError", super::error::missing_file_error(module.py())?)?;
         module.add("version", cellway_lab::VERSION)
     }
-}
-
-/// Key and TOML value of each key to set.
-type Changes = Vec<(String, String)>;
-
-/// Reads and checks a scenario: `source` is the path of a file, or with `folder` the text of one whose relative paths
-/// start there. Returns it with that folder.
-fn plan(source: &str, folder: Option<PathBuf>, set: Changes) -> Result<(Plan, PathBuf), cellway_lab::Error> {
-    let overrides: Vec<Override> = set.into_iter().map(|(key, value)| Override::new(key, value)).collect();
-    if let Some(folder) = folder {
-        return Ok((cellway_lab::plan_from_text(source, "<text>", &overrides)?, folder));
-    }
-    let path = Path::new(source);
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    Ok((cellway_lab::plan_from_file(path, &overrides)?, folder.to_owned()))
 }
 
 /// Returns true if the interpreter has a pending signal, with the exception that it raises.
@@ -101,12 +89,11 @@ fn run<T: Send>(
 /// Simulates every point of a scenario with every seed. `controllers` has a factory of congestion controllers for each
 /// traffic group that has its own.
 #[pyfunction]
-#[pyo3(signature = (source, folder, set, seeds, threads, controllers, out, force, progress))]
+#[pyo3(signature = (source, set, seeds, threads, controllers, out, force, progress))]
 #[allow(clippy::too_many_arguments, reason = "the Python side calls it by one wrapper only")]
 fn simulate(
     py: Python<'_>,
-    source: &str,
-    folder: Option<PathBuf>,
+    source: Source,
     set: Changes,
     seeds: Option<u64>,
     threads: Option<usize>,
@@ -115,7 +102,7 @@ fn simulate(
     force: bool,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Results> {
-    let (plan, folder) = plan(source, folder, set).map_err(raise)?;
+    let (plan, folder) = source.plan(set).map_err(raise)?;
     if let Some(out) = &out {
         cellway_lab::check_target(out, force).map_err(cellway_lab::Error::from).map_err(raise)?;
     }
@@ -149,12 +136,11 @@ fn not_linux() -> PyErr {
 
 /// Emulates every point of a scenario with every seed, one after the other.
 #[pyfunction]
-#[pyo3(signature = (source, folder, set, seeds, out, force, log, progress))]
+#[pyo3(signature = (source, set, seeds, out, force, log, progress))]
 #[allow(clippy::too_many_arguments, reason = "the Python side calls it by one wrapper only")]
 fn emulate(
     py: Python<'_>,
-    source: &str,
-    folder: Option<PathBuf>,
+    source: Source,
     set: Changes,
     seeds: Option<u64>,
     out: Option<PathBuf>,
@@ -162,7 +148,7 @@ fn emulate(
     log: Option<PathBuf>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Results> {
-    let (plan, folder) = plan(source, folder, set).map_err(raise)?;
+    let (plan, folder) = source.plan(set).map_err(raise)?;
     if let Some(out) = &out {
         cellway_lab::check_target(out, force).map_err(cellway_lab::Error::from).map_err(raise)?;
     }
@@ -191,12 +177,11 @@ fn emulate(
 
 /// Predicts, simulates and, unless `no_emulate`, emulates a scenario; returns the tables and the rows as JSON.
 #[pyfunction]
-#[pyo3(signature = (source, folder, set, seeds, repeat, no_emulate, published, threads, out, force, progress))]
+#[pyo3(signature = (source, set, seeds, repeat, no_emulate, published, threads, out, force, progress))]
 #[allow(clippy::too_many_arguments, reason = "the Python side calls it by one wrapper only")]
 fn compare(
     py: Python<'_>,
-    source: &str,
-    folder: Option<PathBuf>,
+    source: Source,
     set: Changes,
     seeds: Option<u64>,
     repeat: Option<u64>,
@@ -207,7 +192,7 @@ fn compare(
     force: bool,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(Results, String)> {
-    let (plan, folder) = plan(source, folder, set).map_err(raise)?;
+    let (plan, folder) = source.plan(set).map_err(raise)?;
     if let Some(out) = &out {
         cellway_lab::check_target(out, force).map_err(cellway_lab::Error::from).map_err(raise)?;
     }
@@ -232,18 +217,31 @@ fn confidence_interval(sample: Vec<f64>, level: f64, metric: Option<&str>) -> Op
     cellway_lab::confidence_interval(&sample, level, metric)
 }
 
+/// Returns a time with a unit in picoseconds, and the error of a text that is none.
+#[pyfunction]
+fn picoseconds(text: &str) -> PyResult<u64> {
+    let span: Result<Span, _> = text.parse();
+    span.map(Span::as_ps).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// Returns picoseconds as a time with a unit.
+#[pyfunction]
+fn time_text(picoseconds: u64) -> String {
+    Span::from_ps(picoseconds).to_string()
+}
+
 /// Checks a scenario; returns a description of its runs, as JSON.
 #[pyfunction]
-fn check(source: &str, folder: Option<PathBuf>, set: Changes) -> PyResult<String> {
-    let (plan, folder) = plan(source, folder, set).map_err(raise)?;
+fn check(source: Source, set: Changes) -> PyResult<String> {
+    let (plan, folder) = source.plan(set).map_err(raise)?;
     let checked = cellway_lab::check(&plan, &folder).map_err(raise)?;
     Ok(cellway_cli::checked_json(&plan, &checked).to_string())
 }
 
 /// Predicts the traffic groups of a scenario, as JSON.
 #[pyfunction]
-fn predict(source: &str, folder: Option<PathBuf>, set: Changes) -> PyResult<String> {
-    let (plan, _) = plan(source, folder, set).map_err(raise)?;
+fn predict(source: Source, set: Changes) -> PyResult<String> {
+    let (plan, _) = source.plan(set).map_err(raise)?;
     let points = cellway_lab::predict::scenario(&plan).map_err(raise)?;
     Ok(cellway_lab::predict::scenario_json(&plan.base().name, &points).to_string())
 }

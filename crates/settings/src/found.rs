@@ -17,7 +17,7 @@ pub struct Source {
 /// All texts with values.
 #[derive(Clone, Debug)]
 pub struct Sources {
-    /// The name of the file.
+    /// The name of the file. Empty for a text that a program wrote: its problems have keys, and no lines.
     pub file: String,
     /// The texts, the file first.
     pub all: Vec<Source>,
@@ -50,7 +50,7 @@ impl Sources {
             default: found.default.clone(),
             excerpt: None,
         };
-        if source.setting.is_none() {
+        if source.setting.is_none() && !self.file.is_empty() {
             let start = floor_boundary(&source.text, found.at.start);
             let end = floor_boundary(&source.text, found.at.end.max(start));
             let line_start = source.text[..start].rfind('\n').map_or(0, |i| i + 1);

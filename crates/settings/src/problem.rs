@@ -21,9 +21,9 @@ pub struct Error {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Problem {
-    /// The file name, as it was handed in.
+    /// The file name, as it was handed in. Empty for a text that a program wrote.
     pub file: String,
-    /// The line, from 1; absent if the text at fault is not in the file (see `setting`).
+    /// The line, from 1; absent if the text at fault is not in the file (see `setting`), or there is no file.
     pub line: Option<usize>,
     /// The column in characters, from 1.
     pub column: Option<usize>,
@@ -115,10 +115,15 @@ impl Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.line, self.column, &self.setting) {
-            (Some(line), Some(column), _) => write!(f, "{}:{line}:{column}: ", printable(&self.file))?,
-            (.., Some(setting)) => write!(f, "{}: {}: ", printable(&self.file), printable(&brief(setting)))?,
-            _ => write!(f, "{}: ", printable(&self.file))?,
+        if !self.file.is_empty() {
+            f.write_str(&printable(&self.file))?;
+            if let (Some(line), Some(column)) = (self.line, self.column) {
+                write!(f, ":{line}:{column}")?;
+            }
+            f.write_str(": ")?;
+        }
+        if let (None, Some(setting)) = (self.line, &self.setting) {
+            write!(f, "{}: ", printable(&brief(setting)))?;
         }
         if !self.key.is_empty() {
             write!(f, "{}: ", printable(&brief(&self.key)))?;
