@@ -20,31 +20,11 @@ if TYPE_CHECKING:
 ROWS = 24
 """The most rows of a table; the rest is in the data frames."""
 
-MAIN = {
-    "goodput_total": "goodput",
-    "jain": "fairness (Jain)",
-    "rtt_p50": "median RTT",
-    "rtt_p99": "99 % RTT",
-    "response_time_p50": "median response",
-    "response_time_p99": "99 % response",
-    "page_time_p50": "median page time",
-    "delay_mean": "mean delay",
-    "delay_p99": "99 % delay",
-    "loss_ratio": "lost",
-    "utilisation": "use of the line",
-    "queue_mean": "mean queue",
-    "dropped_packets": "packets dropped",
-    "dropped_frames": "frames dropped",
-}
-"""The metrics that a table shows if there are values -> the heads of their columns."""
-
-IDLE = 0.1
-"""A line that is used this much less than the busiest has no row."""
+COLUMNS = 8
+"""The most metrics of a table."""
 
 PERCENT = ("utilisation", "loss_ratio")
 """Shares that read better in per cent."""
-
-PREFIXES = {"bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")), "s": ((1, "s"), (1e-3, "ms"), (1e-6, "µs"))}
 
 BORDER = "1px solid rgba(128,128,128,.35)"
 CELL = f"padding:.15em .6em;border-bottom:{BORDER};"
@@ -101,16 +81,20 @@ def reproduction(shown: Reproduction) -> str:
 
 def comparison(shown: Comparison) -> str:
     """Return the main rows of theory, simulation and emulation."""
+    from cellway.plot.scale import scale
+
     rows = shown.rows.filter("main")
     sources = [name for name in ("predicted", "simulated", "emulated", "published") if rows[name].is_not_null().any()]
     axes = rows.columns[: rows.columns.index("subject")]
     body = []
     for row in rows.head(ROWS).iter_rows(named=True):
-        scale, unit = _scale([row[name] for name in sources], row["unit"])
+        divisor, unit = scale(
+            max((abs(row[name]) for name in sources if row[name] is not None), default=0), row["unit"]
+        )
         cells = [
             _amount(
                 row[name],
-                scale,
+                divisor,
                 row.get(f"{name}_low"),
                 row.get(f"{name}_high"),
                 bound=name == "predicted" and row["bound"],
@@ -149,43 +133,34 @@ def _metrics(shown: Results) -> list[str]:
     import polars as pl
 
     from cellway import stats
+    from cellway.plot import main
 
-    wanted = shown.summary.filter(pl.col("metric").is_in(list(MAIN)))
+    summary = shown.summary
+    wanted = summary.filter(pl.col("metric").is_in(main.METRICS))
     if wanted.is_empty():
         return []
+    names = [str(name) for name in wanted["subject"].unique(maintain_order=True)]
+    wanted = wanted.filter(pl.col("subject").is_in(main.subjects(names, main.idle_lines(summary))))
     by = ["point", *shown.axes, "subject", "metric", "unit"]
-    per_metric = [stats.summarise(part, by) for _, part in wanted.group_by("metric", maintain_order=True)]
-    means = pl.concat(per_metric)
+    means = pl.concat([stats.summarise(part, by) for _, part in wanted.group_by("metric", maintain_order=True)])
     at_line = means["subject"].str.contains(">")
-    parts = [means.filter(~at_line & ~means["subject"].is_in(_parts(means))), _busy(means.filter(at_line))]
+    parts = [means.filter(~at_line), means.filter(at_line)]
     return [text for part in parts if not part.is_empty() for text in _wide(part, shown.axes)]
 
 
-def _parts(means: pl.DataFrame) -> list[str]:
-    """Return the subjects that are part of another, and the sum of all."""
-    subjects = set(means["subject"].to_list())
-    slots = [name for name in subjects if name.rpartition("-")[2].isdecimal() and name.rpartition("-")[0] in subjects]
-    return [*slots, "network"]
-
-
-def _busy(means: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of the lines that are used, at some point, a tenth as much as the busiest."""
-    import polars as pl
-
-    most = means.filter(pl.col("metric") == "utilisation").group_by("subject").agg(pl.col("mean").max())
-    used = most.filter(pl.col("mean") >= IDLE * pl.col("mean").max())
-    return means.filter(pl.col("subject").is_in(used["subject"].to_list()))
-
-
 def _wide(means: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
-    """Yield a table with a column for each metric, in the order of `MAIN`."""
+    """Yield a table with a column for each of the main metrics that some subject has."""
     import polars as pl
 
-    found = [name for name in MAIN if name in means["metric"].to_list()]
+    from cellway.plot import labels, main
+    from cellway.plot.scale import scale
+
+    found = main.metrics(means.filter(pl.col("mean") != 0)["metric"])[:COLUMNS]
+    means = means.filter(pl.col("metric").is_in(found))
     scales: dict[str, tuple[float, str]] = {}
     for name in found:
         of_metric = means.filter(pl.col("metric") == name)
-        scales[name] = (0.01, "%") if name in PERCENT else _scale(of_metric["mean"].to_list(), of_metric["unit"][0])
+        scales[name] = (0.01, "%") if name in PERCENT else scale(of_metric["mean"].abs().max(), of_metric["unit"][0])  # type: ignore[arg-type]
     keys = ["point", *axes, "subject"]
     cells = {
         (row["point"], row["subject"], row["metric"]): _amount(
@@ -202,33 +177,20 @@ def _wide(means: pl.DataFrame, axes: Sequence[str]) -> Iterator[str]:
         ]
         for row in subjects.head(ROWS).iter_rows(named=True)
     ]
-    units = [scales[name][1] for name in found]
-    shown = ["" if unit in ("", "packet", "frame", "1") and "queue" not in name else f" ({unit})"
-             for name, unit in zip(found, units, strict=True)]  # fmt: skip
-    heads = [MAIN[name] + unit for name, unit in zip(found, shown, strict=True)]
-    # As the terminal does: the last two parts of a path are enough to tell axes apart.
-    names = [".".join(axis.split(".")[-2:]) for axis in axes]
+    heads = [labels.label(name, scales[name][1]) for name in found]
+    names = [labels.axis(axis) for axis in axes]
     yield _table([*names, "", *heads], rows, numbers=len(axes) + 1)
     yield _rest(subjects.height, ".summary")
 
 
-def _scale(values: Sequence[float | None], unit: str) -> tuple[float, str]:
-    """Return the factor and the unit in which the largest value is easy to read."""
-    largest = max((abs(value) for value in values if value is not None), default=0.0)
-    for factor, name in PREFIXES.get(unit, ()):
-        if largest >= factor:
-            return factor, name
-    return 1.0, "" if unit == "1" else unit
-
-
-def _amount(mean: float | None, scale: float, low: float | None, high: float | None, *, bound: bool = False) -> str:
+def _amount(mean: float | None, divisor: float, low: float | None, high: float | None, *, bound: bool = False) -> str:
     """Return a mean with half of the width of its interval."""
     if mean is None:
         return ""
-    text = f"{'≤ ' if bound else ''}{_number(mean / scale)}"
+    text = f"{'≤ ' if bound else ''}{_number(mean / divisor)}"
     if low is None or high is None or high - low == 0:
         return text
-    return f'{text} <span style="{SOFT}">± {(high - low) / 2 / scale:.2g}</span>'
+    return f'{text} <span style="{SOFT}">± {(high - low) / 2 / divisor:.2g}</span>'
 
 
 def _number(value: float) -> str:

@@ -195,13 +195,13 @@ def test_a_process_of_its_own_gives_the_same(tmp_path: Path) -> None:
     options = ["--no-emulate", "--seeds", "1"]
     changes = [("run.duration", '"2 s"')]
     read = cellway.load_comparison
-    made = inside.run("compare", SMALL, ".", changes, options, None, read, force=False)
+    made = inside.run("compare", (SMALL, ".", ""), changes, options, None, read, force=False)
     assert made.rows.height == 2
     out = tmp_path / "out"
-    inside.run("compare", SMALL, ".", [], options, out, read, force=False)
+    inside.run("compare", (SMALL, ".", ""), [], options, out, read, force=False)
     assert json.loads((out / "compare.json").read_text())["emulation"] == "left out"
     with pytest.raises(cellway.Error, match="--force"):
-        inside.run("compare", SMALL, ".", [], options, out, read, force=False)
+        inside.run("compare", (SMALL, ".", ""), [], options, out, read, force=False)
 
 
 def test_an_emulation_is_compared_with_the_simulation() -> None:

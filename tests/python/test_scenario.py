@@ -302,7 +302,7 @@ def test_results_show_what_ran_and_the_main_metrics_with_intervals() -> None:
     swept = small().set("traffic.flow.jitter", "1 s").sweep(buffer=["4 KiB", "64 KiB"])
     shown = swept.simulate(seeds=3, progress=False)._repr_html_()
     assert "2 points, 3 seeds (simulate)" in shown
-    for words in ("4 KiB", "64 KiB", "goodput (Mbit/s)", "use of the line (%)", "±", "left&gt;right"):
+    for words in ("4 KiB", "64 KiB", "Goodput (Mbit/s)", "Utilisation (%)", "±", "left&gt;right"):
         assert words in shown
     assert "flow-1" not in shown
     assert "right&gt;left" not in shown

@@ -41,8 +41,7 @@ def distribution(
     """
     results = held.read(source)
     rows, sampled = _rows(results, name)
-    rows = held.of_subjects(rows, at, held.idle_lines(held.summary_of(results)))
-    rows = select.where(rows, {held.axis_named(rows, axis): value for axis, value in (where or {}).items()})
+    rows = held.restricted(rows, held.summary_of(results), at, where)
     lines, panels = arranged(rows, by)
     divisor, unit = scale(rows["value"].abs().max(), str(rows["unit"][0]))  # type: ignore[arg-type]
     rows = rows.with_columns(pl.col("value") / divisor)

@@ -1,16 +1,16 @@
-"""What results hold: the metrics that can be drawn, and the subjects that tell most."""
+"""What results hold: the metrics that can be drawn, and the rows of those that are chosen."""
 
 from __future__ import annotations
 
 import difflib
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
-from cellway.plot import labels, select
+from cellway.plot import labels, main, select
 from cellway.results import KEYS, Results
 
 Source = Results | str | os.PathLike[str]
@@ -21,10 +21,11 @@ SWEEP, TIME, SHARES = "sweep", "time", "cdf"
 
 QUANTILE = re.compile(r"(?P<family>.+)_p(?P<digits>[0-9]+)")
 
-BUSY = 0.05
-"""The least utilisation of a line that is drawn without being named."""
-
 SECONDS = ("s", "rtt")
+"""Units of times."""
+
+MOST = 12
+"""The most lines of a panel, and the most panels of a figure: more cannot be told apart."""
 
 
 def read(source: Source) -> Results:
@@ -125,10 +126,10 @@ def of_metric(table: pl.DataFrame, name: str, form: str, others: Iterable[str] =
 
 
 def of_subjects(rows: pl.DataFrame, at: str | Sequence[str] | None, idle: Iterable[str] = ()) -> pl.DataFrame:
-    """Return the rows of these subjects; without `at`, those of the subjects that tell most."""
+    """Return the rows of these subjects; without `at`, those of the main ones."""
     known = [str(name) for name in select.in_order(rows, "subject")]
     if at is None:
-        return rows.filter(pl.col("subject").is_in(telling(known, idle)))
+        return rows.filter(pl.col("subject").is_in(main.subjects(known, idle)))
     wanted = [at] if isinstance(at, str) else list(at)
     for name in wanted:
         if name not in known:
@@ -137,39 +138,43 @@ def of_subjects(rows: pl.DataFrame, at: str | Sequence[str] | None, idle: Iterab
     return rows.filter(pl.col("subject").is_in(wanted))
 
 
+def restricted(
+    rows: pl.DataFrame, summary: pl.DataFrame, at: str | Sequence[str] | None, where: Mapping[str, object] | None
+) -> pl.DataFrame:
+    """Return the rows of these subjects, by default the main ones, at these values of axes."""
+    rows = of_subjects(rows, at, main.idle_lines(summary))
+    return select.where(rows, {axis_named(rows, axis): value for axis, value in (where or {}).items()})
+
+
 def listed(names: Sequence[str]) -> str:
     """Join all names for a message."""
     return ", ".join(names)
-
-
-def telling(subjects: Sequence[str], idle: Iterable[str] = ()) -> list[str]:
-    """Return the subjects without slots whose group is there too, idle lines, and the sum of all traffic.
-
-    If all would be left out, all are returned.
-    """
-    left_out = set(idle)
-    groups = set(subjects)
-    kept = [
-        name
-        for name in subjects
-        if name not in left_out
-        and name != "network"
-        and not (re.fullmatch(r".+-[0-9]+", name) and name.rpartition("-")[0] in groups)
-    ]
-    return kept or list(subjects)
-
-
-def idle_lines(summary: pl.DataFrame) -> list[str]:
-    """Return the ports whose utilisation is below `BUSY` in every run."""
-    used = summary.filter(pl.col("metric") == "utilisation")
-    most = used.group_by("subject", maintain_order=True).agg(pl.col("value").max())
-    return most.filter(pl.col("value") < BUSY)["subject"].to_list()
 
 
 def axes_of(rows: pl.DataFrame) -> list[str]:
     """Return what distinguishes the rows: axes of the sweep, and `source` and `subject` if there are several."""
     beside = [name for name in ("source", "subject") if name in rows.columns and rows[name].n_unique() > 1]
     return [*(name for name in select.varying(rows) if name not in KEYS), *beside]
+
+
+def settled(
+    rows: pl.DataFrame, free: Sequence[str], lines: str | None, panels: str | None, *, ways: str
+) -> tuple[str | None, str | None]:
+    """Return the columns of lines and panels; raises `ChoiceError` if other axes are free, or they have many values."""
+    if free:
+        values = "; ".join(f"{axis}: {select.listed(select.in_order(rows, axis))}" for axis in axes_of(rows))
+        raise select.ChoiceError(
+            f"the values differ in more than {ways} ways; choose one of {values} (a subject with at=, a value of an "
+            "axis with where=)"
+        )
+    for column, what in ((lines, "lines"), (panels, "panels")):
+        if column is not None and rows[column].n_unique() > MOST:
+            option = "at=" if column == "subject" else "where="
+            raise select.ChoiceError(
+                f"{column} has {rows[column].n_unique()} values, too many for {what}; choose some of "
+                f"{select.listed(select.in_order(rows, column))} with {option}"
+            )
+    return lines, panels
 
 
 def axis_named(rows: pl.DataFrame, name: str) -> str:

@@ -16,12 +16,6 @@ from cellway import stats
 from cellway.plot import held, labels, select, style
 from cellway.plot.scale import scale
 
-LINES = 12
-"""The most lines of a panel: more cannot be told apart."""
-
-PANELS = 12
-"""The most panels of a figure."""
-
 LANE = 0.62
 """The part of a row over which the dots of its lines are spread."""
 
@@ -86,8 +80,7 @@ def layout(
         series = held.read(source).arrow("series")
         others = [str(known) for known in series["metric"].unique()]
     rows = held.of_metric(summary, name, held.SWEEP, others)
-    rows = held.of_subjects(rows, at, held.idle_lines(summary))
-    rows = select.where(rows, {held.axis_named(rows, axis): value for axis, value in (where or {}).items()})
+    rows = held.restricted(rows, summary, at, where)
     across, lines, panels = arranged(rows, x, by)
     table = stats.summarise(rows, list(dict.fromkeys(c for c in (panels, lines, across) if c)))
     if table.is_empty():
@@ -114,20 +107,7 @@ def arranged(rows: pl.DataFrame, x: str | None, by: str | None) -> tuple[str, st
         # An axis of the sweep before the subjects: what was varied is what is compared.
         lines = free.pop(0) if free else None
     panels = free.pop(0) if free else None
-    if free:
-        values = "; ".join(f"{axis}: {select.listed(select.in_order(rows, axis))}" for axis in held.axes_of(rows))
-        raise select.ChoiceError(
-            f"the values differ in more than three ways; choose one of {values} (a subject with at=, a value of an "
-            "axis with where=)"
-        )
-    for column, most, what in ((lines, LINES, "lines"), (panels, PANELS, "panels")):
-        if column is not None and rows[column].n_unique() > most:
-            known = select.listed(select.in_order(rows, column))
-            raise select.ChoiceError(
-                f"{column} has {rows[column].n_unique()} values, too many for {what}; choose some of {known} "
-                + ("with at=" if column == "subject" else "with where=")
-            )
-    return across, lines, panels
+    return across, *held.settled(rows, free, lines, panels, ways="three")
 
 
 def is_scale(rows: pl.DataFrame, axis: str) -> bool:

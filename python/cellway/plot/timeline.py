@@ -8,7 +8,6 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from cellway.plot import held, labels, select, style
-from cellway.plot.metric import LINES, PANELS
 from cellway.plot.scale import scale
 from cellway.plot.steps import Panel, over_time
 from cellway.results import Results
@@ -71,8 +70,6 @@ def chosen(
 ) -> pl.DataFrame:
     """Return the rows of a series in the runs of one seed, joined with the axes, in the order of time."""
     runs = of_seed(results, seed)
-    if where:
-        runs = select.where(runs, {held.axis_named(runs, axis): value for axis, value in where.items()})
     series = results.arrow("series")
     known = [str(metric) for metric in series["metric"].unique(maintain_order=True)]
     others = [str(metric) for metric in results.arrow("summary")["metric"].unique()]
@@ -83,9 +80,8 @@ def chosen(
     rows = rows.with_columns(pl.col("source", "subject", "metric", "unit").cast(pl.String))
     if rows.is_empty():
         raise select.MissingDataError(f"no run of seed {runs['seed'][0]} has the series {name}")
-    rows = held.of_subjects(rows, at, held.idle_lines(held.summary_of(results)))
     joined: pl.DataFrame = rows.join(runs, on="run", how="left", maintain_order="left")
-    return joined.sort("run", "t", maintain_order=True)
+    return held.restricted(joined, held.summary_of(results), at, where).sort("run", "t", maintain_order=True)
 
 
 def of_seed(results: Results, seed: int | None = None) -> pl.DataFrame:
@@ -107,18 +103,4 @@ def arranged(rows: pl.DataFrame, by: str | None) -> tuple[str | None, str | None
     free = [axis for axis in free if axis != given]
     lines = given if given is not None else free.pop(0) if free else None
     panels = free.pop(0) if free else None
-    if free:
-        values = "; ".join(f"{axis}: {select.listed(select.in_order(rows, axis))}" for axis in held.axes_of(rows))
-        raise select.ChoiceError(
-            f"the series differ in more than two ways; choose one of {values} (a subject with at=, a value of an axis "
-            "with where=)"
-        )
-    for column, most, what in ((lines, LINES, "lines"), (panels, PANELS, "panels")):
-        if column is not None and rows[column].n_unique() > most:
-            known = select.listed(select.in_order(rows, column))
-            option = "at=" if column == "subject" else "where="
-            raise select.ChoiceError(
-                f"{column} has {rows[column].n_unique()} values, too many for {what}; choose some of {known} with "
-                f"{option}"
-            )
-    return lines, panels
+    return held.settled(rows, free, lines, panels, ways="two")

@@ -9,36 +9,13 @@ from dataclasses import dataclass
 import polars as pl
 from matplotlib.figure import Figure
 
-from cellway.plot import held, labels, select, style
+from cellway.plot import held, labels, main, select, style
 from cellway.plot.distribution import distribution
 from cellway.plot.metric import Layout, draw, layout
 from cellway.results import Results
 
 MOST = 10
 """The most figures of metrics."""
-
-MAIN = (
-    "goodput_total",
-    "utilisation",
-    "queue_mean",
-    "sojourn_p95",
-    "delay_mean",
-    "delay_p95",
-    "loss_ratio",
-    "fct_p50",
-    "fct_p99",
-    "item_time_mean",
-    "page_time_p50",
-    "response_time_p50",
-    "rtt_p95",
-    "jain",
-    "frames_late",
-    "goodput",
-    "srtt_mean",
-    "retransmissions",
-    "timeouts_mean",
-)
-"""The metrics that a reader asks for first, in the order in which they are shown."""
 
 STACKED = 3
 """The most panels above each other: such a figure fits a narrow screen."""
@@ -88,20 +65,14 @@ def _main(summary: pl.DataFrame) -> list[str]:
     known = [str(name) for name in select.in_order(summary.filter(pl.col("value") != 0), "metric")]
     listed = set(labels.registry()["metric"])
     own = [name for name in known if name not in listed]
-    main = [name for name in MAIN if name in known]
-    # A group's sum is a slot's goodput, too.
-    if "goodput_total" in main and "goodput" in main:
-        main.remove("goodput")
-    if main or own:
-        return [*own, *main]
-    return known[:4]
+    return [*own, *main.metrics(known)] or known[:4]
 
 
 def _kinds(results: Results, rows: pl.DataFrame) -> list[tuple[str, list[str]]]:
     """Return the subjects of one metric by their kind, so that lines and traffic are in figures of their own."""
     present = [str(name) for name in select.in_order(rows, "subject")]
     nonzero = set(rows.filter(pl.col("value") != 0)["subject"])
-    subjects = [name for name in held.telling(present, held.idle_lines(results.summary)) if name in nonzero]
+    subjects = [name for name in main.subjects(present, main.idle_lines(results.summary)) if name in nonzero]
     kinds: dict[str, list[str]] = {}
     for name in subjects:
         kinds.setdefault("lines" if ">" in name else "traffic", []).append(name)

@@ -10,7 +10,7 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from cellway import plot, stats
-from cellway.plot import held, labels
+from cellway.plot import held, labels, main
 from cellway.report import chosen, shell
 from cellway.report.html import data_uri, details, escape, number, picture, table, tag, warned
 from cellway.report.traces import Traces, traces
@@ -153,7 +153,7 @@ def _numbers(results: Results) -> str:
     rows = stats.summarise(summary, by).drop("sd")
     note = ""
     if rows.height > ROWS:
-        kept = rows.filter(pl.col("metric").is_in(chosen.MAIN)).head(ROWS)
+        kept = rows.filter(pl.col("metric").is_in(main.METRICS)).head(ROWS)
         note = f"The {kept.height} rows of the main metrics, of {rows.height}; the others are in summary.parquet."
         rows = kept
     columns: list[dict[str, Any]] = []

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from cellway.plot import held, labels, select
+from cellway.plot import held, labels, main, select
 from cellway.plot.scale import scale
 from cellway.plot.timeline import of_seed
 from cellway.plot.window import thin
@@ -45,7 +45,7 @@ def traces(results: Results, seed: int | None = None) -> Traces | None:
     runs = of_seed(results, seed)
     series = results.arrow("series").filter(pl.col("run").is_in(runs["run"].implode()))
     names = {str(name) for name in series["metric"].unique()}
-    idle = held.idle_lines(held.summary_of(results))
+    idle = main.idle_lines(held.summary_of(results))
     panels: list[dict[str, Any]] = []
     tables: list[dict[tuple[int, str], pl.DataFrame]] = []
     left_out = 0
