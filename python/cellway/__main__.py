@@ -54,7 +54,10 @@ class Face:
 
         with _plain():
             given: dict[str, Any] = {"form": form, "at": at, "x": x, "by": by, "seed": seed, "out": out}
-            return str(files.write(folder, metric, where=dict(chosen), **given))
+            where: dict[str, list[str]] = {}
+            for axis, value in chosen:
+                where.setdefault(axis, []).append(value)
+            return str(files.write(folder, metric, where=where, **given))
 
     @staticmethod
     def figures(folder: str) -> list[list[str]]:

@@ -190,11 +190,13 @@ def _amount(mean: float | None, divisor: float, low: float | None, high: float |
     text = f"{'≤ ' if bound else ''}{_number(mean / divisor)}"
     if low is None or high is None or high - low == 0:
         return text
-    return f'{text} <span style="{SOFT}">± {(high - low) / 2 / divisor:.2g}</span>'
+    return f'{text} <span style="{SOFT}">± {_number((high - low) / 2 / divisor, 2)}</span>'
 
 
-def _number(value: float) -> str:
-    return f"{value:,.0f}".replace(",", "\u202f") if abs(value) >= 1000 else f"{value:.3g}"
+def _number(value: float, digits: int = 3) -> str:
+    from cellway.report.html import number
+
+    return number(float(f"{value:.{digits}g}"), digits)
 
 
 def _plain(value: object) -> str:

@@ -282,7 +282,7 @@ def test_without_a_sweep_each_subject_has_a_dot(one_point: cellway.Results) -> N
         (lambda r: plot.metric(r, "queue"), "queue over time only: use timeline"),
         (lambda r: plot.timeline(r, "queue_max"), "queue_max in the summary only: use metric"),
         (lambda r: plot.metric(r, "goodput", at="copy-9"), "no goodput of copy-9; they have that of call-1, copy-1"),
-        (lambda r: plot.metric(r, "goodput", x="rate"), "no axis rate; their axes: tcp.variant, buffer.size"),
+        (lambda r: plot.metric(r, "goodput", x="rate"), "no axis rate; its axes: tcp.variant, buffer.size"),
         (lambda r: plot.metric(r, "goodput", where={"size": "1 KiB"}), "its values: 16 KiB, 64 KiB, 256 KiB"),
         (lambda r: plot.metric(r, "goodput", x="size", by="size"), "must be two axes"),
         (lambda r: plot.timeline(r, "goodput"), "differ in more than two ways.*tcp.variant: cubic"),

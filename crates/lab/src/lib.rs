@@ -5,6 +5,7 @@
 //! them.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod alike;
 pub mod compare;
 #[cfg(target_os = "linux")]
 pub mod emulate;

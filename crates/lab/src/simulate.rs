@@ -10,6 +10,7 @@ use cellway_scenario::{Plan, Run};
 use cellway_sim::{Capture, Control, Controllers, Qlog, QlogEnd, Stacks};
 use cellway_tables::{Manifest, Provenance, ResultFolder, Results, ResultsBuilder};
 
+use crate::alike::Alike;
 use crate::error::Error;
 use crate::left_out::LeftOut;
 use crate::study::{Prepared, Settings, VERSION, run_all, run_until_stopped};
@@ -90,11 +91,13 @@ fn simulated(
     let mut builder = ResultsBuilder::new(Source::Simulate);
     let mut transient = TransientCheck::default();
     let mut left_out = LeftOut::default();
+    let mut alike = Alike::default();
     let clock = Stopwatch::start();
     let label = plan.base().name.clone();
     run_all(&prepared, &label, settings, &mut |key, record| {
         transient.add(&key, &record);
         left_out.add(&record);
+        alike.add(&key, &record);
         Ok(builder.push(key, &record)?)
     })?;
     let results = builder.finish()?;
@@ -110,7 +113,12 @@ fn simulated(
         true => Some(format!("stopped after {finished} of {planned} runs: points have fewer replications, or none")),
         false => transient.warning(prepared.points(), prepared.seeds()),
     };
-    let checked = warnings.into_iter().chain(left_out.warning()).chain(commands_left_out(&prepared)).chain(driven(own));
+    let checked = warnings
+        .into_iter()
+        .chain(alike.warning())
+        .chain(left_out.warning())
+        .chain(commands_left_out(&prepared))
+        .chain(driven(own));
     let warnings = checked.chain(prepared.warnings).collect();
     Ok(Simulated { results, about, warnings })
 }

@@ -41,7 +41,7 @@ def distribution(
     """
     results = held.read(source)
     rows, sampled = _rows(results, name)
-    rows = held.restricted(rows, held.summary_of(results), at, where)
+    everything, rows = rows, held.restricted(rows, held.summary_of(results), at, where)
     lines, panels = arranged(rows, by)
     divisor, unit = scale(rows["value"].abs().max(), str(rows["unit"][0]))  # type: ignore[arg-type]
     rows = rows.with_columns(pl.col("value") / divisor)
@@ -52,14 +52,16 @@ def distribution(
     height = -(-len(titles) // columns)
     inches = 2.15 if len(titles) == 1 or not narrow else 1.3
     with style.styled():
+        heading = held.heading(rows, everything, (lines, panels))
         figure, grid = style.panels(
-            0.6 + inches * height,
+            0.6 + (0.34 if heading or lines else 0.0) + inches * height,
             height,
             columns,
             width or (style.COLUMN if columns == 1 else style.WIDE),
             sharey=True,
             sharex=panels != "subject",
         )
+        style.heading(figure, heading)
         for axes, title in zip(grid, titles, strict=False):
             part = rows if panels is None else rows.filter(pl.col(panels) == title)
             for order, value in enumerate(names):
@@ -78,7 +80,7 @@ def distribution(
             axes.remove()
         figure.supxlabel(labels.label(name, unit), fontsize=8.5)
         figure.supylabel("Share at or below", fontsize=8.5)
-        style.legend(figure, grid[0])
+        style.legend(figure, grid[0], title=None if lines in (None, "subject") else labels.axis(lines))
         return figure
 
 

@@ -32,7 +32,8 @@ def write(
 ) -> Path:
     """Draw one figure of a result folder and return the path of its file, by default `FOLDER/METRIC.svg`.
 
-    `form` is one of those that `drawable` lists for the metric, by default the first.
+    `form` is one of those that `drawable` lists for the metric, by default the first. Raises `ChoiceError` for an
+    option that the form does not have.
     """
     path = Path(folder) / f"{name}.svg" if out is None else Path(out)
     if path.suffix.lower() not in ENDINGS:
@@ -41,6 +42,10 @@ def write(
     known = held.drawable(results).filter(metric=name)["form"].to_list()
     form = form or (known[0] if known else held.SWEEP)
     some: Any = list(at) or None
+    if form not in (held.SWEEP, held.TIME, held.SHARES):
+        raise select.ChoiceError(f"{form} is no form; accepted: {held.SWEEP}, {held.TIME}, {held.SHARES}")
+    if seed is not None and form != held.TIME:
+        raise select.ChoiceError(f"seed is for series over time; this figure ({form}) is of all seeds")
     if form == held.SWEEP:
         drawn = metric(results, name, at=some, x=x, by=by, where=where)
     else:

@@ -24,6 +24,9 @@ QUANTILE = re.compile(r"(?P<family>.+)_p(?P<digits>[0-9]+)")
 SECONDS = ("s", "rtt")
 """Units of times."""
 
+LIKE = 4.0
+"""The ratio up to which the largest values of two subjects are drawn on one scale."""
+
 MOST = 12
 """The most lines of a panel, and the most panels of a figure: more cannot be told apart."""
 
@@ -134,7 +137,11 @@ def of_subjects(rows: pl.DataFrame, at: str | Sequence[str] | None, idle: Iterab
     for name in wanted:
         if name not in known:
             metric = rows["metric"][0]
-            raise select.MissingDataError(f"the results have no {metric} of {name}; they have that of {listed(known)}")
+            begun = any(of.startswith(f"{name}>") for of in known)
+            cut = "; put quotes around a name with > in a shell" if begun else ""
+            raise select.MissingDataError(
+                f"the results have no {metric} of {name}; they have that of {listed(known)}{cut}"
+            )
     return rows.filter(pl.col("subject").is_in(wanted))
 
 
@@ -143,7 +150,25 @@ def restricted(
 ) -> pl.DataFrame:
     """Return the rows of these subjects, by default the main ones, at these values of axes."""
     rows = of_subjects(rows, at, main.idle_lines(summary))
-    return select.where(rows, {axis_named(rows, axis): value for axis, value in (where or {}).items()})
+    return select.where(rows, where or {})
+
+
+def alike(rows: pl.DataFrame, panels: str | None) -> bool:
+    """Return true if panels are read against each other: those of one subject, and of subjects of like size."""
+    if panels != "subject":
+        return True
+    tops = rows.group_by("subject").agg(pl.col("value").abs().max())["value"]
+    least, most = tops.min(), tops.max()
+    return float(most or 0.0) <= LIKE * float(least or 0.0)  # type: ignore[arg-type]
+
+
+def heading(rows: pl.DataFrame, of: pl.DataFrame, shown: Iterable[str | None]) -> str:
+    """Return what was chosen of the results `of`: the values of the axes, and the subject, that `shown` leaves out."""
+    drawn = set(shown)
+    fixed = [axis for axis in axes_of(of) if axis not in drawn and axis not in ("source", "subject")]
+    words = [f"{labels.axis(axis)} {labels.value(select.in_order(rows, axis)[0])}" for axis in fixed]
+    names = select.in_order(rows, "subject") if "subject" not in drawn else []
+    return ", ".join([*(str(name) for name in names[:1]), *words])
 
 
 def listed(names: Sequence[str]) -> str:
@@ -164,27 +189,14 @@ def settled(
     if free:
         values = "; ".join(f"{axis}: {select.listed(select.in_order(rows, axis))}" for axis in axes_of(rows))
         raise select.ChoiceError(
-            f"the values differ in more than {ways} ways; choose one of {values} (a subject with at=, a value of an "
-            "axis with where=)"
+            f"the values differ in more than {ways} ways; choose one of {values} (a subject with at, a value of an "
+            "axis with where)"
         )
     for column, what in ((lines, "lines"), (panels, "panels")):
         if column is not None and rows[column].n_unique() > MOST:
-            option = "at=" if column == "subject" else "where="
+            option = "at" if column == "subject" else "where"
             raise select.ChoiceError(
                 f"{column} has {rows[column].n_unique()} values, too many for {what}; choose some of "
                 f"{select.listed(select.in_order(rows, column))} with {option}"
             )
     return lines, panels
-
-
-def axis_named(rows: pl.DataFrame, name: str) -> str:
-    """Return the column of an axis that is given by its path, by the last parts of it, or as `subject`."""
-    known = [*select.axes(rows), *(extra for extra in ("source", "subject") if extra in rows.columns)]
-    if name in known:
-        return name
-    found = [axis for axis in known if axis.endswith(f".{name}")]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise select.ChoiceError(f"several axes end in {name}: {listed(found)}")
-    raise select.MissingDataError(f"the results have no axis {name}; their axes: {listed(known) or 'none'}")

@@ -29,8 +29,11 @@ def _labels() -> dict[str, str]:
 
 
 def label(metric: str, unit: str = "") -> str:
-    """Return a metric in words; one that only a program defines is called by its name."""
-    name = _labels().get(metric, metric.replace("_", " ").capitalize())
+    """Return a metric, or what its percentiles are of, in words; one that only a program defines has its name."""
+    name = _labels().get(metric)
+    if name is None:
+        median = _labels().get(f"{metric}_p50", metric.replace("_", " ").capitalize())
+        name = median.replace(", median", "", 1)
     return f"{name} ({unit})" if unit not in ("", "1") else name
 
 

@@ -30,7 +30,8 @@ SHARES = ("utilisation", "jain", "jain_min", "throughput_mean")
 class Layout:
     """The table of a figure, and the columns that are its scale, its lines and its panels.
 
-    `table` has the columns of `x`, `by` and `panels`, and `mean`, `low`, `high`, `n`.
+    `table` has the columns of `x`, `by` and `panels`, and `mean`, `low`, `high`, `n`. `heading` says what was chosen of
+    the results, and `alike` is true if all panels have one scale.
     """
 
     metric: str
@@ -39,6 +40,8 @@ class Layout:
     x: str
     by: str | None
     panels: str | None
+    heading: str
+    alike: bool
 
 
 def metric(
@@ -80,18 +83,20 @@ def layout(
         series = held.read(source).arrow("series")
         others = [str(known) for known in series["metric"].unique()]
     rows = held.of_metric(summary, name, held.SWEEP, others)
-    rows = held.restricted(rows, summary, at, where)
+    everything, rows = rows, held.restricted(rows, summary, at, where)
     across, lines, panels = arranged(rows, x, by)
     table = stats.summarise(rows, list(dict.fromkeys(c for c in (panels, lines, across) if c)))
     if table.is_empty():
         raise select.MissingDataError(f"the results have no value of {name}")
     units = rows["unit"].unique().to_list() if "unit" in rows.columns else [""]
-    return Layout(name, str(units[0]) if len(units) == 1 else "", table, across, lines, panels)
+    heading = held.heading(rows, everything, (across, lines, panels))
+    return Layout(name, str(units[0]) if len(units) == 1 else "", table, across, lines, panels, heading,
+                  held.alike(rows, panels))  # fmt: skip
 
 
 def arranged(rows: pl.DataFrame, x: str | None, by: str | None) -> tuple[str, str | None, str | None]:
     """Return the columns for scale, lines and panels, chosen where they are not given."""
-    given = [held.axis_named(rows, axis) for axis in (x, by) if axis is not None]
+    given = [select.axis_named(rows, axis) for axis in (x, by) if axis is not None]
     if len(set(given)) < len(given):
         raise select.ChoiceError(f"x and by are both {given[0]}; they must be two axes")
     free = [axis for axis in held.axes_of(rows) if axis not in given]
@@ -133,11 +138,12 @@ def draw(what: Layout, width: float | None = None) -> Figure:
     width = width or (style.COLUMN if columns == 1 else style.WIDE)
     entries = 0 if len(lines) == 1 else -(-sum(6 + len(labels.value(line)) for line in lines) // int(15 * width))
     label = labels.label(what.metric, unit)
-    # A call and a download need scales of their own.
-    own = what.panels == "subject"
+    own = not what.alike
     shared = {"sharex": over_scale or not own, "sharey": not over_scale or not own}
     with style.styled():
-        figure, grid = style.panels(0.35 + 0.17 * entries + (height + 0.25) * rows, rows, columns, width, **shared)
+        above = 0.17 * entries + (0.17 if what.heading else 0.0)
+        figure, grid = style.panels(0.35 + above + (height + 0.25) * rows, rows, columns, width, **shared)
+        style.heading(figure, what.heading)
         for index, name in enumerate(names):
             axes = grid[index]
             one = table if what.panels is None else table.filter(pl.col(what.panels) == name)
@@ -150,6 +156,7 @@ def draw(what: Layout, width: float | None = None) -> Figure:
         for axes in grid[len(names) :]:
             axes.remove()
         words = "" if what.x == "subject" else labels.axis(what.x)
+        label = style.wrapped(label, (height if over_scale else width) * rows - 0.4)
         _name(figure, grid, rows * columns, (words, label) if over_scale else (label, words))
         _legend(figure, what, lines, over_scale=over_scale, width=width)
         return figure

@@ -30,6 +30,15 @@ class Edge:
     rate: str
     delay: str
     framing: str
+    back: tuple[str, str] | None = None
+    """Rate and delay from the second vertex to the first, if they may differ."""
+
+    def written(self, *, reversed: bool) -> tuple[str, str]:
+        """Return rate and delay as they are written, with arrows where the directions differ."""
+        back = self.back or (self.rate, self.delay)
+        ways = [(self.rate, back[0]), (self.delay, back[1])]
+        rate, delay = (a if a == b else "→ {}\n← {}".format(*((b, a) if reversed else (a, b))) for a, b in ways)
+        return rate, delay
 
 
 @dataclass
@@ -73,14 +82,18 @@ def network(scenario: Mapping[str, Any]) -> Network:
     drawn = Network({name: Vertex(name, kind) for name, kind in nodes.items()})
     for link in scenario.get("link", ()):
         ends = (str(link["between"][0]), str(link["between"][1]))
-        drawn.edges.append(
-            Edge(ends, rate_text(link.get("rate", "")), delay_text(link.get("delay")), _framing(link, ends, nodes))
-        )
+        drawn.edges.append(Edge(ends, *_way(link, "forward"), _framing(link, ends, nodes), _way(link, "back")))
     hosts = list(_hosts(scenario, nodes))
     _columns(drawn, scenario, hosts)
     _rows(drawn)
     _marks(drawn, scenario)
     return drawn
+
+
+def _way(link: Mapping[str, Any], way: str) -> tuple[str, str]:
+    """Return rate and delay of one direction of a link, as they are written."""
+    keys = {**link, **(link.get("both") or {}), **(link.get(way) or {})}
+    return rate_text(keys.get("rate", "")), delay_text(keys.get("delay"))
 
 
 def rate_text(rate: object) -> str:

@@ -199,28 +199,64 @@ def of_group(table: pl.DataFrame, metric: str, group: str, *, total: bool = Fals
 
 
 def where(table: pl.DataFrame, chosen: Mapping[str, object]) -> pl.DataFrame:
-    """Return the rows at these values of axes; numbers are compared by value, so 8 is 8.0.
+    """Return the rows at these values of axes. A list chooses several values.
 
-    A value that no row has raises `MissingDataError`.
+    Axes may be given by the last parts of their paths, and as `subject`. Values are compared as amounts, so 8 is "8.0",
+    and "250kB" is "250 kB". A value that no row has raises `MissingDataError`.
     """
-    need(table, *chosen)
+    wanted: dict[str, list[object]] = {}
     for name, value in chosen.items():
-        kind = table.schema[name]
-        sought = float(str(value)) if kind.is_numeric() and not isinstance(value, str) else str(value)
-        found = table.filter((pl.col(name) if kind.is_numeric() else pl.col(name).cast(pl.String)) == sought)
-        if found.is_empty():
-            known = listed(in_order(table, name)) or "none"
-            raise MissingDataError(f"the table has no row at {name} = {value}; its values: {known}")
-        table = found
+        wanted.setdefault(axis_named(table, name), []).extend(value if isinstance(value, list | tuple) else [value])
+    for axis, values in wanted.items():
+        known = in_order(table, axis)
+        found = []
+        for sought in values:
+            same = [one for one in known if is_same(one, sought)]
+            if not same:
+                raise MissingDataError(
+                    f"the table has no row at {axis} = {sought}; its values: {listed(known) or 'none'}"
+                )
+            found += same
+        table = table.filter(pl.col(axis).is_in(pl.Series(found, dtype=table.schema[axis]).implode()))
     return table
 
 
-FACTORS = {
-    "bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9,
-    "B": 1.0, "kB": 1e3, "MB": 1e6, "KiB": 1024.0, "MiB": 1024.0**2,
-    "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9,
-}  # fmt: skip
-"""Units of scenario files in bit/s, bytes and seconds; any other unit, such as `cell`, counts as 1."""
+def is_same(one: object, other: object) -> bool:
+    """Return true for two values of an axis that mean the same."""
+    if str(one) == str(other):
+        return True
+    return is_amount(one) and is_amount(other) and _unit(one) == _unit(other) and amount(one) == amount(other)
+
+
+def _unit(value: object) -> str:
+    """Return what a unit measures: a unit that is not converted measures something of its own."""
+    found = AMOUNT.fullmatch(_bare(value))
+    unit = (found[2] or "") if found else ""
+    return next((kind for kind, units in KINDS.items() if unit in units), unit)
+
+
+def axis_named(rows: pl.DataFrame, name: str) -> str:
+    """Return the column of an axis that is given by its path, by the last parts of it, or as `subject`."""
+    known = [*axes(rows), *(extra for extra in ("source", "subject") if extra in rows.columns)]
+    if name in known:
+        return name
+    found = [axis for axis in known if axis.endswith(f".{name}")]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise ChoiceError(f"several axes end in {name}: {listed(found)}")
+    raise MissingDataError(f"the table has no axis {name}; its axes: {listed(known) or 'none'}")
+
+
+KINDS = {
+    "rate": {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9},
+    "size": {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 1024.0, "MiB": 1024.0**2, "GiB": 1024.0**3},
+    "time": {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0},
+}
+"""Units of scenario files in bit/s, bytes and seconds, by what they measure."""
+
+FACTORS = {unit: factor for units in KINDS.values() for unit, factor in units.items()}
+"""Any other unit, such as `cell`, counts as 1."""
 
 AMOUNT = re.compile(r"([0-9][0-9_]*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)\s*([A-Za-zµ]+(?:/s)?)?")
 

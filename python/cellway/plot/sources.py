@@ -9,11 +9,12 @@ from typing import Any
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import ScaledTranslation, Transform
 
 from cellway.comparison import SCHEMA, Comparison
 from cellway.plot import labels, select, style
+from cellway.plot.metric import is_scale, ticks
 from cellway.plot.scale import scale
 
 PANELS = 12
@@ -168,68 +169,45 @@ def _legend(figure: Figure, grid: Sequence[Axes]) -> None:
         )
 
 
-def _sweep(rows: pl.DataFrame, axes_names: list[str], width: float) -> Figure:
-    """Draw small panels, one for each subject and metric, over the swept value."""
-    places, texts, xlabel, logarithmic = _places(rows, axes_names)
-    rows = rows.join(places, on=axes_names, how="left", maintain_order="left", nulls_equal=True)
-    panels = rows.select("metric", "unit", "subject").unique(maintain_order=True).rows()[:PANELS]
-    columns = min(len(panels), 3 if width > style.COLUMN else 1)
-    lines = -(-len(panels) // columns)
+def _sweep(rows: pl.DataFrame, names: list[str], width: float) -> Figure:
+    """Draw small panels over the swept value: one for each subject, metric, and choice of values of the other axes."""
+    varying = [name for name in names if rows[name].n_unique() > 1]
+    across = next((name for name in varying if is_scale(rows, name)), varying[0])
+    over_scale = is_scale(rows, across)
+    others = [name for name in varying if name != across]
+    known = select.in_order(rows, across)
+    places = [select.amount(value) for value in known] if over_scale else [float(place) for place in range(len(known))]
+    order = sorted(zip(places, known, strict=True), key=lambda of: of[0])
+    placed = pl.DataFrame({across: known, "x": places}, schema_overrides={across: rows.schema[across]})
+    rows = rows.join(placed, on=across, how="left", maintain_order="left")
+    keys = ["metric", "unit", "subject", *others]
+    panels = rows.select(keys).unique(maintain_order=True).head(PANELS)
+    columns = min(panels.height, 3 if width > style.COLUMN else 1)
+    lines = -(-panels.height // columns)
+    titles = [
+        style.wrapped(", ".join([labels.label(metric), subject, *map(labels.value, at)]), width / columns - 0.4)
+        for metric, _, subject, *at in panels.rows()
+    ]
+    tall = max(title.count("\n") for title in titles)
     with style.styled():
-        figure, grid = style.panels(0.42 + 1.62 * lines, lines, columns, width=width)
-        for axes, (metric, unit, subject) in zip(grid, panels, strict=False):
-            same = (pl.col("metric") == metric) & (pl.col("unit") == unit) & (pl.col("subject") == subject)
+        figure, grid = style.panels(0.42 + (1.62 + 0.14 * tall) * lines, lines, columns, width=width)
+        for axes, panel, title in zip(grid, panels.iter_rows(named=True), titles, strict=False):
+            same = pl.all_horizontal(pl.col(key).eq_missing(pl.lit(value)) for key, value in panel.items())
             table = rows.filter(same).sort("x")
-            scale, name = _unit(table, unit)
-            _lines(figure, axes, _scaled(table, scale))
-            axes.set_title(f"{labels.label(metric)}, {subject}", loc="left", pad=4)
+            divisor, name = _unit(table, panel["unit"])
+            _lines(figure, axes, _scaled(table, divisor), joined=over_scale)
+            axes.set_title(title, loc="left", pad=4)
             axes.set_ylabel(name)
             axes.yaxis.set_major_locator(MaxNLocator(nbins=4, steps=[1, 2, 2.5, 5, 10]))
-            _ticks(axes, places["x"].to_list(), texts, logarithmic=logarithmic)
-        for axes in grid[len(panels) :]:
+            ticks(axes, [x for x, _ in order], [labels.value(value) for _, value in order], width / columns)
+        for axes in grid[panels.height :]:
             axes.remove()
-        figure.supxlabel(xlabel, fontsize=8.5)
-        _legend(figure, grid[: len(panels)])
+        figure.supxlabel(labels.axis(across), fontsize=8.5)
+        _legend(figure, grid[: panels.height])
         return figure
 
 
-def _places(rows: pl.DataFrame, names: list[str]) -> tuple[pl.DataFrame, list[str], str, bool]:
-    """Return the positions of a sweep's points on the x axis, their texts, its label, and whether it is logarithmic."""
-    points = rows.select(names).unique(maintain_order=True)
-    texts = [", ".join("–" if v is None else f"{v:g}" if isinstance(v, float) else str(v) for v in row)
-             for row in points.rows()]  # fmt: skip
-    xlabel = ", ".join(labels.axis(name) for name in names)
-    if len(names) == 1:
-        try:
-            x = [select.amount(value) for value in points[names[0]]]
-        except select.MissingDataError:
-            x = []
-        if len(set(x)) == len(texts):
-            placed = points.with_columns(x=pl.Series(x, dtype=pl.Float64), text=pl.Series(texts)).sort("x")
-            logarithmic = min(x) > 0 and max(x) >= 8 * min(x)
-            return placed.drop("text"), placed["text"].to_list(), xlabel, logarithmic
-    return points.with_columns(x=pl.int_range(pl.len()).cast(pl.Float64)), texts, xlabel, False
-
-
-def _ticks(axes: Axes, x: list[float], texts: list[str], *, logarithmic: bool) -> None:
-    if logarithmic:
-        axes.set_xscale("log")
-        low, high = math.log(x[0]), math.log(x[-1])
-        room = 0.12 * (high - low)
-        axes.set_xlim(math.exp(low - room), math.exp(high + room))
-    else:
-        room = 0.12 * (x[-1] - x[0]) or 0.5
-        axes.set_xlim(x[0] - room, x[-1] + room)
-    step = -(-len(x) // 6)
-    shown = dict(zip(x[::step], texts[::step], strict=True))
-    axes.xaxis.set_major_locator(FixedLocator(list(shown)))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: shown.get(value, "")))
-    if max(map(len, texts)) * len(shown) > 36:
-        axes.tick_params(axis="x", labelrotation=30)
-
-
-def _lines(figure: Figure, axes: Axes, table: pl.DataFrame) -> None:
+def _lines(figure: Figure, axes: Axes, table: pl.DataFrame, *, joined: bool) -> None:
     for order, (source, mark) in enumerate(SOURCES):
         some = table.filter(pl.col(source).is_not_null())
         if some.is_empty():
@@ -240,14 +218,15 @@ def _lines(figure: Figure, axes: Axes, table: pl.DataFrame) -> None:
         place = axes.transData + aside
         _marks(axes, x, y, mark, yerr=_errors(some, source), transform=place)
         dashes = (0, (1, 1.4)) if mark.dashes == "none" else mark.dashes
-        axes.plot(x, y, color=mark.color, linestyle=dashes, linewidth=1.1, zorder=2, transform=place)
+        if joined:
+            axes.plot(x, y, color=mark.color, linestyle=dashes, linewidth=1.1, zorder=2, transform=place)
     some = table.filter(pl.col("published").is_not_null())
     if not some.is_empty():
         axes.plot(
             some["x"],
             some["published"],
             color=style.INK,
-            linestyle="-",
+            linestyle="-" if joined else "none",
             linewidth=1.0,
             marker="_",
             markersize=11,

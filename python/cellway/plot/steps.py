@@ -39,8 +39,13 @@ def over_time(
     width: float = style.COLUMN,
     until: float | None = None,
     start: float = 0.0,
+    heading: str = "",
+    legend: str | None = None,
 ) -> Figure:
-    """Draw panels above each other on one time axis in seconds; `contract` has the columns `t` and `value`."""
+    """Draw panels above each other on one time axis in seconds; `contract` has the columns `t` and `value`.
+
+    `heading` is written above, and `legend` names the lines.
+    """
     for panel in panels:
         select.columns(panel.rows, "t", "value")
     given, panels = panels, [panel for panel in panels if not panel.rows.is_empty()]
@@ -49,7 +54,9 @@ def over_time(
         raise select.MissingDataError(f"no panel has a row to draw; the panels: {empty}")
     end = until or max(float(panel.rows["t"].max()) for panel in panels)  # type: ignore[arg-type]
     with style.styled():
-        figure, grid = style.new(0.75 + 1.3 * len(panels), rows=len(panels), width=width, sharex=True)
+        above = (0.17 if heading else 0.0) + (0.17 if legend else 0.0)
+        figure, grid = style.new(0.75 + above + 1.3 * len(panels), rows=len(panels), width=width, sharex=True)
+        style.heading(figure, heading)
         for axes, panel in zip(grid, panels, strict=True):
             _series(axes, panel, end)
             if contract is not None and panel.contract:
@@ -61,7 +68,7 @@ def over_time(
                     axes.axvline(t, color=style.SOFT, linewidth=0.6, linestyle=(0, (1, 1.6)), zorder=1)
             axes.autoscale_view()
             axes.set_ylim(*panel.limits)
-            axes.set_ylabel(panel.label)
+            axes.set_ylabel(style.wrapped(panel.label, 1.3))
             axes.margins(x=0.005)
             axes.yaxis.set_major_locator(MaxNLocator(nbins=4))
         grid[-1].set_xlim(start, end)
@@ -71,7 +78,8 @@ def over_time(
             handles, labels = axes.get_legend_handles_labels()
             entries |= {label: handle for handle, label in zip(handles, labels, strict=True) if label[:1] != "_"}
         if len(entries) > 1:
-            figure.legend(list(entries.values()), list(entries), loc="outside upper center", ncols=3, borderaxespad=0.2)
+            figure.legend(list(entries.values()), list(entries), loc="outside upper center", ncols=3, borderaxespad=0.2,
+                          title=legend, title_fontsize=8.0)  # fmt: skip
         figure.align_ylabels(grid)
         return figure
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -77,6 +78,7 @@ RC: Any = {
     "savefig.facecolor": "white",
     "figure.constrained_layout.use": True,
     "svg.fonttype": "path",
+    "pdf.fonttype": 42,  # outlines of TrueType, which can be edited and which publishers accept
     "svg.hashsalt": "cellway",
     "axes.formatter.useoffset": False,
 }
@@ -141,8 +143,9 @@ def of_value(axis: str | None, value: object, index: int) -> Mark:
 
 
 def numbered(index: int) -> Mark:
-    """Return the mark of the `index`-th of several equals."""
-    return SEQUENCE[index % len(SEQUENCE)]
+    """Return the mark of the `index`-th of several equals: dashes and markers differ in each round of the colours."""
+    colors, others = SEQUENCE[index % len(SEQUENCE)], SEQUENCE[(index + 3 * (index // len(SEQUENCE))) % len(SEQUENCE)]
+    return replace(colors, dashes=others.dashes, marker=others.marker)
 
 
 @contextmanager
@@ -192,11 +195,23 @@ def plain_log(axis: Axis, steps: Sequence[float]) -> None:
     axis.set_minor_formatter(FuncFormatter(lambda _value, _place: ""))
 
 
-def legend(figure: Figure, axes: Axes, columns: int = 3) -> None:
+def legend(figure: Figure, axes: Axes, columns: int = 3, title: str | None = None) -> None:
     """Draw the legend of `axes`, above everything, in one row if it fits."""
     handles, labels = axes.get_legend_handles_labels()
     if len(handles) > 1:
-        figure.legend(handles, labels, loc="outside upper center", ncols=columns, borderaxespad=0.2)
+        figure.legend(handles, labels, loc="outside upper center", ncols=columns, borderaxespad=0.2, title=title,
+                      title_fontsize=8.0)  # fmt: skip
+
+
+def wrapped(label: str, inches: float) -> str:
+    """Return a label in lines that fit beside an axis of this length."""
+    return "\n".join(textwrap.wrap(label, max(12, int(13 * inches)))) or label
+
+
+def heading(figure: Figure, text: str) -> None:
+    """Write what a figure shows above it, to the left."""
+    if text:
+        figure.suptitle(text, x=0.01, ha="left", fontsize=8.5, color=SOFT)
 
 
 def label_ends(axes: Axes, ends: Sequence[tuple[float, float, str, str]], gap: float = 0.085) -> None:

@@ -33,7 +33,9 @@ def timeline(
 
     Raises `MissingDataError` and `ChoiceError`, which list what the results hold.
     """
-    rows = chosen(held.read(source), name, at=at, where=where, seed=seed)
+    results = held.read(source)
+    everything = of_series(results, name, seed)
+    rows = held.restricted(everything, held.summary_of(results), at, where)
     rows = rows.filter(pl.col("t") >= start) if until is None else rows.filter(pl.col("t").is_between(start, until))
     if rows.is_empty():
         span = f"from {start:g} s on" if until is None else f"from {start:g} s to {until:g} s"
@@ -43,6 +45,7 @@ def timeline(
     rows = rows.with_columns(pl.col("value") / divisor)
     label = labels.label(name, unit)
     drawn = []
+    top = None if panels is None or not held.alike(rows, panels) else 1.05 * float(rows["value"].max())  # type: ignore[arg-type]
     for value in [None] if panels is None else select.in_order(rows, panels):
         one = rows if panels is None else rows.filter(pl.col(panels) == value)
         line = pl.lit("") if lines is None else pl.col(lines).map_elements(labels.value, return_dtype=pl.String)
@@ -51,23 +54,23 @@ def timeline(
                 label if panels is None else labels.value(value),
                 one.select("t", "value", line=line),
                 changes=name in labels.changing(),
-                limits=(None, None) if float(one["value"].min()) < 0 else (0, None),  # type: ignore[arg-type]
+                limits=(None, None) if float(one["value"].min()) < 0 else (0, top),  # type: ignore[arg-type]
             )
         )
-    figure = over_time(drawn, width=width, until=until, start=start)
+    figure = over_time(
+        drawn,
+        width=width,
+        until=until,
+        start=start,
+        heading=held.heading(rows, everything, (lines, panels)),
+        legend=None if lines in (None, "subject") else labels.axis(lines),
+    )
     if panels is not None:
         figure.supylabel(label, fontsize=8.5)
     return figure
 
 
-def chosen(
-    results: Results,
-    name: str,
-    *,
-    at: str | Sequence[str] | None = None,
-    where: Mapping[str, object] | None = None,
-    seed: int | None = None,
-) -> pl.DataFrame:
+def of_series(results: Results, name: str, seed: int | None = None) -> pl.DataFrame:
     """Return the rows of a series in the runs of one seed, joined with the axes, in the order of time."""
     runs = of_seed(results, seed)
     series = results.arrow("series")
@@ -81,7 +84,7 @@ def chosen(
     if rows.is_empty():
         raise select.MissingDataError(f"no run of seed {runs['seed'][0]} has the series {name}")
     joined: pl.DataFrame = rows.join(runs, on="run", how="left", maintain_order="left")
-    return held.restricted(joined, held.summary_of(results), at, where).sort("run", "t", maintain_order=True)
+    return joined.sort("run", "t", maintain_order=True)
 
 
 def of_seed(results: Results, seed: int | None = None) -> pl.DataFrame:
@@ -99,7 +102,7 @@ def of_seed(results: Results, seed: int | None = None) -> pl.DataFrame:
 def arranged(rows: pl.DataFrame, by: str | None) -> tuple[str | None, str | None]:
     """Return the columns of lines and panels: `by`, else the first axis that varies, and the next one."""
     free = held.axes_of(rows)
-    given = None if by is None else held.axis_named(rows, by)
+    given = None if by is None else select.axis_named(rows, by)
     free = [axis for axis in free if axis != given]
     lines = given if given is not None else free.pop(0) if free else None
     panels = free.pop(0) if free else None

@@ -89,12 +89,14 @@ def _edge(axes: Axes, edge: Edge, start: tuple[float, float], end: tuple[float, 
     axes.plot([start[0], end[0]], [start[1], end[1]], color=color, linestyle=dashes, linewidth=width, zorder=1)
     x, y = (start[0] + end[0]) / 2, (start[1] + end[1]) / 2
     # The unit belongs to the number, but a line of a hop has room for one of them only.
-    rate = edge.rate.replace(" ", "\n", 1) if len(edge.rate) > 10 else edge.rate
+    rate, delay = edge.written(reversed=start[0] > end[0])
+    if len(rate) > 10 and "\n" not in rate:
+        rate = rate.replace(" ", "\n", 1)
     if abs(start[1] - end[1]) < 0.01:
         axes.text(x, y + 0.06, rate, ha="center", va="bottom", fontsize=size, linespacing=1.05)
-        axes.text(x, y - 0.06, edge.delay, ha="center", va="top", fontsize=size, color=style.SOFT)
+        axes.text(x, y - 0.06, delay, ha="center", va="top", fontsize=size, color=style.SOFT, linespacing=1.05)
         return
-    both = "\n".join(part for part in (edge.rate, edge.delay) if part)
+    both = "\n".join(part for part in (rate, delay) if part)
     box = {"facecolor": "white", "edgecolor": "none", "pad": 1.2}
     axes.text(x, y, both, ha="center", va="center", fontsize=size, linespacing=1.1, bbox=box, zorder=2)
 

@@ -56,6 +56,7 @@
     const panels = data.panels.map((panel) => {
       const box = make('div', { class: 'trace' })
       const legend = make('p', { class: 'legend' }, make('b', {}, panel.label), ' ')
+      const buttons = []
       panel.names.forEach((name, index) => {
         const key = `${panel.label} ${name}`
         const button = make('button', { type: 'button', 'aria-pressed': 'true', class: `line c${index % COLOURS}` }, name)
@@ -64,13 +65,15 @@
           button.setAttribute('aria-pressed', String(!hidden.has(key)))
           draw()
         })
+        buttons.push(button)
         legend.append(button)
       })
       const value = make('span', { class: 'at' })
+      if (panel.thinned) legend.append(make('span', { class: 'thinned' }, panel.thinned))
       legend.append(value)
       const svg = shape('svg', { role: 'img', 'aria-label': `${panel.label} over time` })
       box.append(legend, svg)
-      return { box, svg, value }
+      return { box, svg, value, buttons }
     })
     root.append(tools, ...panels.map((panel) => panel.box))
 
@@ -108,7 +111,9 @@
       data.panels.forEach((panel, index) => drawPanel(panel, panels[index], data.points[point].panels[index], index))
     }
 
-    function drawPanel(panel, { svg, value }, lines, index) {
+    function drawPanel(panel, { svg, value, buttons }, lines, index) {
+      // Not every point of the sweep has every flow.
+      lines.forEach((line, at) => (buttons[at].hidden = !line))
       const width = Math.max(260, svg.parentNode.clientWidth)
       const height = width < 500 ? 130 : 160
       const last = index === data.panels.length - 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -27,6 +27,9 @@ PERCENTILES = ("delay", "fct", "rtt", "response_time", "page_time", "one_way_del
 SAMPLES = ("item_time", "srtt")
 """The distributions to show, of percentiles and of values, in this order."""
 
+LEAST = 0.001
+"""The share of the largest value of a metric up to which a line is left out."""
+
 DISTRIBUTIONS = 4
 """The most figures of distributions."""
 
@@ -48,13 +51,14 @@ def figures(results: Results) -> tuple[list[Drawn], list[str]]:
     summary = held.summary_of(results).filter(~pl.col("subject").is_in(APART))
     drawn: list[Drawn] = []
     missing: list[str] = []
+    sets = {str(one.get("name")) for one in results.scenario.get("observe", {}).get("set", ())}
     for name in _main(summary):
         if len(drawn) == MOST:
             break
         kinds = _kinds(results, summary.filter(pl.col("metric") == name))
         for kind, subjects in kinds:
             try:
-                drawn.append(_metric(summary, name, kind if len(kinds) > 1 else "", subjects))
+                drawn.append(_metric(summary, name, kind if len(kinds) > 1 else "", subjects, sets))
             except (select.ChoiceError, select.MissingDataError) as error:
                 missing.append(f"{labels.label(name)}: {error}")
     return drawn, missing
@@ -71,7 +75,10 @@ def _main(summary: pl.DataFrame) -> list[str]:
 def _kinds(results: Results, rows: pl.DataFrame) -> list[tuple[str, list[str]]]:
     """Return the subjects of one metric by their kind, so that lines and traffic are in figures of their own."""
     present = [str(name) for name in select.in_order(rows, "subject")]
-    nonzero = set(rows.filter(pl.col("value") != 0)["subject"])
+    size, line = pl.col("value").abs(), pl.col("subject").str.contains(">")
+    # A line whose value is nothing beside that of another has no panel.
+    least = pl.when(line).then(LEAST * size.filter(line).max()).otherwise(0.0)
+    nonzero = set(rows.filter(size > least)["subject"])
     subjects = [name for name in main.subjects(present, main.idle_lines(results.summary)) if name in nonzero]
     kinds: dict[str, list[str]] = {}
     for name in subjects:
@@ -79,12 +86,12 @@ def _kinds(results: Results, rows: pl.DataFrame) -> list[tuple[str, list[str]]]:
     return list(kinds.items())
 
 
-def _metric(summary: pl.DataFrame, name: str, kind: str, subjects: Sequence[str]) -> Drawn:
+def _metric(summary: pl.DataFrame, name: str, kind: str, subjects: Sequence[str], sets: Collection[str]) -> Drawn:
     what = layout(summary, name, at=list(subjects))
     title = labels.label(name) + (f", {kind}" if kind else "")
     figure = draw(what, None if _wide(what) else style.COLUMN)
     plate = f"{name}-{kind}" if kind else name
-    return Drawn(plate, title, _caption(what, subjects), figure, what.table.drop("sd"), _wide(what))
+    return Drawn(plate, title, _caption(what, subjects, sets), figure, what.table.drop("sd"), _wide(what))
 
 
 def _wide(what: Layout) -> bool:
@@ -92,20 +99,23 @@ def _wide(what: Layout) -> bool:
     return what.panels is not None and what.table[what.panels].n_unique() > STACKED
 
 
-def _caption(what: Layout, subjects: Sequence[str]) -> str:
+def _caption(what: Layout, subjects: Sequence[str], sets: Collection[str]) -> str:
     seeds = int(what.table["n"].to_numpy().max())
     how = f"Means of {seeds} seeds with 95 % intervals" if seeds > 1 else "One seed"
-    return f"{meaning(what.metric, subjects[0])}. {how}{f', of {subjects[0]}' if len(subjects) == 1 else ''}."
+    return f"{meaning(what.metric, subjects[0], sets)}. {how}{f', of {subjects[0]}' if len(subjects) == 1 else ''}."
 
 
 LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)")
 
 
-def meaning(name: str, subject: str) -> str:
-    """Return the first sentence of the definition of a metric; its name if only a program defines it."""
+def meaning(name: str, subject: str, sets: Collection[str] = ()) -> str:
+    """Return the first sentence of the definition of a metric; its name if only a program defines it.
+
+    `sets` are the subjects that are sets of flows.
+    """
     found = labels.registry().filter(metric=name)
-    port = pl.col("subjects").list.contains("port")
-    kind = found.filter(port if ">" in subject else ~port)
+    of = {kind: pl.col("subjects").list.contains(kind) for kind in ("port", "set")}
+    kind = found.filter(of["port"] if ">" in subject else of["set"] if subject in sets else ~of["port"] & ~of["set"])
     rows = (kind if kind.height else found)["meaning"]
     if rows.is_empty():
         return f"{name}, as a program of the scenario defines it"

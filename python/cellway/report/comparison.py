@@ -51,7 +51,7 @@ def page(comparison: Comparison, drawn: str | None) -> str:
         "header",
         tag("p", "Comparison", class_="kicker"),
         tag("h1", escape(name)),
-        tag("p", "The values of theory, of a simulation of every cell, and of real hosts.", class_="lead"),
+        tag("p", escape(_sources(comparison)), class_="lead"),
         tag("ul", *(tag("li", tag("span", key), " ", escape(str(value))) for key, value in facts if value),
             class_="facts"),
         warned(comparison.warnings),
@@ -72,6 +72,13 @@ def page(comparison: Comparison, drawn: str | None) -> str:
     return shell.document(f"{name}: a comparison", header, '<div class="page single">', tag("main", *parts), "</div>")
 
 
+def _sources(comparison: Comparison) -> str:
+    """Return what was compared."""
+    names = {"predicted": "theory", "simulated": "simulation", "emulated": "real hosts", "published": "a publication"}
+    found = [words for name, words in names.items() if comparison.rows[name].is_not_null().any()]
+    return f"Values of {', '.join(found[:-1])} and {found[-1]}." if len(found) > 1 else ""
+
+
 def _figure(name: str, drawn: str) -> str:
     caption = (
         "Crosses are theory (where it is no upper bound), dots the simulation, squares the emulation. Bars are "
@@ -85,7 +92,7 @@ def _table(rows: pl.DataFrame) -> str:
     axes = [name for name in rows.columns if name not in SCHEMA]
     predicted = pl.when(pl.col("bound").fill_null(value=False)).then(pl.lit("≤ ")).otherwise(pl.lit(""))
     texts = rows.with_columns(
-        predicted + pl.col("predicted").map_elements(number, return_dtype=pl.String),
+        (predicted + pl.col("predicted").map_elements(number, return_dtype=pl.String)).alias("predicted"),
         *(
             pl.struct(source, f"{source}_low", f"{source}_high")
             .map_elements(_interval, return_dtype=pl.String)

@@ -13,11 +13,11 @@ from cellway.plot.timeline import of_seed
 from cellway.plot.window import thin
 from cellway.results import Results
 
-BUDGET = 60_000
-"""The most values of a page: each takes about 10 B."""
+BUDGET = 45_000
+"""The most values of a page: each takes about 15 B."""
 
-FEWEST, MOST = 60, 700
-"""The fewest and the most values of a line."""
+FEWEST = 60
+"""The fewest values of a line that is longer than that."""
 
 LINES = 8
 """The most lines of a panel."""
@@ -26,7 +26,8 @@ ROLES = (
     ("Queue", ("queue", "queue_mean")),
     ("Window", ("cwnd", "window", "window_mean")),
     ("Rate", ("goodput", "throughput")),
-    ("Delay", ("one_way_delay", "srtt", "delay_mean", "item_time", "response_time_mean")),
+    ("Delay", ("one_way_delay", "srtt", "delay_mean")),
+    ("Response", ("response_time_mean", "page_time_mean", "item_time")),
 )
 """The panels, and the metrics of which each shows the first that was recorded."""
 
@@ -68,8 +69,7 @@ def traces(results: Results, seed: int | None = None) -> Traces | None:
         tables.append({(int(run), str(subject)): part for (run, subject), part in parts.items()})
     if not panels:
         return None
-    lines = sum(len(panel["names"]) for panel in panels) * runs.height
-    points = max(FEWEST, min(MOST, BUDGET // max(1, lines)))
+    points = _most([part.height for table in tables for part in table.values()])
     axes = results.axes
     found = []
     for run in runs.iter_rows(named=True):
@@ -78,8 +78,30 @@ def traces(results: Results, seed: int | None = None) -> Traces | None:
             for panel, table in zip(panels, tables, strict=True)
         ]
         found.append({"at": [labels.value(run[axis]) for axis in axes], "panels": drawn})
+    for panel, table in zip(panels, tables, strict=True):
+        long = [part["x"].to_numpy() for part in table.values() if part.height > points]
+        if long:
+            # The longest line is thinned most.
+            each = max(float(times[-1] - times[0]) for times in long) / max(1, points // 4)
+            panel["thinned"] = f"first, least, most and last of each {_time(each)}"
     data = {"axes": [labels.axis(axis) for axis in axes], "panels": panels, "points": found, "from": results.warmup}
     return Traces(data, int(runs["seed"][0]), left_out)
+
+
+def _most(lengths: list[int]) -> int:
+    """Return the most values of a line with which all lines together are within the budget: short ones leave room."""
+    room = BUDGET
+    for done, length in enumerate(sorted(lengths)):
+        share = room // (len(lengths) - done)
+        if length > share:
+            return max(FEWEST, share)
+        room -= length
+    return max(lengths, default=FEWEST)
+
+
+def _time(seconds: float) -> str:
+    divisor, unit = scale(seconds, "s")
+    return f"{seconds / divisor:.2g} {unit}"
 
 
 def _line(rows: pl.DataFrame | None, points: int) -> list[list[float]] | None:

@@ -12,8 +12,8 @@ metrics! {
     FRAMES_INCOMPLETE as "Incomplete frames": Share of [Slot, Group] in [Summary] by [Simulate, Emulate];
     /// Video only: median of the time from the capture of a frame to the arrival of its last packet, to 0.4 %.
     FRAME_DELAY_P50 as "Delay of a frame, median": Second of [Slot, Group] in [Summary] by [Simulate, Emulate];
-    /// Video only: 95th percentile of that time.
+    /// Video only: 95th percentile of the delay of a frame.
     FRAME_DELAY_P95 as "Delay of a frame, 95th percentile": Second of [Slot, Group] in [Summary] by [Simulate, Emulate];
-    /// Video only: 99th percentile of that time.
+    /// Video only: 99th percentile of the delay of a frame.
     FRAME_DELAY_P99 as "Delay of a frame, 99th percentile": Second of [Slot, Group] in [Summary] by [Simulate, Emulate];
 }

@@ -3,11 +3,12 @@
 use super::declare::metrics;
 
 metrics! {
-    /// Mean over the slots of `throughput`.
+    /// Mean over the slots of `throughput`: of what they deliver from `from` to `to`, as a share of the rate of the
+    /// slowest link. `goodput_total` has both directions.
     THROUGHPUT_MEAN as "Throughput": Share of [Group] in [Summary] by [Simulate, Emulate];
     /// Mean over the slots of `line_share`.
     LINE_SHARE_MEAN as "Line share": Share of [Group] in [Summary] by [Simulate];
-    /// Sum over the slots of `goodput`.
+    /// Data that the slots delivered per second: the sum of their `goodput`.
     GOODPUT_TOTAL as "Goodput": BitPerSecond of [Group, Set] in [Summary] by [Simulate, Emulate, Predict];
     /// Mean over the slots of `collapses`.
     COLLAPSES_MEAN as "Window collapses": Count of [Group] in [Summary] by [Simulate];

@@ -11,7 +11,7 @@ metrics! {
     CWND as "Congestion window": Byte of [Slot] in [Bins] by [Simulate, Emulate];
     /// Smoothed round-trip time (RFC 6298) of the same sender at the end of the bin.
     SRTT as "Smoothed round-trip time": Second of [Slot] in [Bins] by [Simulate, Emulate];
-    /// Mean of these round-trip times over the bins after the warm-up.
+    /// Mean smoothed round-trip time over the bins after the warm-up.
     SRTT_MEAN as "Smoothed round-trip time, mean": Second of [Slot] in [Summary] by [Simulate, Emulate];
     /// Data that the same sender has sent and that are not acknowledged cumulatively, at the end of the bin; from `emulate`, segments
     /// times the maximum segment size.
@@ -32,15 +32,15 @@ metrics! {
     LOSS_RATIO: Share of [Set] in [Summary] by [Simulate, Emulate];
     /// Median of the round-trip times that the TCP of the hosts measured, as coarse as their clocks, to 0.4 %.
     RTT_P50 as "Round-trip time, median": Second of [Set] in [Summary] by [Simulate];
-    /// 95th percentile of these round-trip times, to 0.4 %.
+    /// 95th percentile of the round-trip times that the TCP of the hosts measured, to 0.4 %.
     RTT_P95 as "Round-trip time, 95th percentile": Second of [Set] in [Summary] by [Simulate];
-    /// 99th percentile of these round-trip times, to 0.4 %.
+    /// 99th percentile of the round-trip times that the TCP of the hosts measured, to 0.4 %.
     RTT_P99 as "Round-trip time, 99th percentile": Second of [Set] in [Summary] by [Simulate];
     /// Median of the one-way delay of the packets with data that arrived, in either direction, to 0.4 %; from `emulate`,
     /// inside the network.
     ONE_WAY_DELAY_P50 as "One-way delay, median": Second of [Set] in [Summary] by [Simulate, Emulate];
-    /// 95th percentile of these one-way delays, to 0.4 %.
+    /// 95th percentile of the one-way delay, to 0.4 %.
     ONE_WAY_DELAY_P95 as "One-way delay, 95th percentile": Second of [Set] in [Summary] by [Simulate, Emulate];
-    /// 99th percentile of these one-way delays, to 0.4 %.
+    /// 99th percentile of the one-way delay, to 0.4 %.
     ONE_WAY_DELAY_P99 as "One-way delay, 99th percentile": Second of [Set] in [Summary] by [Simulate, Emulate];
 }

@@ -17,13 +17,13 @@ metrics! {
     QUEUE_INTERVAL: Second of [Port] in [Summary] by [Simulate, Emulate];
     /// Mean time that packets waited, over those that the line has taken; packet lines only.
     SOJOURN_MEAN as "Mean wait": Second of [Port] in [Summary, Bins] by [Simulate, Emulate];
-    /// Median of these waits, to 0.4 %.
+    /// Median time that packets waited, to 0.4 %.
     SOJOURN_P50 as "Wait, median": Second of [Port] in [Summary] by [Simulate, Emulate];
-    /// 95th percentile of these waits, to 0.4 %.
+    /// 95th percentile of the time that packets waited, to 0.4 %.
     SOJOURN_P95 as "Wait, 95th percentile": Second of [Port] in [Summary] by [Simulate, Emulate];
-    /// 99th percentile of these waits, to 0.4 %.
+    /// 99th percentile of the time that packets waited, to 0.4 %.
     SOJOURN_P99 as "Wait, 99th percentile": Second of [Port] in [Summary] by [Simulate, Emulate];
-    /// Longest of these waits.
+    /// Longest time that a packet waited.
     SOJOURN_MAX as "Longest wait": Second of [Port] in [Summary] by [Simulate, Emulate];
     /// Cells sent, RM cells included; ATM lines only.
     CELLS: Cell of [Port] in [Summary] by [Simulate, Emulate];
@@ -45,7 +45,8 @@ metrics! {
     DUPLICATED as "Packets duplicated": Packet of [Port] in [Summary] by [Simulate, Emulate];
     /// Packets that were damaged on the link behind the port, and dropped by the host that received them; not in `lost`.
     CORRUPTED as "Packets corrupted": Packet of [Port] in [Summary] by [Simulate, Emulate];
-    /// `dropped_packets` and `lost`, over `packets` and `dropped_packets`; packet lines only, no row if there were none.
+    /// Share of the packets that were dropped or lost: `dropped_packets` and `lost`, over `packets` and `dropped_packets`;
+    /// packet lines only, no row if there were none.
     LOSS_RATIO: Share of [Port] in [Summary] by [Simulate, Emulate];
     /// Of `dropped_cells`, those refused for their loss priority (CLP = 1).
     CLP_DISCARDED as "Cells discarded by CLP": Cell of [Port] in [Summary] by [Simulate, Emulate];
