@@ -1,23 +1,34 @@
-// Sorts and filters the table of all rows. Without it the table is whole, in the order of the papers.
+// Sorts and filters the table of all rows, and shows its first. Without it the table is whole, in the order of the papers.
+const PAGE = 60
 const table = document.querySelector('table.claims')
 const body = table.tBodies[0]
 const rows = [...body.rows]
 const tools = document.querySelector('.tools')
 const [text, paper, verdict] = tools.querySelectorAll('input, select')
 const shown = tools.querySelector('output')
+let most = PAGE
+const more = document.createElement('button')
+more.type = 'button'
+more.textContent = 'More rows'
+more.addEventListener('click', () => {
+  most += 4 * PAGE
+  filter()
+})
+table.after(more)
 
 function filter() {
   const words = text.value.toLowerCase().split(/\s+/).filter(Boolean)
   let count = 0
   for (const row of rows) {
     const content = row.textContent.toLowerCase()
-    row.hidden = !(
+    const fits =
       words.every((word) => content.includes(word)) &&
       (!paper.value || row.dataset.paper === paper.value) &&
       (!verdict.value || row.dataset.verdict === verdict.value)
-    )
-    count += !row.hidden
+    row.hidden = !fits || count >= most
+    count += fits
   }
+  more.hidden = count <= most
   shown.textContent = `${count} of ${rows.length} rows`
   // The filter is in the address, so that a link leads to the rows that it is about.
   const found = new URLSearchParams()
@@ -51,6 +62,7 @@ for (const head of table.tHead.rows[0].cells) {
     const at = head.cellIndex
     rows.sort((a, b) => compare(a.cells[at].dataset.sort, b.cells[at].dataset.sort, down ? -1 : 1))
     body.append(...rows)
+    filter()
   })
 }
 text.addEventListener('input', filter)

@@ -81,11 +81,21 @@ def index(entries: Sequence[Entry]) -> str:
         tag(
             "main",
             tag("section", tag("div", *(_card(entry) for entry in ordered), class_="cards"), id="papers"),
-            tag("section", tag("h2", "All rows"), _tools(ordered), _table(pairs), id="rows") if pairs else "",
+            tag("section", tag("h2", "All rows"), _beside(pairs), _tools(ordered), _table(pairs), id="rows")
+            if pairs
+            else "",
             class_="index",
         ),
         script=script if pairs else "",
     )
+
+
+def _beside(pairs: Sequence[tuple[Entry, Claim]]) -> str:
+    """Return a sentence about the rows that the results above do not count."""
+    others = sum(claim.origin != PAPER for _, claim in pairs)
+    if not others:
+        return ""
+    return tag("p", f"With {others} controls and other readings of the papers, which the results above do not count.")
 
 
 def outcome(claims: Sequence[Claim]) -> str:

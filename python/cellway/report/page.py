@@ -37,6 +37,9 @@ ALIKE = ("mean", "sd", "low", "high", "published", "predicted", "simulated")
 CAPTION = 2
 """The most sentences of a caption; what is more is folded below it."""
 
+LONG = 260
+"""The most letters of a caption of several sentences; the rest is about the figure."""
+
 SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9“(])")
 
 
@@ -166,14 +169,15 @@ def _plate(plate: Plate, paper: str, claims: list[Claim]) -> str:
         links += tag("a", "CSV", href=data_uri(plate.data.write_csv(), "text/csv"), download=f"{name}.csv")
         numbers = details("Numbers", table(plate.data, _heads(plate.data), alike=ALIKE))
     sentences = [sentence for sentence in SENTENCE.split(plate.caption) if sentence]
+    short = CAPTION if sum(map(len, sentences[:CAPTION])) <= LONG else 1
     caption = tag(
         "figcaption",
         tag("b", escape(f"{plate.title}. ")),
-        plain(" ".join(sentences[:CAPTION])),
+        plain(" ".join(sentences[:short])),
         " ",
         tag("span", links, class_="links"),
     )
-    more = [text for text in (" ".join(sentences[CAPTION:]), _said(plate, claims)) if text]
+    more = [text for text in (" ".join(sentences[short:]), _said(plate, claims)) if text]
     about = details("About this figure", "".join(tag("p", plain(text)) for text in more)) if more else ""
     width = {"class_": "wide"} if plate.wide else {}
     framed = picture(plot.svg(plate.figure), f"{plate.title}: {plate.caption}")

@@ -142,12 +142,13 @@ impl Claim {
             Measure::Growth => "change of the difference ",
             Measure::Ratio => "ratio ",
             Measure::WorstDeviation => "deviation ",
-            Measure::Least => "least ",
-            Measure::Most => "most ",
+            Measure::Least => "least: ",
+            Measure::Most => "most: ",
         };
         let unit = self.unit_text();
         let (min, max) = self.range();
         match (min.is_finite(), max.is_finite()) {
+            (true, true) if min == max => format!("{what}{}{unit}", bound(min)),
             (true, true) => format!("{what}{} to {}{unit}", bound(min), bound(max)),
             (true, false) => format!("{what}at least {}{unit}", bound(min)),
             (false, true) => format!("{what}at most {}{unit}", bound(max)),
