@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +75,10 @@ class Face:
         if sys.platform == "linux" and not screen:
             # A browser for terminals would take this one.
             return False
+        with suppress(webbrowser.Error):
+            if type(webbrowser.get()) is webbrowser.GenericBrowser and not os.environ.get("BROWSER"):
+                # The only one is for terminals, too.
+                return False
         return webbrowser.open(Path(page).resolve().as_uri())
 
     @staticmethod

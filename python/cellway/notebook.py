@@ -39,10 +39,13 @@ def scenario(shown: Scenario) -> str:
     try:
         drawn = style.svg(shown.draw())
         picture = _drawing(drawn[drawn.index("<svg") :])
-    except (MissingDataError, KeyError, TypeError, ValueError):
+    except (MissingDataError, AttributeError, KeyError, TypeError, ValueError):
         # A scenario that is half built, or wrong: the checker says what, a drawing does not.
         picture = ""
-    rows = [[_strong(key), value] for key, value in _main_keys(document)]
+    try:
+        rows = [[_strong(key), value] for key, value in _main_keys(document)]
+    except (AttributeError, KeyError, TypeError):
+        rows = []
     toml = f'<pre style="text-align:left">{escape(shown.to_toml())}</pre>'
     return _box(f"Scenario <b>{escape(shown.name)}</b>", picture, _table([], rows), _folded("TOML", toml))
 

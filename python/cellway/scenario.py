@@ -123,8 +123,8 @@ class Scenario:
         from cellway import quantity
 
         arguments.count("flows", flows)
-        trips = [rtt] if isinstance(rtt, str) else list(rtt)
-        controls: list[str | None] = [control] if control is None or isinstance(control, str) else list(control)
+        trips = _several("rtt", rtt, "60 ms")
+        controls: list[str | None] = [None] if control is None else [*_several("control", control, "cubic")]
         if min(len(trips), len(controls)) != 1:
             raise ValueError("one of rtt and control is a list; accepted: a single value of the other")
         picoseconds = [quantity.picoseconds("rtt", trip) for trip in trips]
@@ -203,6 +203,9 @@ class Scenario:
         """
         added: dict[str, list[object]] = {}
         for name, values in [*(axes or {}).items(), *(self._axis(*item) for item in short.items())]:
+            if hasattr(values, "tolist"):
+                # An array of numpy, or a column of pandas.
+                values = values.tolist()
             if isinstance(values, str) or not isinstance(values, Sequence):
                 raise arguments.wrong(name, values, "a list of values")
             added[name] = list(values)
@@ -323,9 +326,10 @@ class Scenario:
         return self.to_toml()
 
     def __repr__(self) -> str:
-        counts = {name: len(self._document.get(name, ())) for name in ("node", "link", "traffic")}
+        counts = {name: len(self._names(name)) for name in ("node", "link", "traffic")}
         parts = [f"{n} {what}{'' if n == 1 or what == 'traffic' else 's'}" for what, n in counts.items()]
-        axes = self._document.get("sweep", {}).get("axes", {})
+        sweep = self._document.get("sweep", {})
+        axes = sweep.get("axes", {}) if isinstance(sweep, Mapping) else {}
         return f"<cellway.Scenario: {self.name}, {', '.join(parts)}{', axes: ' + ', '.join(axes) if axes else ''}>"
 
     def _repr_html_(self) -> str:
@@ -344,6 +348,10 @@ class Scenario:
     def _axis(self, name: str, values: Sequence[object]) -> tuple[str, Sequence[object]]:
         from cellway import quantity
 
+        if name == "rtt" and any(str(name).startswith("rtt-") for name in self._names("traffic")):
+            raise ValueError(
+                "rtt: the groups of this dumbbell are named by their round trips; accepted: a dumbbell of one rtt"
+            )
         if name == "rtt" and not isinstance(values, str):
             halves = [quantity.time_text(Fraction(quantity.picoseconds("rtt", value), 2)) for value in values]
             return "link.line.delay", halves
@@ -353,6 +361,12 @@ class Scenario:
                 f'{name} is no short name of an axis; accepted: {short}, or a dict like {{"tcp.mss": [...]}}'
             )
         return SHORT[name], values
+
+    def _names(self, section: str) -> list[object]:
+        """Return the names of the elements of a section, as far as it has any."""
+        elements = self._document.get(section, ())
+        found = elements if isinstance(elements, list) else []
+        return [element.get("name") for element in found if isinstance(element, Mapping)]
 
     def _copy(self) -> Scenario:
         return Scenario.from_dict(self._document, folder=self._folder)
@@ -369,6 +383,14 @@ def _keys(given: Mapping[str, Any]) -> dict[str, Any]:
 def _word(text: str) -> str:
     """Return a quantity as a part of a name."""
     return text.replace(" ", "").replace(".", "-").replace("µ", "u")
+
+
+def _several(name: str, given: object, example: str) -> list[str]:
+    """Return one text, or several, as a list."""
+    texts = [given] if isinstance(given, str) else given
+    if not isinstance(texts, list | tuple) or not texts or not all(isinstance(text, str) for text in texts):
+        raise arguments.wrong(name, given, f'a string like "{example}", or a list of them')
+    return list(texts)
 
 
 def _mapping(name: str, value: object) -> Mapping[str, Any]:

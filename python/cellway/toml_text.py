@@ -19,6 +19,9 @@ BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 def value(given: object, path: str = "value") -> str:
     """Return a Python value as TOML text. `path` names the key in the error for a value that TOML cannot hold."""
+    if type(given).__module__ == "numpy":
+        # Numbers and arrays of numpy: what they hold.
+        return value(given.tolist(), path)  # type: ignore[attr-defined]
     if isinstance(given, bool):
         return "true" if given else "false"
     if isinstance(given, int | float):

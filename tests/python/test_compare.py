@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from cellway import inside
 from cellway.plot import MissingDataError, sources
+from cellway.report import comparison as page_of_comparison
 
 SMALL = """
 version = 1
@@ -110,10 +111,26 @@ def test_a_sweep_is_drawn_over_its_values(windows: list[Any], ticks: list[float]
     assert sorted(texts) == sorted(str(window) for window in windows)
 
 
-def test_points_of_two_axes_are_side_by_side() -> None:
+def test_values_of_a_second_axis_have_panels_of_their_own() -> None:
     points = [{"axes": {"a": a, "b": b}, "rows": POINT} for a in (1, 2) for b in ("x", "y")]
     figure = comparison(points).figure()
-    assert [label.get_text() for label in figure.axes[0].get_xticklabels()] == ["1, x", "1, y", "2, x", "2, y"]
+    titles = [axes.get_title(loc="left") for axes in figure.axes]
+    assert sum(title.endswith("x") for title in titles) == sum(title.endswith("y") for title in titles) > 0
+    assert [label.get_text() for label in figure.axes[0].get_xticklabels()] == ["1", "2"]
+
+
+def test_words_are_not_joined_by_lines() -> None:
+    points = [{"axes": {"b": b}, "rows": POINT} for b in ("x", "y")]
+    assert all(line.get_linestyle() == "None" for line in comparison(points).figure().axes[0].lines)
+    numbers = [{"axes": {"a": a}, "rows": POINT} for a in (1, 2)]
+    assert any(line.get_linestyle() != "None" for line in comparison(numbers).figure().axes[0].lines)
+
+
+def test_an_upper_bound_is_marked_in_the_table() -> None:
+    rows = comparison([{"axes": {}, "rows": POINT}]).rows
+    bound = rows.with_columns(bound=pl.lit(value=True), predicted=pl.lit(5.0))
+    assert "≤ 5" in page_of_comparison._table(bound)
+    assert "≤" not in page_of_comparison._table(bound.with_columns(bound=pl.lit(value=False)))
 
 
 def test_nothing_to_draw_is_said() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import webbrowser
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -114,6 +115,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The pages that a browser was asked to open; there is a screen."""
     pages: list[str] = []
     monkeypatch.setenv("DISPLAY", ":7")
+    monkeypatch.setattr("webbrowser.get", lambda: webbrowser.BackgroundBrowser("none"))
     monkeypatch.setattr("webbrowser.open", lambda page: pages.append(page) is None)
     return pages
 

@@ -17,6 +17,9 @@ from cellway.plot.scale import scale
 from cellway.plot.timeline import arranged
 from cellway.results import Results
 
+END = 1e-4
+"""The rest of a distribution at which its end, 100 %, is drawn."""
+
 STEPS = 400
 """The most steps of a line."""
 
@@ -61,7 +64,6 @@ def distribution(
             sharey=True,
             sharex=panels != "subject",
         )
-        style.heading(figure, heading)
         for axes, title in zip(grid, titles, strict=False):
             part = rows if panels is None else rows.filter(pl.col(panels) == title)
             for order, value in enumerate(names):
@@ -69,13 +71,14 @@ def distribution(
                 if not one.is_empty():
                     mark = style.numbered(order)
                     (_samples if sampled else _percentiles)(
-                        axes, one, mark, "" if lines is None else labels.value(value)
+                        axes, one, mark, "" if lines is None else labels.drawn(value)
                     )
             if title is not None:
-                axes.set_title(labels.value(title), loc="left", color=style.SOFT)
+                axes.set_title(labels.drawn(title), loc="left", color=style.SOFT)
             axes.xaxis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 2.5, 5, 10]))
             axes.set_xlim(0, 1.04 * float((part if panels == "subject" else rows)["value"].max() or 1.0))  # type: ignore[arg-type]
             _shares(axes, [] if sampled else [held.quantile(str(q)) or 0.0 for q in select.in_order(rows, "metric")])
+        style.heading(grid[0], heading)
         for axes in grid[len(titles) :]:
             axes.remove()
         figure.supxlabel(labels.label(name, unit), fontsize=8.5)
@@ -97,7 +100,10 @@ def _rows(results: Results, name: str) -> tuple[pl.DataFrame, bool]:
     if not found.is_empty():
         found = found.with_columns(pl.col("source", "subject", "metric", "unit").cast(pl.String))
         warmup = results.warmup or 0.0
-        return found.filter(pl.col("t") > warmup).join(results.runs, on="run", how="left", maintain_order="left"), True
+        found = found.filter(pl.col("t") > warmup)
+        if found.is_empty():
+            raise select.MissingDataError(f"the results have no value of {name} after the warm-up of {warmup:g} s")
+        return found.join(results.runs, on="run", how="left", maintain_order="left"), True
     known = held.drawable(results).filter(form=held.SHARES)["metric"].to_list()
     raise select.MissingDataError(
         f"the results have no distribution of {name}; they have that of {held.listed(known) or 'nothing'}"
@@ -123,8 +129,8 @@ def _percentiles(axes: Axes, rows: pl.DataFrame, mark: style.Mark, label: str) -
 
 
 def _place(share: float) -> float:
-    """Return the place of a share on a scale on which each nine of the tail has the same room."""
-    return -math.log10(1 - share)
+    """Return the place of a share on a scale on which each nine of the tail has the same room; the end is a nine on."""
+    return -math.log10(max(1 - share, END))
 
 
 def _shares(axes: Axes, known: Sequence[float]) -> None:

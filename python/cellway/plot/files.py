@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -55,15 +56,25 @@ def write(
             drawn = timeline(results, name, at=some, by=by, where=where, seed=seed)
         else:
             drawn = distribution(results, name, at=some, by=by, where=where)
-    save(drawn, path)
+    return write_figure(drawn, path)
+
+
+def write_figure(figure: Figure, path: Path) -> Path:
+    """Write a figure, whole or not at all; the same figure gives the same bytes."""
+    ending = path.suffix.lower()
+    if ending == ".svg":
+        content = style.svg(figure).encode()
+    else:
+        with style.styled():
+            dated = {"CreationDate": None} if ending == ".pdf" else {}
+            drawn = io.BytesIO()
+            figure.savefig(drawn, format=ending.removeprefix("."), dpi=200, metadata=dated)
+            content = drawn.getvalue()
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        partial.write_bytes(content)
+        partial.replace(path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise OSError(f"{path}: cannot write the figure: {error.strerror}") from None
     return path
-
-
-def save(figure: Figure, path: Path) -> None:
-    """Write a figure; the same figure gives the same bytes."""
-    if path.suffix.lower() == ".svg":
-        path.write_text(style.svg(figure), encoding="utf-8")
-        return
-    with style.styled():
-        dated = {"CreationDate": None} if path.suffix.lower() == ".pdf" else {}
-        figure.savefig(path, dpi=200, metadata=dated)

@@ -108,7 +108,9 @@ def distributions(summary: pl.DataFrame, series: pl.DataFrame) -> dict[str, pl.D
 def quantile(name: str) -> float | None:
     """Return the share of a percentile's name: 0.95 for `delay_p95`, 0.999 for `delay_p999`."""
     match = QUANTILE.fullmatch(name)
-    return int(match["digits"]) / 10 ** max(2, len(match["digits"])) if match else None
+    if match is None:
+        return None
+    return 1.0 if match["digits"] == "100" else int(match["digits"]) / 10 ** max(2, len(match["digits"]))
 
 
 def of_metric(table: pl.DataFrame, name: str, form: str, others: Iterable[str] = ()) -> pl.DataFrame:
@@ -166,7 +168,7 @@ def heading(rows: pl.DataFrame, of: pl.DataFrame, shown: Iterable[str | None]) -
     """Return what was chosen of the results `of`: the values of the axes, and the subject, that `shown` leaves out."""
     drawn = set(shown)
     fixed = [axis for axis in axes_of(of) if axis not in drawn and axis not in ("source", "subject")]
-    words = [f"{labels.axis(axis)} {labels.value(select.in_order(rows, axis)[0])}" for axis in fixed]
+    words = [f"{labels.axis(axis)} {labels.drawn(select.in_order(rows, axis)[0])}" for axis in fixed]
     names = select.in_order(rows, "subject") if "subject" not in drawn else []
     return ", ".join([*(str(name) for name in names[:1]), *words])
 

@@ -50,6 +50,18 @@ def axis(name: str) -> str:
     return " ".join(name.split(".")[-2:]).replace("-", " ")
 
 
+LONGEST = 40
+"""The most letters of a value in a figure."""
+
+
+def drawn(value_: object) -> str:
+    """Return a value of an axis as text in a figure: short, and as it is written, also with $ or _ in it."""
+    text = value(value_)
+    text = text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+    # matplotlib leaves labels out that begin with _, and takes $ for mathematics.
+    return f" {text}".replace("$", r"\$") if text.startswith("_") else text.replace("$", r"\$")
+
+
 def value(value: object) -> str:
     """Return a value of an axis as text."""
     return "–" if value is None else f"{value:g}" if isinstance(value, float) else str(value)

@@ -22,6 +22,9 @@ LANE = 0.62
 FACTOR = 8.0
 """Values of an axis that span at least this factor are on a logarithmic scale."""
 
+LETTER, TURNED, MARGIN = 0.068, 0.17, 0.7
+"""The width of a letter of a tick and of a turned text, and the part of a panel beside its axis (inches)."""
+
 SHARES = ("utilisation", "jain", "jain_min", "throughput_mean")
 """Metrics that are read against 1."""
 
@@ -116,8 +119,8 @@ def arranged(rows: pl.DataFrame, x: str | None, by: str | None) -> tuple[str, st
 
 
 def is_scale(rows: pl.DataFrame, axis: str) -> bool:
-    """Return true for an axis whose values are all numbers or quantities."""
-    return all(map(select.is_amount, select.in_order(rows, axis)))
+    """Return true for an axis whose values are all numbers, or quantities of one kind."""
+    return select.are_amounts(select.in_order(rows, axis))
 
 
 def draw(what: Layout, width: float | None = None) -> Figure:
@@ -136,14 +139,13 @@ def draw(what: Layout, width: float | None = None) -> Figure:
     )
     rows = -(-len(names) // columns)
     width = width or (style.COLUMN if columns == 1 else style.WIDE)
-    entries = 0 if len(lines) == 1 else -(-sum(6 + len(labels.value(line)) for line in lines) // int(15 * width))
+    entries = 0 if len(lines) == 1 else -(-sum(6 + len(labels.drawn(line)) for line in lines) // int(15 * width))
     label = labels.label(what.metric, unit)
     own = not what.alike
     shared = {"sharex": over_scale or not own, "sharey": not over_scale or not own}
     with style.styled():
         above = 0.17 * entries + (0.17 if what.heading else 0.0)
         figure, grid = style.panels(0.35 + above + (height + 0.25) * rows, rows, columns, width, **shared)
-        style.heading(figure, what.heading)
         for index, name in enumerate(names):
             axes = grid[index]
             one = table if what.panels is None else table.filter(pl.col(what.panels) == name)
@@ -152,7 +154,8 @@ def draw(what: Layout, width: float | None = None) -> Figure:
             if over_scale:
                 _ticks(axes, table, what.x, room=width / columns)
             if what.panels is not None:
-                axes.set_title(labels.value(name), loc="left", color=style.SOFT)
+                axes.set_title(labels.drawn(name), loc="left", color=style.SOFT)
+        style.heading(grid[0], what.heading)
         for axes in grid[len(names) :]:
             axes.remove()
         words = "" if what.x == "subject" else labels.axis(what.x)
@@ -183,7 +186,7 @@ def _over_scale(axes: Axes, table: pl.DataFrame, what: Layout, lines: Sequence[A
 
 def _ticks(axes: Axes, table: pl.DataFrame, axis: str, room: float) -> None:
     places = select.amounts(table, axis).select("x", axis).unique(maintain_order=True).sort("x")
-    ticks(axes, places["x"].to_list(), [labels.value(value) for value in places[axis]], room)
+    ticks(axes, places["x"].to_list(), [labels.drawn(value) for value in places[axis]], room)
 
 
 def ticks(axes: Axes, x: list[float], texts: list[str], width: float = style.COLUMN) -> None:
@@ -196,18 +199,31 @@ def ticks(axes: Axes, x: list[float], texts: list[str], width: float = style.COL
     else:
         room = 0.05 * (x[-1] - x[0]) or 0.5
         axes.set_xlim(x[0] - room, x[-1] + room)
-    step = -(-len(x) // 6)
-    shown = dict(zip(x[::step], texts[::step], strict=True))
+    low, high = (math.log(end) if axes.get_xscale() == "log" else end for end in axes.get_xlim())
+    ats = [math.log(at) if axes.get_xscale() == "log" else at for at in x]
+    places = [(width - MARGIN) * (at - low) / (high - low) for at in ats]
+    turned = len(_apart(places, [LETTER * (len(text) + 1) for text in texts])) < len(x)
+    kept = _apart(places, [TURNED if turned else LETTER * (len(text) + 1) for text in texts])
+    shown = {x[at]: texts[at] for at in kept}
     axes.xaxis.set_major_locator(FixedLocator(list(shown)))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: shown.get(value, "")))
-    if (max(map(len, shown.values())) + 1) * len(shown) > 12 * width:
+    if turned:
         axes.tick_params(axis="x", labelrotation=30)
+
+
+def _apart(places: Sequence[float], widths: Sequence[float]) -> list[int]:
+    """Return the texts that do not overlap those before them; the last of all is among them."""
+    kept: list[int] = []
+    for at in reversed(range(len(places))):
+        if not kept or places[kept[-1]] - places[at] >= (widths[at] + widths[kept[-1]]) / 2:
+            kept.append(at)
+    return kept[::-1]
 
 
 def _dots(axes: Axes, table: pl.DataFrame, what: Layout, lines: Sequence[Any]) -> None:
     rows = select.in_order(table, what.x)
-    style.table_rows(axes, [labels.value(row) for row in rows])
+    style.table_rows(axes, [labels.drawn(row) for row in rows])
     step = LANE / max(1, len(lines) - 1)
     for order, name in enumerate(lines):
         one = table if what.by is None else table.filter(pl.col(what.by) == name)
@@ -252,11 +268,10 @@ def _legend(figure: Figure, what: Layout, lines: Sequence[Any], *, over_scale: b
 
     handles = [
         Line2D([], [], color=mark.color, linestyle=mark.dashes if over_scale else "none", marker=mark.marker,
-               markersize=4.0, label=labels.value(name))
+               markersize=4.0, label=labels.drawn(name))
         for mark, name in ((style.numbered(order), name) for order, name in enumerate(lines))
     ]  # fmt: skip
-    longest = max(len(labels.value(name)) for name in lines) + 6
+    longest = max(len(labels.drawn(name)) for name in lines) + 6
     columns = max(1, min(len(lines), int(15 * width / longest)))
     title = None if what.by == "subject" else labels.axis(what.by)
-    figure.legend(handles=handles, loc="outside upper center", ncols=columns, borderaxespad=0.2, title=title,
-                  title_fontsize=8.0)  # fmt: skip
+    style.above(figure, handles, [str(handle.get_label()) for handle in handles], columns, title)

@@ -72,7 +72,7 @@ def axis_of(table: pl.DataFrame, x: str | None = None, beside: Iterable[str] = (
     taken = set(beside)
     left = [name for name in varying(table) if name not in taken]
     found = [name for name in left if table.schema[name].is_numeric()]
-    found = found or [name for name in left if all(map(is_amount, in_order(table, name)))]
+    found = found or [name for name in left if are_amounts(in_order(table, name))]
     if not found:
         known = listed(axes(table)) or "none"
         raise MissingDataError(f"the table has no axis of several numbers to draw against; its axes: {known}")
@@ -223,13 +223,23 @@ def where(table: pl.DataFrame, chosen: Mapping[str, object]) -> pl.DataFrame:
 
 def is_same(one: object, other: object) -> bool:
     """Return true for two values of an axis that mean the same."""
+    if isinstance(other, bool):
+        return str(one) == str(other).lower()
     if str(one) == str(other):
         return True
-    return is_amount(one) and is_amount(other) and _unit(one) == _unit(other) and amount(one) == amount(other)
+    return are_amounts([one, other]) and amount(one) == amount(other)
 
 
-def _unit(value: object) -> str:
+def are_amounts(values: Iterable[object]) -> bool:
+    """Return true for values that have a place on one scale: numbers, or quantities of one kind."""
+    known = list(values)
+    return all(map(is_amount, known)) and len(set(map(_kind, known))) <= 1
+
+
+def _kind(value: object) -> str:
     """Return what a unit measures: a unit that is not converted measures something of its own."""
+    if _bare(value) in RATES:
+        return "rate"
     found = AMOUNT.fullmatch(_bare(value))
     unit = (found[2] or "") if found else ""
     return next((kind for kind, units in KINDS.items() if unit in units), unit)

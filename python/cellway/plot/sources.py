@@ -185,7 +185,7 @@ def _sweep(rows: pl.DataFrame, names: list[str], width: float) -> Figure:
     columns = min(panels.height, 3 if width > style.COLUMN else 1)
     lines = -(-panels.height // columns)
     titles = [
-        style.wrapped(", ".join([labels.label(metric), subject, *map(labels.value, at)]), width / columns - 0.4)
+        style.wrapped(", ".join([labels.label(metric), subject, *map(labels.drawn, at)]), width / columns - 0.4)
         for metric, _, subject, *at in panels.rows()
     ]
     tall = max(title.count("\n") for title in titles)
@@ -199,7 +199,7 @@ def _sweep(rows: pl.DataFrame, names: list[str], width: float) -> Figure:
             axes.set_title(title, loc="left", pad=4)
             axes.set_ylabel(name)
             axes.yaxis.set_major_locator(MaxNLocator(nbins=4, steps=[1, 2, 2.5, 5, 10]))
-            ticks(axes, [x for x, _ in order], [labels.value(value) for _, value in order], width / columns)
+            ticks(axes, [x for x, _ in order], [labels.drawn(value) for _, value in order], width / columns)
         for axes in grid[panels.height :]:
             axes.remove()
         figure.supxlabel(labels.axis(across), fontsize=8.5)

@@ -54,9 +54,9 @@ def over_time(
         raise select.MissingDataError(f"no panel has a row to draw; the panels: {empty}")
     end = until or max(float(panel.rows["t"].max()) for panel in panels)  # type: ignore[arg-type]
     with style.styled():
-        above = (0.17 if heading else 0.0) + (0.17 if legend else 0.0)
+        names = {name for panel in panels if "line" in panel.rows.columns for name in panel.rows["line"].unique()}
+        above = (0.17 if heading else 0.0) + (0.17 if legend else 0.0) + 0.15 * max(0, -(-len(names) // 3) - 1)
         figure, grid = style.new(0.75 + above + 1.3 * len(panels), rows=len(panels), width=width, sharex=True)
-        style.heading(figure, heading)
         for axes, panel in zip(grid, panels, strict=True):
             _series(axes, panel, end)
             if contract is not None and panel.contract:
@@ -71,6 +71,7 @@ def over_time(
             axes.set_ylabel(style.wrapped(panel.label, 1.3))
             axes.margins(x=0.005)
             axes.yaxis.set_major_locator(MaxNLocator(nbins=4))
+        style.heading(grid[0], heading)
         grid[-1].set_xlim(start, end)
         grid[-1].set_xlabel("Time (s)")
         entries: dict[str, Artist] = {}
@@ -78,8 +79,7 @@ def over_time(
             handles, labels = axes.get_legend_handles_labels()
             entries |= {label: handle for handle, label in zip(handles, labels, strict=True) if label[:1] != "_"}
         if len(entries) > 1:
-            figure.legend(list(entries.values()), list(entries), loc="outside upper center", ncols=3, borderaxespad=0.2,
-                          title=legend, title_fontsize=8.0)  # fmt: skip
+            style.above(figure, list(entries.values()), list(entries), 3, legend)
         figure.align_ylabels(grid)
         return figure
 
@@ -96,5 +96,7 @@ def _series(axes: Axes, panel: Panel, end: float) -> None:
         one = rows.filter((pl.col("line") == name) & (pl.col("t") <= end)).sort("t", maintain_order=True)
         points = thin(one.select(x=pl.col("t"), y=pl.col("value")), POINTS)
         mark = style.numbered(order)
-        axes.step(points["x"], points["y"], where="post" if panel.changes else "pre", color=mark.color,
+        # One value alone has no line.
+        alone = mark.marker if points.height == 1 else None
+        axes.step(points["x"], points["y"], marker=alone, where="post" if panel.changes else "pre", color=mark.color,
                   linestyle="-" if order == 0 else mark.dashes, linewidth=1.0, label=name or "_")  # fmt: skip

@@ -7,10 +7,12 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from threading import RLock
 from typing import Any
 
 import matplotlib as mpl
 import polars as pl
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
@@ -84,6 +86,10 @@ RC: Any = {
 }
 
 
+STYLING = RLock()
+"""Held while the settings of matplotlib are those of this style."""
+
+
 @dataclass(frozen=True)
 class Mark:
     """The mark of one series: colour for the screen, dashes and marker for paper."""
@@ -150,8 +156,8 @@ def numbered(index: int) -> Mark:
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Draw with this style, and leave the caller's settings unchanged."""
-    with mpl.rc_context(RC):
+    """Draw with this style, and leave the caller's settings unchanged. Other threads wait: the settings are global."""
+    with STYLING, mpl.rc_context(RC):
         yield
 
 
@@ -199,8 +205,13 @@ def legend(figure: Figure, axes: Axes, columns: int = 3, title: str | None = Non
     """Draw the legend of `axes`, above everything, in one row if it fits."""
     handles, labels = axes.get_legend_handles_labels()
     if len(handles) > 1:
-        figure.legend(handles, labels, loc="outside upper center", ncols=columns, borderaxespad=0.2, title=title,
-                      title_fontsize=8.0)  # fmt: skip
+        above(figure, handles, labels, columns, title)
+
+
+def above(figure: Figure, handles: Sequence[Artist], labels: Sequence[str], columns: int, title: str | None) -> None:
+    """Draw a legend above the panels."""
+    figure.legend(handles, labels, loc="outside upper center", ncols=columns, borderaxespad=0.2, title=title,
+                  title_fontsize=8.0)  # fmt: skip
 
 
 def wrapped(label: str, inches: float) -> str:
@@ -208,10 +219,11 @@ def wrapped(label: str, inches: float) -> str:
     return "\n".join(textwrap.wrap(label, max(12, int(13 * inches)))) or label
 
 
-def heading(figure: Figure, text: str) -> None:
-    """Write what a figure shows above it, to the left."""
+def heading(axes: Axes, text: str) -> None:
+    """Write what a figure shows above its first panel, and above the title of that."""
     if text:
-        figure.suptitle(text, x=0.01, ha="left", fontsize=8.5, color=SOFT)
+        lines = wrapped(text, axes.figure.get_figwidth())  # type: ignore[union-attr]
+        axes.set_title(f"{lines}\n{axes.get_title(loc='left')}".rstrip("\n"), loc="left", color=SOFT)
 
 
 def label_ends(axes: Axes, ends: Sequence[tuple[float, float, str, str]], gap: float = 0.085) -> None:

@@ -48,10 +48,10 @@ def timeline(
     top = None if panels is None or not held.alike(rows, panels) else 1.05 * float(rows["value"].max())  # type: ignore[arg-type]
     for value in [None] if panels is None else select.in_order(rows, panels):
         one = rows if panels is None else rows.filter(pl.col(panels) == value)
-        line = pl.lit("") if lines is None else pl.col(lines).map_elements(labels.value, return_dtype=pl.String)
+        line = pl.lit("") if lines is None else pl.col(lines).map_elements(labels.drawn, return_dtype=pl.String)
         drawn.append(
             Panel(
-                label if panels is None else labels.value(value),
+                label if panels is None else labels.drawn(value),
                 one.select("t", "value", line=line),
                 changes=name in labels.changing(),
                 limits=(None, None) if float(one["value"].min()) < 0 else (0, top),  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from cellway.plot import held, labels, main, select, style
 from cellway.plot.distribution import distribution
-from cellway.plot.metric import Layout, draw, layout
+from cellway.plot.metric import Layout, draw, is_scale, layout
 from cellway.results import Results
 
 MOST = 10
@@ -87,11 +87,15 @@ def _kinds(results: Results, rows: pl.DataFrame) -> list[tuple[str, list[str]]]:
 
 
 def _metric(summary: pl.DataFrame, name: str, kind: str, subjects: Sequence[str], sets: Collection[str]) -> Drawn:
-    what = layout(summary, name, at=list(subjects))
+    rows = summary.filter((pl.col("metric") == name) & pl.col("subject").is_in(subjects))
+    where = _room(rows)
+    what = layout(summary, name, at=list(subjects), where=where)
     title = labels.label(name) + (f", {kind}" if kind else "")
     figure = draw(what, None if _wide(what) else style.COLUMN)
     plate = f"{name}-{kind}" if kind else name
-    return Drawn(plate, title, _caption(what, subjects, sets), figure, what.table.drop("sd"), _wide(what))
+    return Drawn(
+        plate, title, _caption(what, subjects, sets, some=bool(where)), figure, what.table.drop("sd"), _wide(what)
+    )
 
 
 def _wide(what: Layout) -> bool:
@@ -99,10 +103,29 @@ def _wide(what: Layout) -> bool:
     return what.panels is not None and what.table[what.panels].n_unique() > STACKED
 
 
-def _caption(what: Layout, subjects: Sequence[str], sets: Collection[str]) -> str:
+def _caption(what: Layout, subjects: Sequence[str], sets: Collection[str], *, some: bool) -> str:
     seeds = int(what.table["n"].to_numpy().max())
     how = f"Means of {seeds} seeds with 95 % intervals" if seeds > 1 else "One seed"
-    return f"{meaning(what.metric, subjects[0], sets)}. {how}{f', of {subjects[0]}' if len(subjects) == 1 else ''}."
+    of = f", of {subjects[0]}" if len(subjects) == 1 else ""
+    part = ", at some points of the sweep; the table has all" if some else ""
+    return f"{meaning(what.metric, subjects[0], sets)}. {how}{of}{part}."
+
+
+def _room(rows: pl.DataFrame) -> dict[str, object]:
+    """Return the values of axes for which a figure has room: of three axes at most, and of the others the first."""
+    axes = held.axes_of(rows)
+    across = next((axis for axis in axes if axis != "subject" and is_scale(rows, axis)), axes[0] if axes else "")
+    others = [axis for axis in axes if axis != across]
+    # What was varied is compared, for each subject.
+    kept = [*others[:1], *(["subject"] if "subject" in others[2:] else others[1:2])]
+    where: dict[str, object] = {}
+    for axis in others:
+        values = select.in_order(rows, axis)
+        if axis not in kept:
+            where[axis] = values[0]
+        elif len(values) > held.MOST:
+            where[axis] = values[: held.MOST]
+    return where
 
 
 LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)")

@@ -76,7 +76,7 @@ def _swept(summary: pl.DataFrame, study: str, subject: str, metric: str) -> Call
     """Return a function that draws a metric along the axis that has amounts; None without such an axis."""
     rows = select.values(summary, metric, subject)
     axes = select.varying(rows)
-    numeric = [name for name in axes if all(map(select.is_amount, select.in_order(rows, name)))]
+    numeric = [name for name in axes if select.are_amounts(select.in_order(rows, name))]
     if not numeric:
         return None
 
