@@ -275,3 +275,19 @@ def test_replications_that_are_alike_are_named() -> None:
 def test_series_of_the_timeline_are_those_of_a_seed(results: cellway.Results) -> None:
     rows = of_series(results, "queue")
     assert rows["seed"].unique().to_list() == [1]
+
+
+def test_words_of_a_figure_can_be_replaced(tmp_path: Path) -> None:
+    folder = tmp_path / "study"
+    made = Scenario.dumbbell(rate="4 Mbit/s", rtt="20 ms", duration="2 s", warmup="1 s")
+    made.sweep(buffer=["8 kB", "1 MB"], control=["reno", "cubic"]).simulate(seeds=1, out=folder, progress=False)
+    figure = plot.metric(folder, "goodput_total", where={"control": "reno"})
+    files.reword(figure, "Mine", "Buffer", "Rate")
+    axes = figure.axes[0]
+    assert (axes.get_title(loc="left"), axes.get_xlabel(), axes.get_ylabel()) == ("Mine", "Buffer", "Rate")
+    several = plot.metric(folder, "goodput_total", at=["flow", "network"], by="control")
+    files.reword(several, "Mine", "Buffer", "Rate")
+    assert several.axes[0].get_title(loc="left") == "Mine\nflow"
+    assert (several.get_supxlabel(), several.get_supylabel()) == ("Buffer", "Rate")
+    with pytest.raises(ValueError, match="width is 100 inches; accepted: 2 to 20"):
+        files.write(folder, "goodput_total", width=100)

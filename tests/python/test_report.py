@@ -89,7 +89,10 @@ def test_the_same_tables_give_the_same_page_and_nothing_else_is_left(document: s
 def test_missing_studies_are_named_and_the_rest_is_drawn(tmp_path: Path) -> None:
     folder = synthetic.folder(tmp_path / "f", seeds=2, only=["policies", "load"])
     page = Page(build(folder).read_text(encoding="utf-8"))
-    assert "figure left outthe study “buffers” (Buffer size and sharing) is not in this folder." in page.text
+    assert (
+        "reason why figures are left outthe study “buffers” (Buffer size and sharing) is not in this folder."
+        in page.text
+    )
     assert page.text.count("the study “buffers”") == 1
     assert "figure-3" in page.ids
     assert "figure-8" not in page.ids

@@ -78,7 +78,7 @@ def distribution(
             axes.xaxis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 2.5, 5, 10]))
             axes.set_xlim(0, 1.04 * float((part if panels == "subject" else rows)["value"].max() or 1.0))  # type: ignore[arg-type]
             _shares(axes, [] if sampled else [held.quantile(str(q)) or 0.0 for q in select.in_order(rows, "metric")])
-        style.heading(grid[0], heading)
+        style.heading(figure, heading)
         for axes in grid[len(titles) :]:
             axes.remove()
         figure.supxlabel(labels.label(name, unit), fontsize=8.5)

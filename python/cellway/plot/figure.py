@@ -19,7 +19,10 @@ class Picture(Figure):
     """A figure that is the output of a cell by itself.
 
     A notebook shows a plain `Figure` only if pyplot has set the inline backend up, which these functions do not touch.
+    `heading` is written above the title of its first panel.
     """
+
+    heading: str = ""
 
     def _repr_png_(self) -> tuple[bytes, dict[str, Any]]:
         out = io.BytesIO()

@@ -155,7 +155,7 @@ def draw(what: Layout, width: float | None = None) -> Figure:
                 _ticks(axes, table, what.x, room=width / columns)
             if what.panels is not None:
                 axes.set_title(labels.drawn(name), loc="left", color=style.SOFT)
-        style.heading(grid[0], what.heading)
+        style.heading(figure, what.heading)
         for axes in grid[len(names) :]:
             axes.remove()
         words = "" if what.x == "subject" else labels.axis(what.x)

@@ -71,7 +71,7 @@ def over_time(
             axes.set_ylabel(style.wrapped(panel.label, 1.3))
             axes.margins(x=0.005)
             axes.yaxis.set_major_locator(MaxNLocator(nbins=4))
-        style.heading(grid[0], heading)
+        style.heading(figure, heading)
         grid[-1].set_xlim(start, end)
         grid[-1].set_xlabel("Time (s)")
         entries: dict[str, Artist] = {}

@@ -219,11 +219,14 @@ def wrapped(label: str, inches: float) -> str:
     return "\n".join(textwrap.wrap(label, max(12, int(13 * inches)))) or label
 
 
-def heading(axes: Axes, text: str) -> None:
-    """Write what a figure shows above its first panel, and above the title of that."""
-    if text:
-        lines = wrapped(text, axes.figure.get_figwidth())  # type: ignore[union-attr]
-        axes.set_title(f"{lines}\n{axes.get_title(loc='left')}".rstrip("\n"), loc="left", color=SOFT)
+def heading(figure: Figure, text: str, color: str = SOFT) -> None:
+    """Write what a figure shows above its first panel, in place of an earlier heading."""
+    if not isinstance(figure, Picture):
+        raise TypeError("only figures of this package have a heading")
+    first = figure.axes[0]
+    title = first.get_title(loc="left").removeprefix(figure.heading).removeprefix("\n")
+    figure.heading = wrapped(text, figure.get_figwidth()) if text else ""
+    first.set_title(f"{figure.heading}\n{title}".strip("\n"), loc="left", color=color, fontsize=8.5)
 
 
 def label_ends(axes: Axes, ends: Sequence[tuple[float, float, str, str]], gap: float = 0.085) -> None:

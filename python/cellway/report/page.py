@@ -143,7 +143,11 @@ def _section(section: Section, claims: list[Claim], paper: str) -> str:
         "section",
         tag("h2", escape(section.title)),
         *(tag("p", plain(text), class_="lead") for text in section.text.split("\n") if text),
-        warned([f"{reason}." for reason in section.missing], "reason why figures are left out", "reasons why figures are left out"),
+        warned(
+            [f"{reason}." for reason in section.missing],
+            "reason why figures are left out",
+            "reasons why figures are left out",
+        ),
         tag("div", *(_plate(plate, paper, claims) for plate in section.plates), class_="plates")
         if section.plates
         else "",

@@ -1,4 +1,4 @@
-"""The page of a folder of `simulate` or `emulate`: somebody's own question, as visible as a paper's."""
+"""The page of a folder of `simulate` or `emulate`."""
 
 from __future__ import annotations
 
