@@ -347,7 +347,7 @@ pub(crate) struct PathFlags {
     /// packet, or aal5-llc-snap with a buffer in cells].
     #[arg(long, value_name = "NAME", requires = "rate")]
     pub(crate) framing: Option<String>,
-    /// Losses per packet, from 0 to 1 [default: 0].
+    /// Losses per packet, from 0 to 1, or like 0.1% [default: 0].
     #[arg(long, value_name = "P", requires = "rate")]
     pub(crate) loss: Option<String>,
     /// bbr, cubic, dctcp, prague, reno or tahoe: the congestion control, which decides what losses leave [default: cubic].

@@ -158,7 +158,8 @@ fn unpredictable_scenarios_are_refused() {
     for (args, words) in [
         (path(&["--rate", "oc4c"]), &["rate", "oc4c", "oc3c"][..]),
         (path(&["--rate", "ds3", "--mss", "1460"]), &["mss", "1460", "no unit"]),
-        (path(&["--rate", "ds3", "--loss", "2"]), &["loss", "\"2\"", "from 0 to 1"]),
+        (path(&["--rate", "ds3", "--loss", "2"]), &["loss", "\"2\"", "from 0 to 1", "or per cent"]),
+        (path(&["--rate", "20Mbps"]), &["rate: \"Mbps\" in \"20Mbps\"", "did you mean \"20 Mbit/s\"?"]),
         (path(&["--rate", "ds3", "--framing", "aal3"]), &["framing", "aal3", "aal5-llc-snap"]),
         (path(&["--rate", "ds3", "--buffer", "256"]), &["buffer", "256 cell"]),
         (path(&["--rate", "ds3", "--delayed-ack", "200ms"]), &["delayed-ack", "on, off"]),

@@ -201,7 +201,10 @@ impl Text for Probability {
 }
 
 /// Parses `text`, with suggestions for what was meant.
-pub(crate) fn parse<T: Text>(text: &str) -> Result<T, Refusal> {
+///
+/// # Errors
+/// The text does not have the form of a `T`.
+pub fn parse<T: Text>(text: &str) -> Result<T, Refusal> {
     let error = match T::read(text) {
         Ok(value) => return Ok(value),
         Err(error) => error,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -54,11 +54,13 @@ def over_time(
         raise select.MissingDataError(f"no panel has a row to draw; the panels: {empty}")
     end = until or max(float(panel.rows["t"].max()) for panel in panels)  # type: ignore[arg-type]
     with style.styled():
-        names = {name for panel in panels if "line" in panel.rows.columns for name in panel.rows["line"].unique()}
+        names = {name for panel in panels for name in _names(panel) if name}
         above = (0.17 if heading else 0.0) + (0.17 if legend else 0.0) + 0.15 * max(0, -(-len(names) // 3) - 1)
         figure, grid = style.new(0.75 + above + 1.3 * len(panels), rows=len(panels), width=width, sharex=True)
+        # A name has one look in all panels, and another name another one.
+        looks = {name: at for at, name in enumerate(dict.fromkeys(name for panel in panels for name in _names(panel)))}
         for axes, panel in zip(grid, panels, strict=True):
-            _series(axes, panel, end)
+            _series(axes, panel, end, looks)
             if contract is not None and panel.contract:
                 steps = held_to(contract, end)
                 axes.step(steps["t"], steps["value"], where="post", color=style.INK, linewidth=1.0,
@@ -90,9 +92,15 @@ def held_to(steps: pl.DataFrame, end: float) -> pl.DataFrame:
     return pl.concat([kept, kept.tail(1).with_columns(t=pl.lit(end))])
 
 
-def _series(axes: Axes, panel: Panel, end: float) -> None:
+def _names(panel: Panel) -> list[str]:
+    """Return the names of the lines of a panel; one without a name is called ""."""
+    return select.in_order(panel.rows, "line") if "line" in panel.rows.columns else [""]
+
+
+def _series(axes: Axes, panel: Panel, end: float, looks: Mapping[str, int]) -> None:
     rows = panel.rows if "line" in panel.rows.columns else panel.rows.with_columns(line=pl.lit(""))
-    for order, name in enumerate(select.in_order(rows, "line")):
+    for name in _names(panel):
+        order = looks[name]
         one = rows.filter((pl.col("line") == name) & (pl.col("t") <= end)).sort("t", maintain_order=True)
         points = thin(one.select(x=pl.col("t"), y=pl.col("value")), POINTS)
         mark = style.numbered(order)

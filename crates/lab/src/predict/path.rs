@@ -1,9 +1,9 @@
 //! A path that is described by a few texts with units.
 
 use std::collections::BTreeMap;
-use std::str::FromStr;
 
 use cellway_scenario::{BufferSize, CongestionControl};
+use cellway_settings::quantity::{self, Refusal, Text};
 use cellway_theory::{Amount, Bound, Line, LineFraming, PathInput, Prediction, predict_path};
 use cellway_units::Rate;
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ pub const PATH: [(&str, &str); 12] = [
     ("window", "an amount like \"64 KiB\""),
     ("mss", "an amount like \"1460 B\""),
     ("framing", "packet, ethernet, fddi, aal5-vc-mux, aal5-llc-snap, bare-cells"),
-    ("loss", "a number from 0 to 1 like \"1e-4\""),
+    ("loss", "a number from 0 to 1 like \"1e-4\", or per cent like \"0.01%\""),
     ("control", "bbr, cubic, dctcp, prague, reno, tahoe"),
     ("buffer", "cells like \"256 cell\", or an amount like \"64 KiB\""),
     ("delayed-ack", "on, off"),
@@ -60,7 +60,10 @@ pub fn path(texts: &BTreeMap<String, String>) -> Result<Prediction, Error> {
     let named = |text: &str| LineFraming::ALL.into_iter().find(|framing| framing.name() == text);
     input.framing = all.word("framing", named)?.unwrap_or(input.framing);
     input.mss = all.read("mss")?.unwrap_or(input.mss);
-    let share = |text: &str| text.parse::<f64>().ok().filter(|p| (0.0..=1.0).contains(p));
+    let share = |text: &str| {
+        let (number, whole) = text.strip_suffix('%').map_or((text, 1.0), |number| (number.trim_end(), 100.0));
+        number.parse::<f64>().ok().map(|p| p / whole).filter(|p| (0.0..=1.0).contains(p))
+    };
     input.loss = all.word("loss", share)?;
     let control = |text: &str| CongestionControl::ALL.into_iter().find(|control| control.name() == text);
     input.control = all.word("control", control)?.unwrap_or(input.control);
@@ -90,10 +93,12 @@ impl Texts<'_> {
     }
 
     /// Parses a quantity, whose error describes the fault.
-    fn read<T: FromStr<Err: std::fmt::Display>>(&self, name: &str) -> Result<Option<T>, Error> {
+    fn read<T: Text>(&self, name: &str) -> Result<Option<T>, Error> {
         let Some(text) = self.0.get(name) else { return Ok(None) };
-        let wrong = |e: T::Err| Error::Option(format!("{name}: {e}; accepted: {}", accepted(name)));
-        text.trim().parse().map(Some).map_err(wrong)
+        quantity::parse(text.trim()).map(Some).map_err(|Refusal { message, suggestion }| {
+            let meant = suggestion.map_or(String::new(), |text| format!("; did you mean {text}?"));
+            Error::Option(format!("{name}: {message}{meant}; accepted: {}", accepted(name)))
+        })
     }
 
     /// Parses a rate, or the name of a line.
