@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -46,15 +45,11 @@ def test_there_are_six_notebooks() -> None:
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs_and_shows_figures(path: Path, tmp_path: Path) -> None:
-    begun = time.monotonic()
     outputs = executed(path, resources={"metadata": {"path": str(tmp_path)}})
-    taken = time.monotonic() - begun
     kinds = [set(output.get("data", {})) for outputs in outputs for output in outputs]
     assert sum("image/png" in kind for kind in kinds) >= 2
     assert sum("text/html" in kind for kind in kinds) >= 1
     assert not any(output.output_type == "stream" and output.name == "stderr" for some in outputs for output in some)
-    # An unoptimised build on a busy machine takes 11 s at most.
-    assert taken < 60
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
