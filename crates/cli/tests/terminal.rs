@@ -44,14 +44,30 @@ fn tables_fit_the_width_and_cut_no_number() {
             }
         }
     }
-    // A wrong width is none.
-    let table = |columns: &str| {
-        let ran = place.command(&["simulate", "study.toml"]).env("COLUMNS", columns).output().unwrap();
-        Ran(ran).done().out()
-    };
-    let default = place.run(&["simulate", "study.toml"]).done().out();
-    assert_eq!([table("0"), table("wide"), table("120")], [(); 3].map(|()| default.clone()));
-    assert!(table("80").len() < default.len(), "{default}");
+}
+
+/// In a pipe, `grep` and `awk` get whole rows, and lines with little traffic, too: also where -q drops the notes about
+/// what is left out.
+#[test]
+fn in_a_pipe_rows_are_whole() {
+    let place = Place::new(SMALL);
+    let table =
+        |columns: &str, args: &[&str]| Ran(place.command(args).env("COLUMNS", columns).output().unwrap()).done().out();
+    let simulate = ["simulate", "study.toml"];
+    let piped = place.run(&simulate).done();
+    let wide = place.run(&[&simulate[..], &["--wide"]].concat()).done();
+    assert_eq!(piped.out(), wide.out());
+    assert!(!piped.err().contains("not shown") && !piped.err().contains("left out"), "{}", piped.err());
+    assert!(table("80", &simulate).len() < piped.out().len(), "{}", piped.out());
+    // A value of COLUMNS that is not a width is ignored.
+    assert_eq!([table("0", &simulate), table("wide", &simulate)], [(); 2].map(|()| piped.out()));
+    let reproduce = ["reproduce", "--quick", "--only", "kdd/eq1,spacing/eq24,nasa/ds3-91"];
+    let rows = |text: &str| text.lines().count();
+    let piped = place.run(&reproduce).done().out();
+    assert!(rows(&table("70", &reproduce)) > rows(&piped), "{piped}");
+    let verdict = |row: &str| row.ends_with("reproduced") || row.ends_with("fitted");
+    assert!(piped.lines().skip(1).all(verdict), "{piped}");
+    assert!(place.run(&["metrics"]).done().out().lines().all(|row| !row.starts_with(' ')));
 }
 
 /// The range of a claim was cut to "1181.5 to 1182.…".
@@ -76,7 +92,7 @@ fn the_idle_direction_is_left_out_and_named() {
     // One end receives only: its line back has an acknowledgement for each 512 B.
     let one =
         ["simulate", "study.toml", "--set", "tcp.mss=1460B", "--set", "tcp.window=60KiB", "--set", "buffer.size=4 bdp"];
-    let ran = place.run(&one).done();
+    let ran = at(&place, 200, &one);
     let wide = place.run(&[&one[..], &["--wide"]].concat()).done();
     let (shown, all) = (subjects(&ran.out()), subjects(&wide.out()));
     let hidden: Vec<&String> = all.iter().filter(|subject| !shown.contains(subject)).collect();
