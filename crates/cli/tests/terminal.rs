@@ -228,20 +228,20 @@ fn a_stopped_simulation_keeps_its_finished_runs() {
     let mut child = place.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
     assert!(lines.by_ref().any(|line| line.starts_with("running: small, 3 of 100000 runs")));
-    let killed = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
-    assert!(killed.success());
+    stop(&child);
     let told: Vec<String> = lines.collect();
     let ran = Ran(child.wait_with_output().unwrap());
     assert_eq!(ran.code(), 130, "{told:?}");
-    let said = "cellway: stopped; the finished runs were kept; no file of --qlog";
+    let said = "cellway: stopped; the finished runs were kept, in out";
     assert!(told.iter().any(|line| line == said), "{told:?}");
     assert!(ran.out().contains("r1>s1") && ran.out().contains('±'), "{}", ran.out());
     assert_eq!(place.names(), ["out", "study.toml"]);
     assert_eq!(
         names(&place.path().join("out")),
-        ["manifest.json", "runs.parquet", "series.parquet", "summary.parquet"]
+        ["ftp-1.sqlog", "manifest.json", "runs.parquet", "series.parquet", "summary.parquet"]
     );
     let manifest = std::fs::read_to_string(place.path().join("out/manifest.json")).unwrap();
+    assert!(manifest.contains("\"ftp-1.sqlog\""), "{manifest}");
     let manifest: Value = serde_json::from_str(&manifest).unwrap();
     let runs = manifest["runs"].as_u64().unwrap();
     assert!((3..100_000).contains(&runs) && manifest["planned_runs"] == 100_000, "{manifest}");
@@ -254,21 +254,88 @@ fn a_stopped_simulation_keeps_its_finished_runs() {
     assert!(!manifest.contains("planned_runs"), "{manifest}");
 }
 
+#[cfg(target_os = "linux")]
+fn stop(child: &std::process::Child) {
+    assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
+}
+
+/// A scenario whose runs take minutes.
+fn long() -> String {
+    SMALL.replacen("\"200 rtt\"", "\"2000000 rtt\"", 1).replacen("\"20 rtt\"", "\"20000 rtt\"", 3)
+}
+
+/// Stops a command 300 ms after a line that begins with `at`; returns it and the lines that follow.
+#[cfg(target_os = "linux")]
+fn stopped_at(place: &Place, args: &[&str], at: &str) -> (Ran, Vec<String>) {
+    let mut child = place.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.by_ref().any(|line| line.starts_with(at)));
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    stop(&child);
+    let told: Vec<String> = lines.collect();
+    (Ran(child.wait_with_output().unwrap()), told)
+}
+
 /// Before the first run has finished there is nothing to keep.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_simulation_stopped_in_its_first_run_writes_nothing() {
-    let place =
-        Place::new(&SMALL.replacen("\"200 rtt\"", "\"2000000 rtt\"", 1).replacen("\"20 rtt\"", "\"20000 rtt\"", 3));
-    let args = ["simulate", "study.toml", "-v", "--out", "out"];
-    let mut child = place.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
-    assert!(lines.by_ref().any(|line| line.starts_with("simulates small")));
-    std::thread::sleep(std::time::Duration::from_millis(300));
-    assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
-    let told: Vec<String> = lines.collect();
-    let ran = Ran(child.wait_with_output().unwrap());
+    let place = Place::new(&long());
+    let (ran, told) = stopped_at(&place, &["simulate", "study.toml", "-v", "--out", "out"], "simulates small");
     assert_eq!((ran.code(), ran.out()), (130, String::new()), "{told:?}");
     assert_eq!(told, ["cellway: stopped; nothing was written"]);
     assert_eq!(place.names(), ["study.toml"]);
+}
+
+/// Something else has taken the place of the results by the end, as a full disk would.
+#[test]
+fn results_that_cannot_be_written_are_printed() {
+    let place = Place::new(SMALL);
+    let args = ["simulate", "study.toml", "--seeds", "20", "-v", "--out", "out", "--qlog", "ftp-1"];
+    let mut child = place.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.by_ref().any(|line| line.starts_with("runs: first run")));
+    std::fs::create_dir(place.path().join("out")).unwrap();
+    let told: Vec<String> = lines.collect();
+    let ran = Ran(child.wait_with_output().unwrap());
+    assert!(ran.out().contains("r1>s1") && ran.out().contains('±'), "{told:?}");
+    assert_eq!(ran.code(), 2, "{told:?}");
+    assert!(told.last().unwrap().starts_with("cellway: ") && told.last().unwrap().contains("out"), "{told:?}");
+    assert!(!told.iter().any(|line| line.starts_with("tables in") || line.contains("of qlog in")), "{told:?}");
+    assert_eq!(place.names(), ["out", "study.toml"]);
+}
+
+/// The first run is repeated for a capture. The bare program died of a signal in it, and all finished runs were lost.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_simulation_stopped_while_it_captures_loses_no_run() {
+    let place = Place::new(&long());
+    std::fs::write(place.path().join("s1.pcap"), "earlier").unwrap();
+    for to in [&["--out", "out"][..], &["--force"]] {
+        let args = [&["simulate", "study.toml", "-v", "--pcap", "s1"], to].concat();
+        let (ran, told) = stopped_at(&place, &args, "runs: first run, for s1.pcap");
+        assert_eq!((ran.code(), ran.out()), (130, String::new()), "{told:?}");
+        // No run of the study itself had begun.
+        assert_eq!(told, ["cellway: stopped; nothing was written"]);
+        assert_eq!(place.names(), ["s1.pcap", "study.toml"]);
+        assert_eq!(std::fs::read_to_string(place.path().join("s1.pcap")).unwrap(), "earlier");
+    }
+}
+
+/// It was reported after the whole study, which was lost.
+#[test]
+fn a_connection_that_does_not_exist_is_reported_before_the_study() {
+    let place = Place::new(SMALL);
+    std::fs::write(place.path().join("ftp-1.900.sqlog"), "earlier").unwrap();
+    for to in [&["--out", "out"][..], &["--force"]] {
+        let args = [&["simulate", "study.toml", "--seeds", "3", "-v", "--qlog", "ftp-1:900"], to].concat();
+        let told = place.run(&args).refused();
+        assert!(told.contains("does not open connection 900") && !told.contains("running: small"), "{told}");
+        assert_eq!(place.names(), ["ftp-1.900.sqlog", "study.toml"]);
+        assert_eq!(std::fs::read_to_string(place.path().join("ftp-1.900.sqlog")).unwrap(), "earlier");
+    }
+    for number in ["+3", "01", "0", "-1", " 1", ""] {
+        let told = place.run(&["simulate", "study.toml", "--qlog", &format!("ftp-1:{number}")]).refused();
+        assert!(told.contains("a connection is a number from 1, like ftp-1:3"), "{told}");
+    }
 }
