@@ -19,6 +19,7 @@ mod metrics;
 mod output;
 mod predict;
 mod progress;
+mod record;
 mod reproduce;
 #[cfg(target_os = "linux")]
 mod shell;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use cellway_lab::{AxisValueRecord, Error, Overview, Plan, PointFigures, Progress, ResultFolder, Settings, Simulated};
+use cellway_lab::{AxisValueRecord, Error, Overview, Plan, PointFigures, ResultFolder, Settings, Simulated};
 use serde_json::{Map, Value, json};
 
 use crate::args::Simulate;
@@ -10,10 +10,8 @@ use crate::check::{folder_of, plan, runs};
 use crate::draw::{self, Target};
 use crate::interruption::Interruption;
 use crate::progress::Bar;
+use crate::record::{Record, Written};
 use crate::{Face, Failure, INTERRUPTED, figures, output};
-
-/// A file of more bytes is reported with its size.
-const LARGE: u64 = 10_000_000;
 
 pub(crate) fn run(options: &Simulate, face: &mut Face<'_>) -> Result<(), Failure> {
     let (file, force) = (&options.scenario.file, options.force);
@@ -36,7 +34,8 @@ pub(crate) fn run(options: &Simulate, face: &mut Face<'_>) -> Result<(), Failure
     let mut written = Vec::new();
     for record in records {
         let folder = begun.as_ref().map_or(Path::new("."), ResultFolder::path);
-        let number = record.write(&plan, folder_of(file), folder, force, &mut interruption)?;
+        let number = record.write(&plan, folder_of(file), folder, force, &mut interruption);
+        let number = number.map_err(|error| before_the_first_run(error, target.folder(), &written))?;
         let path = target.folder().unwrap_or(Path::new(".")).join(&record.name);
         written.push(Written { record, path, number });
     }
@@ -49,14 +48,7 @@ pub(crate) fn run(options: &Simulate, face: &mut Face<'_>) -> Result<(), Failure
         };
         cellway_lab::simulate_until_stopped(&plan, folder_of(file), options.seeds, &mut settings)
     };
-    let simulated = simulated.map_err(|error| match (error, target.folder()) {
-        (Error::Stopped, None) if !written.is_empty() => {
-            let paths: Vec<String> = written.iter().map(|file| file.path.display().to_string()).collect();
-            let message = format!("stopped; no run had finished, but {} was written", paths.join(" and "));
-            Failure { message, code: INTERRUPTED }
-        }
-        (error, _) => error.into(),
-    })?;
+    let simulated = simulated.map_err(|error| before_the_first_run(error, target.folder(), &written))?;
     let overview = Overview::of(&simulated.results)?;
     let kept = target.folder().map_or(Ok(()), |out| {
         let begun = begun.map_or_else(|| ResultFolder::create(out, force), Ok)?;
@@ -98,65 +90,16 @@ pub(crate) fn run(options: &Simulate, face: &mut Face<'_>) -> Result<(), Failure
     if stopped { Err(as_stopped(options, &simulated, folder)) } else { Ok(()) }
 }
 
-/// A record of the first run.
-enum Kind {
-    /// The packets that pass a node.
-    Capture(String),
-    /// One end of a TCP connection.
-    Qlog(String),
-}
-
-/// A record that is requested, with the name of its file.
-struct Record {
-    kind: Kind,
-    name: String,
-}
-
-/// A record that was written.
-struct Written {
-    record: Record,
-    path: PathBuf,
-    /// Of packets, or of events.
-    number: u64,
-}
-
-impl Record {
-    /// Returns the records that are requested, each of which can be written as far as is known before a run. They go to
-    /// the current folder unless the results are `kept`.
-    fn wanted(options: &Simulate, plan: &Plan, kept: bool) -> Result<Vec<Record>, Error> {
-        let mut wanted = Vec::new();
-        if let Some(node) = &options.pcap {
-            cellway_lab::check_capture(plan, node)?;
-            wanted.push(Record { kind: Kind::Capture(node.clone()), name: format!("{node}.pcap") });
+/// Returns the end of a command that failed, or was stopped, before a run had finished. Records in the current folder are
+/// there to stay.
+fn before_the_first_run(error: Error, folder: Option<&Path>, written: &[Written]) -> Failure {
+    let paths: Vec<String> = written.iter().map(|file| file.path.display().to_string()).collect();
+    match (&error, folder) {
+        (Error::Stopped, None) if !paths.is_empty() => {
+            let message = format!("stopped; no run had finished, but {} was written", paths.join(" and "));
+            Failure { message, code: INTERRUPTED }
         }
-        if let Some(end) = &options.qlog {
-            let name = format!("{}.sqlog", cellway_lab::check_qlog(plan, end)?.file_stem());
-            wanted.push(Record { kind: Kind::Qlog(end.clone()), name });
-        }
-        if !kept {
-            wanted.iter().try_for_each(|record| cellway_lab::check_free(Path::new(&record.name), options.force))?;
-        }
-        Ok(wanted)
-    }
-
-    /// Writes it to `folder`, from a run of its own. Returns the number of records of packets or events.
-    fn write(
-        &self,
-        plan: &Plan,
-        base: &Path,
-        folder: &Path,
-        force: bool,
-        interruption: &mut Interruption<'_>,
-    ) -> Result<u64, Error> {
-        let label = format!("first run, for {}", self.name);
-        output::detail(&format!("runs: {label}"));
-        let bar = Bar::new();
-        bar.show(Progress { label: &label, done: 0, total: 1, study: [0, 1] });
-        let (path, stop) = (folder.join(&self.name), &mut || interruption.requested());
-        match &self.kind {
-            Kind::Capture(node) => cellway_lab::capture(plan, base, node, &path, force, stop),
-            Kind::Qlog(end) => cellway_lab::qlog(plan, base, end, &path, force, stop),
-        }
+        _ => error.into(),
     }
 }
 
@@ -168,9 +111,8 @@ fn as_json(
     report: Option<&PathBuf>,
     written: &[Written],
 ) -> Value {
-    let find = |is: fn(&Kind) -> bool| written.iter().find(|file| is(&file.record.kind));
-    let capture = find(|kind| matches!(kind, Kind::Capture(_)));
-    let qlog = find(|kind| matches!(kind, Kind::Qlog(_)));
+    let [capture, qlog] =
+        [true, false].map(|packets| written.iter().find(|file| file.record.is_of_packets() == packets));
     let runs = simulated.results.runs.num_rows();
     json!({
         "name": plan.base().name,
@@ -201,13 +143,7 @@ fn show(options: &Simulate, simulated: &Simulated, overview: &Overview, folder: 
     if let Some(out) = folder {
         output::say(&format!("tables in {}", out.display()));
     }
-    for Written { record, path, number } in written {
-        let what = match &record.kind {
-            Kind::Capture(_) => "records captured",
-            Kind::Qlog(_) => "events of qlog",
-        };
-        output::say(&format!("{number} {what} in {}{}", path.display(), large(path)));
-    }
+    written.iter().for_each(|file| output::say(&file.to_string()));
 }
 
 /// Returns the end of a command that was stopped after runs had finished.
@@ -220,12 +156,6 @@ fn as_stopped(options: &Simulate, simulated: &Simulated, folder: Option<&Path>) 
         _ => String::new(),
     };
     Failure { message: format!("stopped; {runs}{place}{report}"), code: INTERRUPTED }
-}
-
-/// Returns the size of a file after a comma, if it is so large that it takes long to open.
-fn large(path: &Path) -> String {
-    let bytes = std::fs::metadata(path).map_or(0, |about| about.len());
-    if bytes > LARGE { format!(", {}", output::size(bytes)) } else { String::new() }
 }
 
 pub(crate) fn point_json((axes, cells): &PointFigures) -> Value {
@@ -244,24 +174,5 @@ fn axis_json(value: &AxisValueRecord) -> Value {
     match value {
         AxisValueRecord::Text(text) => json!(text),
         AxisValueRecord::Number(number) => json!(number),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-    use super::*;
-
-    #[test]
-    fn a_large_file_is_reported_with_its_size() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("long.sqlog");
-        let file = std::fs::File::create(&path).unwrap();
-        file.set_len(LARGE).unwrap();
-        assert_eq!(large(&path), "");
-        file.set_len(23_100_000).unwrap();
-        assert_eq!(large(&path), ", 23.1 MB");
-        assert_eq!(large(&folder.path().join("none")), "");
     }
 }

@@ -322,6 +322,25 @@ fn a_simulation_stopped_while_it_captures_loses_no_run() {
     }
 }
 
+/// The capture in the current folder is complete, and stays.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_capture_stays_if_the_study_is_stopped_before_a_run_has_finished() {
+    // Runs of seconds.
+    let place = Place::new(&SMALL.replacen("\"200 rtt\"", "\"20000 rtt\"", 1));
+    let args = ["simulate", "study.toml", "--pcap", "s1"];
+    let mut child = place.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    while !place.path().join("s1.pcap").exists() {
+        assert!(child.try_wait().unwrap().is_none(), "it has ended");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    stop(&child);
+    let ran = Ran(child.wait_with_output().unwrap());
+    assert_eq!((ran.code(), ran.out()), (130, String::new()), "{}", ran.err());
+    assert_eq!(ran.err(), "cellway: stopped; no run had finished, but ./s1.pcap was written\n");
+    assert_eq!(place.names(), ["s1.pcap", "study.toml"]);
+}
+
 /// It was reported after the whole study, which was lost.
 #[test]
 fn a_connection_that_does_not_exist_is_reported_before_the_study() {
