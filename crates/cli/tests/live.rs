@@ -321,7 +321,8 @@ fn a_view_is_as_wide_as_its_window() {
          link = [{{ between = [\"a\", \"b\"], rate = \"1 Mbit/s\", delay = \"5 ms\", framing = \"packet\" }}]\n\
          traffic = [{{ name = \"t\", app = \"bulk\", from = \"a\", to = \"b\", {access} }}]\n"
     ));
-    let cellway = format!("stty rows 40 cols 50 && COLUMNS=200 '{}' emulate study.toml --top", env!("CARGO_BIN_EXE_cellway"));
+    let cellway =
+        format!("stty rows 40 cols 50 && COLUMNS=200 '{}' emulate study.toml --top", env!("CARGO_BIN_EXE_cellway"));
     let mut script = Command::new("script");
     script.args(["-qec", &cellway, "/dev/null"]).current_dir(place.path()).stdin(Stdio::null());
     let shown = run(script).done().out();

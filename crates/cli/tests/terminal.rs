@@ -9,11 +9,6 @@ use std::process::{Command, Stdio};
 use common::{Place, Ran, SMALL, names};
 use serde_json::Value;
 
-/// Runs with a width.
-fn at(place: &Place, width: usize, args: &[&str]) -> Ran {
-    Ran(place.command(args).env("COLUMNS", width.to_string()).output().unwrap()).done()
-}
-
 /// Returns the words of a table that begin with a digit or are marks of an interval.
 fn numbers(table: &str) -> Vec<String> {
     let words = table.split_whitespace();
@@ -31,9 +26,9 @@ fn tables_fit_the_width_and_cut_no_number() {
         &["reproduce", "--quick", "--only", "kdd/eq1,spacing/eq24,nasa/ds3-91"],
         &["metrics"],
     ] {
-        let all = numbers(&at(&place, 500, args).out());
+        let all = numbers(&place.run_at(500, args).done().out());
         for width in [80, 100, 120, 200] {
-            let ran = at(&place, width, args);
+            let ran = place.run_at(width, args).done();
             let shown = ran.out();
             // Sentences, such as advice and caveats, wrap in the terminal.
             let table = shown.lines().filter(|line| !line.contains(": "));
@@ -75,7 +70,7 @@ fn in_a_pipe_rows_are_whole() {
 fn what_is_accepted_is_whole() {
     let place = Place::new(SMALL);
     for width in [80, 120] {
-        let table = at(&place, width, &["reproduce", "--quick", "--only", "spacing/eq24-meant"]).out();
+        let table = place.run_at(width, &["reproduce", "--quick", "--only", "spacing/eq24-meant"]).done().out();
         for number in ["1181.5", "1182.5"] {
             assert!(table.contains(number), "{number} at {width}:\n{table}");
         }
@@ -92,7 +87,7 @@ fn the_idle_direction_is_left_out_and_named() {
     // One end receives only: its line back has an acknowledgement for each 512 B.
     let one =
         ["simulate", "study.toml", "--set", "tcp.mss=1460B", "--set", "tcp.window=60KiB", "--set", "buffer.size=4 bdp"];
-    let ran = at(&place, 200, &one);
+    let ran = place.run_at(200, &one).done();
     let wide = place.run(&[&one[..], &["--wide"]].concat()).done();
     let (shown, all) = (subjects(&ran.out()), subjects(&wide.out()));
     let hidden: Vec<&String> = all.iter().filter(|subject| !shown.contains(subject)).collect();
