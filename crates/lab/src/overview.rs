@@ -47,7 +47,7 @@ pub fn confidence_interval(sample: &[f64], level: f64, metric: Option<&str>) -> 
 type Figure<'a> = [&'a str; 4];
 
 /// The least utilisation of a line that is in use: what acknowledgements take of the line back is mostly below.
-pub(crate) const BUSY: f64 = 0.05;
+const BUSY: f64 = 0.05;
 
 /// The signs that something happens at a line, however little of the time it is busy.
 static EVENTS: [&Definition; 9] = [
@@ -62,14 +62,21 @@ static EVENTS: [&Definition; 9] = [
     port::DUPLICATED.definition(),
 ];
 
+/// Returns true if this mean of a metric of a line shows that the line is not idle.
+pub(crate) fn shows_use(metric: &str, mean: f64) -> bool {
+    match metric == port::UTILISATION.name() {
+        true => mean >= BUSY,
+        false => mean > 0.0 && EVENTS.iter().any(|event| event.name() == metric),
+    }
+}
+
 impl Overview {
     /// Returns the lines whose utilisation is below 5 % at every point, and at which nothing was dropped, lost, changed or
     /// marked; none if all lines are so.
     pub fn idle_lines(&self) -> Vec<&str> {
         let cells = || self.points.iter().flat_map(|(_, cells)| cells);
         let utilised = || cells().filter(|cell| cell.metric == port::UTILISATION.name());
-        let event = |cell: &&Cell| EVENTS.iter().any(|metric| metric.name() == cell.metric) && cell.mean > 0.0;
-        let busy = utilised().filter(|cell| cell.mean >= BUSY).chain(cells().filter(event));
+        let busy = cells().filter(|cell| shows_use(&cell.metric, cell.mean));
         let busy: BTreeSet<&str> = busy.map(|cell| &*cell.subject).collect();
         let mut idle: Vec<&str> = Vec::new();
         for cell in utilised().filter(|cell| !busy.contains(&*cell.subject)) {
