@@ -255,6 +255,7 @@ fn stop(child: &std::process::Child) {
 }
 
 /// A scenario whose runs take minutes.
+#[cfg(target_os = "linux")]
 fn long() -> String {
     SMALL.replacen("\"200 rtt\"", "\"2000000 rtt\"", 1).replacen("\"20 rtt\"", "\"20000 rtt\"", 3)
 }
