@@ -140,6 +140,34 @@ def test_the_command_draws_lists_and_refuses_figures(
     assert capfd.readouterr().err.startswith("cellway: the results have no goodptu (did you mean goodput")
 
 
+def test_a_figure_replaces_a_file_only_by_force(
+    place: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder = str(place / "out" / "study")
+    out = tmp_path / "thesis.svg"
+    out.write_text("mine", encoding="utf-8")
+    words = ["plot", folder, "queue_mean", "--at", "a>b", "--out"]
+    assert main([*words, str(out)]) == 2
+    assert f"{out} exists; --force replaces it" in capfd.readouterr().err
+    assert out.read_text(encoding="utf-8") == "mine"
+    assert main([*words, str(out), "--force"]) == 0
+    assert "<svg" in out.read_text(encoding="utf-8")
+    missing = tmp_path / "missing"
+    assert main([*words, str(missing / "queue.svg")]) == 2
+    assert f"there is no folder {missing}" in capfd.readouterr().err
+
+
+def test_a_figure_that_cannot_be_written_is_a_failure(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    folder = place / "out" / "study"
+    taken = folder / "queue_max.svg"
+    taken.mkdir()
+    try:
+        assert main(["plot", str(folder), "queue_max"]) == 1
+        assert str(taken) in capfd.readouterr().err
+    finally:
+        taken.rmdir()
+
+
 def test_the_command_opens_a_report(
     place: Path,
     tmp_path: Path,
@@ -152,15 +180,59 @@ def test_the_command_opens_a_report(
     assert opened == [(folder / "report.html").as_uri()]
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     capfd.readouterr()
-    assert main(["simulate", str(place / "study.toml"), "--seeds", "1", "--open"]) == 0
-    (page,) = tmp_path.glob("cellway-two-offices-*/report.html")
+    simulate = ["simulate", str(place / "study.toml"), "--seeds", "1", "--open"]
+    assert main(simulate) == 0
+    (page,) = tmp_path.glob("cellway-two-offices-*/results/report.html")
     assert opened[1:] == [page.as_uri()]
-    assert f"report in {page}" in capfd.readouterr().err
+    assert capfd.readouterr().out.endswith(f"\n\n{page}\n")
+    # Once more in the same process: another folder.
+    assert main(["-q", *simulate]) == 0
+    printed = capfd.readouterr()
+    assert printed.err == ""
+    second = Path(printed.out.splitlines()[-1])
+    assert second.is_file() and second != page
+    assert opened[2:] == [second.as_uri()]
     for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"):
         monkeypatch.delenv(name, raising=False)
     assert main(["report", str(folder), "--open"]) == 0
     assert f"no browser was found; the report is in {folder / 'report.html'}" in capfd.readouterr().err
-    assert len(opened) == 2
+    assert len(opened) == 3
+
+
+@pytest.mark.parametrize("json_too", [False, True])
+def test_results_are_printed_if_their_report_fails(
+    json_too: bool,
+    place: Path,
+    tmp_path: Path,
+    opened: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    def build(folder: str, seed: int | None = None) -> Path:
+        raise ValueError("no ink")
+
+    monkeypatch.setattr("cellway.report.build", build)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    simulate = ["simulate", str(place / "study.toml"), "--seeds", "1", "--open"]
+    assert main([*simulate, *(["--json"] if json_too else [])]) == 1
+    printed = capfd.readouterr()
+    (folder,) = tmp_path.glob("cellway-two-offices-*/results")
+    failure = f"cellway: the results are in {folder}, but their report cannot be drawn: no ink"
+    assert printed.err.splitlines()[-1] == failure
+    assert (folder / "manifest.json").is_file()
+    assert opened == []
+    if json_too:
+        told = json.loads(printed.out)
+        assert (told["folder"], told["report"]) == (str(folder), None)
+    else:
+        assert "a>b" in printed.out
+    one = tmp_path / "one.toml"
+    one.write_text(STUDY[: STUDY.index("[sweep]")], encoding="utf-8")
+    compare = ["compare", str(one), "--no-emulate", "--seeds", "1", "--out", str(tmp_path / "compared")]
+    assert main([*compare, *(["--json"] if json_too else [])]) == 1
+    printed = capfd.readouterr()
+    assert printed.err.endswith("their report cannot be drawn: no ink\n")
+    assert "goodput" in printed.out
 
 
 def rows_of(results: cellway.Results, metric: str, subject: str) -> pl.DataFrame:

@@ -37,7 +37,7 @@ Exit codes: 0 done, 1 failed, 2 the input is wrong, 130 stopped by the user."
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
-    /// Print results and errors only: no progress, notes or warnings.
+    /// Print results and errors only: no progress, notes or warnings, and no figures of the path after shell.
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
     /// Also print what runs, and the files that are read and written.

@@ -25,12 +25,11 @@ pub(crate) fn read(file: &Path, set: &[Override]) -> Result<Plan, Error> {
 }
 
 /// Prints the number of runs of a plan, if details were requested.
-pub(crate) fn runs(verb: &str, plan: &Plan, seeds: Option<u64>) -> Result<(), Error> {
-    let (points, seeds) = (plan.points()?.len() as u64, seeds.unwrap_or(plan.base().run.seeds));
+pub(crate) fn runs(verb: &str, plan: &Plan, seeds: Option<u64>) {
+    let (points, seeds) = (plan.point_count() as u64, seeds.unwrap_or(plan.base().run.seeds));
     let [p, s, r] = [(points, "point"), (seeds, "seed"), (points.saturating_mul(seeds), "run")]
         .map(|(number, noun)| output::count(number, noun));
     output::detail(&format!("{verb} {}: {p} x {s} = {r}", plan.base().name));
-    Ok(())
 }
 
 pub(crate) fn run(options: &Check) -> Result<(), Failure> {

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::args::Compare;
 use crate::check::{folder_of, plan, runs};
-use crate::draw::NO_REPORT;
+use crate::draw::{self, NO_REPORT};
 use crate::progress::Bar;
 use crate::table::{LeftOut, Table};
 use crate::{FAILED, Face, Failure, figures, output};
@@ -28,9 +28,9 @@ pub(crate) fn run(options: &Compare, face: &mut Face<'_>) -> Result<(), Failure>
             return if code == crate::DONE { Ok(()) } else { Err(Failure { message: String::new(), code }) };
         }
     }
-    runs("simulates", &plan, options.seeds)?;
+    runs("simulates", &plan, options.seeds);
     if !options.no_emulate {
-        runs("emulates", &plan, Some(options.repeat))?;
+        runs("emulates", &plan, Some(options.repeat));
     }
     let bar = Bar::new();
     let mut settings = Settings {
@@ -46,13 +46,11 @@ pub(crate) fn run(options: &Compare, face: &mut Face<'_>) -> Result<(), Failure>
     };
     let compared = compare::compare(&plan, folder_of(file), &asked, &mut settings)?;
     drop(bar);
-    let mut report = None;
-    if let Some(out) = &options.out {
+    let drawn = options.out.as_deref().map_or(Ok(None), |out| {
         output::written_files(out, &compared.write(out, options.force)?);
-        if let Some(draw) = &mut face.report {
-            report = Some(draw(out, None).map_err(|message| Failure { message, code: FAILED })?);
-        }
-    }
+        draw::draw_if_possible(out, face)
+    });
+    let report = drawn.as_ref().ok().and_then(Option::as_ref);
     if options.scenario.json {
         let mut document = compared.to_json();
         document["folder"] = json!(options.out);
@@ -62,21 +60,24 @@ pub(crate) fn run(options: &Compare, face: &mut Face<'_>) -> Result<(), Failure>
     } else {
         show(&compared, options.wide);
         if let Some(out) = &options.out {
-            output::say(&format!("tables in {}", out.display()));
-            match &report {
-                Some(report) => output::say(&format!("figure in {}", report.display())),
-                None => output::say(NO_REPORT),
+            match &drawn {
+                Ok(Some(report)) => {
+                    output::say(&format!("tables in {}\nfigure in {}", out.display(), report.display()));
+                }
+                Ok(None) => output::say(&format!("tables in {}\n{NO_REPORT}", out.display())),
+                Err(_) => {}
             }
         }
     }
     output::warn(&compared.tables.warnings);
-    match compared.emulation {
+    let run = match compared.emulation {
         Emulation::Invalid => {
             let message = "the emulation was too late: its numbers are not those of the network".to_owned();
             Err(Failure { message, code: FAILED })
         }
         _ => Ok(()),
-    }
+    };
+    Failure::of_both(drawn.map(drop), run)
 }
 
 /// The columns behind those of the axes; those from the third on are numbers.

@@ -1,47 +1,50 @@
 //! `cellway emulate`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use cellway_lab::emulate::{self, EmulateOptions, EmulationView};
 use cellway_lab::{Error, Overview, Plan, Settings};
 use serde_json::json;
+use tempfile::TempDir;
 
 use crate::args::Emulate;
 use crate::check::{folder_of, plan, runs};
+use crate::draw::{self, Target};
 use crate::progress::Bar;
 use crate::simulate::point_json;
 use crate::table::Table;
 use crate::top::{EVERY, Top};
-use crate::{DONE, FAILED, Face, Failure, draw, figures, output};
+use crate::{DONE, FAILED, Face, Failure, figures, output};
 
 pub(crate) fn run(options: &Emulate, face: &mut Face<'_>) -> Result<(), Failure> {
     let file = &options.scenario.file;
     let plan = plan(&options.scenario)?;
-    let target = match options.open {
-        true => Some(draw::folder_to_open(options.out.as_deref(), &plan.base().name, face)?),
-        false => options.out.clone(),
-    };
-    if let Some(out) = &target {
+    if options.open {
+        draw::check_report(face)?;
+    }
+    if let Some(out) = &options.out {
         cellway_lab::check_target(out, options.force).map_err(Error::from)?;
     }
-    let capture = match &options.pcap {
-        Some(node) => {
-            cellway_lab::check_capture(&plan, node)?;
-            let path = PathBuf::from(format!("{node}.pcap"));
-            let aside = || std::env::temp_dir().join(format!("cellway-{}-{node}.pcap", std::process::id()));
-            let path = target.as_ref().map_or(path, |_| aside());
-            if target.is_none() {
-                cellway_lab::check_free(&path, options.force)?;
-            }
-            Some((node.as_str(), path))
+    let is_kept = options.out.is_some() || options.open;
+    if let Some(node) = &options.pcap {
+        cellway_lab::check_capture(&plan, node)?;
+        if !is_kept {
+            cellway_lab::check_free(Path::new(&format!("{node}.pcap")), options.force)?;
         }
-        None => None,
-    };
+    }
     if let Some(status) = emulate::enter()? {
         let code = status;
         return if code == DONE { Ok(()) } else { Err(Failure { message: String::new(), code }) };
     }
-    runs("emulates", &plan, options.seeds)?;
+    // Inside the user namespace, if there is one.
+    let mut target = Target::new(options.out.as_deref(), options.open, &plan.base().name)?;
+    let aside =
+        options.pcap.as_ref().filter(|_| is_kept).map(|_| draw::temporary_folder("cellway-capture-")).transpose()?;
+    let capture = options.pcap.as_deref().map(|node| {
+        let folder = aside.as_ref().map_or(Path::new(""), TempDir::path);
+        (node, folder.join(format!("{node}.pcap")))
+    });
+    runs("emulates", &plan, options.seeds);
     let log = options.log.as_deref().map(emulate::Log::create).transpose()?;
     // A view on the terminal leaves no room for a progress bar.
     let bar = (!options.top).then(Bar::new);
@@ -54,7 +57,7 @@ pub(crate) fn run(options: &Emulate, face: &mut Face<'_>) -> Result<(), Failure>
         seeds: options.seeds,
         view,
         capture: capture.as_ref().map(|(node, path)| (*node, path.as_path())),
-        force: options.force || target.is_some(),
+        force: options.force || target.folder().is_some(),
         lines: log.as_ref().map(emulate::Log::lines),
     };
     let emulated = emulate::emulate(&plan, folder_of(file), asked, &mut settings)?;
@@ -66,13 +69,18 @@ pub(crate) fn run(options: &Emulate, face: &mut Face<'_>) -> Result<(), Failure>
         cellway_lab::move_into(path, &folder.join(&name))?;
         Ok(vec![name])
     };
-    let mut page = None;
-    if let Some(out) = &target {
+    let kept = target.folder().map_or(Ok(()), |out| {
         output::written_files(out, &emulated.results.write_with(out, options.force, beside)?);
-        if options.open {
-            page = Some(draw::draw_and_open(out, face)?);
-        }
+        Ok(())
+    });
+    // The figures are printed also if they cannot be written, as on a full disk.
+    if kept.is_ok() {
+        target.keep();
     }
+    let folder = target.folder().filter(|_| kept.is_ok());
+    let wants_report = folder.filter(|_| options.open);
+    // JSON has the path of the page; with a table it is drawn after that has been printed.
+    let json_page = wants_report.filter(|_| options.scenario.json).map(|folder| draw::draw(folder, face)).transpose();
     if options.scenario.json {
         output::json(&json!({
             "name": plan.base().name,
@@ -81,10 +89,10 @@ pub(crate) fn run(options: &Emulate, face: &mut Face<'_>) -> Result<(), Failure>
             "warnings": emulated.results.warnings,
             "runs": emulated.results.results.runs.num_rows(),
             "wall_seconds": emulated.results.about.wall_seconds,
-            "folder": target,
-            "report": page,
+            "folder": folder,
+            "report": json_page.as_ref().ok(),
         }));
-    } else if !options.top || overview.points.len() > 1 || target.is_none() {
+    } else if !options.top || overview.points.len() > 1 || folder.is_none() {
         figures::show(&overview, options.wide);
         show_programs(&plan, &overview);
     }
@@ -95,14 +103,23 @@ pub(crate) fn run(options: &Emulate, face: &mut Face<'_>) -> Result<(), Failure>
     if let Some(log) = log {
         log.finish()?;
     }
+    let drawn = match (json_page, wants_report) {
+        (Ok(None), Some(folder)) => draw::draw_and_open(folder, face),
+        (Ok(Some(page)), _) => {
+            draw::open(&page, face);
+            Ok(())
+        }
+        (drawn, _) => drawn.map(drop),
+    };
     let failed = |message: &str| Err(Failure { message: message.to_owned(), code: FAILED });
-    if !emulated.valid {
+    let outcome = if !emulated.valid {
         failed("the emulation was too late: its numbers are not those of the network")
     } else if emulated.failed {
         failed("a program failed")
     } else {
         Ok(())
-    }
+    };
+    Failure::of_both(kept.and(drawn), outcome)
 }
 
 /// Prints the figures of the programs and the lateness of the emulation: a row for each point and figure.

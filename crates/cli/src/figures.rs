@@ -97,8 +97,9 @@ const MEASURED: [Columns; 1] = [Columns {
     shared: &[],
 }];
 
-/// Prints one row for each point and subject, one column for each main figure. Columns that do not fit are left out,
-/// the last first, and so are idle lines, unless the table may be `wide`; a note below has their names.
+/// Prints one row for each point and subject, one column for each main figure. Where there is a width to fit, and unless
+/// the table may be `wide`, columns that do not fit are left out, the last first, and so are idle lines; a note below has
+/// their names.
 pub(crate) fn show(overview: &Overview, wide: bool) {
     show_sets(overview, wide, &SHOWN);
 }
@@ -110,7 +111,8 @@ pub(crate) fn show_measured(overview: &Overview, wide: bool) {
 }
 
 fn show_sets(overview: &Overview, wide: bool, sets: &[Columns]) {
-    let idle = if wide { Vec::new() } else { overview.idle_lines() };
+    let width = output::width().filter(|_| !wide);
+    let idle = if width.is_some() { overview.idle_lines() } else { Vec::new() };
     let mut left_out = Vec::new();
     let mut first = true;
     for shown in sets {
@@ -127,7 +129,7 @@ fn show_sets(overview: &Overview, wide: bool, sets: &[Columns]) {
         // One figure is always printed.
         table.may_leave_out(LeftOut::First, (fixed + 1..header.len()).collect());
         table.hide_empty_rows(fixed);
-        left_out.extend(table.print_within(if wide { usize::MAX } else { output::width() }));
+        left_out.extend(table.print_within(width));
     }
     if !left_out.is_empty() {
         output::say(&format!("not shown: {}; --wide shows them, --json everything", left_out.join(", ")));

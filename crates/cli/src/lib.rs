@@ -12,16 +12,17 @@ mod figures;
 mod fit;
 mod help;
 mod install;
+mod interruption;
 #[cfg(target_os = "linux")]
 mod measure;
 mod metrics;
 mod output;
 mod predict;
 mod progress;
+mod record;
 mod reproduce;
 #[cfg(target_os = "linux")]
 mod shell;
-mod signals;
 mod simulate;
 mod table;
 #[cfg(target_os = "linux")]
@@ -49,15 +50,15 @@ pub const INTERRUPTED: u8 = 130;
 /// Draws the report of a result folder, with the series of a seed; returns its path, or the reason why there is none.
 pub type DrawReport<'a> = &'a mut dyn FnMut(&Path, Option<u64>) -> Result<PathBuf, String>;
 
-/// The figure that is requested.
-pub struct Figure<'a> {
+/// The figure that is to be drawn.
+pub struct DrawnFigure<'a> {
     /// A result folder.
     pub folder: &'a Path,
     /// The metric.
     pub metric: &'a str,
     /// The form of the figure, `sweep`, `time` or `cdf`, if it was given.
     pub form: Option<&'a str>,
-    /// Subjects; empty for those that tell most.
+    /// Subjects; empty for the default ones of the metric.
     pub at: &'a [String],
     /// The axis of the scale, if it was given.
     pub x: Option<&'a str>,
@@ -71,8 +72,16 @@ pub struct Figure<'a> {
     pub out: Option<&'a Path>,
 }
 
-/// Draws a figure; returns its path, or the reason why there is none.
-pub type DrawFigure<'a> = &'a mut dyn FnMut(&Figure<'_>) -> Result<PathBuf, String>;
+/// The reason why a figure was not drawn.
+pub enum NotDrawn {
+    /// The results have no such figure.
+    WrongInput(String),
+    /// It cannot be written.
+    Failed(String),
+}
+
+/// Draws a figure; returns its path.
+pub type DrawFigure<'a> = &'a mut dyn FnMut(&DrawnFigure<'_>) -> Result<PathBuf, NotDrawn>;
 
 /// Returns the rows of what can be drawn of a result folder: metric, form, unit and subjects.
 pub type ListFigures<'a> = &'a mut dyn FnMut(&Path) -> Result<Vec<[String; 4]>, String>;
@@ -195,10 +204,25 @@ fn written(code: u8) -> u8 {
 }
 
 /// The reason why a command failed.
+#[derive(Debug)]
 struct Failure {
     /// Empty if everything has been printed: the exit code is that of a program.
     message: String,
     code: u8,
+}
+
+impl Failure {
+    /// Returns the failure of a run, if any, after reporting that of its files; else that of its files. Both are told: an
+    /// invalid run matters no less where its report is missing.
+    fn of_both(files: Result<(), Failure>, run: Result<(), Failure>) -> Result<(), Failure> {
+        match (files, run) {
+            (Err(files), Err(run)) => {
+                output::complain(&files.message);
+                Err(run)
+            }
+            (files, run) => files.and(run),
+        }
+    }
 }
 
 impl From<cellway_lab::Error> for Failure {

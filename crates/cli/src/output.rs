@@ -9,9 +9,6 @@ use cellway_lab::{Manifest, printable, printable_json};
 use console::Term;
 use serde_json::Value;
 
-/// The width of tables where there is no terminal.
-const WIDTH: usize = 120;
-
 /// The amount that a command prints.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Verbosity {
@@ -44,19 +41,29 @@ pub(crate) fn is_verbose() -> bool {
     prints(Verbosity::Verbose)
 }
 
-/// Returns the width of standard output: `COLUMNS` if it is set, else that of the terminal, 120 if there is none.
-pub(crate) fn width() -> usize {
-    width_of(&Term::stdout())
+/// Returns the width that tables on standard output must fit: `COLUMNS` if it is set, else that of the terminal. Rows that
+/// a program or a file receives stay whole: there is none.
+pub(crate) fn width() -> Option<usize> {
+    columns().or_else(terminal_width)
 }
 
 /// Returns the width of standard error, likewise.
-pub(crate) fn error_width() -> usize {
-    width_of(&Term::stderr())
+pub(crate) fn error_width() -> Option<usize> {
+    columns().or_else(|| width_of(&Term::stderr()))
 }
 
-fn width_of(term: &Term) -> usize {
-    let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok()).filter(|&columns| columns > 0);
-    columns.or_else(|| term.size_checked().map(|(_, columns)| usize::from(columns))).unwrap_or(WIDTH)
+/// Returns the width of the terminal that standard output is, whatever `COLUMNS` says.
+pub(crate) fn terminal_width() -> Option<usize> {
+    width_of(&Term::stdout())
+}
+
+/// Returns the variable `COLUMNS`, if it is a width.
+fn columns() -> Option<usize> {
+    std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok()).filter(|&columns| columns > 0)
+}
+
+fn width_of(term: &Term) -> Option<usize> {
+    term.size_checked().map(|(_, columns)| usize::from(columns))
 }
 
 /// The first error of standard output since the last [`finish`]. Printing goes on after an error, because a simulation

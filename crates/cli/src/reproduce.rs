@@ -1,6 +1,6 @@
 //! `cellway reproduce`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 #[cfg(target_os = "linux")]
 use cellway_lab::reproduce::needs_namespaces;
@@ -11,7 +11,7 @@ use cellway_lab::{Settings, check_free};
 use serde_json::json;
 
 use crate::args::Reproduce;
-use crate::draw::NO_REPORT;
+use crate::draw::{self, NO_REPORT};
 use crate::progress::Bar;
 use crate::table::{Kind, LeftOut, Table};
 use crate::{DONE, FAILED, Face, Failure, figures, output};
@@ -52,22 +52,20 @@ pub(crate) fn run(options: &Reproduce, face: &mut Face<'_>) -> Result<(), Failur
     };
     let done = reproduce(&papers, &wanted, &mut settings)?;
     drop(bar);
-    let drawn = match (&options.out, &mut face.report) {
-        (Some(out), Some(draw)) => Some(draw(out, None).map_err(|message| Failure { message, code: FAILED })?),
-        _ => None,
-    };
-    if let Some(page) = &options.markdown {
+    let drawn = options.out.as_deref().map_or(Ok(None), |out| draw::draw_if_possible(out, face));
+    let page = options.markdown.as_deref().map(|page| {
         let failed = |e| Failure { message: format!("cannot write {}: {e}", page.display()), code: FAILED };
-        std::fs::write(page, markdown(&done)).map_err(failed)?;
-    }
+        std::fs::write(page, markdown(&done)).map_err(failed).map(|()| page)
+    });
+    let page = page.transpose();
     if options.json {
         output::json(&json!(done.claims().collect::<Vec<_>>()));
     } else {
         show(&done);
     }
     output::warn(&done.warnings());
-    summarise(&done, options, drawn.as_deref());
-    Ok(())
+    summarise(&done, options, &drawn, page.as_ref().ok().copied().flatten());
+    Failure::of_both(drawn.map(drop), page.map(drop))
 }
 
 /// Returns the cells of a row. `sources` is true if rows have a column for their source.
@@ -137,7 +135,7 @@ fn show(done: &Reproduced) {
     table.print();
 }
 
-fn summarise(done: &Reproduced, options: &Reproduce, report: Option<&Path>) {
+fn summarise(done: &Reproduced, options: &Reproduce, report: &Result<Option<PathBuf>, Failure>, page: Option<&Path>) {
     let count = |n: usize| output::count(n as u64, "claim");
     output::say(&format!("\n{}: {}", count(done.claims().count()), tally_text(&done.tally())));
     let mut reasons: Vec<(&str, usize)> = Vec::new();
@@ -163,7 +161,7 @@ fn summarise(done: &Reproduced, options: &Reproduce, report: Option<&Path>) {
         figures::speed(done.counts, done.wall_seconds),
         if options.quick { " (quick: few seeds, wide intervals)" } else { "" },
     ));
-    if let Some(page) = &options.markdown {
+    if let Some(page) = page {
         output::say(&format!("page in {}", page.display()));
     }
     let Some(out) = &options.out else {
@@ -174,7 +172,8 @@ fn summarise(done: &Reproduced, options: &Reproduce, report: Option<&Path>) {
     let tables = if one { out.join("tables") } else { out.join("PAPER").join("tables") };
     output::say(&format!("tables in {}", tables.display()));
     match report {
-        Some(report) => output::say(&format!("report in {}", report.display())),
-        None => output::say(NO_REPORT),
+        Ok(Some(report)) => output::say(&format!("report in {}", report.display())),
+        Ok(None) => output::say(NO_REPORT),
+        Err(_) => {}
     }
 }

@@ -1,137 +1,161 @@
 //! `cellway simulate`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use cellway_lab::{AxisValueRecord, Error, Overview, PointFigures, Settings};
+use cellway_lab::{AxisValueRecord, Error, Overview, Plan, PointFigures, ResultFolder, Settings, Simulated};
 use serde_json::{Map, Value, json};
 
 use crate::args::Simulate;
 use crate::check::{folder_of, plan, runs};
+use crate::draw::{self, Target};
+use crate::interruption::Interruption;
 use crate::progress::Bar;
-use crate::signals::Signals;
-use crate::{Face, Failure, INTERRUPTED, draw, figures, output};
-
-/// A file of more bytes is reported with its size.
-const LARGE: u64 = 10_000_000;
+use crate::record::{Record, Written};
+use crate::{Face, Failure, INTERRUPTED, figures, output};
 
 pub(crate) fn run(options: &Simulate, face: &mut Face<'_>) -> Result<(), Failure> {
-    let file = &options.scenario.file;
+    let (file, force) = (&options.scenario.file, options.force);
     let plan = plan(&options.scenario)?;
-    let target = match options.open {
-        true => Some(draw::folder_to_open(options.out.as_deref(), &plan.base().name, face)?),
-        false => options.out.clone(),
-    };
-    if let Some(out) = &target {
-        cellway_lab::check_target(out, options.force).map_err(Error::from)?;
+    if options.open {
+        draw::check_report(face)?;
     }
-    if let Some(node) = &options.pcap {
-        cellway_lab::check_capture(&plan, node)?;
+    if let Some(out) = &options.out {
+        cellway_lab::check_target(out, force).map_err(Error::from)?;
     }
-    if let (Some(node), None) = (&options.pcap, &target) {
-        cellway_lab::check_free(Path::new(&format!("{node}.pcap")), options.force)?;
+    let is_kept = options.out.is_some() || options.open;
+    let records = Record::wanted(options, &plan, is_kept)?;
+    let mut target = Target::new(options.out.as_deref(), options.open, &plan.base().name)?;
+    runs("simulates", &plan, options.seeds);
+    // Until the results are in place: a signal in between would lose them.
+    let mut interruption = Interruption::catch(&mut face.interrupted);
+    // Records come first: if one cannot be written, no run is lost.
+    let begun = target.folder().filter(|_| !records.is_empty()).map(|out| ResultFolder::create(out, force));
+    let begun = begun.transpose().map_err(Error::from)?;
+    let mut written = Vec::new();
+    for record in records {
+        let folder = begun.as_ref().map_or(Path::new("."), ResultFolder::path);
+        let number = record.write(&plan, folder_of(file), folder, force, &mut interruption);
+        let number = number.map_err(|error| before_the_first_run(error, target.folder(), &written))?;
+        let path = target.folder().unwrap_or(Path::new(".")).join(&record.name);
+        written.push(Written { record, path, number });
     }
-    let qlog_end = options.qlog.as_deref().map(|end| cellway_lab::check_qlog(&plan, end)).transpose()?;
-    let qlog_name = qlog_end.map(|end| format!("{}.sqlog", end.file_stem()));
-    if let (Some(name), None) = (&qlog_name, &target) {
-        cellway_lab::check_free(Path::new(name), options.force)?;
-    }
-    runs("simulates", &plan, options.seeds)?;
-    let bar = Bar::new();
     let simulated = {
-        let signals = Signals::catch();
+        let bar = Bar::new();
         let mut settings = Settings {
             threads: options.threads.map(usize::from),
             progress: &mut |progress| bar.show(progress),
-            stop: &mut || signals.came() || (face.interrupted)(),
+            stop: &mut || interruption.requested(),
         };
-        cellway_lab::simulate_until_stopped(&plan, folder_of(file), options.seeds, &mut settings)?
+        cellway_lab::simulate_until_stopped(&plan, folder_of(file), options.seeds, &mut settings)
     };
-    drop(bar);
-    let was_stopped = simulated.about.planned_runs.is_some();
+    let simulated = simulated.map_err(|error| before_the_first_run(error, target.folder(), &written))?;
     let overview = Overview::of(&simulated.results)?;
-    let (mut capture, mut qlog) = (None, None);
-    let mut first_run_into = |folder: &Path, shown: &Path| -> Result<Vec<String>, Error> {
-        let (stop, force, base) = (&mut face.interrupted, options.force, folder_of(file));
-        let mut names = Vec::new();
-        if was_stopped {
-            return Ok(names);
-        }
-        if let Some(node) = &options.pcap {
-            let name = format!("{node}.pcap");
-            let records = cellway_lab::capture(&plan, base, node, &folder.join(&name), force, stop)?;
-            capture = Some((shown.join(&name), records));
-            names.push(name);
-        }
-        if let (Some(end), Some(name)) = (&options.qlog, &qlog_name) {
-            let events = cellway_lab::qlog(&plan, base, end, &folder.join(name), force, stop)?;
-            qlog = Some((shown.join(name), events));
-            names.push(name.clone());
-        }
-        Ok(names)
-    };
-    match &target {
-        Some(out) => {
-            let manifest = simulated.write_with(out, options.force, |folder| first_run_into(folder, out))?;
-            output::written_files(out, &manifest);
-        }
-        None => drop(first_run_into(Path::new("."), Path::new("."))?),
+    let kept = target.folder().map_or(Ok(()), |out| {
+        let begun = begun.map_or_else(|| ResultFolder::create(out, force), Ok)?;
+        let names: Vec<String> = written.iter().map(|file| file.record.name.clone()).collect();
+        output::written_files(out, &simulated.write_into(begun, &names)?);
+        Ok::<(), Error>(())
+    });
+    // The figures are printed also if they cannot be written, as on a full disk.
+    match &kept {
+        Ok(()) => target.keep(),
+        Err(_) => written.clear(),
     }
-    let page = match &target {
-        Some(out) if options.open => Some(draw::draw_and_open(out, face)?),
-        _ => None,
-    };
+    let stopped = interruption.requested();
+    drop(interruption);
+    let folder = target.folder().filter(|_| kept.is_ok());
+    let wants_report = folder.filter(|_| options.open && !stopped);
     if options.scenario.json {
-        let capture = capture.as_ref().map(|(path, records)| json!({ "path": path, "records": records }));
-        let qlog = qlog.as_ref().map(|(path, events)| json!({ "path": path, "events": events }));
-        output::json(&json!({
-            "name": plan.base().name,
-            "points": overview.points.iter().map(point_json).collect::<Vec<_>>(),
-            "warnings": simulated.warnings,
-            "runs": simulated.results.runs.num_rows(),
-            "planned_runs": simulated.about.planned_runs.unwrap_or(simulated.results.runs.num_rows() as u64),
-            "wall_seconds": simulated.about.wall_seconds,
-            "cell_hops": simulated.results.counts.cell_hops,
-            "packet_hops": simulated.results.counts.packet_hops,
-            "folder": target,
-            "report": page,
-            "capture": capture,
-            "qlog": qlog,
-        }));
-    } else {
-        figures::show(&overview, options.wide);
-        let counts = simulated.results.counts;
-        output::say(&format!(
-            "{}, {:.0} s simulated in {:.1} s, {}",
-            output::count(simulated.results.runs.num_rows() as u64, "run"),
-            counts.simulated.as_secs_f64(),
-            simulated.about.wall_seconds,
-            figures::speed(counts, simulated.about.wall_seconds),
+        let drawn = wants_report.map(|folder| draw::draw(folder, face)).transpose();
+        output::json(&as_json(
+            &plan,
+            &simulated,
+            &overview,
+            folder,
+            drawn.as_ref().ok().and_then(Option::as_ref),
+            &written,
         ));
-        if let Some(out) = &target {
-            output::say(&format!("tables in {}", out.display()));
+        output::warn(&simulated.warnings);
+        if let Some(page) = drawn? {
+            draw::open(&page, face);
         }
-        if let Some((path, records)) = capture {
-            output::say(&format!("{records} records captured in {}{}", path.display(), large(&path)));
-        }
-        if let Some((path, events)) = qlog {
-            output::say(&format!("{events} events of qlog in {}{}", path.display(), large(&path)));
+    } else {
+        show(options, &simulated, &overview, folder, &written);
+        output::warn(&simulated.warnings);
+        if let Some(folder) = wants_report {
+            draw::draw_and_open(folder, face)?;
         }
     }
-    output::warn(&simulated.warnings);
-    if was_stopped {
-        let asked = [("--pcap", options.pcap.is_some()), ("--qlog", options.qlog.is_some())];
-        let left_out: Vec<&str> = asked.iter().filter(|(_, asked)| *asked).map(|(option, _)| *option).collect();
-        let aside =
-            if left_out.is_empty() { String::new() } else { format!("; no file of {}", left_out.join(" and ")) };
-        return Err(Failure { message: format!("stopped; the finished runs were kept{aside}"), code: INTERRUPTED });
-    }
-    Ok(())
+    kept?;
+    if stopped { Err(as_stopped(options, &simulated, folder)) } else { Ok(()) }
 }
 
-/// Returns the size of a file after a comma, if it is so large that it takes long to open.
-fn large(path: &Path) -> String {
-    let bytes = std::fs::metadata(path).map_or(0, |about| about.len());
-    if bytes > LARGE { format!(", {}", output::size(bytes)) } else { String::new() }
+/// Returns the end of a command that failed, or was stopped, before a run had finished. Records in the current folder are
+/// there to stay.
+fn before_the_first_run(error: Error, folder: Option<&Path>, written: &[Written]) -> Failure {
+    let paths: Vec<String> = written.iter().map(|file| file.path.display().to_string()).collect();
+    match (&error, folder) {
+        (Error::Stopped, None) if !paths.is_empty() => {
+            let message = format!("stopped; no run had finished, but {} was written", paths.join(" and "));
+            Failure { message, code: INTERRUPTED }
+        }
+        _ => error.into(),
+    }
+}
+
+fn as_json(
+    plan: &Plan,
+    simulated: &Simulated,
+    overview: &Overview,
+    folder: Option<&Path>,
+    report: Option<&PathBuf>,
+    written: &[Written],
+) -> Value {
+    let [capture, qlog] =
+        [true, false].map(|packets| written.iter().find(|file| file.record.is_of_packets() == packets));
+    let runs = simulated.results.runs.num_rows();
+    json!({
+        "name": plan.base().name,
+        "points": overview.points.iter().map(point_json).collect::<Vec<_>>(),
+        "warnings": simulated.warnings,
+        "runs": runs,
+        "planned_runs": simulated.about.planned_runs.unwrap_or(runs as u64),
+        "wall_seconds": simulated.about.wall_seconds,
+        "cell_hops": simulated.results.counts.cell_hops,
+        "packet_hops": simulated.results.counts.packet_hops,
+        "folder": folder,
+        "report": report,
+        "capture": capture.map(|file| json!({ "path": file.path, "records": file.number })),
+        "qlog": qlog.map(|file| json!({ "path": file.path, "events": file.number })),
+    })
+}
+
+fn show(options: &Simulate, simulated: &Simulated, overview: &Overview, folder: Option<&Path>, written: &[Written]) {
+    figures::show(overview, options.wide);
+    let counts = simulated.results.counts;
+    output::say(&format!(
+        "{}, {:.0} s simulated in {:.1} s, {}",
+        output::count(simulated.results.runs.num_rows() as u64, "run"),
+        counts.simulated.as_secs_f64(),
+        simulated.about.wall_seconds,
+        figures::speed(counts, simulated.about.wall_seconds),
+    ));
+    if let Some(out) = folder {
+        output::say(&format!("tables in {}", out.display()));
+    }
+    written.iter().for_each(|file| output::say(&file.to_string()));
+}
+
+/// Returns the end of a command that was stopped after runs had finished.
+fn as_stopped(options: &Simulate, simulated: &Simulated, folder: Option<&Path>) -> Failure {
+    let runs =
+        if simulated.about.planned_runs.is_some() { "the finished runs were kept" } else { "all runs had finished" };
+    let place = folder.map_or_else(String::new, |folder| format!(", in {}", folder.display()));
+    let report = match folder {
+        Some(folder) if options.open => format!("; cellway report {} draws them", folder.display()),
+        _ => String::new(),
+    };
+    Failure { message: format!("stopped; {runs}{place}{report}"), code: INTERRUPTED }
 }
 
 pub(crate) fn point_json((axes, cells): &PointFigures) -> Value {
@@ -150,24 +174,5 @@ fn axis_json(value: &AxisValueRecord) -> Value {
     match value {
         AxisValueRecord::Text(text) => json!(text),
         AxisValueRecord::Number(number) => json!(number),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-    use super::*;
-
-    #[test]
-    fn a_large_file_is_reported_with_its_size() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("long.sqlog");
-        let file = std::fs::File::create(&path).unwrap();
-        file.set_len(LARGE).unwrap();
-        assert_eq!(large(&path), "");
-        file.set_len(23_100_000).unwrap();
-        assert_eq!(large(&path), ", 23.1 MB");
-        assert_eq!(large(&folder.path().join("none")), "");
     }
 }

@@ -75,16 +75,17 @@ impl Table {
         }
     }
 
-    /// Prints it within a width. Returns the titles of the columns that were left out, in the order of the table.
-    pub(crate) fn print_within(&self, width: usize) -> Vec<String> {
-        let fitted = self.fit(width);
+    /// Prints it within a width, if there is one. Returns the titles of the columns that were left out, in the order of the
+    /// table.
+    pub(crate) fn print_within(&self, width: Option<usize>) -> Vec<String> {
+        let fitted = self.fit(width.unwrap_or(usize::MAX));
         self.drawn(&fitted).iter().for_each(|line| output::line(line));
         fitted.left_out.iter().map(|&c| self.titles[c].split('\n').next().unwrap_or_default().to_owned()).collect()
     }
 
-    /// Returns the lines of the table, without trailing blanks.
-    pub(crate) fn lines(&self, width: usize) -> Vec<String> {
-        self.drawn(&self.fit(width))
+    /// Returns the lines of the table within a width, if there is one, without trailing blanks.
+    pub(crate) fn lines(&self, width: impl Into<Option<usize>>) -> Vec<String> {
+        self.drawn(&self.fit(width.into().unwrap_or(usize::MAX)))
     }
 
     /// Chooses columns and widths: the natural ones if they fit; else columns are left out, texts wrap, names are cut and

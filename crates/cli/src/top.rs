@@ -33,7 +33,7 @@ impl Top {
             return;
         }
         // A row that wraps would be two, and the next view would go up too little.
-        let width = output::width().max(20);
+        let width = output::terminal_width().unwrap_or(80).max(20);
         let text: String = draw(view, width).lines().map(|line| output::cut(line, width) + "\n").collect();
         let mut out = std::io::stdout().lock();
         // Moves up over the last view, and clears below; works on any terminal with ANSI sequences.

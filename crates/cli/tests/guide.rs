@@ -189,6 +189,8 @@ fn output(command: &str, folder: &Path) -> String {
         .args(["-c", command])
         .current_dir(folder.join("work"))
         .env("PATH", format!("{}:{inherited}", folder.join("bin").display()))
+        // The pages show what a terminal shows.
+        .env("COLUMNS", "120")
         .stdin(Stdio::null())
         .stdout(file.try_clone().unwrap())
         .stderr(file)

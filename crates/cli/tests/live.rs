@@ -306,6 +306,33 @@ fn each_conversation_has_its_share_and_loses_its_channel_when_it_is_idle() {
     assert!(dropped(views.last().unwrap()) > 100, "the flood was too large");
 }
 
+/// A shell may export COLUMNS of another window. A line that wraps there is two, and the next view would leave it.
+#[test]
+fn a_view_is_as_wide_as_its_window() {
+    let Some(_one) = ready() else { return };
+    if !has("script", "bsdutils") {
+        return;
+    }
+    let access = "access = { rate = \"1 Gbit/s\", delay = \"0 s\" }";
+    let place = Place::new(&format!(
+        "version = 1\nname = \"one\"\nrun = {{ duration = \"2500 ms\", emulate = {{ lateness-limit = \"10 s\" }} }}\n\
+         buffer = {{ size = \"64 KiB\", per = \"port\", count = \"packet\" }}\n\
+         node = [{{ name = \"a\", kind = \"router\" }}, {{ name = \"b\", kind = \"router\" }}]\n\
+         link = [{{ between = [\"a\", \"b\"], rate = \"1 Mbit/s\", delay = \"5 ms\", framing = \"packet\" }}]\n\
+         traffic = [{{ name = \"t\", app = \"bulk\", from = \"a\", to = \"b\", {access} }}]\n"
+    ));
+    let cellway =
+        format!("stty rows 40 cols 50 && COLUMNS=200 '{}' emulate study.toml --top", env!("CARGO_BIN_EXE_cellway"));
+    let mut script = Command::new("script");
+    script.args(["-qec", &cellway, "/dev/null"]).current_dir(place.path()).stdin(Stdio::null());
+    let shown = run(script).done().out();
+    // Each view begins with the time.
+    let views: Vec<&str> = shown.split(" s   lateness").skip(1).collect();
+    assert!(views.len() >= 2, "{shown}");
+    let wide = views[0].lines().map(|line| line.chars().count()).max().unwrap();
+    assert!(views[0].contains("conversation") && wide <= 50, "{wide}: {}", views[0]);
+}
+
 /// TCP discovers the MTU of the path, datagrams are sent in fragments, and an expired time to live is reported.
 #[test]
 fn large_packets_are_fragmented_or_resized() {

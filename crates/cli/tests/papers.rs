@@ -27,7 +27,7 @@ fn a_table_with_published_and_predicted_values_that_fits() {
 #[test]
 fn the_widest_rows_are_cut_to_fit() {
     let place = Place::new(SMALL);
-    let ran = place.run(&["reproduce", "--quick", "--only", "control-*,kdd/eq1,spacing/eq24"]).done();
+    let ran = place.run_at(120, &["reproduce", "--quick", "--only", "control-*,kdd/eq1,spacing/eq24"]).done();
     // Standard error is no terminal, so each study prints a line as it ends. The other studies are closed forms.
     let told = ran.err();
     let mut ended: Vec<&str> = told.lines().filter_map(|line| line.strip_prefix("done: ")).collect();
@@ -95,7 +95,7 @@ fn unknown_names_are_refused() {
 fn the_table_of_a_simulation_fits() {
     let sweep = "[sweep]\naxes = { \"multiplexing.channel\" = [\"per-conversation\", \"per-destination\"], \"traffic.ftp.count\" = [2, 3] }\n";
     let place = Place::new(&format!("{SMALL}\n{sweep}"));
-    let ran = place.run(&["simulate", "study.toml"]).done();
+    let ran = place.run_at(120, &["simulate", "study.toml"]).done();
     let widest = |text: &str| text.lines().map(|line| line.chars().count()).max().unwrap();
     assert!(widest(&ran.out()) <= 120, "{}", ran.out());
     assert!(["utilisation", "goodput_total", "throughput_mean"].iter().all(|m| ran.out().contains(m)), "{}", ran.out());

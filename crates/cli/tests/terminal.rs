@@ -9,11 +9,6 @@ use std::process::{Command, Stdio};
 use common::{Place, Ran, SMALL, names};
 use serde_json::Value;
 
-/// Runs with a width.
-fn at(place: &Place, width: usize, args: &[&str]) -> Ran {
-    Ran(place.command(args).env("COLUMNS", width.to_string()).output().unwrap()).done()
-}
-
 /// Returns the words of a table that begin with a digit or are marks of an interval.
 fn numbers(table: &str) -> Vec<String> {
     let words = table.split_whitespace();
@@ -31,9 +26,9 @@ fn tables_fit_the_width_and_cut_no_number() {
         &["reproduce", "--quick", "--only", "kdd/eq1,spacing/eq24,nasa/ds3-91"],
         &["metrics"],
     ] {
-        let all = numbers(&at(&place, 500, args).out());
+        let all = numbers(&place.run_at(500, args).done().out());
         for width in [80, 100, 120, 200] {
-            let ran = at(&place, width, args);
+            let ran = place.run_at(width, args).done();
             let shown = ran.out();
             // Sentences, such as advice and caveats, wrap in the terminal.
             let table = shown.lines().filter(|line| !line.contains(": "));
@@ -44,14 +39,30 @@ fn tables_fit_the_width_and_cut_no_number() {
             }
         }
     }
-    // A wrong width is none.
-    let table = |columns: &str| {
-        let ran = place.command(&["simulate", "study.toml"]).env("COLUMNS", columns).output().unwrap();
-        Ran(ran).done().out()
-    };
-    let default = place.run(&["simulate", "study.toml"]).done().out();
-    assert_eq!([table("0"), table("wide"), table("120")], [(); 3].map(|()| default.clone()));
-    assert!(table("80").len() < default.len(), "{default}");
+}
+
+/// In a pipe, `grep` and `awk` get whole rows, and lines with little traffic, too: also where -q drops the notes about
+/// what is left out.
+#[test]
+fn in_a_pipe_rows_are_whole() {
+    let place = Place::new(SMALL);
+    let table =
+        |columns: &str, args: &[&str]| Ran(place.command(args).env("COLUMNS", columns).output().unwrap()).done().out();
+    let simulate = ["simulate", "study.toml"];
+    let piped = place.run(&simulate).done();
+    let wide = place.run(&[&simulate[..], &["--wide"]].concat()).done();
+    assert_eq!(piped.out(), wide.out());
+    assert!(!piped.err().contains("not shown") && !piped.err().contains("left out"), "{}", piped.err());
+    assert!(table("80", &simulate).len() < piped.out().len(), "{}", piped.out());
+    // A value of COLUMNS that is not a width is ignored.
+    assert_eq!([table("0", &simulate), table("wide", &simulate)], [(); 2].map(|()| piped.out()));
+    let reproduce = ["reproduce", "--quick", "--only", "kdd/eq1,spacing/eq24,nasa/ds3-91"];
+    let rows = |text: &str| text.lines().count();
+    let piped = place.run(&reproduce).done().out();
+    assert!(rows(&table("70", &reproduce)) > rows(&piped), "{piped}");
+    let verdict = |row: &str| row.ends_with("reproduced") || row.ends_with("fitted");
+    assert!(piped.lines().skip(1).all(verdict), "{piped}");
+    assert!(place.run(&["metrics"]).done().out().lines().all(|row| !row.starts_with(' ')));
 }
 
 /// The range of a claim was cut to "1181.5 to 1182.…".
@@ -59,7 +70,7 @@ fn tables_fit_the_width_and_cut_no_number() {
 fn what_is_accepted_is_whole() {
     let place = Place::new(SMALL);
     for width in [80, 120] {
-        let table = at(&place, width, &["reproduce", "--quick", "--only", "spacing/eq24-meant"]).out();
+        let table = place.run_at(width, &["reproduce", "--quick", "--only", "spacing/eq24-meant"]).done().out();
         for number in ["1181.5", "1182.5"] {
             assert!(table.contains(number), "{number} at {width}:\n{table}");
         }
@@ -76,7 +87,7 @@ fn the_idle_direction_is_left_out_and_named() {
     // One end receives only: its line back has an acknowledgement for each 512 B.
     let one =
         ["simulate", "study.toml", "--set", "tcp.mss=1460B", "--set", "tcp.window=60KiB", "--set", "buffer.size=4 bdp"];
-    let ran = place.run(&one).done();
+    let ran = place.run_at(200, &one).done();
     let wide = place.run(&[&one[..], &["--wide"]].concat()).done();
     let (shown, all) = (subjects(&ran.out()), subjects(&wide.out()));
     let hidden: Vec<&String> = all.iter().filter(|subject| !shown.contains(subject)).collect();
@@ -212,20 +223,20 @@ fn a_stopped_simulation_keeps_its_finished_runs() {
     let mut child = place.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
     assert!(lines.by_ref().any(|line| line.starts_with("running: small, 3 of 100000 runs")));
-    let killed = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
-    assert!(killed.success());
+    stop(&child);
     let told: Vec<String> = lines.collect();
     let ran = Ran(child.wait_with_output().unwrap());
     assert_eq!(ran.code(), 130, "{told:?}");
-    let said = "cellway: stopped; the finished runs were kept; no file of --qlog";
+    let said = "cellway: stopped; the finished runs were kept, in out";
     assert!(told.iter().any(|line| line == said), "{told:?}");
     assert!(ran.out().contains("r1>s1") && ran.out().contains('±'), "{}", ran.out());
     assert_eq!(place.names(), ["out", "study.toml"]);
     assert_eq!(
         names(&place.path().join("out")),
-        ["manifest.json", "runs.parquet", "series.parquet", "summary.parquet"]
+        ["ftp-1.sqlog", "manifest.json", "runs.parquet", "series.parquet", "summary.parquet"]
     );
     let manifest = std::fs::read_to_string(place.path().join("out/manifest.json")).unwrap();
+    assert!(manifest.contains("\"ftp-1.sqlog\""), "{manifest}");
     let manifest: Value = serde_json::from_str(&manifest).unwrap();
     let runs = manifest["runs"].as_u64().unwrap();
     assert!((3..100_000).contains(&runs) && manifest["planned_runs"] == 100_000, "{manifest}");
@@ -238,21 +249,108 @@ fn a_stopped_simulation_keeps_its_finished_runs() {
     assert!(!manifest.contains("planned_runs"), "{manifest}");
 }
 
+#[cfg(target_os = "linux")]
+fn stop(child: &std::process::Child) {
+    assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
+}
+
+/// A scenario whose runs take minutes.
+#[cfg(target_os = "linux")]
+fn long() -> String {
+    SMALL.replacen("\"200 rtt\"", "\"2000000 rtt\"", 1).replacen("\"20 rtt\"", "\"20000 rtt\"", 3)
+}
+
+/// Stops a command 300 ms after a line that begins with `at`; returns it and the lines that follow.
+#[cfg(target_os = "linux")]
+fn stopped_at(place: &Place, args: &[&str], at: &str) -> (Ran, Vec<String>) {
+    let mut child = place.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.by_ref().any(|line| line.starts_with(at)));
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    stop(&child);
+    let told: Vec<String> = lines.collect();
+    (Ran(child.wait_with_output().unwrap()), told)
+}
+
 /// Before the first run has finished there is nothing to keep.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_simulation_stopped_in_its_first_run_writes_nothing() {
-    let place =
-        Place::new(&SMALL.replacen("\"200 rtt\"", "\"2000000 rtt\"", 1).replacen("\"20 rtt\"", "\"20000 rtt\"", 3));
-    let args = ["simulate", "study.toml", "-v", "--out", "out"];
-    let mut child = place.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
-    assert!(lines.by_ref().any(|line| line.starts_with("simulates small")));
-    std::thread::sleep(std::time::Duration::from_millis(300));
-    assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
-    let told: Vec<String> = lines.collect();
-    let ran = Ran(child.wait_with_output().unwrap());
+    let place = Place::new(&long());
+    let (ran, told) = stopped_at(&place, &["simulate", "study.toml", "-v", "--out", "out"], "simulates small");
     assert_eq!((ran.code(), ran.out()), (130, String::new()), "{told:?}");
     assert_eq!(told, ["cellway: stopped; nothing was written"]);
     assert_eq!(place.names(), ["study.toml"]);
+}
+
+/// Something else has taken the place of the results by the end, as a full disk would.
+#[test]
+fn results_that_cannot_be_written_are_printed() {
+    let place = Place::new(SMALL);
+    let args = ["simulate", "study.toml", "--seeds", "20", "-v", "--out", "out", "--qlog", "ftp-1"];
+    let mut child = place.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.by_ref().any(|line| line.starts_with("runs: first run")));
+    std::fs::create_dir(place.path().join("out")).unwrap();
+    let told: Vec<String> = lines.collect();
+    let ran = Ran(child.wait_with_output().unwrap());
+    assert!(ran.out().contains("r1>s1") && ran.out().contains('±'), "{told:?}");
+    assert_eq!(ran.code(), 2, "{told:?}");
+    assert!(told.last().unwrap().starts_with("cellway: ") && told.last().unwrap().contains("out"), "{told:?}");
+    assert!(!told.iter().any(|line| line.starts_with("tables in") || line.contains("of qlog in")), "{told:?}");
+    assert_eq!(place.names(), ["out", "study.toml"]);
+}
+
+/// The first run is repeated for a capture. The bare program died of a signal in it, and all finished runs were lost.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_simulation_stopped_while_it_captures_loses_no_run() {
+    let place = Place::new(&long());
+    std::fs::write(place.path().join("s1.pcap"), "earlier").unwrap();
+    for to in [&["--out", "out"][..], &["--force"]] {
+        let args = [&["simulate", "study.toml", "-v", "--pcap", "s1"], to].concat();
+        let (ran, told) = stopped_at(&place, &args, "runs: first run, for s1.pcap");
+        assert_eq!((ran.code(), ran.out()), (130, String::new()), "{told:?}");
+        // No run of the study itself had begun.
+        assert_eq!(told, ["cellway: stopped; nothing was written"]);
+        assert_eq!(place.names(), ["s1.pcap", "study.toml"]);
+        assert_eq!(std::fs::read_to_string(place.path().join("s1.pcap")).unwrap(), "earlier");
+    }
+}
+
+/// The capture in the current folder is complete, and stays.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_capture_stays_if_the_study_is_stopped_before_a_run_has_finished() {
+    // Runs of seconds.
+    let place = Place::new(&SMALL.replacen("\"200 rtt\"", "\"20000 rtt\"", 1));
+    let args = ["simulate", "study.toml", "--pcap", "s1"];
+    let mut child = place.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    while !place.path().join("s1.pcap").exists() {
+        assert!(child.try_wait().unwrap().is_none(), "it has ended");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    stop(&child);
+    let ran = Ran(child.wait_with_output().unwrap());
+    assert_eq!((ran.code(), ran.out()), (130, String::new()), "{}", ran.err());
+    assert_eq!(ran.err(), "cellway: stopped; no run had finished, but ./s1.pcap was written\n");
+    assert_eq!(place.names(), ["s1.pcap", "study.toml"]);
+}
+
+/// It was reported after the whole study, which was lost.
+#[test]
+fn a_connection_that_does_not_exist_is_reported_before_the_study() {
+    let place = Place::new(SMALL);
+    std::fs::write(place.path().join("ftp-1.900.sqlog"), "earlier").unwrap();
+    for to in [&["--out", "out"][..], &["--force"]] {
+        let args = [&["simulate", "study.toml", "--seeds", "3", "-v", "--qlog", "ftp-1:900"], to].concat();
+        let told = place.run(&args).refused();
+        assert!(told.contains("does not open connection 900") && !told.contains("running: small"), "{told}");
+        assert_eq!(place.names(), ["ftp-1.900.sqlog", "study.toml"]);
+        assert_eq!(std::fs::read_to_string(place.path().join("ftp-1.900.sqlog")).unwrap(), "earlier");
+    }
+    for number in ["+3", "01", "0", "-1", " 1", ""] {
+        let told = place.run(&["simulate", "study.toml", "--qlog", &format!("ftp-1:{number}")]).refused();
+        assert!(told.contains("a connection is a number from 1, like ftp-1:3"), "{told}");
+    }
 }

@@ -26,12 +26,12 @@ mod traces;
 mod transient;
 
 #[cfg(target_os = "linux")]
-pub use cellway_emu::sys::StopSignals;
+pub use cellway_emu::sys::{StopSignals, is_reentered};
 pub use cellway_record::AxisValue as AxisValueRecord;
 pub use cellway_record::Counts;
 pub use cellway_scenario::{AxisValue, Override, OverrideError, Plan, Point, Problem, Scenario, schema};
 pub use cellway_sim::{Controllers, MAX_WINDOW, QlogEnd, congestion};
-pub use cellway_tables::{Manifest, Results, Table, check_target};
+pub use cellway_tables::{Manifest, ResultFolder, Results, Table, check_target};
 pub use cellway_units::{Span, Time, printable, printable_json};
 pub use error::Error;
 pub use fit::{FitReport, fit_file};

@@ -47,20 +47,36 @@ pub fn confidence_interval(sample: &[f64], level: f64, metric: Option<&str>) -> 
 type Figure<'a> = [&'a str; 4];
 
 /// The least utilisation of a line that is in use: what acknowledgements take of the line back is mostly below.
-pub(crate) const BUSY: f64 = 0.05;
+const BUSY: f64 = 0.05;
 
-/// The drops of queues, which a line has only if it is in use.
-static DROPS: [&Definition; 3] =
-    [port::DROPPED_PACKETS.definition(), port::DROPPED_FRAMES.definition(), port::DROPPED_CELLS.definition()];
+/// The signs that something happens at a line, however little of the time it is busy.
+static EVENTS: [&Definition; 9] = [
+    port::DROPPED_PACKETS.definition(),
+    port::DROPPED_FRAMES.definition(),
+    port::DROPPED_CELLS.definition(),
+    port::POLICED_DISCARDED.definition(),
+    port::POLICED_TAGGED.definition(),
+    port::MARKED.definition(),
+    port::LOST.definition(),
+    port::CORRUPTED.definition(),
+    port::DUPLICATED.definition(),
+];
+
+/// Returns true if this mean of a metric of a line shows that the line is not idle.
+pub(crate) fn shows_use(metric: &str, mean: f64) -> bool {
+    match metric == port::UTILISATION.name() {
+        true => mean >= BUSY,
+        false => mean > 0.0 && EVENTS.iter().any(|event| event.name() == metric),
+    }
+}
 
 impl Overview {
-    /// Returns the lines whose utilisation is below 5 % at every point, and whose queue has dropped nothing; none if
-    /// all lines are so.
+    /// Returns the lines whose utilisation is below 5 % at every point, and at which nothing was dropped, lost, changed or
+    /// marked; none if all lines are so.
     pub fn idle_lines(&self) -> Vec<&str> {
         let cells = || self.points.iter().flat_map(|(_, cells)| cells);
         let utilised = || cells().filter(|cell| cell.metric == port::UTILISATION.name());
-        let drops = |cell: &&Cell| DROPS.iter().any(|metric| metric.name() == cell.metric) && cell.mean > 0.0;
-        let busy = utilised().filter(|cell| cell.mean >= BUSY).chain(cells().filter(drops));
+        let busy = cells().filter(|cell| shows_use(&cell.metric, cell.mean));
         let busy: BTreeSet<&str> = busy.map(|cell| &*cell.subject).collect();
         let mut idle: Vec<&str> = Vec::new();
         for cell in utilised().filter(|cell| !busy.contains(&*cell.subject)) {
@@ -129,13 +145,16 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_idle_if_it_is_so_at_every_point_and_drops_nothing() {
+    fn a_line_is_idle_if_it_is_so_at_every_point_and_nothing_happens_there() {
         let there = ("a>b", "utilisation", 0.9);
         let back = |share| ("b>a", "utilisation", share);
         assert_eq!(overview(&[&[there, back(0.049)], &[there, back(0.02)]]).idle_lines(), ["b>a"]);
         assert_eq!(overview(&[&[there, back(0.02)], &[there, back(0.05)]]).idle_lines(), [""; 0]);
-        assert_eq!(overview(&[&[there, back(0.02), ("b>a", "dropped_cells", 0.5)]]).idle_lines(), [""; 0]);
-        assert_eq!(overview(&[&[there, back(0.02), ("b>a", "lost", 3.0)]]).idle_lines(), ["b>a"]);
+        let with = |metric, mean| overview(&[&[there, back(0.02), ("b>a", metric, mean)]]).idle_lines().len();
+        for event in ["dropped_cells", "dropped_packets", "lost", "policed_discarded", "policed_tagged", "marked"] {
+            assert_eq!((with(event, 0.0), with(event, 0.5)), (1, 0), "{event}");
+        }
+        assert_eq!(with("cells", 1000.0), 1);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use cellway_record::{RunKey, RunRecord, Source};
 use cellway_scenario::{Plan, Run};
 use cellway_sim::{Capture, Control, Controllers, Qlog, QlogEnd, Stacks};
 use cellway_tables::{Manifest, Provenance, ResultFolder, Results, ResultsBuilder};
+use tempfile::NamedTempFile;
 
 use crate::alike::Alike;
 use crate::error::Error;
@@ -173,8 +174,8 @@ fn exists(path: &Path) -> Error {
 }
 
 /// Runs the first replication of the first point again and writes the packets that pass `node` to `path`, as a pcap
-/// file; an existing file is replaced only with `force`. Returns the number of records. A run that fails or is stopped
-/// leaves no file.
+/// file; an existing file is replaced only with `force`, at the end of the run. Returns the number of records. A run that
+/// fails or is stopped leaves no file, and an existing one as it was.
 pub fn capture(
     plan: &Plan,
     folder: &Path,
@@ -225,18 +226,40 @@ fn first_run_into(
 ) -> Result<u64, Error> {
     let prepared = Prepared::new(plan, folder, Some(1))?;
     let (point, workloads) = prepared.first();
-    let mut to = std::io::BufWriter::new(create(path, force)?);
+    let failed = |source| Error::Write { path: path.to_owned(), source };
+    if !force && path.exists() {
+        return Err(exists(path));
+    }
+    let file = beside(path).map_err(failed)?;
+    let mut to = std::io::BufWriter::new(file.as_file());
     let stop = RefCell::new(stop);
     let stop = || (stop.borrow_mut())();
     let mut number = 0;
     let control = with(&mut to, &mut number, Control::new(&stop));
     if let Err(error) = cellway_sim::run(&point.scenario, workloads, prepared.key(0).seed, control) {
-        // Best effort: the first error is the one to report.
-        let _ = std::fs::remove_file(path);
         let stopped = matches!(error, cellway_sim::Error::Stopped { .. });
         return Err(if stopped { Error::Stopped } else { error.into() });
     }
-    Ok(number)
+    to.flush().map_err(failed)?;
+    drop(to);
+    let moved = if force { file.persist(path) } else { file.persist_noclobber(path) };
+    match moved.map_err(|error| error.error) {
+        Ok(_) => Ok(number),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Err(exists(path)),
+        Err(error) => Err(failed(error)),
+    }
+}
+
+/// Creates a file beside `path`, which is removed unless it is moved there.
+fn beside(path: &Path) -> std::io::Result<NamedTempFile> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".partial-");
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(&name);
+    #[cfg(unix)]
+    // The umask applies, as to any file.
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder.tempfile_in(path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")))
 }
 
 /// Moves a file, also to another file system.
@@ -245,7 +268,7 @@ pub fn move_into(from: &Path, to: &Path) -> Result<(), Error> {
     moved.map_err(|source| Error::Write { path: to.to_owned(), source })
 }
 
-/// Creates the file of a capture or of a record of qlog; an existing one is replaced only with `force`.
+/// Creates the file of a capture; an existing one is replaced only with `force`.
 pub(crate) fn create(path: &Path, force: bool) -> Result<std::fs::File, Error> {
     let mut open = std::fs::OpenOptions::new();
     open.write(true).truncate(true).create(true).create_new(!force);
@@ -336,11 +359,15 @@ impl Simulated {
         force: bool,
         extra: impl FnOnce(&Path) -> Result<Vec<String>, Error>,
     ) -> Result<Manifest, Error> {
-        let mut folder = ResultFolder::create(target, force)?;
+        let folder = ResultFolder::create(target, force)?;
+        let names = extra(folder.path())?;
+        self.write_into(folder, &names)
+    }
+
+    /// Completes a result folder with the tables. The files `extra` that it has already are listed in the manifest.
+    pub fn write_into(&self, mut folder: ResultFolder, extra: &[String]) -> Result<Manifest, Error> {
         self.results.write_into(&mut folder)?;
-        for name in extra(folder.path())? {
-            folder.adopt(&name)?;
-        }
+        extra.iter().try_for_each(|name| folder.adopt(name))?;
         Ok(folder.commit(&self.provenance(), self.results.runs.num_rows() as u64, self.results.counts)?)
     }
 }

@@ -286,7 +286,10 @@ impl<'a> Batch<'a> {
                 Err(mpsc::RecvTimeoutError::Disconnected) => break,
             }
             if next < total && (settings.stop)() {
-                early.extend(finished.try_iter().filter_map(|(index, record)| Some((index, record.ok()?))));
+                // None of them was stopped: the caller stops the threads.
+                for (index, record) in finished.try_iter() {
+                    early.insert(index, record?);
+                }
                 return Ok(Some(early));
             }
         }
@@ -353,28 +356,64 @@ traffic = [{ name = "t", app = "bulk", from = "a", to = "b", access = { rate = "
         }
     }
 
-    /// A stop after some runs keeps each that has finished, once, in order; nothing is kept before the first.
+    /// A stop after some runs keeps each that has finished, once, in order.
     #[test]
     fn a_stop_keeps_finished_runs_in_order() {
         let plan = Plan::parse_with(SMALL, "small.toml", &[], None).unwrap();
         let prepared = Prepared::new(&plan, Path::new("."), Some(2000)).unwrap();
         for threads in [1, 3] {
-            for least in [0, 5] {
-                let done = std::cell::Cell::new(0);
-                let (mut progress, mut stop) = (|p: Progress<'_>| done.set(p.done), || done.get() >= least);
-                let mut settings = Settings { threads: Some(threads), progress: &mut progress, stop: &mut stop };
-                let mut kept = Vec::new();
-                run_until_stopped(&prepared, "t", &mut settings, |key, _| {
-                    kept.push(key.run);
-                    Ok(())
-                })
-                .unwrap();
-                assert!(kept.len() as u64 >= least && kept.len() < 2000, "{} runs", kept.len());
-                assert!(kept.is_sorted() && kept.windows(2).all(|pair| pair[0] != pair[1]), "{kept:?}");
-                let mut settings = Settings { threads: Some(threads), progress: &mut progress, stop: &mut stop };
-                let stopped = run_all(&prepared, "t", &mut settings, |_, _| Ok(()));
-                assert!(matches!(stopped, Err(Error::Stopped)), "{stopped:?}");
-            }
+            let done = std::cell::Cell::new(0);
+            let (mut progress, mut stop) = (|p: Progress<'_>| done.set(p.done), || done.get() >= 5);
+            let mut settings = Settings { threads: Some(threads), progress: &mut progress, stop: &mut stop };
+            let mut kept = Vec::new();
+            run_until_stopped(&prepared, "t", &mut settings, |key, _| {
+                kept.push(key.run);
+                Ok(())
+            })
+            .unwrap();
+            assert!((5..2000).contains(&kept.len()), "{} runs", kept.len());
+            assert!(kept.is_sorted() && kept.windows(2).all(|pair| pair[0] != pair[1]), "{kept:?}");
+            let mut settings = Settings { threads: Some(threads), progress: &mut progress, stop: &mut stop };
+            let stopped = run_all(&prepared, "t", &mut settings, |_, _| Ok(()));
+            assert!(matches!(stopped, Err(Error::Stopped)), "{stopped:?}");
         }
+    }
+
+    /// Collects the given runs, and those that a stop finds with them. Returns the runs that were passed on, and those
+    /// that had finished before an earlier one.
+    fn collected(runs: Vec<(u64, Result<RunRecord, Error>)>) -> Result<(Vec<u32>, Vec<u64>), Error> {
+        let plan = Plan::parse_with(SMALL, "small.toml", &[], None).unwrap();
+        let prepared = Prepared::new(&plan, Path::new("."), Some(5)).unwrap();
+        let (send, receive) = mpsc::channel();
+        runs.into_iter().for_each(|run| send.send(run).unwrap());
+        let mut settings = Settings { threads: None, progress: &mut |_| {}, stop: &mut || true };
+        let mut passed = Vec::new();
+        let early = Batch::new([("t", &prepared)]).collect(&receive, &mut settings, &mut |_, key, _| {
+            passed.push(key.run);
+            Ok(())
+        });
+        // The sender lives until here: a thread that is still at work.
+        drop(send);
+        Ok((passed, early?.expect("it was stopped").into_keys().collect()))
+    }
+
+    fn finished() -> Result<RunRecord, Error> {
+        let plan = Plan::parse_with(SMALL, "small.toml", &[], None).unwrap();
+        Prepared::new(&plan, Path::new("."), Some(1)).unwrap().run(0, &AtomicBool::new(false))
+    }
+
+    #[test]
+    fn a_stop_before_the_first_run_has_finished_keeps_none() {
+        assert_eq!(collected(Vec::new()).unwrap(), (vec![], vec![]));
+        assert_eq!(collected(vec![(0, finished()), (4, finished()), (2, finished())]).unwrap(), (vec![0], vec![2, 4]));
+        assert_eq!(collected(vec![(2, finished()), (0, finished())]).unwrap(), (vec![], vec![0, 2]));
+    }
+
+    /// It was dropped, and the stopped study looked like one without a failure.
+    #[test]
+    fn a_run_that_fails_as_the_study_is_stopped_is_an_error() {
+        let failed = Err(Error::Option("wrong".to_owned()));
+        let collected = collected(vec![(0, finished()), (1, failed), (2, finished())]);
+        assert!(matches!(&collected, Err(Error::Option(why)) if why == "wrong"), "{collected:?}");
     }
 }

@@ -14,11 +14,11 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use cellway_cli::{Face, Figure, FlentFiles};
+use cellway_cli::{DrawnFigure, Face, FlentFiles, NotDrawn};
 use cellway_lab::compare::{CompareOptions, Published};
 use cellway_lab::reproduce::{Live, Paper, ReproduceOptions};
 use cellway_lab::{Own, Progress, Settings, Span};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 
 use controller::Ack;
@@ -316,8 +316,17 @@ fn message(py: Python<'_>, error: &PyErr) -> String {
     }
 }
 
+/// Returns why a figure was not drawn: an error that Python raised for one of the system is about the writing.
+fn not_drawn(py: Python<'_>, error: &PyErr) -> NotDrawn {
+    let cause = error.value(py).getattr("__context__");
+    match cause.is_ok_and(|cause| cause.is_instance_of::<PyOSError>()) {
+        true => NotDrawn::Failed(message(py, error)),
+        false => NotDrawn::WrongInput(message(py, error)),
+    }
+}
+
 /// Runs the command line. `face` has the functions that are written in Python, as attributes: `report` draws the report
-/// of a folder, `figure` one figure from the fields of `Figure`, and each returns its path; `figures` lists what can be
+/// of a folder, `figure` one figure from the fields of `DrawnFigure`, and each returns its path; `figures` lists what can be
 /// drawn; `open` opens a page; `flent` writes data files of flent, from the fields of `FlentFiles`, and returns their
 /// paths.
 #[pyfunction]
@@ -331,11 +340,11 @@ fn cli_main(py: Python<'_>, argv: Vec<std::ffi::OsString>, face: Py<PyAny>) -> P
                 drawn.map_err(|e| message(py, &e))
             })
         };
-        let mut figure = |of: &Figure<'_>| {
+        let mut figure = |of: &DrawnFigure<'_>| {
             let given = (of.folder, of.metric, of.form, of.at, of.x, of.by, of.chosen, of.seed, of.out);
             Python::attach(|py| {
                 let drawn = face.call_method1(py, "figure", given).and_then(|path| path.extract::<PathBuf>(py));
-                drawn.map_err(|e| message(py, &e))
+                drawn.map_err(|e| not_drawn(py, &e))
             })
         };
         let mut list = |folder: &Path| {

@@ -61,7 +61,7 @@ pub use memory::{return_free_memory, return_large_blocks};
 pub use namespace::{Namespace, NamespaceHandle};
 pub use page::Page;
 pub use readiness::{Interest, Readiness, Ready};
-pub use reenter::{Reentry, reenter};
+pub use reenter::{Reentry, is_reentered, reenter};
 pub use scheduling::{Demand, DriverThread, Policy, Scheduling};
 pub use signals::{Stop, StopSignals, block_stop_signals};
 pub use support::{Obstacle, Support, support};

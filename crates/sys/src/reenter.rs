@@ -33,7 +33,7 @@ pub fn reenter() -> Result<Reentry, SysError> {
     match support() {
         Support::Direct => Ok(Reentry::Here),
         Support::Missing(missing) => Err(SysError::Unsupported(missing)),
-        Support::UserNamespace if inside() => {
+        Support::UserNamespace if is_reentered() => {
             let source = io::Error::from(io::ErrorKind::PermissionDenied);
             Err(SysError::Reenter { step: "use the namespace that was entered", source })
         }
@@ -45,8 +45,8 @@ pub fn reenter() -> Result<Reentry, SysError> {
     }
 }
 
-/// Returns true if [`reenter`] started this process directly.
-fn inside() -> bool {
+/// Returns true if [`reenter`] started this process directly, inside a user namespace.
+pub fn is_reentered() -> bool {
     let parent = rustix::process::getppid().map_or(0, |pid| pid.as_raw_nonzero().get());
     env::var(INSIDE).is_ok_and(|by| by == parent.to_string())
 }

@@ -50,7 +50,8 @@ pub(crate) struct Plot {
     /// List what can be drawn: metrics, forms, units and subjects.
     #[arg(long, conflicts_with = "metric")]
     pub(crate) list: bool,
-    /// A subject: a line, a group or a conversation; may be repeated [default: those that tell most].
+    /// A subject: a line, a group or a conversation; may be repeated [default: all that have the
+    /// metric, but for idle lines, and slots whose group has it].
     #[arg(long, value_name = "SUBJECT")]
     pub(crate) at: Vec<String>,
     /// The axis of the scale [default: the first with numbers].
@@ -71,6 +72,9 @@ pub(crate) struct Plot {
     /// Write to this file: .svg, .pdf or .png [default: FOLDER/METRIC.svg].
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
+    /// Replace FILE if it exists.
+    #[arg(long, requires = "out")]
+    pub(crate) force: bool,
 }
 
 /// Reads an axis and a value.

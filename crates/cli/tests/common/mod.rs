@@ -67,13 +67,18 @@ impl Place {
 
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_cellway"));
-        // The width of tables is 120 unless a test sets it.
+        // Tables are whole unless a test sets a width.
         command.args(args).current_dir(self.path()).env_remove("COLUMNS");
         command
     }
 
     pub(crate) fn run(&self, args: &[&str]) -> Ran {
         Ran(self.command(args).output().unwrap())
+    }
+
+    /// Runs as on a terminal of a width.
+    pub(crate) fn run_at(&self, width: usize, args: &[&str]) -> Ran {
+        Ran(self.command(args).env("COLUMNS", width.to_string()).output().unwrap())
     }
 
     /// Returns the names in the folder.

@@ -6,7 +6,7 @@ use cellway_record::metric::{Definition, group, network, observed, port, slot};
 use cellway_scenario::{App, Point, Traffic};
 
 use super::ComparedRow;
-use crate::overview::BUSY;
+use crate::overview::shows_use;
 
 /// The main metrics, in the order in which they are shown.
 static MAIN: [&Definition; 18] = [
@@ -64,9 +64,9 @@ pub(super) fn mark(rows: &mut [ComparedRow], point: &Point, busy: &BTreeSet<Stri
     rows.sort_by_key(place);
 }
 
-/// Returns the lines whose utilisation reaches [`BUSY`] at any of these points.
+/// Returns the subjects of rows that show a line in use at any of these points.
 pub(super) fn busy<'a>(rows: impl IntoIterator<Item = &'a ComparedRow>) -> BTreeSet<String> {
-    let used = rows.into_iter().filter(|row| row.metric == port::UTILISATION.name());
-    let used = used.filter(|row| [row.simulated, row.emulated].into_iter().flatten().any(|m| m.mean >= BUSY));
+    let means = |row: &ComparedRow| [row.simulated, row.emulated].into_iter().flatten().map(|measured| measured.mean);
+    let used = rows.into_iter().filter(|row| means(row).any(|mean| shows_use(&row.metric, mean)));
     used.map(|row| row.subject.clone()).collect()
 }

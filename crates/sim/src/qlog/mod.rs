@@ -36,7 +36,8 @@ impl QlogEnd {
     pub fn of(scenario: &Scenario, name: &str) -> Result<QlogEnd, Error> {
         let (end, connection) = match name.split_once(':') {
             None => (name, Some(1)),
-            Some((end, number)) => (end, number.parse().ok().filter(|number| *number > 0)),
+            // One form for each number, as it is in the name of the file.
+            Some((end, text)) => (end, text.parse().ok().filter(|&n: &u32| n > 0 && n.to_string() == text)),
         };
         let refuse = |why: String| Error::Qlog { name: name.to_owned(), why };
         let Some(connection) = connection else {
