@@ -47,13 +47,16 @@ class Face:
         by: str | None,
         chosen: list[tuple[str, str]],
         seed: int | None,
+        words: list[str | None],
+        width: float | None,
         out: str | None,
     ) -> str:
         """Draw one figure to a file; return its path."""
         from cellway.plot import files
 
         with _plain():
-            given: dict[str, Any] = {"form": form, "at": at, "x": x, "by": by, "seed": seed, "out": out}
+            given: dict[str, Any] = {"form": form, "at": at, "x": x, "by": by, "seed": seed, "out": out, "width": width}
+            given |= dict(zip(("title", "xlabel", "ylabel"), words, strict=True))
             where: dict[str, list[str]] = {}
             for axis, value in chosen:
                 where.setdefault(axis, []).append(value)

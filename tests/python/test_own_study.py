@@ -135,14 +135,21 @@ def test_the_command_draws_lists_and_refuses_figures(
         main(["plot", folder, "goodput", "--form", "time", "--where", "size=16 KiB", "--where", "variant=cubic"]) == 0
     )
     assert (place / "out" / "study" / "goodput.svg").is_file()
+    worded = str(tmp_path / "slide.svg")
+    words = ["--title", "Two offices", "--xlabel", "Buffer", "--ylabel", "Rate", "--width", "4"]
+    assert main(["plot", folder, "goodput_total", "--at", "copy", "--out", worded, *words]) == 0
+    assert 'width="288pt"' in Path(worded).read_text()
+    assert main(["plot", folder, "goodput_total", "--at", "copy", "--out", worded, "--force", "--width", "50"]) == 2
+    assert (
+        main(["plot", folder, "queue", "--where", "size=16KiB", "--where", "size=256 KiB", "--where", "variant=cubic"])
+        == 0
+    )
     capfd.readouterr()
     assert main(["plot", folder, "goodptu"]) == 2
     assert capfd.readouterr().err.startswith("cellway: the results have no goodptu (did you mean goodput")
 
 
-def test_a_figure_replaces_a_file_only_by_force(
-    place: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_figure_replaces_a_file_only_by_force(place: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     folder = str(place / "out" / "study")
     out = tmp_path / "thesis.svg"
     out.write_text("mine", encoding="utf-8")
@@ -190,7 +197,8 @@ def test_the_command_opens_a_report(
     printed = capfd.readouterr()
     assert printed.err == ""
     second = Path(printed.out.splitlines()[-1])
-    assert second.is_file() and second != page
+    assert second.is_file()
+    assert second != page
     assert opened[2:] == [second.as_uri()]
     for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"):
         monkeypatch.delenv(name, raising=False)

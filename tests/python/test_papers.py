@@ -86,7 +86,7 @@ def test_every_figure_with_data_is_drawn_and_the_rest_is_named(everything: Path,
     assert len(page.images) == len(FIGURES[paper])
     assert set(page.ids) >= FIGURES[paper]
     assert len(page.ids) == len(set(page.ids))
-    assert sum(map(int, re.findall("([0-9]+) figures? left out", page.text))) == len(MISSING[paper])
+    assert sum(map(int, re.findall("([0-9]+) reasons? why figures are left out", page.text))) == len(MISSING[paper])
     for reason in MISSING[paper]:
         assert reason in page.text
 

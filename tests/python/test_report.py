@@ -101,7 +101,7 @@ def test_missing_studies_are_named_and_the_rest_is_drawn(tmp_path: Path) -> None
 def test_an_empty_folder_of_studies_still_gives_a_page(tmp_path: Path) -> None:
     page = Page(build(synthetic.folder(tmp_path / "f", seeds=1, only=[])).read_text(encoding="utf-8"))
     assert page.images == []
-    assert len(re.findall("figures? left out", page.text)) == 11
+    assert len(re.findall("reasons? why figures are left out", page.text)) == 11
 
 
 def test_one_seed_gives_figures_without_bands(tmp_path: Path) -> None:

@@ -57,6 +57,8 @@ pub(crate) fn plot(options: &Plot, face: &mut Face<'_>) -> Result<(), Failure> {
         by: options.by.as_deref(),
         chosen: &options.chosen,
         seed: options.seed,
+        words: [&options.title, &options.xlabel, &options.ylabel].map(|text| text.as_deref()),
+        width: options.width,
         out: options.out.as_deref(),
     };
     let path = draw(&figure).map_err(|not_drawn| match not_drawn {

@@ -37,12 +37,15 @@ const SHOWN: [Columns; 4] = [
     Columns {
         figures: &[
             "goodput_total",
-            "throughput_mean",
-            "jain",
+            // The time of an answer says more than a share of the line, where there is one.
             "response_time_p50",
             "response_time_p99",
             "page_time_p50",
             "page_time_p95",
+            "fct_p50",
+            "fct_p99",
+            "throughput_mean",
+            "jain",
             "item_rate_mean",
             "item_time_mean",
             "delay_mean_rtt",

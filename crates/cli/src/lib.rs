@@ -68,6 +68,10 @@ pub struct DrawnFigure<'a> {
     pub chosen: &'a [(String, String)],
     /// The seed of a series; absent for the lowest.
     pub seed: Option<u64>,
+    /// The title and the labels of both axes, where they are not those of the tables.
+    pub words: [Option<&'a str>; 3],
+    /// The width in inches, if it was given.
+    pub width: Option<f64>,
     /// The file to write, whose ending is the format; absent for one in the folder.
     pub out: Option<&'a Path>,
 }

@@ -18,7 +18,7 @@ use cellway_cli::{DrawnFigure, Face, FlentFiles, NotDrawn};
 use cellway_lab::compare::{CompareOptions, Published};
 use cellway_lab::reproduce::{Live, Paper, ReproduceOptions};
 use cellway_lab::{Own, Progress, Settings, Span};
-use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyValueError};
 use pyo3::prelude::*;
 
 use controller::Ack;
@@ -51,10 +51,10 @@ mod _native {
 
 /// Returns true if the interpreter has a pending signal, with the exception that it raises.
 fn interrupted(raised: &mut Option<PyErr>) -> bool {
-    Python::attach(|py| {
-        *raised = py.check_signals().err();
-        raised.is_some()
-    })
+    if raised.is_none() {
+        *raised = Python::attach(|py| py.check_signals().err());
+    }
+    raised.is_some()
 }
 
 /// Runs `work` without the interpreter, with its signals and its progress callback.
@@ -316,13 +316,11 @@ fn message(py: Python<'_>, error: &PyErr) -> String {
     }
 }
 
-/// Returns why a figure was not drawn: an error that Python raised for one of the system is about the writing.
-fn not_drawn(py: Python<'_>, error: &PyErr) -> NotDrawn {
+/// Returns true if a figure was not drawn for a reason outside of the results: the system refused it, or the user
+/// stopped it.
+fn is_failure(py: Python<'_>, error: &PyErr) -> bool {
     let cause = error.value(py).getattr("__context__");
-    match cause.is_ok_and(|cause| cause.is_instance_of::<PyOSError>()) {
-        true => NotDrawn::Failed(message(py, error)),
-        false => NotDrawn::WrongInput(message(py, error)),
-    }
+    error.is_instance_of::<PyKeyboardInterrupt>(py) || cause.is_ok_and(|cause| cause.is_instance_of::<PyOSError>())
 }
 
 /// Runs the command line. `face` has the functions that are written in Python, as attributes: `report` draws the report
@@ -331,27 +329,39 @@ fn not_drawn(py: Python<'_>, error: &PyErr) -> NotDrawn {
 /// paths.
 #[pyfunction]
 fn cli_main(py: Python<'_>, argv: Vec<std::ffi::OsString>, face: Py<PyAny>) -> PyResult<u8> {
-    let mut raised = None;
-    let code = py.detach(|| {
+    let (code, raised) = py.detach(|| {
+        let raised = RefCell::new(None);
+        // What a function of the face raises, in words; Ctrl-C is raised again at the end.
+        let told = |py: Python<'_>, error: PyErr| match error.is_instance_of::<PyKeyboardInterrupt>(py) {
+            true => {
+                *raised.borrow_mut() = Some(error);
+                "stopped".to_owned()
+            }
+            false => message(py, &error),
+        };
         let mut draw = |folder: &Path, seed: Option<u64>| {
             Python::attach(|py| {
                 let drawn =
                     face.call_method1(py, "report", (folder, seed)).and_then(|path| path.extract::<PathBuf>(py));
-                drawn.map_err(|e| message(py, &e))
+                drawn.map_err(|e| told(py, e))
             })
         };
         let mut figure = |of: &DrawnFigure<'_>| {
-            let given = (of.folder, of.metric, of.form, of.at, of.x, of.by, of.chosen, of.seed, of.out);
+            let given =
+                (of.folder, of.metric, of.form, of.at, of.x, of.by, of.chosen, of.seed, of.words, of.width, of.out);
             Python::attach(|py| {
                 let drawn = face.call_method1(py, "figure", given).and_then(|path| path.extract::<PathBuf>(py));
-                drawn.map_err(|e| not_drawn(py, &e))
+                drawn.map_err(|e| match is_failure(py, &e) {
+                    true => NotDrawn::Failed(told(py, e)),
+                    false => NotDrawn::WrongInput(told(py, e)),
+                })
             })
         };
         let mut list = |folder: &Path| {
             Python::attach(|py| {
                 let rows = face.call_method1(py, "figures", (folder,));
                 let rows = rows.and_then(|rows| rows.extract::<Vec<[String; 4]>>(py));
-                rows.map_err(|e| message(py, &e))
+                rows.map_err(|e| told(py, e))
             })
         };
         let mut open = |page: &Path| {
@@ -364,10 +374,10 @@ fn cli_main(py: Python<'_>, argv: Vec<std::ffi::OsString>, face: Py<PyAny>) -> P
             let given = (files.folder, files.path, files.run, files.node, files.force);
             Python::attach(|py| {
                 let written = face.call_method1(py, "flent", given).and_then(|paths| paths.extract::<Vec<PathBuf>>(py));
-                written.map_err(|e| message(py, &e))
+                written.map_err(|e| told(py, e))
             })
         };
-        let stop = Box::new(|| interrupted(&mut raised));
+        let stop = Box::new(|| interrupted(&mut raised.borrow_mut()));
         let mut face = Face {
             report: Some(&mut draw),
             figure: Some(&mut figure),
@@ -377,7 +387,9 @@ fn cli_main(py: Python<'_>, argv: Vec<std::ffi::OsString>, face: Py<PyAny>) -> P
             interrupted: stop,
         };
         let args = std::iter::once("cellway".into()).chain(argv);
-        cellway_cli::main(args, &mut face)
+        let code = cellway_cli::main(args, &mut face);
+        drop(face);
+        (code, raised.into_inner())
     });
     raised.map_or(Ok(code), Err)
 }

@@ -60,7 +60,7 @@ pub(crate) struct Plot {
     /// The axis with a line for each value [default: the next that varies].
     #[arg(long, value_name = "AXIS")]
     pub(crate) by: Option<String>,
-    /// Draw only this value of an axis; may be repeated.
+    /// Draw only this value of an axis; may be repeated, also for the same axis.
     #[arg(long = "where", value_name = "AXIS=VALUE", value_parser = pair)]
     pub(crate) chosen: Vec<(String, String)>,
     /// The form, if the metric has several [default: the first of sweep, time, cdf].
@@ -69,6 +69,18 @@ pub(crate) struct Plot {
     /// The seed of a series [default: the lowest].
     #[arg(long, value_name = "SEED")]
     pub(crate) seed: Option<u64>,
+    /// Write this above the figure, in place of what was chosen.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) title: Option<String>,
+    /// The label of the horizontal axis.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) xlabel: Option<String>,
+    /// The label of the vertical axis.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) ylabel: Option<String>,
+    /// The width of the figure, from 2 to 20 inches; letters have 8 points [default: 3.5 or 7.16].
+    #[arg(long, value_name = "INCHES")]
+    pub(crate) width: Option<f64>,
     /// Write to this file: .svg, .pdf or .png [default: FOLDER/METRIC.svg].
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
