@@ -118,7 +118,7 @@ fn table(points: &[PointPrediction]) {
     let axes = points.first().map(|point| &point.axes[..]).unwrap_or_default();
     let mut header: Vec<String> = axes.iter().map(|(name, _)| figures::axis_name(name)).collect();
     let fixed = header.len();
-    let names = ["group", "connections", "goodput", "bound by", "round trip", "window\nneeded", "buffer\nneeded"];
+    let names = ["group", "connections", "goodput", "bound by", "round trip", "window\nneeded", "buffer for\nno loss"];
     header.extend(names.map(str::to_owned));
     let mut table = Table::with_numbers(&header, |column| [1, 2, 4, 5, 6].map(|c| fixed + c).contains(&column));
     table.may_leave_out(LeftOut::Last, [5, 6, 4].map(|c| fixed + c).into());
@@ -230,7 +230,7 @@ fn show(prediction: &Prediction) {
     line("round trip", prediction.round_trip, "s");
     line("bandwidth x delay", prediction.bandwidth_delay_product, "B");
     line("window needed", prediction.window_needed.0 as f64, "B");
-    line("buffer needed", prediction.buffer_needed.value, prediction.buffer_needed.unit);
+    line("buffer for no loss", prediction.buffer_needed.value, prediction.buffer_needed.unit);
     if let Some(buffer) = &prediction.spacer_buffer {
         line("buffer of a shaper", buffer.value, buffer.unit);
     }
