@@ -291,3 +291,17 @@ def test_words_of_a_figure_can_be_replaced(tmp_path: Path) -> None:
     assert (several.get_supxlabel(), several.get_supylabel()) == ("Buffer", "Rate")
     with pytest.raises(ValueError, match="width is 100 inches; accepted: 2 to 20"):
         files.write(folder, "goodput_total", width=100)
+
+
+@pytest.mark.parametrize(
+    ("name", "subject", "begin"),
+    [
+        ("goodput_total", "flow", "Data that the slots delivered per second"),
+        ("loss_ratio", "a>b", "Share of the packets that were dropped or lost"),
+        ("loss_ratio", "both", "Packets that the network lost"),
+        ("loss_ratio", "call", "UDP only: packets lost"),
+        ("mine", "x", "mine, as a program of the scenario defines it"),
+    ],
+)
+def test_a_caption_is_the_meaning_for_its_subject(name: str, subject: str, begin: str) -> None:
+    assert chosen.meaning(name, subject, sets=["both"]).startswith(begin)

@@ -137,8 +137,8 @@ def meaning(name: str, subject: str, sets: Collection[str] = ()) -> str:
     `sets` are the subjects that are sets of flows.
     """
     found = labels.registry().filter(metric=name)
-    of = {kind: pl.col("subjects").list.contains(kind) for kind in ("port", "set")}
-    kind = found.filter(of["port"] if ">" in subject else of["set"] if subject in sets else ~of["port"] & ~of["set"])
+    kinds = ["port"] if ">" in subject else ["set"] if subject in sets else ["group", "slot"]
+    kind = found.filter(pl.any_horizontal(pl.col("subjects").list.contains(of) for of in kinds))
     rows = (kind if kind.height else found)["meaning"]
     if rows.is_empty():
         return f"{name}, as a program of the scenario defines it"
