@@ -28,7 +28,7 @@ impl Port {
 
     /// Changes the rate: of cells from the next one on, of packets also for the rest of the one on the line.
     pub(crate) fn set_rate(&mut self, now: Time, rate: Rate) {
-        let began = if self.is_sending_packet(now) { self.began } else { now };
+        let is_busy = self.is_sending_packet(now);
         match &mut self.kind {
             Kind::Cells(cells) => {
                 self.link.keep_spacing(&self.line);
@@ -38,7 +38,8 @@ impl Port {
                 }
             }
             // A packet is processed before it is sent.
-            Kind::Packets(packets) => self.line.set_rate(now.max(packets.sends_from(began)), rate),
+            Kind::Packets(packets) if is_busy => self.line.set_rate(now.max(packets.sends_from(self.began)), rate),
+            Kind::Packets(_) => self.line.set_rate(now, rate),
         }
     }
 
