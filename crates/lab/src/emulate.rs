@@ -108,8 +108,8 @@ impl Log {
     /// # Errors
     /// It cannot be created.
     pub fn create(path: &Path) -> Result<Log, Error> {
-        let file = File::create(path)
-            .map_err(|e| Error::Option(format!("cannot create the log {}: {e}", path.display())))?;
+        let file =
+            File::create(path).map_err(|e| Error::Option(format!("cannot create the log {}: {e}", path.display())))?;
         Ok(Log { path: path.to_owned(), to: Arc::new(Mutex::new(LogFile { file, error: None })) })
     }
 

@@ -179,7 +179,10 @@ impl Error {
             Error::Emulation(e) => {
                 use cellway_emu::Error as E;
                 matches!(e, E::Build(build) if !matches!(build, BuildError::Capture(_)))
-                    || matches!(e, E::TooManyHosts { .. } | E::NoBlock { .. } | E::NoSuchHost { .. } | E::NoSuchLink { .. })
+                    || matches!(
+                        e,
+                        E::TooManyHosts { .. } | E::NoBlock { .. } | E::NoSuchHost { .. } | E::NoSuchLink { .. }
+                    )
             }
             Error::Fit { .. } | Error::Write { .. } | Error::Serve { .. } | Error::Over(_) | Error::Stopped => false,
         }

@@ -32,7 +32,9 @@ impl LinkChange {
         let any = |is: &dyn Fn(usize) -> bool| direction.ports().iter().any(|&end| is(end));
         let (what, why) = match self {
             LinkChange::Rate(rate) if rate.as_bps() == 0 => ("rate", "a link has one above zero, like \"1 Mbit/s\""),
-            LinkChange::Rate(_) if any(&|end| trace(end).is_some_and(|trace| trace.rate.is_some())) => ("rate", RECORDED),
+            LinkChange::Rate(_) if any(&|end| trace(end).is_some_and(|trace| trace.rate.is_some())) => {
+                ("rate", RECORDED)
+            }
             LinkChange::Delay(_) if link.framing == Framing::Atm => {
                 ("delay", "its cells have one delay; accepted: a link of packets")
             }
@@ -41,7 +43,9 @@ impl LinkChange {
             {
                 ("delay", RECORDED)
             }
-            LinkChange::Loss(_) if any(&|end| trace(end).is_some_and(|trace| trace.loss.is_some())) => ("loss", RECORDED),
+            LinkChange::Loss(_) if any(&|end| trace(end).is_some_and(|trace| trace.loss.is_some())) => {
+                ("loss", RECORDED)
+            }
             LinkChange::Loss(_) if any(&|end| link.directions[end].burst.is_some()) => {
                 ("loss", "its losses come in bursts; accepted: a direction without `burst`")
             }
@@ -128,7 +132,8 @@ traffic = [{ name = "bulk", app = "bulk", from = "a", to = "b" }]
         let mut sends = sends.iter().peekable();
         let mut changes = changes.iter().peekable();
         loop {
-            let given = [sends.peek().map(|at| ms(**at)), changes.peek().map(|(at, ..)| ms(*at)), bed.fabric.deadline()];
+            let given =
+                [sends.peek().map(|at| ms(**at)), changes.peek().map(|(at, ..)| ms(*at)), bed.fabric.deadline()];
             let Some(now) = given.into_iter().flatten().min() else { return arrivals };
             bed.fabric.advance(now, &mut delivered);
             arrivals.extend(delivered.drain(..).map(|_| (now - Time::ZERO).as_ps() / 1_000_000_000));
@@ -204,7 +209,8 @@ traffic = [{ name = "bulk", app = "bulk", from = "a", to = "b" }]
     #[test]
     fn what_a_link_cannot_change_is_refused() {
         let plain = scenario("").links[LINE.0].clone();
-        let refusal = |link: &Link, direction, change: LinkChange| change.check(link, direction).map_err(|e| e.to_string());
+        let refusal =
+            |link: &Link, direction, change: LinkChange| change.check(link, direction).map_err(|e| e.to_string());
         let delay = LinkChange::Delay(Span::from_ms(1));
         let loss = LinkChange::Loss(Probability::ZERO);
         for change in [rate(1), delay, loss] {

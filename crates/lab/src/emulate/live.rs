@@ -40,7 +40,10 @@ pub struct Live {
 
 /// The run of an emulation.
 enum Run {
-    Going { requests: Sender<Request>, thread: JoinHandle<Outcome> },
+    Going {
+        requests: Sender<Request>,
+        thread: JoinHandle<Outcome>,
+    },
     /// It has ended by itself, and the caller has not asked for its results yet.
     Ended(Box<Outcome>),
     /// Its results are taken.
