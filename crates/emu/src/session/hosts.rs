@@ -76,7 +76,7 @@ impl Hosts {
         Some(self.handles[self.names.place(host)?].is_listening(port))
     }
 
-    /// Changes a link within some milliseconds, before any packet that a host sends from now on.
+    /// Changes a link within some milliseconds, 50 ms if nothing is sent.
     ///
     /// # Errors
     /// No such link, or one that cannot have the change.
