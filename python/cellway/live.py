@@ -10,6 +10,7 @@ import tempfile
 import time
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -103,10 +104,14 @@ class Emulation:
             host.close()
         try:
             self._results = Results.from_native(native.end())
-        except _native.Error:
-            # The error of the body came first, and may be the cause.
+        except _native.Error as failure:
             if error is None:
                 raise
+            # The failure of the run may be the reason for the error of the body, which goes on.
+            if error.__cause__ is None:
+                error.__cause__ = failure
+            else:
+                error.add_note(f"the emulation failed, too: {failure}")
 
     def __getitem__(self, host: str) -> Host:
         try:
@@ -138,11 +143,32 @@ class Emulation:
     def set_rate(self, link: str, rate: str, *, direction: str | None = None) -> None:
         """Change the rate of a link within some milliseconds: `net.set_rate("line", "2 Mbit/s")`.
 
-        The packet that the link sends keeps the old rate, unlike at a change in a file. `direction` is `"forward"`,
-        from the first node of `between` to the second, or `"back"`; without it both change. Raises `Error` for a link
-        that does not exist.
+        As at a change in a file, the rest of the packet on the line goes at the new rate; on an ATM link the cell on
+        the line keeps the old one. Outages of the link go on, and later changes of the file are made. `direction` is
+        `"forward"`, from the first node of `between` to the second, or `"back"`; without it both change. Raises
+        `Error` for a link that does not exist, or whose rate follows a recording.
         """
         self._running.set_rate(link, direction, rate)
+
+    def set_delay(self, link: str, delay: str, *, direction: str | None = None) -> None:
+        """Change the propagation delay of a link of packets within some milliseconds: `net.set_delay("line", "40 ms")`.
+
+        It is that of packets whose last bit leaves the line from then on, as in a recording: those behind the line keep
+        theirs. With a smaller delay a packet arrives with the one before it, and overtakes it only if the link has
+        `reorder`. `jitter` is added. Raises `Error` for an ATM link, whose cells have one delay, and for a link whose
+        delay follows a recording; `direction` and other errors are those of `set_rate`.
+        """
+        self._running.set_delay(link, direction, delay)
+
+    def set_loss(self, link: str, loss: float | str, *, direction: str | None = None) -> None:
+        """Change the share of packets that a link loses, within some milliseconds: `net.set_loss("line", 0.01)`.
+
+        `loss` is a probability below 1, or a text like `"1 %"`. Each packet, on an ATM link each cell, whose last bit
+        leaves the line from then on is lost with it, independently of others; those behind the line arrive. Outages and
+        the packets of `lost` are lost as before. Raises `Error` for a link whose losses follow a recording or come in
+        bursts; `direction` and other errors are those of `set_rate`.
+        """
+        self._running.set_loss(link, direction, _per_cent(loss))
 
     def __repr__(self) -> str:
         state = "running" if self._native is not None else "not running"
@@ -304,8 +330,11 @@ class Program:
         return any(re.search(ready, line) for text in (self.output, self.errors) for line in text.splitlines())
 
     def _check_run(self) -> None:
-        if self._emulation.is_over():
-            raise self._failed("was ended: the emulation is over")
+        from cellway import _native
+
+        over = self._emulation.over()
+        if over is not None:
+            raise _native.EmulationError(f"host {self._host.name}: {self.args[0]} was ended: {over}")
 
     def _failed(self, what: str) -> Exception:
         from cellway import _native
@@ -330,6 +359,16 @@ def _with_program(source: Source) -> Source:
     if document.get("traffic") or document.get("run", {}).get("command") or not hosts:
         return source
     return scenario.set("run.command", [{"name": "wait", "host": hosts[0], "run": ["sleep", "infinity"]}])
+
+
+def _per_cent(loss: float | str) -> str:
+    """Return a probability as text, with the 13 decimals of a per cent that scenarios have."""
+    if isinstance(loss, str):
+        return loss
+    share = arguments.share("loss", loss)
+    if share is None:
+        raise arguments.wrong("loss", loss, 'a number from 0 to below 1, like 0.01, or a text like "1 %"')
+    return f"{100 * Decimal(repr(share)):.13f} %"
 
 
 class _File:

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -73,6 +74,94 @@ def test_a_link_changes_while_a_program_uses_it(tmp_path: Path, monkeypatch: pyt
     assert 0.5e6 < slow < 1e6
 
 
+def test_delay_and_loss_change_while_programs_run() -> None:
+    def ping(net: cellway.Emulation, count: int) -> tuple[int, float]:
+        said = net["client"].run(["ping", "-c", str(count), "-i", "0.01", "-W", "1", "server"], check=False).stdout
+        came = int(re.search(r"(\d+) received", said)[1])  # type: ignore[index]
+        return came, float(re.search(r"= ([\d.]+)/", said)[1])  # type: ignore[index]
+
+    with cellway.emulation(path()) as net:
+        assert ping(net, 20)[0] == 20
+        net.set_delay("line", "150 ms", direction="forward")
+        came, least = ping(net, 20)
+        # The way back is as before: 20 ms.
+        assert came == 20
+        assert least >= 170.0
+        net.set_delay("line", "1 ms")
+        net.set_loss("line", 0.5)
+        came, least = ping(net, 200)
+        # A quarter comes back: 50, with a standard deviation of 6.1.
+        assert 20 <= came <= 80
+        assert 2.0 <= least < 40.0
+        net.set_loss("line", "0 %")
+        assert ping(net, 20)[0] == 20
+    lost = net.results.summary.filter(metric="lost", subject="near>far")["value"].item()
+    assert 60 <= lost <= 140
+
+
+def test_a_failure_of_the_run_is_the_cause_of_errors() -> None:
+    command = {"name": "late", "host": "client", "run": ["no-such-program"], "start": "0.3 s"}
+    failing = path().set("run.command", [command])
+    why = 'program "late": .*no-such-program'
+
+    def body() -> None:
+        with cellway.emulation(failing) as net:
+            with pytest.raises(cellway.EmulationError, match=f"sleep was ended: the emulation is over: {why}"):
+                net["client"].run(["sleep", "60"])
+            net["client"].start(["true"])
+
+    with pytest.raises(cellway.EmulationError, match=f"^the emulation is over: {why}") as failed:
+        body()
+    assert isinstance(failed.value.__cause__, cellway.EmulationError)
+    assert re.match(why, str(failed.value.__cause__))
+    with (
+        pytest.raises(cellway.EmulationError, match=why),
+        cellway.emulation(failing),
+    ):
+        time.sleep(1)
+
+
+def test_other_threads_run_while_a_program_is_stopped() -> None:
+    with cellway.emulation(path()) as net:
+        program = net["client"].start(["sh", "-c", "trap '' TERM; echo ready; sleep 60 & wait; wait"], ready="ready")
+        stop = threading.Thread(target=program.stop)
+        stop.start()
+        ticks = 0
+        other = threading.Thread(target=program.poll)
+        other.start()
+        while stop.is_alive():
+            time.sleep(0.01)
+            ticks += 1
+        stop.join()
+        other.join()
+    # It takes 2 s until it is killed.
+    assert ticks > 20
+
+
+def test_a_signal_ends_a_start_that_waits(tmp_path: Path) -> None:
+    waits = {"name": "slow", "host": "client", "run": ["sleep", "60"], "ready": "never printed"}
+    code = (
+        "import cellway, pathlib, signal, sys, threading\n"
+        "threading.Timer(1, lambda: signal.raise_signal(signal.SIGINT)).start()\n"
+        "with cellway.emulation(cellway.Scenario.from_toml(sys.stdin.read())):\n"
+        "    pass\n"
+    )
+    begun = time.monotonic()
+    text = path().set("run.command", [waits]).to_toml()
+    done = subprocess.run([sys.executable, "-c", code], input=text, capture_output=True, text=True, cwd=tmp_path)
+    assert "KeyboardInterrupt" in done.stderr, done.stderr
+    assert time.monotonic() - begun < 20
+
+
+def test_a_log_that_cannot_be_made_is_named_as_the_argument(tmp_path: Path) -> None:
+    missing = tmp_path / "no" / "log"
+    with (
+        pytest.raises(cellway.Error, match=f"^cannot create the log {missing}: "),
+        cellway.emulation(path(), log=missing),
+    ):
+        pass
+
+
 def test_a_program_is_ready_by_its_port_or_its_words() -> None:
     with cellway.emulation(path()) as net:
         host = net["server"]
@@ -104,11 +193,18 @@ def test_failures_are_those_of_subprocess() -> None:
             net["clint"]
         with pytest.raises(cellway.Error, match=r'there is no link "lin"; accepted: client-near'):
             net.set_rate("lin", "1 Mbit/s")
-        for rate in ("0 bit/s", "fast"):
-            with pytest.raises(cellway.Error, match="rate: "):
+        for rate, why in {"0 bit/s": 'the rate of link "line" .* above zero', "fast": "^rate: "}.items():
+            with pytest.raises(cellway.Error, match=why):
                 net.set_rate("line", rate)
-        with pytest.raises(cellway.Error, match='direction: "up" is none; accepted: both, forward, back'):
+        with pytest.raises(cellway.Error, match='there is no direction "up"; accepted: both, forward, back'):
             net.set_rate("line", "1 Mbit/s", direction="up")
+        with pytest.raises(cellway.Error, match="delay: "):
+            net.set_delay("line", "40")
+        for loss in (1.0, -0.1, "all"):
+            with pytest.raises(cellway.Error, match="loss: "):
+                net.set_loss("line", loss)
+        with pytest.raises(TypeError, match="loss is None"):
+            net.set_loss("line", None)  # type: ignore[arg-type]
 
 
 def test_an_error_in_the_body_ends_the_run() -> None:

@@ -50,6 +50,14 @@ pub enum Error {
         /// The requested name.
         name: String,
     },
+    /// A link that the scenario does not have.
+    #[error("there is no link {name:?}; accepted: {known}")]
+    NoSuchLink {
+        /// The requested name.
+        name: String,
+        /// The links there are.
+        known: String,
+    },
     /// The device of a host failed.
     #[error("the device of host {host:?} failed: {source}")]
     Device {

@@ -24,7 +24,7 @@ mod treatment;
 pub use cellway_sys as sys;
 
 pub use addresses::{Block, free_block, free_part};
-pub use cellway_testbed::Capture;
+pub use cellway_testbed::{Capture, LinkChange};
 pub use clock::Clock;
 pub use delays::Delays;
 pub use error::Error;

@@ -183,7 +183,7 @@ impl<D: Device + AsFd, C: TimeSource> Pump<D, C> {
             self.observed.drain(..).for_each(|observation| self.engine.observe(observation));
             if let Ok(mut changes) = watch.changes.try_lock() {
                 let testbed = &mut self.engine.testbed;
-                changes.drain(..).for_each(|of| testbed.set_link_rate(now, of.link, of.direction, of.rate));
+                changes.drain(..).for_each(|(link, ends, change)| testbed.change_link(now, link, ends, change));
             }
             if let Some(capture) = &mut watch.capture {
                 self.engine.write_capture(capture)?;

@@ -8,9 +8,9 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use cellway_emu::{Control, Hosts, Signals};
+use cellway_emu::{Control, Hosts, LinkChange, Signals};
 use cellway_scenario::LinkDirection;
-use cellway_units::Rate;
+use cellway_units::{Rate, Span};
 use common::{figure, one_at_a_time, possible, run};
 
 const PATH: &str = r#"
@@ -56,14 +56,20 @@ fn a_caller_runs_programs_changes_a_link_and_ends_the_run() {
     let times = Mutex::new(Vec::new());
     let beside = |hosts: &Hosts| {
         assert_eq!(hosts.all().map(|(name, _)| name).collect::<Vec<_>>(), ["a", "b"]);
-        assert_eq!(hosts.links(), ["a-r", "line", "s-b"]);
+        assert!(hosts.links().eq(["a-r", "line", "s-b"]));
         assert_eq!(hosts.is_listening("b", 9), Some(false));
         assert_eq!(hosts.is_listening("c", 9), None);
         assert!(hosts.spawn("c", Command::new("true")).unwrap_err().to_string().contains("no host \"c\""));
-        assert!(!hosts.set_rate("lin", LinkDirection::Both, Rate::from_bps(1_000_000)));
+        let slow = LinkChange::Rate(Rate::from_bps(100_000));
+        let unknown = hosts.change_link("lin", LinkDirection::Both, slow).unwrap_err().to_string();
+        assert_eq!(unknown, "there is no link \"lin\"; accepted: a-r, line, s-b");
+        let none = LinkChange::Rate(Rate::from_bps(0));
+        assert!(hosts.change_link("line", LinkDirection::Both, none).unwrap_err().to_string().contains("above zero"));
         times.lock().unwrap().push(ping(hosts));
-        for direction in [LinkDirection::Forward, LinkDirection::Both] {
-            assert!(hosts.set_rate("line", direction, Rate::from_bps(100_000)));
+        let slower = LinkChange::Delay(Span::from_ms(100));
+        let changes = [(LinkDirection::Forward, slow), (LinkDirection::Both, slow), (LinkDirection::Back, slower)];
+        for (direction, change) in changes {
+            hosts.change_link("line", direction, change).unwrap();
             // The thread of the network polls at least this often.
             std::thread::sleep(Duration::from_millis(100));
             times.lock().unwrap().push(ping(hosts));
@@ -73,9 +79,10 @@ fn a_caller_runs_programs_changes_a_link_and_ends_the_run() {
     };
     let control = Control { beside: Some(Box::new(beside)), signals: Signals::OfCaller, ..Control::default() };
     let emulated = run(PATH, &[], control).unwrap();
-    // At the least 10 ms of delay, and the packet twice over the line: 1 ms each at 8 Mbit/s, 80 ms at 100 kbit/s.
+    // At the least 10 ms of delay, and the packet twice over the line: 1 ms each at 8 Mbit/s, 80 ms at 100 kbit/s. In the
+    // end 105 ms of delay.
     let times = times.into_inner().unwrap();
-    for (time, least) in times.iter().zip([12.0, 91.0, 170.0]) {
+    for (time, least) in times.iter().zip([12.0, 91.0, 170.0, 265.0]) {
         assert!(*time >= least, "{times:?}");
     }
     assert!((0.5..30.0).contains(&emulated.duration.as_secs_f64()));

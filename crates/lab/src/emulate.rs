@@ -88,7 +88,7 @@ pub fn lines_to(out: impl Write + Send + 'static) -> Lines {
     })
 }
 
-/// The file of the option `--log`, with each line that programs print.
+/// A file with each line that programs print.
 #[derive(Debug)]
 pub struct Log {
     path: PathBuf,
@@ -108,8 +108,8 @@ impl Log {
     /// # Errors
     /// It cannot be created.
     pub fn create(path: &Path) -> Result<Log, Error> {
-        let file = File::create(path)
-            .map_err(|e| Error::Option(format!("--log {}: cannot create it: {e}", path.display())))?;
+        let file =
+            File::create(path).map_err(|e| Error::Option(format!("cannot create the log {}: {e}", path.display())))?;
         Ok(Log { path: path.to_owned(), to: Arc::new(Mutex::new(LogFile { file, error: None })) })
     }
 

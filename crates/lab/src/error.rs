@@ -82,6 +82,9 @@ pub enum Error {
     /// Results cannot be written or read.
     #[error(transparent)]
     Results(#[from] cellway_tables::Error),
+    /// A running emulation was asked for something after its end.
+    #[error("the emulation is over: {0}")]
+    Over(String),
     /// The user stopped it.
     #[error("stopped; nothing was written")]
     Stopped,
@@ -131,7 +134,7 @@ impl Error {
         if let Error::Emulation(_) = self {
             return !self.is_input();
         }
-        false
+        matches!(self, Error::Over(_))
     }
 
     /// Returns why a program could not be executed: `NotFound` if it does not exist, else another kind; `None` for
@@ -176,9 +179,12 @@ impl Error {
             Error::Emulation(e) => {
                 use cellway_emu::Error as E;
                 matches!(e, E::Build(build) if !matches!(build, BuildError::Capture(_)))
-                    || matches!(e, E::TooManyHosts { .. } | E::NoBlock { .. } | E::NoSuchHost { .. })
+                    || matches!(
+                        e,
+                        E::TooManyHosts { .. } | E::NoBlock { .. } | E::NoSuchHost { .. } | E::NoSuchLink { .. }
+                    )
             }
-            Error::Fit { .. } | Error::Write { .. } | Error::Serve { .. } | Error::Stopped => false,
+            Error::Fit { .. } | Error::Write { .. } | Error::Serve { .. } | Error::Over(_) | Error::Stopped => false,
         }
     }
 }

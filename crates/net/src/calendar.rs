@@ -64,8 +64,8 @@ impl PartialOrd for Key {
     }
 }
 
-/// The events, the next one first. A plain heap is enough, because no event is moved or cancelled: a port ignores an
-/// event for which it no longer waits.
+/// The events, the next one first. A plain heap is enough, because no event is moved or cancelled while the network
+/// is left alone: a port ignores an event for which it no longer waits.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Calendar {
     heap: BinaryHeap<Reverse<Key>>,
@@ -112,6 +112,13 @@ impl Calendar {
             ARRIVAL => Event::Arrival(port),
             _ => Event::Release(port),
         })
+    }
+
+    /// Removes all events of one kind of a port. It looks at all events, so it is for changes of a network that are rare.
+    #[cold]
+    pub(crate) fn remove(&mut self, event: Event) {
+        let Key { place, .. } = Key::new(Time::ZERO, event);
+        self.heap.retain(|Reverse(key)| key.place != place);
     }
 
     /// Replaces the first event by a later one.

@@ -6,7 +6,8 @@ use cellway_spec::{Jitter, JitterDistribution};
 use cellway_units::{Span, Time, standard_normal};
 
 use crate::loss::Stream;
-use crate::schedule::{Schedule, Scheduled};
+use crate::packet::PacketRef;
+use crate::schedule::{Place, Schedule, Scheduled};
 
 /// A propagation delay that varies from packet to packet.
 #[derive(Clone, Debug)]
@@ -37,6 +38,8 @@ pub(crate) struct Delay {
     pub(crate) reorder: bool,
     /// The latest arrival so far.
     latest: Time,
+    /// The last packet, and the changes that had been made before it. It may not have left its line yet.
+    last: Option<(PacketRef, Place<Span>)>,
 }
 
 impl Delay {
@@ -44,11 +47,38 @@ impl Delay {
     pub(crate) fn new(first: Span, spec: DelaySpec) -> Delay {
         let DelaySpec { schedule, jitter, values, reorder } = spec;
         let jitter = jitter.map(|(parameters, stream)| JitterDraws { parameters, values, stream, last: None });
-        Delay { base: Scheduled::new(first, schedule), jitter, reorder, latest: Time::ZERO }
+        Delay { base: Scheduled::new(first, schedule), jitter, reorder, latest: Time::ZERO, last: None }
+    }
+
+    /// A delay that has been fixed so far, behind packets of which the last arrives at `latest`.
+    pub(crate) fn fixed(delay: Span, latest: Time) -> Delay {
+        let spec = DelaySpec { schedule: Schedule::once(Vec::new()), jitter: None, values: None, reorder: false };
+        Delay { latest, ..Delay::new(delay, spec) }
+    }
+
+    /// Changes the delay before the random part, until the next change of the schedule, of packets that leave their line from
+    /// `now` on.
+    pub(crate) fn set(&mut self, now: Time, delay: Span) {
+        self.base.advance(now);
+        self.base.set(delay);
+    }
+
+    /// Returns the last packet as if its arrival had not been asked for, except that its random part is drawn again.
+    /// [`Delay::set_latest`] follows.
+    pub(crate) fn take_back(&mut self) -> PacketRef {
+        let (packet, place) = self.last.take().expect("a packet was sent");
+        self.base.return_to(place);
+        packet
+    }
+
+    /// Sets the latest arrival of the packets that are still to come.
+    pub(crate) fn set_latest(&mut self, latest: Time) {
+        self.latest = latest;
     }
 
     /// Returns the arrival of a packet that leaves its line at `leaves`, not before the one that left last.
-    pub(crate) fn arrival(&mut self, leaves: Time) -> Time {
+    pub(crate) fn arrival(&mut self, leaves: Time, packet: PacketRef) -> Time {
+        self.last = Some((packet, self.base.place()));
         let base = self.base.at(leaves);
         let delay = match &mut self.jitter {
             Some(jitter) => jitter.added_to(base),
@@ -113,6 +143,8 @@ mod tests {
     use super::*;
     use crate::qdisc::testing::xorshift;
 
+    const ANY: PacketRef = PacketRef(0);
+
     fn delays(distribution: JitterDistribution, correlation: &str, count: usize) -> Vec<f64> {
         let correlation: Probability = correlation.parse().expect("a probability");
         let jitter = Jitter { deviation: Span::from_ms(5), distribution, correlation };
@@ -125,7 +157,7 @@ mod tests {
         let mut delay = Delay::new(Span::from_ms(100), spec);
         (0..count)
             .map(|i| Time::ZERO + Span::from_us(i as u64))
-            .map(|at| (delay.arrival(at) - at).as_secs_f64())
+            .map(|at| (delay.arrival(at, ANY) - at).as_secs_f64())
             .collect()
     }
 
@@ -196,7 +228,7 @@ mod tests {
             };
             let mut delay = Delay::new(Span::from_ms(10), spec);
             let at = Time::ZERO + Span::from_secs(1);
-            let drawn: Vec<Span> = (0..count).map(|_| delay.arrival(at) - at).collect();
+            let drawn: Vec<Span> = (0..count).map(|_| delay.arrival(at, ANY) - at).collect();
             // Of correlated draws the error is larger by sqrt((1 + r) / (1 - r)) at most: 4.4 for 90 %.
             let error = factor * 4.0 * (0.25 * 0.75 / f64::from(count)).sqrt();
             for ms in [6, 10, 12, 26] {
@@ -215,9 +247,9 @@ mod tests {
         for (reorder, second) in [(true, 30), (false, 100)] {
             let schedule = Schedule::once(vec![(ms(5), Span::from_ms(20))]);
             let mut delay = Delay::new(Span::from_ms(100), DelaySpec { schedule, jitter: None, values: None, reorder });
-            assert_eq!(delay.arrival(ms(0)), ms(100));
-            assert_eq!(delay.arrival(ms(10)), ms(second));
-            assert_eq!(delay.arrival(ms(90)), ms(110));
+            assert_eq!(delay.arrival(ms(0), ANY), ms(100));
+            assert_eq!(delay.arrival(ms(10), ANY), ms(second));
+            assert_eq!(delay.arrival(ms(90), ANY), ms(110));
         }
     }
 }

@@ -37,7 +37,7 @@ pub(crate) struct Arrives {
 /// The faults of one direction of a link. Few links have any, so ports hold them in a box.
 #[derive(Clone, Debug)]
 pub(crate) struct Faults {
-    loss: Loss,
+    pub(crate) loss: Loss,
     duplicate: Option<Share>,
     corrupt: Option<Share>,
     /// True from each instant at which the queue is emptied.

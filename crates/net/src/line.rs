@@ -55,9 +55,29 @@ impl Line {
         self.free_at
     }
 
-    /// Changes the rate from the next unit on, in place of a schedule. The remainder of the last unit is dropped.
-    pub(crate) fn set_rate(&mut self, rate: Rate) {
+    /// Changes the rate of a line of cells from the next one on. The remainder of the last one is dropped.
+    pub(crate) fn set_cell_rate(&mut self, rate: Rate) {
+        debug_assert!(self.timeline.is_none(), "a line with a schedule sends packets");
         *self = Line { free_at: self.free_at, ..Line::new(rate) };
+    }
+
+    /// Changes the rate of a line of packets at `at`, until the next change of its schedule. Outages stay as they are, and
+    /// the rest of a packet that is on the line goes at the new rate.
+    #[cold]
+    pub(crate) fn set_rate(&mut self, at: Time, rate: Rate) {
+        let is_busy = at < self.free_at;
+        let mut changed = Line { carry: self.carry, free_at: self.free_at, ..Line::new(rate) };
+        changed.timeline = self.timeline.take();
+        if let Some(timeline) = &mut changed.timeline {
+            if let Some(Ended { at, carry, rate }) = timeline.set_rate(at, rate, is_busy) {
+                (changed.rate, changed.carry, changed.free_at) = (rate, carry, at);
+            }
+        } else if is_busy {
+            let (old, new) = (u128::from(self.rate.as_bps()), u128::from(rate.as_bps()));
+            let rest = u128::from((self.free_at - at).as_ps()) * old + u128::from(self.carry);
+            (changed.free_at, changed.carry) = (at + Span::from_ps((rest / new) as u64), (rest % new) as u64);
+        }
+        *self = changed;
     }
 
     /// Starts to send one cell at `now`, when the line is free; returns the instant its last bit

@@ -92,9 +92,45 @@ impl Link {
             packets.push_back((arrives, packet));
             return (packets.len() == 1).then_some(arrives);
         };
-        let arrives = varying.arrival(leaves);
+        let arrives = varying.arrival(leaves, packet);
         packets.insert(packets.partition_point(|&(at, _)| at <= arrives), (arrives, packet));
         (varying.reorder || packets.len() == 1).then_some(arrives)
+    }
+
+    /// Takes back the packet that was pushed last, which has not left the line yet.
+    pub(crate) fn take_back(&mut self) -> PacketRef {
+        let UnderWay::Packets(packets, varying) = &mut self.under_way else {
+            unreachable!("a line of cells sends no packets")
+        };
+        let last = varying.as_mut().map(|varying| varying.take_back());
+        let place = match last {
+            Some(packet) => packets.iter().rposition(|&(_, other)| other == packet),
+            None => packets.len().checked_sub(1),
+        };
+        let (_, packet) = place.and_then(|place| packets.remove(place)).expect("the packet is on its way");
+        if let Some(varying) = varying {
+            varying.set_latest(latest(packets));
+        }
+        packet
+    }
+
+    /// Returns the arrivals for which the calendar has events.
+    pub(crate) fn awaited(&self) -> impl Iterator<Item = Time> {
+        let UnderWay::Packets(packets, varying) = &self.under_way else {
+            unreachable!("a line of cells sends no packets")
+        };
+        let events = if may_overtake(varying) { packets.len() } else { 1 };
+        packets.iter().take(events).map(|&(at, _)| at)
+    }
+
+    /// Changes the delay of packets that leave the line from `now` on. Unless packets may overtake, they arrive after those
+    /// before them.
+    pub(crate) fn set_delay(&mut self, now: Time, delay: Span) {
+        let UnderWay::Packets(packets, varying) = &mut self.under_way else { unreachable!("cells have one delay") };
+        match varying {
+            Some(varying) => varying.set(now, delay),
+            None => *varying = Some(Box::new(Delay::fixed(delay, latest(packets)))),
+        }
     }
 
     /// Like [`Link::pop`]; returns `None`, and changes nothing, if the unit behind the first may arrive `now`, too.
@@ -140,6 +176,11 @@ impl Link {
             cells.split(line);
         }
     }
+}
+
+/// Returns the arrival of the last packet.
+fn latest(packets: &VecDeque<(Time, PacketRef)>) -> Time {
+    packets.back().map_or(Time::ZERO, |&(at, _)| at)
 }
 
 /// Returns true if packets may overtake, so that each has an event of its own.

@@ -108,6 +108,16 @@ impl Loss {
         self
     }
 
+    /// Loses each unit from now on with this probability, in place of the present law; one that has lost none so far draws
+    /// from `stream`. Outages and listed units stay.
+    pub(crate) fn set_chance(&mut self, chance: Probability, stream: impl RandomBits) {
+        let law = Law::Independent { below: chance.threshold() };
+        match &mut self.draws {
+            Some(draws) => draws.law = law,
+            None => self.draws = Some(Draws { law, stream: Stream::new(stream) }),
+        }
+    }
+
     /// Returns true if no unit is ever lost.
     pub(crate) fn is_idle(&self) -> bool {
         self.draws.is_none() && self.outages.is_none() && self.listed.is_empty()

@@ -3,6 +3,7 @@
 
 mod admit;
 mod cells;
+mod change;
 mod packets;
 
 use cellway_spec::{Discipline, Framing};
@@ -382,14 +383,6 @@ impl Port {
     #[inline]
     pub(crate) fn ask(&mut self) -> Option<Time> {
         self.server_mut()?.held().ask()
-    }
-
-    pub(crate) fn set_rate(&mut self, now: Time, rate: Rate) {
-        self.link.keep_spacing(&self.line);
-        self.line.set_rate(rate);
-        if let Some(abr) = self.cells_mut().and_then(|cells| cells.abr.as_mut()) {
-            abr.set_line_rate(now, rate);
-        }
     }
 
     pub(crate) fn watch(&mut self) {

@@ -2,7 +2,7 @@
 
 use cellway_units::{Bits, Rate, Span, Time};
 
-use crate::schedule::{Schedule, Scheduled};
+use crate::schedule::{Place, Schedule, Scheduled};
 
 /// The longest time for which a line without a rate delays the unit on it; after a longer one the unit is never sent. It
 /// bounds the search for a rate in a schedule that has none.
@@ -46,13 +46,28 @@ pub(crate) struct Ended {
 pub(crate) struct Timeline {
     rates: Scheduled<Rate>,
     outages: Scheduled<bool>,
+    /// The last unit, of which a change by a caller may send the rest at another rate.
+    last: Begun,
+}
+
+/// The start of a transmission.
+#[derive(Clone, Copy, Debug)]
+struct Begun {
+    at: Time,
+    /// All that it sends, in units of 10^-12 bit.
+    units: u128,
+    /// The changes that had been made then.
+    rates: Place<Rate>,
+    outages: Place<bool>,
 }
 
 impl Timeline {
     /// A timeline whose rate is `first` until the first change.
     pub(crate) fn new(first: Rate, schedule: RateSchedule) -> Timeline {
         let RateSchedule { rates, outages } = schedule;
-        Timeline { rates: Scheduled::new(first, rates), outages: Scheduled::new(false, outages) }
+        let (rates, outages) = (Scheduled::new(first, rates), Scheduled::new(false, outages));
+        let last = Begun { at: Time::ZERO, units: 0, rates: rates.place(), outages: outages.place() };
+        Timeline { rates, outages, last }
     }
 
     fn rate(&self) -> Rate {
@@ -74,12 +89,29 @@ impl Timeline {
     }
 
     /// Sends `bits`, and `carry` of the bits before them, from `at` on.
-    pub(crate) fn send(&mut self, mut at: Time, bits: Bits, carry: u64) -> Ended {
+    pub(crate) fn send(&mut self, at: Time, bits: Bits, carry: u64) -> Ended {
+        // In units of 10^-12 bit, of which a line of r bit/s sends r in a picosecond.
+        self.send_units(at, u128::from(bits.0) * 1_000_000_000_000 + u128::from(carry))
+    }
+
+    /// Changes the rate at `at`, until the next change of the schedule; outages stay as they are. If the last unit is on the
+    /// line then, the rest of it is sent as if the schedule had had the change; returns its end.
+    pub(crate) fn set_rate(&mut self, at: Time, rate: Rate, is_busy: bool) -> Option<Ended> {
+        // The end of the unit may be after changes that are still to come.
+        self.rates.return_to(self.last.rates);
+        self.outages.return_to(self.last.outages);
+        let rest = is_busy.then(|| self.last.units - self.sendable(self.last.at, at));
         self.rates.advance(at);
         self.outages.advance(at);
+        self.rates.set(rate);
+        rest.map(|rest| self.send_units(at, rest))
+    }
+
+    fn send_units(&mut self, mut at: Time, mut left: u128) -> Ended {
+        self.rates.advance(at);
+        self.outages.advance(at);
+        self.last = Begun { at, units: left, rates: self.rates.place(), outages: self.outages.place() };
         let mut never = at + NEVER;
-        // In units of 10^-12 bit, of which a line of r bit/s sends r in a picosecond.
-        let mut left = u128::from(bits.0) * 1_000_000_000_000 + u128::from(carry);
         loop {
             if self.outages.value() {
                 // No change of the rate matters before the end of the outage.
@@ -233,6 +265,47 @@ mod tests {
             }
         }
 
+        /// Changes by a caller are as good as the same changes in the schedule, on a line with a schedule and without one,
+        /// and leave the other changes and the outages as they are.
+        #[test]
+        fn a_change_by_a_caller_is_one_of_the_schedule(
+            first in 100_000_000_000u64..10_000_000_000_000,
+            scheduled in prop::collection::btree_map(0u64..300, 100_000_000_000u64..10_000_000_000_000, 0..5),
+            live in prop::collection::btree_map(1u64..300, 100_000_000_000u64..10_000_000_000_000, 1..5),
+            gaps in prop::collection::vec((1u64..60, 1u64..60), 0..4),
+            packets in prop::collection::vec((1u64..60, 0u64..40), 1..20),
+        ) {
+            let mut all = scheduled.clone();
+            all.extend(&live);
+            let mut end = 0;
+            let out: Vec<_> = gaps.iter().flat_map(|&(gap, length)| {
+                end += gap + length;
+                [(ps(end - length), true), (ps(end), false)]
+            }).collect();
+            let line = |changes: &std::collections::BTreeMap<u64, u64>| {
+                let changes: Vec<_> = changes.iter().map(|(&at, &bps)| (at, bps)).collect();
+                let rates = Schedule::once(rates(&changes));
+                Line::with_schedule(Rate::from_bps(first), RateSchedule::new(rates, Schedule::once(out.clone())))
+            };
+            let (mut by_caller, mut by_schedule) = (line(&scheduled), line(&all));
+            let mut live = live.into_iter().peekable();
+            for (bits, gap) in packets {
+                let now = by_schedule.free_at() + Span::from_ps(if gap % 2 == 0 { 0 } else { gap });
+                // A change at the instant at which a packet starts is made before.
+                while let Some((at, bps)) = live.next_if(|&(at, _)| ps(at) <= now) {
+                    by_caller.set_rate(ps(at), Rate::from_bps(bps));
+                }
+                by_schedule.send(now, Bits(bits), Span::ZERO);
+                by_caller.send(now, Bits(bits), Span::ZERO);
+                while let Some((at, bps)) = live.next_if(|&(at, _)| ps(at) < by_caller.free_at()) {
+                    by_caller.set_rate(ps(at), Rate::from_bps(bps));
+                }
+                // At the end of a packet a schedule still slows the part of the last bit that takes less than a picosecond.
+                prop_assume!(live.peek().is_none_or(|&(at, _)| ps(at) != by_caller.free_at()));
+                prop_assert_eq!(by_caller.free_at(), by_schedule.free_at());
+            }
+        }
+
         /// A line whose schedule keeps its rate is one without a schedule.
         #[test]
         fn changes_to_the_same_rate_change_nothing(
@@ -262,6 +335,34 @@ mod tests {
             assert_eq!(line.send(Time::ZERO, Bits(1000), Span::ZERO), ms(leaves));
             assert_eq!(line.rate(), Rate::from_bps(bps));
         }
+    }
+
+    /// A packet of 12,000 bits that would take 12,000 s at 1 bit/s, and one that would never leave, go at the rate that a
+    /// caller sets after 5 s.
+    #[test]
+    fn a_caller_frees_a_line_that_is_too_slow() {
+        let s = |ms| Time::ZERO + Span::from_ms(ms);
+        for schedule in [schedule(&[]), schedule(&[(s(0).as_ps(), 1)]), schedule(&[(s(0).as_ps(), 0)])] {
+            let mut line = Line::with_schedule(Rate::from_bps(1), schedule);
+            let sent = if line.send(s(0), Bits(12_000), Span::ZERO) == Time::MAX { 0 } else { 5 };
+            line.set_rate(s(5_000), Rate::from_bps(12_000_000));
+            let rest = Rate::from_bps(12_000_000).time_for(Bits(12_000 - sent), 0).0;
+            assert_eq!(line.free_at(), s(5_000) + rest);
+        }
+    }
+
+    /// A line ends its outage of 1 s in each 10 s whatever a caller sets.
+    #[test]
+    fn outages_outlive_a_change() {
+        let s = |s| Time::ZERO + Span::from_secs(s);
+        let outages = Schedule::repeating(vec![(s(0), true), (s(1), false)], Span::from_secs(10));
+        let outages = outages.starting_at(Span::from_secs(5));
+        let mut line =
+            Line::with_schedule(Rate::from_bps(1000), RateSchedule::new(Schedule::once(Vec::new()), outages));
+        line.set_rate(s(1), Rate::from_bps(500));
+        assert_eq!(line.send(s(4), Bits(1000), Span::ZERO), s(7), "1 s before the outage and 1 s after it");
+        line.set_rate(s(15), Rate::from_bps(2000));
+        assert_eq!([s(15), s(16)].map(|at| line.is_out(at)), [true, false]);
     }
 
     /// A line that ends its schedule without a rate never sends what is left, nor does one whose schedule has none.

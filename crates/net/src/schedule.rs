@@ -59,6 +59,12 @@ impl<T: Copy> Schedule<T> {
 #[derive(Clone, Debug)]
 pub(crate) struct Scheduled<T> {
     schedule: Schedule<T>,
+    place: Place<T>,
+}
+
+/// The changes of a schedule that have been made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place<T> {
     /// The index of the next change.
     next: usize,
     /// The start of the period of the next change.
@@ -69,28 +75,43 @@ pub(crate) struct Scheduled<T> {
 impl<T: Copy> Scheduled<T> {
     /// Creates a value that is `first` until the first change.
     pub(crate) fn new(first: T, schedule: Schedule<T>) -> Scheduled<T> {
-        Scheduled { next: 0, base: Time::ZERO + schedule.start, value: first, schedule }
+        Scheduled { place: Place { next: 0, base: Time::ZERO + schedule.start, value: first }, schedule }
     }
 
     /// Returns the value after the changes that have been made.
     pub(crate) fn value(&self) -> T {
-        self.value
+        self.place.value
+    }
+
+    /// Replaces the value until the next change.
+    pub(crate) fn set(&mut self, value: T) {
+        self.place.value = value;
+    }
+
+    /// Returns the changes that have been made.
+    pub(crate) fn place(&self) -> Place<T> {
+        self.place
+    }
+
+    /// Takes back all changes that were made after `place` was returned.
+    pub(crate) fn return_to(&mut self, place: Place<T>) {
+        self.place = place;
     }
 
     /// Returns the instant of the next change; the largest instant if there is none.
     pub(crate) fn next_change(&self) -> Time {
-        let after = |&(at, _): &(Time, T)| self.base + at.since(Time::ZERO);
-        self.schedule.changes.get(self.next).map_or(Time::MAX, after)
+        let after = |&(at, _): &(Time, T)| self.place.base + at.since(Time::ZERO);
+        self.schedule.changes.get(self.place.next).map_or(Time::MAX, after)
     }
 
     /// Makes the next change, if there is one.
     pub(crate) fn change(&mut self) {
-        let Some(&(_, value)) = self.schedule.changes.get(self.next) else { return };
-        self.value = value;
-        self.next += 1;
-        if let Some(period) = self.schedule.period.filter(|_| self.next == self.schedule.changes.len()) {
-            self.next = 0;
-            self.base += period;
+        let Some(&(_, value)) = self.schedule.changes.get(self.place.next) else { return };
+        self.place.value = value;
+        self.place.next += 1;
+        if let Some(period) = self.schedule.period.filter(|_| self.place.next == self.schedule.changes.len()) {
+            self.place.next = 0;
+            self.place.base += period;
         }
     }
 
@@ -101,18 +122,18 @@ impl<T: Copy> Scheduled<T> {
         }
         if let Some(period) = self.schedule.period {
             // A whole period has all values, so that of its last change holds after it.
-            let periods = now.since(self.base).as_ps() / period.as_ps();
+            let periods = now.since(self.place.base).as_ps() / period.as_ps();
             if periods > 0 {
-                self.base += period.saturating_mul(periods);
-                self.next = 0;
-                self.value = self.schedule.changes[self.schedule.changes.len() - 1].1;
+                self.place.base += period.saturating_mul(periods);
+                self.place.next = 0;
+                self.place.value = self.schedule.changes[self.schedule.changes.len() - 1].1;
             }
         }
-        let within = Time::ZERO + now.since(self.base);
-        let ahead = &self.schedule.changes[self.next..];
+        let within = Time::ZERO + now.since(self.place.base);
+        let ahead = &self.schedule.changes[self.place.next..];
         let made = ahead.partition_point(|&(at, _)| at <= within);
         if made > 0 {
-            self.next += made - 1;
+            self.place.next += made - 1;
             self.change();
         }
     }
@@ -120,7 +141,7 @@ impl<T: Copy> Scheduled<T> {
     /// Returns the value at `now`, which is not before the `now` of an earlier call.
     pub(crate) fn at(&mut self, now: Time) -> T {
         self.advance(now);
-        self.value
+        self.place.value
     }
 }
 

@@ -1,4 +1,5 @@
-//! An emulation that runs while Python works in its hosts. `cellway.emulation` wraps it.
+//! An emulation that runs while Python works in its hosts. `cellway.emulation` wraps it. Its locks are waited for without
+//! the interpreter: a thread that ends the run or a program holds one for seconds.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::process::ExitStatusExt;
@@ -10,7 +11,8 @@ use std::time::Duration;
 use cellway_lab::emulate::{Child, Live, Log};
 use pyo3::prelude::*;
 
-use crate::error::{EmulationError, raise};
+use crate::error::raise;
+use crate::interrupted;
 use crate::results::Results;
 use crate::source::{Changes, Source};
 
@@ -35,27 +37,32 @@ impl Emulation {
     #[pyo3(signature = (source, set, log))]
     fn new(py: Python<'_>, source: Source, set: Changes, log: Option<PathBuf>) -> PyResult<Emulation> {
         let (plan, folder) = source.plan(set).map_err(raise)?;
+        let mut raised = None;
         let started = py.detach(|| {
             let log = log.as_deref().map(Log::create).transpose()?;
-            let live = Live::start(plan, &folder, log.as_ref().map(Log::lines))?;
+            let lines = log.as_ref().map(Log::lines);
+            let live = Live::start(plan, &folder, lines, &mut || interrupted(&mut raised))?;
             Ok(Emulation { live: Mutex::new(live), log: Mutex::new(log) })
         });
-        started.map_err(raise)
+        match raised {
+            Some(signal) => Err(signal),
+            None => started.map_err(raise),
+        }
     }
 
     /// Names and IPv4 addresses of the hosts and gateways.
-    fn hosts(&self) -> Vec<(String, String)> {
-        self.live().hosts().iter().map(|(name, address)| (name.clone(), address.to_string())).collect()
+    fn hosts(&self, py: Python<'_>) -> Vec<(String, String)> {
+        py.detach(|| self.live().hosts().iter().map(|(name, address)| (name.clone(), address.to_string())).collect())
     }
 
     /// Names of the links.
-    fn links(&self) -> Vec<String> {
-        self.live().links().to_vec()
+    fn links(&self, py: Python<'_>) -> Vec<String> {
+        py.detach(|| self.live().links().to_vec())
     }
 
-    /// True once the run is over.
-    fn is_over(&self) -> bool {
-        self.live().is_over()
+    /// The reason for which the run is over; None while it is not.
+    fn over(&self, py: Python<'_>) -> Option<String> {
+        py.detach(|| self.live().over().map(|error| error.to_string()))
     }
 
     /// Starts a program in a host. `files` are that of its input, which is empty without one, and those of its output
@@ -80,19 +87,30 @@ impl Emulation {
             None => command.stdin(Stdio::null()),
         };
         let started = py.detach(|| self.live().spawn(host, command)).map_err(raise)?;
-        Ok(Program(Mutex::new(started.ok_or_else(over)?)))
+        Ok(Program(Mutex::new(started)))
     }
 
     /// True if a process in a host listens on a port.
     fn is_listening(&self, py: Python<'_>, host: &str, port: u16) -> PyResult<bool> {
-        py.detach(|| self.live().is_listening(host, port)).map_err(raise)?.ok_or_else(over)
+        py.detach(|| self.live().is_listening(host, port)).map_err(raise)
     }
 
     /// Changes the rate of a link, in one direction or both.
     #[pyo3(signature = (link, direction, rate))]
     fn set_rate(&self, py: Python<'_>, link: &str, direction: Option<&str>, rate: &str) -> PyResult<()> {
-        let changed = py.detach(|| self.live().set_rate(link, direction, rate)).map_err(raise)?;
-        if changed { Ok(()) } else { Err(over()) }
+        py.detach(|| self.live().set_rate(link, direction, rate)).map_err(raise)
+    }
+
+    /// Changes the delay of a link, in one direction or both.
+    #[pyo3(signature = (link, direction, delay))]
+    fn set_delay(&self, py: Python<'_>, link: &str, direction: Option<&str>, delay: &str) -> PyResult<()> {
+        py.detach(|| self.live().set_delay(link, direction, delay)).map_err(raise)
+    }
+
+    /// Changes the loss of a link, in one direction or both.
+    #[pyo3(signature = (link, direction, loss))]
+    fn set_loss(&self, py: Python<'_>, link: &str, direction: Option<&str>, loss: &str) -> PyResult<()> {
+        py.detach(|| self.live().set_loss(link, direction, loss)).map_err(raise)
     }
 
     /// Ends the run, and returns its results.
@@ -118,13 +136,13 @@ impl Emulation {
 #[pymethods]
 impl Program {
     /// Its process number.
-    fn id(&self) -> u32 {
-        self.child().id()
+    fn id(&self, py: Python<'_>) -> u32 {
+        py.detach(|| self.child().id())
     }
 
     /// Its exit status, if it has ended: minus the number of the signal that ended it, if one did.
-    fn poll(&self) -> PyResult<Option<i32>> {
-        Ok(self.child().try_wait()?.map(code))
+    fn poll(&self, py: Python<'_>) -> PyResult<Option<i32>> {
+        Ok(py.detach(|| self.child().try_wait())?.map(code))
     }
 
     /// Ends it and its children, and returns its exit status.
@@ -142,8 +160,4 @@ impl Program {
 /// As Python's `subprocess` counts.
 fn code(status: ExitStatus) -> i32 {
     status.code().or_else(|| status.signal().map(|signal| -signal)).unwrap_or(1)
-}
-
-fn over() -> PyErr {
-    EmulationError::new_err("the emulation is over: its run.duration has passed; accepted: a longer one")
 }

@@ -43,5 +43,5 @@ fn the_table_of_profiles_has_their_values() {
             }
         }
     }
-    assert_eq!(checked, 48, "values of the table");
+    assert_eq!(checked, 49, "values of the table");
 }

@@ -132,7 +132,7 @@ impl Receiver {
             arrival.out_of_order = true;
         } else {
             arrival.duplicate = len > 0;
-            // A FIN beyond a gap reports it as data beyond one do.
+            // A FIN beyond the window is not kept, but reports a gap.
             arrival.out_of_order = fin && start > self.nxt;
         }
         arrival.in_order = self.nxt - before;

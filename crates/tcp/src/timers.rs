@@ -2,7 +2,7 @@
 
 use cellway_units::{Span, Time};
 
-/// The purpose of a deadline.
+/// The purpose of a deadline. Of several at one instant the first in this order is due first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TimerKind {
     /// The reordering timer of RACK, or the tail loss probe. RFC 8985 §6.2, §7.2. The retransmission timer is not due

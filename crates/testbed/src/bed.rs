@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use cellway_apps::random::Streams;
 use cellway_net::{ChannelId, Class, ConversationSpec, Fabric, NodeId, PortId, Transit};
 use cellway_record::Rows;
 use cellway_scenario::Scenario;
@@ -24,6 +25,8 @@ pub struct Testbed<B> {
     /// The meter of the run.
     pub meter: Meter,
     pub(crate) scenario: Arc<Scenario>,
+    /// The random streams of the run, for links that have had no losses.
+    pub(crate) streams: Streams,
     pub(crate) names: BTreeMap<String, NodeId>,
     /// The ports of each link, in the directions a to b and b to a.
     pub(crate) ports: Vec<[PortId; 2]>,

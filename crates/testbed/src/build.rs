@@ -160,6 +160,7 @@ impl<B: Clone> Builder<'_, B> {
             fabric: self.fabric,
             meter,
             scenario: Arc::new(scenario.clone()),
+            streams: self.streams.clone(),
             names: self.names,
             ports: self.ports,
             ends: self.ends,

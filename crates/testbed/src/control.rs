@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cellway_net::{ChannelId, PolicerSpec, PortId, ShaperSpec};
 use cellway_scenario as file;
-use cellway_scenario::{ChangeOf, Framing, LinkDirection, LinkIndex, NodeIndex, Scenario, Service};
+use cellway_scenario::{ChangeOf, Framing, LinkIndex, NodeIndex, Scenario, Service};
 use cellway_units::{Cells, Rate, Time};
 
 use crate::bed::Testbed;
 use crate::error::Error;
+use crate::link_change::LinkChange;
 
 /// A channel's queue at a port.
 pub(crate) type Queue = (PortId, ChannelId);
@@ -103,7 +104,7 @@ impl<B: Clone> Testbed<B> {
         match change.what {
             // Packet lines have schedules with all their changes.
             ChangeOf::Link(link, _) if scenario.links[link.0].framing != Framing::Atm => {}
-            ChangeOf::Link(link, direction) => self.set_link_rate(now, link, direction, rate),
+            ChangeOf::Link(link, direction) => self.change_link(now, link, direction, LinkChange::Rate(rate)),
             ChangeOf::Shaper(shaper) => {
                 self.control.shaper_rates[shaper] = Some(rate);
                 let shaped = self.control.queues.iter().filter(|(_, set)| set.shapers.contains(&shaper));
@@ -118,12 +119,6 @@ impl<B: Clone> Testbed<B> {
                 queues.into_iter().for_each(|queue| self.set_peak(now, group, queue, rate));
             }
         }
-    }
-
-    /// Changes the rate of a link, in place of its schedule: from the next packet or cell on.
-    pub fn set_link_rate(&mut self, now: Time, link: LinkIndex, direction: LinkDirection, rate: Rate) {
-        let ports = self.ports[link.0];
-        direction.ports().iter().for_each(|&end| self.fabric.set_line_rate(now, ports[end], rate));
     }
 
     /// Changes the peak rate of the service of `group` at a queue.

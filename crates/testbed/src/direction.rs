@@ -94,7 +94,7 @@ impl<B: Clone> Builder<'_, B> {
 
 /// Returns the name of a random stream of a direction: "link/r1-s1/r1>s1/loss", with the name of the link first, as nodes may
 /// have several.
-fn stream_name(link: &Link, [a, b]: [&str; 2], direction: usize, what: &str) -> String {
+pub(crate) fn stream_name(link: &Link, [a, b]: [&str; 2], direction: usize, what: &str) -> String {
     let (from, to) = if direction == 0 { (a, b) } else { (b, a) };
     format!("link/{}/{from}>{to}/{what}", link.name)
 }

@@ -51,6 +51,16 @@ pub enum Error {
         /// The link.
         link: String,
     },
+    /// A quantity of a link that a caller cannot change while the network runs.
+    #[error("the {what} of link {link:?} cannot be changed: {why}")]
+    Unchangeable {
+        /// The link.
+        link: String,
+        /// The quantity.
+        what: &'static str,
+        /// The reason, and what is accepted.
+        why: &'static str,
+    },
     /// The network cannot be built.
     #[error(transparent)]
     Network(#[from] cellway_net::FabricError),

@@ -16,6 +16,7 @@ mod control;
 mod convert;
 mod direction;
 mod error;
+mod link_change;
 mod loss;
 mod meter;
 mod plan;
@@ -29,6 +30,7 @@ pub use convert::{
     FLOWS_PORT, Input, OTHER_KIND, REQUESTS_PORT, UDP_KIND, UDP_PORT, type_number, well_known_ports, workload,
 };
 pub use error::Error;
+pub use link_change::LinkChange;
 pub use meter::{Meter, MeteredPort, TcpSample, TcpTotals};
 pub use plan::{Leg, PairPlan, SlotPlan, SlotProtocol, Split, TcpSlotPlan, class_port};
 pub use segment::PathSegment;

@@ -70,26 +70,42 @@ pub fn udp_packet(
 mod tests {
     use std::net::{Ipv4Addr, Ipv6Addr};
 
-    use etherparse::PacketBuilder;
-
     use super::*;
     use crate::ip;
 
-    /// Compared with the headers that etherparse makes of a whole packet.
+    /// The checksum of RFC 1071 over parts of an even length, but for the last.
+    fn checksum(parts: &[&[u8]]) -> [u8; 2] {
+        let word = |pair: &[u8]| u64::from(u16::from_be_bytes([pair[0], pair.get(1).copied().unwrap_or(0)]));
+        let sum: u64 = parts.iter().flat_map(|part| part.chunks(2)).map(word).sum();
+        (!((sum % 0xffff) as u16)).to_be_bytes()
+    }
+
+    /// Headers written by hand: RFC 791 section 3.1, RFC 8200 section 3, RFC 768.
     #[test]
-    fn a_datagram_has_the_headers_of_an_independent_builder() {
+    fn a_datagram_has_the_headers_of_the_rfcs() {
         let payload = [7; 99];
-        let ends = [1024, 443].map(|port| SocketAddr::new(Ipv4Addr::new(10, 0, 0, 1).into(), port));
-        let packet = udp_packet(ends, Ecn::NotEct, 0, 64, &payload).unwrap();
-        let mut expected = Vec::new();
-        PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 1], 64).udp(1024, 443).write(&mut expected, &payload).unwrap();
-        assert_eq!(packet, expected);
-        let host = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 1);
-        let ends = [1024, 443].map(|port| SocketAddr::new(host.into(), port));
-        let packet = udp_packet(ends, Ecn::NotEct, 0, 64, &payload).unwrap();
-        let mut expected = Vec::new();
-        PacketBuilder::ipv6(host.octets(), host.octets(), 64).udp(1024, 443).write(&mut expected, &payload).unwrap();
-        assert_eq!((packet.len(), &packet[40..]), (40 + 8 + 99, &expected[40..]));
+        let udp = [4, 0, 1, 187, 0, 107, 0, 0];
+        let with_checksum = |pseudo: &[u8]| {
+            let sum = checksum(&[pseudo, &udp, &payload]);
+            [&udp[..6], &sum, &payload].concat()
+        };
+        let ends = |hosts: [IpAddr; 2]| [SocketAddr::new(hosts[0], 1024), SocketAddr::new(hosts[1], 443)];
+        let hosts = [[10, 0, 0, 1], [192, 168, 7, 2]];
+        // Version 4 with five words, ECT(0), 127 octets, identification 5, do not fragment, 64 hops, UDP.
+        let mut ip = [&[0x45, 0b10, 0, 127, 0, 5, 0x40, 0, 64, 17, 0, 0][..], &hosts.concat()].concat();
+        let sum = checksum(&[&ip]);
+        ip[10..12].copy_from_slice(&sum);
+        let datagram = with_checksum(&[&hosts.concat()[..], &[0, 17, 0, 107]].concat());
+        let packet =
+            udp_packet(ends(hosts.map(|host| Ipv4Addr::from(host).into())), Ecn::Ect0, 5, 64, &payload).unwrap();
+        assert_eq!(packet, [ip, datagram].concat());
+        let hosts = [1, 2].map(|host| Ipv6Addr::new(0xfd00, 0, 0, host, 0, 0, 0, 0xab00 + host).octets());
+        // Version 6, ECT(0), no flow label, 107 octets behind the header, UDP, 64 hops.
+        let ip = [&[0x60, 0b10 << 4, 0, 0, 0, 107, 17, 64][..], &hosts.concat()].concat();
+        let datagram = with_checksum(&[&hosts.concat()[..], &[0, 0, 0, 107, 0, 0, 0, 17]].concat());
+        let packet =
+            udp_packet(ends(hosts.map(|host| Ipv6Addr::from(host).into())), Ecn::Ect0, 5, 64, &payload).unwrap();
+        assert_eq!(packet, [ip, datagram].concat());
     }
 
     #[test]

@@ -5,8 +5,8 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use cellway_scenario::{LinkDirection, LinkIndex, Scenario};
-use cellway_units::Rate;
+use cellway_scenario::{Link, LinkDirection, LinkIndex, Scenario};
+use cellway_testbed::LinkChange;
 
 use super::network::Names;
 use crate::error::Error;
@@ -14,23 +14,15 @@ use crate::sys::{Child, Group, Namespace, NamespaceHandle};
 
 /// Changes of links by the caller, not applied yet. A mutex for the same reason as that of
 /// [`Watch`](crate::pump::Watch)'s observations.
-pub(crate) type LinkChanges = Arc<Mutex<Vec<LinkChange>>>;
-
-/// A new rate of a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct LinkChange {
-    pub(crate) link: LinkIndex,
-    pub(crate) direction: LinkDirection,
-    pub(crate) rate: Rate,
-}
+pub(crate) type LinkChanges = Arc<Mutex<Vec<(LinkIndex, LinkDirection, LinkChange)>>>;
 
 /// The hosts of a running network, and its links.
 #[derive(Debug)]
 pub struct Hosts {
     names: Names,
     handles: Vec<NamespaceHandle>,
-    /// The names of the links, in the order of the scenario.
-    links: Vec<String>,
+    /// The links of the scenario.
+    links: Vec<Link>,
     changes: LinkChanges,
     /// Set at the end of the run, and to end it.
     stop: Arc<AtomicBool>,
@@ -44,8 +36,8 @@ impl Hosts {
         changes: LinkChanges,
         stop: Arc<AtomicBool>,
     ) -> Hosts {
-        let links = scenario.links.iter().map(|link| link.name.clone()).collect();
-        Hosts { names, handles: namespaces.iter().map(Namespace::handle).collect(), links, changes, stop }
+        let handles = namespaces.iter().map(Namespace::handle).collect();
+        Hosts { names, handles, links: scenario.links.clone(), changes, stop }
     }
 
     /// Returns the names of the hosts and gateways with their IPv4 addresses.
@@ -54,8 +46,8 @@ impl Hosts {
     }
 
     /// Returns the names of the links.
-    pub fn links(&self) -> &[String] {
-        &self.links
+    pub fn links(&self) -> impl Iterator<Item = &str> {
+        self.links.iter().map(|link| link.name.as_str())
     }
 
     /// Returns the IPv4 address of a host; the IPv6 address has it as its last 32 bits.
@@ -84,13 +76,19 @@ impl Hosts {
         Some(self.handles[self.names.place(host)?].is_listening(port))
     }
 
-    /// Changes the rate of a link within some milliseconds, from the next packet or cell on. Returns false without such
-    /// a link.
-    pub fn set_rate(&self, link: &str, direction: LinkDirection, rate: Rate) -> bool {
-        let Some(place) = self.links.iter().position(|name| name == link) else { return false };
-        let change = LinkChange { link: LinkIndex(place), direction, rate };
+    /// Changes a link within some milliseconds, 50 ms if nothing is sent.
+    ///
+    /// # Errors
+    /// No such link, or one that cannot have the change.
+    pub fn change_link(&self, link: &str, direction: LinkDirection, change: LinkChange) -> Result<(), Error> {
+        let Some(place) = self.links.iter().position(|known| known.name == link) else {
+            let known = self.links().collect::<Vec<_>>().join(", ");
+            return Err(Error::NoSuchLink { name: link.to_owned(), known });
+        };
+        change.check(&self.links[place], direction)?;
+        let change = (LinkIndex(place), direction, change);
         self.changes.lock().unwrap_or_else(PoisonError::into_inner).push(change);
-        true
+        Ok(())
     }
 
     /// Ends the run now; its results are those until now.

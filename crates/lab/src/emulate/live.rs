@@ -3,12 +3,15 @@
 use std::net::Ipv4Addr;
 use std::path::Path;
 use std::process::Command;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use cellway_emu::sys::Child;
-use cellway_emu::{Control, Hosts, Lines, Signals};
+use cellway_emu::{Control, Hosts, Lines, LinkChange, Signals};
 use cellway_record::Source;
 use cellway_scenario::{LinkDirection, Plan};
 use cellway_tables::ResultsBuilder;
@@ -20,29 +23,47 @@ use crate::left_out::LeftOut;
 use crate::simulate::Stopwatch;
 use crate::study::Prepared;
 
-/// The interval at which the end of the run is noticed.
+/// The interval at which the end of the run, and an interrupt of its start, are noticed.
 const TICK: Duration = Duration::from_millis(5);
 
 /// What a caller asks of the running network.
 type Request = Box<dyn FnOnce(&Hosts) + Send>;
 
+type Outcome = Result<EmulatedStudy, Error>;
+
 /// A running emulation of one point with one seed. Dropping it ends the run, and all programs in its hosts.
-#[derive(Debug)]
 pub struct Live {
-    requests: Option<Sender<Request>>,
     hosts: Vec<(String, Ipv4Addr)>,
     links: Vec<String>,
-    run: Option<JoinHandle<Result<EmulatedStudy, Error>>>,
+    run: Run,
+}
+
+/// The run of an emulation.
+enum Run {
+    Going {
+        requests: Sender<Request>,
+        thread: JoinHandle<Outcome>,
+    },
+    /// It has ended by itself, and the caller has not asked for its results yet.
+    Ended(Box<Outcome>),
+    /// Its results are taken.
+    Taken,
 }
 
 impl Live {
     /// Starts the emulation of a plan without a sweep, and returns once its network runs and its programs are ready.
-    /// `folder` is the base of relative paths, `lines` receives the output of the programs of the scenario. The run
-    /// ends by itself after `run.duration`.
+    /// `folder` is the base of relative paths, `lines` receives the output of the programs of the scenario, and the start
+    /// is given up once `interrupted`, which is called regularly until it is over, returns true. The run ends by itself
+    /// after `run.duration`.
     ///
     /// # Errors
-    /// A plan of several points, and all of [`emulate`](super::emulate).
-    pub fn start(plan: Plan, folder: &Path, lines: Option<Lines>) -> Result<Live, Error> {
+    /// A plan of several points, an interrupt, and all of [`emulate`](super::emulate).
+    pub fn start(
+        plan: Plan,
+        folder: &Path,
+        lines: Option<Lines>,
+        interrupted: &mut dyn FnMut() -> bool,
+    ) -> Result<Live, Error> {
         let prepared = Prepared::to_emulate(&plan, folder, Some(1))?;
         if prepared.runs() > 1 {
             let points = prepared.runs();
@@ -53,18 +74,25 @@ impl Live {
         }
         let (requests, asked) = channel();
         let (ready, begun) = channel();
-        let run = std::thread::Builder::new()
+        let stop = Arc::new(AtomicBool::new(false));
+        let asked_to_stop = stop.clone();
+        let thread = std::thread::Builder::new()
             .name("emulate".to_owned())
-            .spawn(move || run(&plan, prepared, lines, ready, asked))
+            .spawn(move || run(&plan, prepared, lines, ready, asked, &asked_to_stop))
             .map_err(cellway_emu::Error::Thread)?;
-        let mut live = Live { requests: Some(requests), hosts: Vec::new(), links: Vec::new(), run: Some(run) };
-        match begun.recv() {
-            Ok((hosts, links)) => {
-                (live.hosts, live.links) = (hosts, links);
-                Ok(live)
+        let mut run = Run::Going { requests, thread };
+        loop {
+            match begun.recv_timeout(TICK) {
+                Ok((hosts, links)) => return Ok(Live { hosts, links, run }),
+                Err(RecvTimeoutError::Timeout) if interrupted() => {
+                    stop.store(true, Ordering::Relaxed);
+                    run.finish();
+                    return Err(Error::Stopped);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                // The run failed before its network was up.
+                Err(RecvTimeoutError::Disconnected) => return Err(run.take().err().unwrap_or(Error::Stopped)),
             }
-            // The run failed before its network was up.
-            Err(_) => Err(live.end().err().unwrap_or(Error::Stopped)),
         }
     }
 
@@ -78,56 +106,69 @@ impl Live {
         &self.links
     }
 
-    /// Returns true once the run is over.
-    pub fn is_over(&self) -> bool {
-        self.ask(|_| ()).is_none()
+    /// Returns an error with the reason for which the run is over; `None` while it is not.
+    pub fn over(&mut self) -> Option<Error> {
+        self.ask(|_| ()).err()
     }
 
-    /// Starts a program in a host. It ends with the run. `None` if the run is over.
+    /// Starts a program in a host. It ends with the run.
     ///
     /// # Errors
-    /// No such host, or the program cannot be started.
-    pub fn spawn(&self, host: &str, command: Command) -> Result<Option<Child>, Error> {
+    /// No such host, the program cannot be started, or the run is over.
+    pub fn spawn(&mut self, host: &str, command: Command) -> Result<Child, Error> {
         let host = host.to_owned();
-        Ok(self.ask(move |hosts| hosts.spawn(&host, command)).transpose()?)
+        Ok(self.ask(move |hosts| hosts.spawn(&host, command))??)
     }
 
-    /// Returns true if a process in a host listens on a port. `None` if the run is over.
+    /// Returns true if a process in a host listens on a port.
     ///
     /// # Errors
-    /// No such host.
-    pub fn is_listening(&self, host: &str, port: u16) -> Result<Option<bool>, Error> {
+    /// No such host, or the run is over.
+    pub fn is_listening(&mut self, host: &str, port: u16) -> Result<bool, Error> {
         let name = host.to_owned();
-        match self.ask(move |hosts| hosts.is_listening(&name, port)) {
-            Some(None) => Err(cellway_emu::Error::NoSuchHost { name: host.to_owned() }.into()),
-            answer => Ok(answer.flatten()),
-        }
+        let answer = self.ask(move |hosts| hosts.is_listening(&name, port))?;
+        Ok(answer.ok_or_else(|| cellway_emu::Error::NoSuchHost { name: host.to_owned() })?)
     }
 
     /// Changes the rate of a link: `rate` is a rate or the name of a line, `direction` is that of a
-    /// [change](cellway_scenario::LinkDirection), or both without one. Returns false if the run is over.
+    /// [change](cellway_scenario::LinkDirection), or both without one.
     ///
     /// # Errors
-    /// No such link or direction; no rate.
-    pub fn set_rate(&self, link: &str, direction: Option<&str>, rate: &str) -> Result<bool, Error> {
-        let known = rate.parse().map(|line: Line| line.rate());
-        let bps = known.or_else(|()| rate.parse().map_err(|e| Error::Option(format!("rate: {e}"))))?;
-        if bps.as_bps() == 0 {
-            return Err(Error::Option("rate: a link has a rate above zero; for example \"1 Mbit/s\"".to_owned()));
-        }
+    /// No such link or direction, no rate, a link whose rate is recorded, or the run is over.
+    pub fn set_rate(&mut self, link: &str, direction: Option<&str>, rate: &str) -> Result<(), Error> {
+        let rate = match rate.parse::<Line>() {
+            Ok(line) => line.rate(),
+            Err(()) => value("rate", rate)?,
+        };
+        self.change_link(link, direction, LinkChange::Rate(rate))
+    }
+
+    /// Changes the delay of a link, of packets that leave its line from then on.
+    ///
+    /// # Errors
+    /// As for [`Live::set_rate`].
+    pub fn set_delay(&mut self, link: &str, direction: Option<&str>, delay: &str) -> Result<(), Error> {
+        self.change_link(link, direction, LinkChange::Delay(value("delay", delay)?))
+    }
+
+    /// Changes the probability with which packets, or cells, that leave the line of a link from then on are lost.
+    ///
+    /// # Errors
+    /// As for [`Live::set_rate`].
+    pub fn set_loss(&mut self, link: &str, direction: Option<&str>, loss: &str) -> Result<(), Error> {
+        self.change_link(link, direction, LinkChange::Loss(value("loss", loss)?))
+    }
+
+    fn change_link(&mut self, link: &str, direction: Option<&str>, change: LinkChange) -> Result<(), Error> {
         let direction = match direction {
             None => LinkDirection::Both,
             Some(name) => LinkDirection::ALL.into_iter().find(|known| known.name() == name).ok_or_else(|| {
                 let known = LinkDirection::ALL.map(LinkDirection::name).join(", ");
-                Error::Option(format!("direction: {name:?} is none; accepted: {known}"))
+                Error::Option(format!("direction: there is no direction {name:?}; accepted: {known}"))
             })?,
         };
-        if !self.links.iter().any(|known| known == link) {
-            let known = self.links.join(", ");
-            return Err(Error::Option(format!("there is no link {link:?}; accepted: {known}")));
-        }
         let link = link.to_owned();
-        Ok(self.ask(move |hosts| hosts.set_rate(&link, direction, bps)).is_some())
+        Ok(self.ask(move |hosts| hosts.change_link(&link, direction, change))??)
     }
 
     /// Ends the run, and returns its results.
@@ -135,27 +176,68 @@ impl Live {
     /// # Errors
     /// Those of the run.
     pub fn end(&mut self) -> Result<EmulatedStudy, Error> {
-        self.requests = None;
-        let Some(run) = self.run.take() else { return Err(Error::Stopped) };
-        run.join().unwrap_or_else(|_| Err(cellway_emu::Error::Driver.into()))
+        self.run.take()
     }
 
-    /// Has `work` done beside the network; `None` if the run is over.
-    fn ask<T: Send + 'static>(&self, work: impl FnOnce(&Hosts) -> T + Send + 'static) -> Option<T> {
-        let (answer, result) = channel();
-        let request: Request = Box::new(move |hosts| {
-            // The caller waits for it.
-            let _ = answer.send(work(hosts));
-        });
-        self.requests.as_ref()?.send(request).ok()?;
-        result.recv().ok()
+    /// Has `work` done beside the network.
+    fn ask<T: Send + 'static>(&mut self, work: impl FnOnce(&Hosts) -> T + Send + 'static) -> Result<T, Error> {
+        if let Run::Going { requests, .. } = &self.run {
+            let (answer, result) = channel();
+            let request: Request = Box::new(move |hosts| {
+                // The caller waits for it.
+                let _ = answer.send(work(hosts));
+            });
+            if let Some(done) = requests.send(request).ok().and_then(|()| result.recv().ok()) {
+                return Ok(done);
+            }
+            self.run.finish();
+        }
+        Err(Error::Over(self.run.why_over()))
     }
 }
 
 impl Drop for Live {
     fn drop(&mut self) {
-        let _ = self.end();
+        self.run.finish();
     }
+}
+
+impl Run {
+    /// Ends the run, and waits until it has ended.
+    fn finish(&mut self) {
+        *self = match std::mem::replace(self, Run::Taken) {
+            Run::Going { requests, thread } => {
+                drop(requests);
+                let outcome = thread.join().unwrap_or_else(|_| Err(cellway_emu::Error::Driver.into()));
+                Run::Ended(Box::new(outcome))
+            }
+            ended => ended,
+        };
+    }
+
+    /// Ends the run, and returns its outcome.
+    fn take(&mut self) -> Outcome {
+        self.finish();
+        match std::mem::replace(self, Run::Taken) {
+            Run::Ended(outcome) => *outcome,
+            Run::Going { .. } | Run::Taken => Err(Error::Over(self.why_over())),
+        }
+    }
+
+    fn why_over(&self) -> String {
+        match self {
+            Run::Ended(outcome) => match &**outcome {
+                Err(error) => error.to_string(),
+                Ok(_) => "its run.duration has passed; accepted: a longer one".to_owned(),
+            },
+            Run::Going { .. } | Run::Taken => "its caller has ended it".to_owned(),
+        }
+    }
+}
+
+/// Reads the value of an argument.
+fn value<T: FromStr<Err: std::fmt::Display>>(argument: &str, text: &str) -> Result<T, Error> {
+    text.parse().map_err(|e| Error::Option(format!("{argument}: {e}")))
 }
 
 /// The hosts with their addresses, and the links.
@@ -167,12 +249,13 @@ fn run(
     lines: Option<Lines>,
     ready: Sender<Named>,
     asked: Receiver<Request>,
-) -> Result<EmulatedStudy, Error> {
+    stop: &AtomicBool,
+) -> Outcome {
     let clock = Stopwatch::start();
     let serve = move |hosts: &Hosts| {
         let named = hosts.all().map(|(name, at)| (name.to_owned(), at)).collect();
         // The caller waits for it.
-        let _ = ready.send((named, hosts.links().to_vec()));
+        let _ = ready.send((named, hosts.links().map(str::to_owned).collect()));
         while !hosts.is_over() {
             match asked.recv_timeout(TICK) {
                 Ok(request) => request(hosts),
@@ -181,7 +264,14 @@ fn run(
             }
         }
     };
-    let control = Control { beside: Some(Box::new(serve)), signals: Signals::OfCaller, lines, ..Control::default() };
+    let mut stopped = || stop.load(Ordering::Relaxed);
+    let control = Control {
+        stop: Some(&mut stopped),
+        beside: Some(Box::new(serve)),
+        signals: Signals::OfCaller,
+        lines,
+        ..Control::default()
+    };
     let key = prepared.key(0);
     let (point, workloads) = prepared.of_run(0);
     let emulated = cellway_emu::emulate(&point.scenario, workloads, key.seed, control)?;

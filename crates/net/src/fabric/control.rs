@@ -1,10 +1,13 @@
 //! Settings of single ports and channels, before or during a run.
 
-use cellway_units::{Rate, Time};
+use cellway_units::{Probability, Rate, Span, Time};
 
 use super::Fabric;
+use crate::calendar::Event;
 use crate::ids::{ChannelId, PortId};
+use crate::loss::RandomBits;
 use crate::policer::{Policer, PolicerSpec};
+use crate::port::Port;
 use crate::server::CellServer;
 use crate::shaper::ShaperSpec;
 
@@ -34,9 +37,40 @@ impl<B: Clone> Fabric<B> {
         self.port_mut(port).police(slot, Policer::new(spec));
     }
 
-    /// Changes the rate of a line (bit/s) from the next unit on.
+    /// Changes the rate of a line (bit/s), above zero: of cells from the next one on; of packets until the next change of the
+    /// line's schedule, the rest of the packet on the line included. Outages stay as they are.
     pub fn set_line_rate(&mut self, now: Time, port: PortId, rate: Rate) {
-        self.port_mut(port).set_rate(now, rate);
+        self.change_port(now, port, |port| port.set_rate(now, rate));
+    }
+
+    /// Changes the delay of the packets that leave a line from now on, until the next change of the link's schedule, without
+    /// its random part. Those behind the line keep theirs, and none overtakes them unless packets may overtake anyway.
+    ///
+    /// # Panics
+    ///
+    /// If the line sends cells, which have one delay.
+    pub fn set_link_delay(&mut self, now: Time, port: PortId, delay: Span) {
+        self.change_port(now, port, |port| port.set_delay(now, delay));
+    }
+
+    /// Has the units that leave a line from now on lost with this probability, independently of each other. They draw from the
+    /// present source of the link, or from `stream` if it has none. Outages and listed losses stay as they are.
+    pub fn set_link_loss(&mut self, now: Time, port: PortId, chance: Probability, stream: impl RandomBits) {
+        self.change_port(now, port, |port| port.set_loss(chance, stream));
+    }
+
+    /// Changes a port whose line may send a packet, of which the calendar and the link may have expected another end.
+    fn change_port(&mut self, now: Time, id: PortId, change: impl FnOnce(&mut Port)) {
+        let port = &mut self.ports[id.0 as usize];
+        let is_held_back = port.hold_back(now);
+        change(port);
+        if is_held_back {
+            let (leaves, arrivals) = port.awaited();
+            self.calendar.remove(Event::Departure(id.0));
+            self.calendar.remove(Event::Arrival(id.0));
+            self.calendar.add(leaves, Event::Departure(id.0));
+            arrivals.for_each(|at| self.calendar.add(at, Event::Arrival(id.0)));
+        }
     }
 
     /// Records the length of a port's queue at each change from now on; see [`Fabric::watched`].

@@ -78,8 +78,11 @@ impl<B: Clone> Fabric<B> {
                     }
                 });
                 let started = port.serve(now, &mut self.packets, &mut self.rms, true);
-                // A port whose units wait for their departure before the link takes them lets none go ahead.
-                debug_assert!(arrives.is_none() || started.is_none_or(|started| started.arrives.is_none()));
+                // A port whose units wait for their departure before the link takes them lets none go ahead, except behind a
+                // packet that a change has held back.
+                if let (Some(_), Some(at)) = (arrives, started.and_then(|started| started.arrives)) {
+                    self.calendar.add(at, Event::Arrival(index));
+                }
                 let arrives = arrives.or(started.and_then(|started| started.arrives));
                 let leaves = started.and_then(|started| started.departs);
                 // The next event replaces the departure in the calendar.

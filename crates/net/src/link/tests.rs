@@ -82,7 +82,7 @@ fn runs_arrive_as_single_cells_would() {
                     // In the middle of a cell, or at its end.
                     let rate = Rate::from_bps(7_000_003 * (1 + random(30)));
                     both.link.keep_spacing(&both.line);
-                    both.line.set_rate(rate);
+                    both.line.set_cell_rate(rate);
                 }
                 _ => {}
             }

@@ -30,6 +30,11 @@ impl PacketPort {
         self.framing
     }
 
+    /// Returns the instant at which the first bit of a packet leaves whose processing starts at `began`.
+    pub(super) fn sends_from(&self, began: Time) -> Time {
+        began + self.packet_cost
+    }
+
     /// Starts a packet on the idle line; returns the instant at which its last bit leaves.
     #[inline]
     pub(super) fn send(&self, now: Time, octets: u32, line: &mut Line) -> Time {

@@ -40,6 +40,7 @@ const CLASSIC: TcpKeys = TcpKeys {
     rto_initial: Some(Span::from_secs(3)),
     rto_min: Some(Span::from_secs(1)),
     rto_max: Some(Span::from_secs(64)),
+    loss_timer_margin: Some(Span::ZERO),
     max_retransmissions: Some(12),
     time_wait: Some(Span::from_secs(60)),
     limited_transmit: Some(true),

@@ -87,8 +87,9 @@ section! {
         #[range(above = "0 s")]
         pub rto_margin: Option<Span>,
         /// The time by which the timers of RACK and of its probes fire later than RFC 8985 requires, in which an
-        /// acknowledgement may arrive; only in rack. Default: by the profile, else none.
-        pub loss_timer_margin: Option<Span>,
+        /// acknowledgement may arrive; only in rack.
+        #[range(max = "1 s")]
+        pub loss_timer_margin: Span,
         /// Retransmissions of one segment before the connection is given up.
         #[range(min = 1, max = 1000)]
         pub max_retransmissions: u32,

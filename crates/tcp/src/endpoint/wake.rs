@@ -63,13 +63,14 @@ impl Endpoint {
             self.stats.loss_probes += 1;
             self.send_chunk(chunk, now, out);
         }
-        // RFC 8985 §7.3, §8: the retransmission timer, which this one replaced, starts anew.
+        // RFC 8985 §7.3: the retransmission timer starts anew.
         if self.in_flight() > 0 {
             self.start_retransmit_timer(now);
         }
         self.transmit(now, out);
     }
-    /// Sets the timer of loss detection, which fires no later than that of retransmissions. RFC 8985 §8.
+    /// Sets the timer of loss detection. RFC 8985 §8 cancels that of retransmissions meanwhile; here both are set, and this
+    /// one is due no later, as in Linux.
     pub(super) fn arm_loss_detection(&mut self, now: Time) {
         let context = self.context(now);
         let deadline = self.recovery.deadline(&context, self.queue.as_deref());

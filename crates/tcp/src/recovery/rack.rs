@@ -79,11 +79,11 @@ pub(crate) struct Rack {
 }
 
 impl Rack {
-    pub(super) fn new(duplicates: DuplicateAcks, mss: u64, margin: Option<Span>) -> Rack {
+    pub(super) fn new(duplicates: DuplicateAcks, mss: u64, margin: Span) -> Rack {
         Rack {
             duplicates,
             mss,
-            margin: margin.unwrap_or_default(),
+            margin,
             newest: None,
             rtt: Span::ZERO,
             highest: 0,
