@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
-import shutil
 import subprocess
-import tempfile
-import time
-import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from cellway import arguments
+from cellway.program import Program, when_ready
 from cellway.source import Source, native, overrides
 
 if TYPE_CHECKING:
@@ -24,12 +19,6 @@ if TYPE_CHECKING:
 
 Words = Sequence[str | os.PathLike[str]]
 """A program and its arguments."""
-
-TICK = 0.005
-"""Interval of checks (s)."""
-
-LAST = 200
-"""Characters of a program's output that an error quotes."""
 
 
 def emulation(
@@ -82,6 +71,8 @@ class Emulation:
     def __enter__(self) -> Emulation:
         from cellway import _native
 
+        if self._native is not None:
+            raise ValueError("the emulation runs already; accepted: one `with` statement at a time")
         scenario, changes = native(self._source), overrides(self._set)
         _native.check(scenario, changes)
         if not _native.emulates_here():
@@ -189,6 +180,7 @@ class Host:
         self.address = address
         self._native = native
         self._programs: list[Program] = []
+        self._process = os.getpid()
 
     def run(
         self,
@@ -231,7 +223,11 @@ class Host:
         """
         if isinstance(args, str | os.PathLike) or not args:
             raise arguments.wrong("args", args, 'a list of the program and its arguments, like ["ping", "server"]')
-        program = Program(self._native, self, [os.fspath(word) for word in args], dict(env or {}), input)
+        if ready is not None:
+            when_ready(ready)
+        if os.getpid() != self._process:
+            raise ValueError("the emulation belongs to another process; accepted: programs from the one that began it")
+        program = Program(self._native, self.name, [os.fspath(word) for word in args], dict(env or {}), input)
         self._programs.append(program)
         if ready is not None:
             program.wait_ready(ready, timeout)
@@ -245,102 +241,6 @@ class Host:
 
     def __repr__(self) -> str:
         return f"<cellway host {self.name}, {self.address}>"
-
-
-class Program:
-    """A program in a host. At the end of a `with` statement it is stopped."""
-
-    def __init__(
-        self, native: _native.Emulation, host: Host, args: list[str], env: Mapping[str, str], input: str | None
-    ) -> None:
-        if shutil.which(args[0]) is None:
-            raise FileNotFoundError(f"host {host.name}: there is no program {args[0]!r} on this machine")
-        self.args = args
-        self._emulation = native
-        self._host = host
-        # Files, not pipes: a program whose output is not read runs on.
-        self._out, self._errors = _File(), _File()
-        given = None if input is None else _File(input)
-        files = (None if given is None else given.path, self._out.path, self._errors.path)
-        self._native = native.spawn(host.name, args, [*env.items()], files)
-
-    @property
-    def output(self) -> str:
-        """What it has written to standard output so far."""
-        return self._out.read()
-
-    @property
-    def errors(self) -> str:
-        """What it has written to standard error so far."""
-        return self._errors.read()
-
-    @property
-    def pid(self) -> int:
-        """Its process number."""
-        return self._native.id()
-
-    def poll(self) -> int | None:
-        """Return its exit status, or None while it runs; minus the number of the signal if one ended it."""
-        return self._native.poll()
-
-    def wait(self, timeout: float | None = None) -> int:
-        """Wait until it ends, and return its exit status. Raises `subprocess.TimeoutExpired`."""
-        until = None if timeout is None else time.monotonic() + timeout
-        while (status := self.poll()) is None:
-            if until is not None and time.monotonic() >= until:
-                assert timeout is not None
-                raise subprocess.TimeoutExpired(self.args, timeout, self.output.encode(), self.errors.encode())
-            self._check_run()
-            time.sleep(TICK)
-        if status < 0:
-            # The end of the run may be what has ended it.
-            self._check_run()
-        return status
-
-    def wait_ready(self, ready: int | str, timeout: float = 30.0) -> None:
-        """Wait until the host listens on a port, or a line of the output matches; see `Host.start`."""
-        until = time.monotonic() + timeout
-        while not self._is_ready(ready):
-            status = self.poll()
-            if status is not None and not self._is_ready(ready):
-                raise self._failed(f"ended with exit status {status} before it was ready")
-            if time.monotonic() >= until:
-                raise self._failed(f"is not ready after {timeout:g} s ({ready!r})")
-            self._check_run()
-            time.sleep(TICK)
-
-    def stop(self) -> int:
-        """End it and its children, with SIGTERM and after 2 s with SIGKILL, and return its exit status."""
-        return self._native.end()
-
-    def __enter__(self) -> Program:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
-
-    def __repr__(self) -> str:
-        status = self.poll()
-        state = "running" if status is None else f"ended with {status}"
-        return f"<cellway program {' '.join(self.args)!r} in {self._host.name}: {state}>"
-
-    def _is_ready(self, ready: int | str) -> bool:
-        if isinstance(ready, int):
-            return self._emulation.is_listening(self._host.name, ready)
-        return any(re.search(ready, line) for text in (self.output, self.errors) for line in text.splitlines())
-
-    def _check_run(self) -> None:
-        from cellway import _native
-
-        over = self._emulation.over()
-        if over is not None:
-            raise _native.EmulationError(f"host {self._host.name}: {self.args[0]} was ended: {over}")
-
-    def _failed(self, what: str) -> Exception:
-        from cellway import _native
-
-        said = (self.errors.strip() or self.output.strip() or "it printed nothing")[-LAST:]
-        return _native.EmulationError(f"host {self._host.name}: {self.args[0]} {what}: {said}")
 
 
 def _with_program(source: Source) -> Source:
@@ -369,17 +269,3 @@ def _per_cent(loss: float | str) -> str:
     if share is None:
         raise arguments.wrong("loss", loss, 'a number from 0 to below 1, like 0.01, or a text like "1 %"')
     return f"{100 * Decimal(repr(share)):.13f} %"
-
-
-class _File:
-    """A file without a name, open as long as an object refers to it."""
-
-    def __init__(self, content: str = "") -> None:
-        self._descriptor, name = tempfile.mkstemp(prefix="cellway-")
-        Path(name).unlink()
-        weakref.finalize(self, os.close, self._descriptor)
-        os.pwrite(self._descriptor, content.encode(), 0)
-        self.path = f"/proc/self/fd/{self._descriptor}"
-
-    def read(self) -> str:
-        return os.pread(self._descriptor, os.fstat(self._descriptor).st_size, 0).decode(errors="replace")

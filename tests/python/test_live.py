@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -259,3 +260,44 @@ def test_the_test_of_the_guide_passes(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", file]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert "1 passed" in done.stdout, done.stdout + done.stderr
+
+
+def test_an_emulation_runs_once_at_a_time() -> None:
+    live = cellway.emulation(path())
+    with live as net:
+        with pytest.raises(ValueError, match="the emulation runs already"), live:
+            pass
+        # The refusal has not ended it.
+        assert net["client"].run(["true"]).returncode == 0
+    with live as again:
+        assert list(again) == ["client", "server"]
+
+
+@pytest.mark.parametrize(
+    ("ready", "error", "message"),
+    [("(", ValueError, r"ready is '\(': .*; accepted: the number of a port"), (3.5, TypeError, "ready is 3.5"),
+     (99999, ValueError, "ready is 99999; accepted: the number of a port, 1 to 65535"), (True, TypeError, "is True")],
+)  # fmt: skip
+def test_what_cannot_become_ready_is_refused_before_it_starts(
+    ready: object, error: type[Exception], message: str
+) -> None:
+    with cellway.emulation(path()) as net, pytest.raises(error, match=message):
+        net["client"].start(["sleep", "60"], ready=ready)  # type: ignore[arg-type]
+
+
+def test_a_line_far_down_makes_a_program_ready() -> None:
+    many = "yes 'a line that is of no interest here' | head -n 200000; printf 'ready> '; exec sleep 60"
+    with cellway.emulation(path()) as net, net["client"].start(["sh", "-c", many], ready="^ready> $") as program:
+        assert len(program.output) > 7_000_000
+
+
+def test_another_process_starts_nothing() -> None:
+    with cellway.emulation(path()) as net:
+        child = os.fork()
+        if child == 0:
+            try:
+                net["client"].start(["true"])
+            except ValueError:
+                os._exit(7)
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
