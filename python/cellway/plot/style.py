@@ -150,8 +150,8 @@ def of_value(axis: str | None, value: object, index: int) -> Mark:
 
 def numbered(index: int) -> Mark:
     """Return the mark of the `index`-th of several equals: dashes and markers differ in each round of the colours."""
-    colors, others = SEQUENCE[index % len(SEQUENCE)], SEQUENCE[(index + 3 * (index // len(SEQUENCE))) % len(SEQUENCE)]
-    return replace(colors, dashes=others.dashes, marker=others.marker)
+    look, others = SEQUENCE[index % len(SEQUENCE)], SEQUENCE[(index + 3 * (index // len(SEQUENCE))) % len(SEQUENCE)]
+    return replace(look, dashes=others.dashes, marker=others.marker)
 
 
 @contextmanager
