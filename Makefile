@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help run reproduce test live live-gateway cross soak fuzz check deny wasm lab-engine msrv fmt bench bench-gateway docs wheel deb check-deb clean
+.PHONY: help run reproduce test live live-gateway cross soak fuzz check deny wasm lab-engine lab msrv fmt bench bench-gateway docs wheel deb check-deb clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -95,6 +95,9 @@ lab-engine: ## Build the simulator for web pages, target/web/cellway.wasm
 	@mkdir -p $(LAB)
 	@cp target/wasm/$(WASM)/web/cellway_web.wasm $(LAB)/cellway.wasm
 	@echo "$(LAB)/cellway.wasm: $$(wc -c < $(LAB)/cellway.wasm) octets, $$(gzip -9c $(LAB)/cellway.wasm | wc -c) with gzip"
+
+lab: lab-engine ## Make the lab page, target/web/index.html, which any browser opens from the disk
+	@$(or $(PYTHON),python3) tools/web/page.py $(LAB)/cellway.wasm $(LAB)/index.html
 
 # cellway-stacks needs a newer one for smoltcp, which its Cargo.toml says.
 msrv: ## Check that the oldest supported Rust builds everything but cellway-stacks, where rustup has that toolchain

@@ -1,14 +1,16 @@
 """The simulator for web pages, as WebAssembly in node: the same octets as the compiled module.
 
-Each shipped scenario that needs no file runs in both, all points of its sweep with one seed, and every number is compared
-octet by octet.
+Each shipped scenario that needs no file runs in both, all points of its sweep with one seed, and every number is
+compared octet by octet.
 """
 
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -130,15 +132,23 @@ def test_a_scenario_with_a_file_is_refused_at_its_key(engine: Engine, name: str)
     text = (SCENARIOS / f"{name}.toml").read_text(encoding="utf-8")
     (answer,) = engine.run({"text": text})
     (problem,) = answer["checked"]["problems"]
-    assert answer["answer"] == answer["checked"] and answer["tables"] is None
-    assert problem["key"] == WITH_FILES[name] and "a page reads none" in problem["message"]
+    assert answer["answer"] == answer["checked"]
+    assert answer["tables"] is None
+    assert problem["key"] == WITH_FILES[name]
+    assert "a page reads none" in problem["message"]
     assert text.splitlines()[problem["line"] - 1].lstrip().startswith(("forward", "back"))
 
 
 def test_a_check_is_that_of_the_command_line(engine: Engine, tmp_path: Path) -> None:
     right = (SCENARIOS / "bufferbloat.toml").read_text(encoding="utf-8")
     # A misspelt key; a point of the sweep that is wrong; no TOML; no scenario.
-    texts = [right, right.replace("duration", "duratoin"), right.replace('"ared"', '"bdd"'), "version = 1\nx = [", "x = 1"]
+    texts = [
+        right,
+        right.replace("duration", "duratoin"),
+        right.replace('"ared"', '"bdd"'),
+        "version = 1\nx = [",
+        "x = 1",
+    ]
     path = tmp_path / "scenario.toml"
     valid = []
     for text in texts:
@@ -150,4 +160,25 @@ def test_a_check_is_that_of_the_command_line(engine: Engine, tmp_path: Path) -> 
         assert answer["checked"] == json.loads(printed)
         assert (work is not None) == answer["checked"]["valid"]
         valid.append(answer["checked"]["valid"])
-    assert valid[0] and not any(valid[1:])
+    assert valid[0]
+    assert not any(valid[1:])
+
+
+def test_the_lab_page_is_one_file_under_three_megabytes(engine: Engine, tmp_path: Path) -> None:
+    page = tmp_path / "index.html"
+    subprocess.run([sys.executable, ROOT / "tools/web/page.py", engine.wasm, page], check=True, capture_output=True)
+    text = page.read_text(encoding="utf-8")
+    assert len(text.encode()) < 3_000_000
+    # It loads nothing, and no part is missing.
+    assert not re.search(r"(src|href)=\"(?!data:)", text)
+    assert not re.search(r"\{\{[\w.]+\}\}", text)
+    shipped = json.loads(between(text, "scenarios"))
+    assert sorted(shipped) == NAMES
+    assert gzip.decompress(base64.b64decode(between(text, "wasm"))) == engine.wasm.read_bytes()
+
+
+def between(text: str, name: str) -> str:
+    """Return the content of the script `name` of a page."""
+    found = re.search(rf'<script type="[\w/]+" id="{name}">(.*?)</script>', text, re.DOTALL)
+    assert found is not None
+    return found[1]
