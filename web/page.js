@@ -19,6 +19,7 @@ let wasm;
 let worker;
 let number = 0;
 let running = false;
+let checking = false;
 let tables = null;
 // What to do with the answer to a number.
 const waiting = new Map();
@@ -47,6 +48,7 @@ async function inflate(base64, format, most = Infinity) {
 function startWorker() {
   worker?.terminate();
   waiting.clear();
+  checking = false;
   const source = new Blob([at("engine").textContent, "\n", at("worker").textContent], { type: "text/javascript" });
   const address = URL.createObjectURL(source);
   worker = new Worker(address);
@@ -73,7 +75,13 @@ function check() {
   if (running) {
     return;
   }
+  if (checking) {
+    // The check of an older text takes long.
+    startWorker();
+  }
+  checking = true;
   ask({ check: asked }, ({ checked, failed }) => {
+    checking = false;
     if (asked.text !== at("text").value) {
       return;
     }

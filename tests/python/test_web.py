@@ -29,7 +29,7 @@ SCENARIOS = ROOT / "scenarios"
 # Recorded links: a page has no files.
 WITH_FILES = {"leo": "link.satellite.forward.trace.csv", "lte": "link.radio.forward.trace.rate"}
 # Those that take long: keys that make them short.
-SHORT = {"satellite-bulk": {"run.duration": "120 s", "run.warmup": "20 s"}}
+SHORT = {"page": {"run.duration": "60 s"}, "satellite-bulk": {"run.duration": "120 s", "run.warmup": "20 s"}}
 NAMES = sorted(path.stem for path in SCENARIOS.glob("*.toml") if path.stem not in WITH_FILES)
 
 
