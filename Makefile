@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help run reproduce test live live-gateway cross soak fuzz check deny wasm msrv fmt bench bench-gateway docs wheel deb check-deb clean
+.PHONY: help run reproduce test live live-gateway cross soak fuzz check deny wasm lab-engine lab msrv fmt bench bench-gateway docs wheel deb check-deb clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -15,6 +15,11 @@ CARGO_DEB := target/tools/bin/cargo-deb
 PACKAGING := target/release/packaging
 DENY := PATH="$(CURDIR)/$(BIN):$$PATH" cargo deny --locked
 WASM := wasm32-unknown-unknown
+# The compiler for that target, if it is another one than that of everything else.
+WASM_RUSTC := $(or $(CELLWAY_WASM_RUSTC),$(RUSTC),rustc)
+HAS_WASM = library=$$("$(WASM_RUSTC)" --print target-libdir --target $(WASM)) && [ -d "$$library" ]
+NO_WASM = the compiler $(WASM_RUSTC) has no target $(WASM); with rustup: rustup target add $(WASM)
+LAB := target/web
 MSRV := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
 # The first of these that runs and is 3.11 or later; `make PYTHON=...` overrides.
@@ -76,13 +81,23 @@ deny: $(DEVELOP) ## Check the dependencies by deny.toml: licences, sources, and 
 		echo "skipped: the advisories of RustSec cannot be fetched from github.com"; \
 	fi
 
-wasm: ## Check that the simulator compiles for WebAssembly, where the compiler has that target (another one: RUSTC=...)
-	@library=$$("$${RUSTC:-rustc}" --print target-libdir --target $(WASM)); \
-	if [ -d "$$library" ]; then \
-		cargo check --package cellway-sim --locked --target $(WASM) --target-dir target/wasm; \
+wasm: ## Check that the simulator compiles for WebAssembly, where the compiler can (another one: CELLWAY_WASM_RUSTC=...)
+	@if $(HAS_WASM); then \
+		RUSTC="$(WASM_RUSTC)" cargo check --package cellway-web --locked --target $(WASM) --target-dir target/wasm; \
 	else \
-		echo "skipped: the compiler has no target $(WASM); with rustup: rustup target add $(WASM)"; \
+		echo "skipped: $(NO_WASM)"; \
 	fi
+
+lab-engine: ## Build the simulator for web pages, target/web/cellway.wasm
+	@$(HAS_WASM) || { echo "make: $(NO_WASM)" >&2; exit 1; }
+	RUSTC="$(WASM_RUSTC)" cargo build --package cellway-web --lib --profile web --locked --target $(WASM) \
+		--target-dir target/wasm
+	@mkdir -p $(LAB)
+	@cp target/wasm/$(WASM)/web/cellway_web.wasm $(LAB)/cellway.wasm
+	@echo "$(LAB)/cellway.wasm: $$(wc -c < $(LAB)/cellway.wasm) octets, $$(gzip -9c $(LAB)/cellway.wasm | wc -c) with gzip"
+
+lab: lab-engine ## Make the lab page, target/web/index.html, which any browser opens from the disk
+	@$(or $(PYTHON),python3) tools/web/page.py $(LAB)/cellway.wasm $(LAB)/index.html
 
 # cellway-stacks needs a newer one for smoltcp, which its Cargo.toml says.
 msrv: ## Check that the oldest supported Rust builds everything but cellway-stacks, where rustup has that toolchain

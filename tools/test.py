@@ -50,6 +50,7 @@ PACKAGES = {
     "libfaketime": "libfaketime",
     "man": "man-db",
     "nft": "nftables",
+    "node": "nodejs",
     "ns": "ns2",
     "ping": "iputils-ping",
     "promtool": "prometheus",

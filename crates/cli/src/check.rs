@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use cellway_lab::{Checked, Error, Override, Plan};
-use serde_json::{Value, json};
+use cellway_lab::{Checked, Error, Override, Plan, refusal, refusal_in_words};
 
 use crate::args::{self, Check};
 use crate::{Failure, output};
@@ -42,37 +41,20 @@ pub(crate) fn run(options: &Check) -> Result<(), Failure> {
         Ok(checked) => checked,
         Err(error) => {
             if scenario.json {
-                let (problems, more) = match &error {
-                    Error::Scenario(found) => (json!(found.problems), found.more),
-                    other => (json!([{ "message": other.to_string() }]), 0),
-                };
-                output::json(&json!({ "valid": false, "problems": problems, "more": more }));
+                output::json(&match &error {
+                    Error::Scenario(found) => refusal(found),
+                    other => refusal_in_words(&other.to_string()),
+                });
             }
             return Err(error.into());
         }
     };
     if scenario.json {
-        output::json(&as_json(&plan, &checked));
+        output::json(&plan.description(checked.points, &checked.warnings));
     } else {
         show(&scenario.file, &plan, &checked);
     }
     Ok(())
-}
-
-/// Describes the runs of a valid scenario.
-pub fn as_json(plan: &Plan, checked: &Checked) -> Value {
-    let points = checked.points;
-    let (base, run) = (plan.base(), &plan.base().run);
-    let axes: Vec<Value> = plan
-        .axes()
-        .iter()
-        .map(|(name, values)| json!({ "name": name, "values": values.iter().map(ToString::to_string).collect::<Vec<_>>() }))
-        .collect();
-    json!({
-        "valid": true, "name": base.name, "points": points, "seeds": run.seeds, "runs": run.seeds * points as u64,
-        "duration_s": run.duration.as_secs_f64(), "warmup_s": run.warmup.as_secs_f64(),
-        "rtt_s": run.rtt.as_secs_f64(), "axes": axes, "warnings": checked.warnings,
-    })
 }
 
 fn show(file: &Path, plan: &Plan, checked: &Checked) {

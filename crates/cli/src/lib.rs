@@ -35,7 +35,6 @@ use clap::Parser;
 use clap::error::{ContextKind, ErrorKind};
 
 use args::{Args, Command, WorkloadCommand};
-pub use check::as_json as checked_json;
 use output::Verbosity;
 
 /// Everything went well.

@@ -29,7 +29,9 @@ mod transient;
 pub use cellway_emu::sys::{StopSignals, is_reentered};
 pub use cellway_record::AxisValue as AxisValueRecord;
 pub use cellway_record::Counts;
-pub use cellway_scenario::{AxisValue, Override, OverrideError, Plan, Point, Problem, Scenario, schema};
+pub use cellway_scenario::{
+    AxisValue, Override, OverrideError, Plan, Point, Problem, Scenario, refusal, refusal_in_words, schema,
+};
 pub use cellway_sim::{Controllers, MAX_WINDOW, QlogEnd, congestion};
 pub use cellway_tables::{Manifest, ResultFolder, Results, Table, check_target};
 pub use cellway_units::{Span, Time, printable, printable_json};

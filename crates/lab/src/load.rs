@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use cellway_apps::{GroupWorkload, SizeTable, Tables, Variable, parse_trace};
-use cellway_scenario::{App, FlowArrivals, Override, Plan, Point, Problem};
+use cellway_scenario::{App, AppFile, Override, Plan, Point, Problem};
 use cellway_sim::Input;
 
 use crate::error::Error;
@@ -76,22 +76,18 @@ impl TableFolders {
 
     /// Returns the content of the files that `app` names, which is that of a point and traffic group.
     fn input(&mut self, plan: &Plan, at: (usize, usize), app: &App) -> Result<Option<Input>, Error> {
-        let file = match app {
-            App::Flows(flows) => flows.source.file().map(|file| (file, &["flows", "file"][..])),
-            App::Page(page) => page.sizes.file().map(|file| (file, &["workload", "objects", "file"][..])),
-            _ => None,
+        let (folder, key) = match app.file() {
+            None => return Ok(None),
+            Some((AppFile::Tables(folder), key)) => (folder, key),
+            Some((AppFile::Sizes(file), key)) => return self.file(plan, at, (file, false), key).map(Some),
+            Some((AppFile::Trace(file), key)) => return self.file(plan, at, (file, true), key).map(Some),
         };
-        if let Some((file, key)) = file {
-            let is_trace = matches!(app, App::Flows(flows) if flows.source.arrivals() == FlowArrivals::Trace);
-            return self.file(plan, at, (file, is_trace), key).map(Some);
-        }
-        let Some(folder) = table_folder(app) else { return Ok(None) };
         let tables = self.folder(folder).map_err(|error| match error {
             // The error names the key of the scenario file that the user can correct.
             Error::Read { path, source } => {
                 let message = format!("cannot read {}: {source}", path.display());
                 let accepted = "a folder with a table NAME.csv of each quantity, relative to this file";
-                plan.refuse_traffic(at.0, at.1, &["workload", "tables"], &message, accepted).into()
+                plan.refuse_traffic(at.0, at.1, key, &message, accepted).into()
             }
             other => other,
         })?;
@@ -138,21 +134,5 @@ impl TableFolders {
         let tables = Tables::from_full(texts.iter().map(|(variable, file, text)| (*variable, &file[..], &text[..])))?;
         self.read.insert(folder.to_owned(), tables.clone());
         Ok(tables)
-    }
-}
-
-fn table_folder(app: &App) -> Option<&str> {
-    match app {
-        App::Ftp { tables, .. } | App::Nntp { tables, .. } | App::Smtp { tables, .. } | App::Telnet { tables, .. } => {
-            tables.folder.as_deref()
-        }
-        App::Bulk { .. }
-        | App::Ttcp { .. }
-        | App::FtpGet { .. }
-        | App::Www { .. }
-        | App::Animation { .. }
-        | App::Flows(_)
-        | App::RequestResponse { .. }
-        | App::Page(_) => None,
     }
 }

@@ -12,7 +12,7 @@ use common::repository;
 use serde_json::Value;
 
 /// For each crate those of the workspace that it may name. Tests may use more: dev-dependencies are free.
-const MAY_SEE: [(&str, &[&str]); 23] = [
+const MAY_SEE: [(&str, &[&str]); 24] = [
     ("units", &[]),
     ("settings", &["units"]),
     ("spec", &["units", "settings"]),
@@ -29,6 +29,7 @@ const MAY_SEE: [(&str, &[&str]); 23] = [
     ("testbed", &["units", "spec", "wire", "net", "tcp", "apps", "gateway", "scenario", "record"]),
     ("sim", &["units", "spec", "wire", "net", "tcp", "apps", "gateway", "scenario", "record", "testbed"]),
     ("stacks", &["units", "sim"]),
+    ("web", &["units", "apps", "scenario", "record", "sim"]),
     ("measure", &["units", "record", "sys"]),
     ("sys", &[]),
     ("gatewayd", &["units", "settings", "spec", "wire", "gateway", "sys"]),
@@ -39,9 +40,9 @@ const MAY_SEE: [(&str, &[&str]); 23] = [
 ];
 
 /// The crates whose results must not depend on the computer.
-const PURE: [&str; 14] = [
+const PURE: [&str; 15] = [
     "units", "spec", "wire", "net", "tcp", "apps", "delivery", "gateway", "settings", "scenario", "record", "theory",
-    "testbed", "sim",
+    "testbed", "sim", "web",
 ];
 
 /// Returns the dependencies of each crate of the workspace on others of it, without dev-dependencies.

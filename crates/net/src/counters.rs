@@ -145,10 +145,17 @@ pub(crate) struct Level {
 }
 
 impl Level {
+    /// Returns the area since the last change. Of two products of 64 bits, as WebAssembly multiplies no more at once.
+    #[inline]
+    fn since_change(&self, at: Time) -> u128 {
+        let (now, ps) = (u64::from(self.now), (at - self.since).as_ps());
+        u128::from(now * (ps & 0xffff_ffff)) + (u128::from(now * (ps >> 32)) << 32)
+    }
+
     #[inline]
     pub(crate) fn change(&mut self, at: Time, to: u32) {
         if self.now > 0 {
-            self.area += u128::from(self.now) * u128::from((at - self.since).as_ps());
+            self.area += self.since_change(at);
         }
         self.now = to;
         self.since = at;
@@ -181,7 +188,7 @@ impl Level {
     }
 
     pub(crate) fn area(&self, at: Time) -> u128 {
-        self.area + u128::from(self.now) * u128::from((at - self.since).as_ps())
+        self.area + self.since_change(at)
     }
 
     pub(crate) fn peak(&self) -> u32 {
@@ -203,5 +210,19 @@ impl Level {
 
     pub(crate) fn watched(&mut self) -> Vec<(Time, u32)> {
         self.changes.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_area_is_exact_over_any_time() {
+        for (queue, ps) in [(1, 1), (3, u64::from(u32::MAX)), (7, 1 << 32), (u32::MAX, 86_400_000_000_000_007)] {
+            let level = Level { now: queue, ..Level::default() };
+            let area = level.area(Time::ZERO + cellway_units::Span::from_ps(ps));
+            assert_eq!(area, u128::from(queue) * u128::from(ps), "{queue} for {ps} ps");
+        }
     }
 }

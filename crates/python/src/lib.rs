@@ -235,7 +235,7 @@ fn time_text(picoseconds: u64) -> String {
 fn check(source: Source, set: Changes) -> PyResult<String> {
     let (plan, folder) = source.plan(set).map_err(raise)?;
     let checked = cellway_lab::check(&plan, &folder).map_err(raise)?;
-    Ok(cellway_cli::checked_json(&plan, &checked).to_string())
+    Ok(plan.description(checked.points, &checked.warnings).to_string())
 }
 
 /// Predicts the traffic groups of a scenario, as JSON.

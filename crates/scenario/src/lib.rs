@@ -16,6 +16,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod check;
+mod description;
 mod effect;
 mod everywhere;
 mod excess;
@@ -35,6 +36,7 @@ mod write;
 
 pub use cellway_settings::problem::{Error, Problem};
 use cellway_settings::{found, problem, shape, tree};
+pub use description::{refusal, refusal_in_words};
 pub use model::*;
 pub use plan::{AxisValue, Override, OverrideError, Plan, Point, SweepSpec, VariantSpec};
 pub use schema::{reference, schema};

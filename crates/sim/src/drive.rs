@@ -1,8 +1,10 @@
 //! The run itself: the network, the endpoints and the applications, event by event.
 
+mod slices;
 mod stacks;
 mod talk;
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -27,6 +29,8 @@ use crate::qlog::{Qlog, Recorder};
 use crate::slot::Slot;
 use crate::stack::Stacks;
 use crate::timers::{TimerKey, TimerKind, Timers};
+
+pub use slices::{Advanced, Slices};
 
 /// The options of a run besides its scenario.
 pub struct Control<'a> {
@@ -54,57 +58,77 @@ pub type Outcome = Result<RunRecord, Error>;
 
 /// Runs `scenario` once with `seed`. `workloads` are those of its traffic groups, in order (see
 /// [`crate::workload`]).
-pub fn run(scenario: &Scenario, workloads: &[GroupWorkload], seed: u64, mut control: Control<'_>) -> Outcome {
-    if scenario.traffic.is_empty() {
-        return Err(Error::NoTraffic);
+pub fn run<'a>(scenario: &Scenario, workloads: &'a [GroupWorkload], seed: u64, control: Control<'a>) -> Outcome {
+    let stop = control.stop;
+    let mut run = Slices::with(scenario, Cow::Borrowed(workloads), seed, control)?;
+    loop {
+        match run.advance(STOP_AFTER)? {
+            Advanced::Ended(record) => return Ok(record),
+            Advanced::Runs(rest) if stop() => return Err(Error::Stopped { at: rest.now() }),
+            Advanced::Runs(rest) => run = rest,
+        }
     }
-    let streams = Streams::new(seed);
-    let encapsulation = scenario.multiplexing.encapsulation;
-    let stacks = stacks::stacks_of(scenario, control.stacks)?;
-    let controllers = control.controllers.map(|own| own.of(scenario)).transpose()?.unwrap_or_default();
-    let mut bed = Testbed::with_stacks(scenario, &streams, Source::Simulate, &stacks::driven(&stacks))?;
-    bed.open_planned()?;
-    if let Some(capture) = &mut control.capture {
-        capture.begin(&mut bed)?;
+}
+
+impl<'a> Run<'a> {
+    /// Builds the network and the slots of a run at its start.
+    fn new(
+        scenario: &Scenario,
+        workloads: Cow<'a, [GroupWorkload]>,
+        seed: u64,
+        mut control: Control<'a>,
+    ) -> Result<Run<'a>, Error> {
+        if scenario.traffic.is_empty() {
+            return Err(Error::NoTraffic);
+        }
+        let streams = Streams::new(seed);
+        let encapsulation = scenario.multiplexing.encapsulation;
+        let stacks = stacks::stacks_of(scenario, control.stacks)?;
+        let controllers = control.controllers.map(|own| own.of(scenario)).transpose()?.unwrap_or_default();
+        let mut bed = Testbed::with_stacks(scenario, &streams, Source::Simulate, &stacks::driven(&stacks))?;
+        bed.open_planned()?;
+        if let Some(capture) = &mut control.capture {
+            capture.begin(&mut bed)?;
+        }
+        let slot = |plan: &Arc<SlotPlan>| Slot::new(plan.clone(), &streams, stacks[plan.group].clone());
+        let slots: Vec<Slot> = bed.slots().iter().map(slot).collect();
+        let qlog = control.qlog.map(|qlog| Recorder::begin(qlog, &slots).map(Box::new)).transpose()?;
+        let pairs: Result<Vec<GatewayPair>, Error> =
+            bed.pairs().iter().map(|plan| GatewayPair::new(plan, scenario.traffic.len())).collect();
+        let mut timers = Timers::default();
+        for (index, slot) in slots.iter().enumerate() {
+            let (at, kind) = match slot {
+                Slot::Tcp(slot) => (Some(slot.plan.start), TimerKind::Begin),
+                Slot::Udp(slot) => (slot.source.next(), TimerKind::Datagram),
+                Slot::Stack(slot) => (Some(slot.plan.start), TimerKind::Begin),
+            };
+            timers.add_if(at, TimerKey { slot: index as u32, kind });
+        }
+        for (index, at) in bed.changes().enumerate() {
+            timers.add(at, TimerKey { slot: index as u32, kind: TimerKind::Change });
+        }
+        Ok(Run {
+            workloads,
+            streams,
+            encapsulation,
+            legs: bed.legs(),
+            bed,
+            slots,
+            pairs: pairs?,
+            timers,
+            packets: 0,
+            timers_fired: 0,
+            output: Output::default(),
+            gateway_output: gateway::Output::default(),
+            actions: Vec::new(),
+            todo: VecDeque::new(),
+            touched: Vec::new(),
+            controllers,
+            capture: control.capture,
+            qlog,
+            fault: None,
+        })
     }
-    let slot = |plan: &Arc<SlotPlan>| Slot::new(plan.clone(), &streams, stacks[plan.group].clone());
-    let slots: Vec<Slot> = bed.slots().iter().map(slot).collect();
-    let qlog = control.qlog.take().map(|qlog| Recorder::begin(qlog, &slots).map(Box::new)).transpose()?;
-    let pairs: Result<Vec<GatewayPair>, Error> =
-        bed.pairs().iter().map(|plan| GatewayPair::new(plan, scenario.traffic.len())).collect();
-    let mut timers = Timers::default();
-    for (index, slot) in slots.iter().enumerate() {
-        let (at, kind) = match slot {
-            Slot::Tcp(slot) => (Some(slot.plan.start), TimerKind::Begin),
-            Slot::Udp(slot) => (slot.source.next(), TimerKind::Datagram),
-            Slot::Stack(slot) => (Some(slot.plan.start), TimerKind::Begin),
-        };
-        timers.add_if(at, TimerKey { slot: index as u32, kind });
-    }
-    for (index, at) in bed.changes().enumerate() {
-        timers.add(at, TimerKey { slot: index as u32, kind: TimerKind::Change });
-    }
-    Run {
-        workloads,
-        streams,
-        encapsulation,
-        legs: bed.legs(),
-        bed,
-        slots,
-        pairs: pairs?,
-        timers,
-        packets: 0,
-        timers_fired: 0,
-        output: Output::default(),
-        gateway_output: gateway::Output::default(),
-        actions: Vec::new(),
-        todo: VecDeque::new(),
-        touched: Vec::new(),
-        controllers,
-        qlog,
-        fault: None,
-    }
-    .into_record(Time::ZERO + scenario.run.duration, control)
 }
 
 /// A pending event or action between parts of a run at one instant.
@@ -121,7 +145,7 @@ pub(crate) enum Todo {
 }
 
 pub(crate) struct Run<'a> {
-    workloads: &'a [GroupWorkload],
+    workloads: Cow<'a, [GroupWorkload]>,
     streams: Streams,
     encapsulation: Encapsulation,
     pub(crate) bed: Testbed<Body>,
@@ -141,6 +165,8 @@ pub(crate) struct Run<'a> {
     touched: Vec<(usize, u32)>,
     /// Of the traffic groups that have a congestion controller of others; empty if none has.
     controllers: Vec<Option<Factory>>,
+    /// The packets that pass one node.
+    capture: Option<Capture<'a>>,
     /// The record of one end of a connection.
     qlog: Option<Box<Recorder<'a>>>,
     /// The first fault of a stack or a controller of others, which ends the run.
@@ -152,69 +178,67 @@ pub(crate) struct Run<'a> {
 const STOP_AFTER: u64 = 1 << 10;
 
 impl Run<'_> {
-    fn into_record(mut self, end: Time, mut control: Control<'_>) -> Outcome {
-        let mut delivered: Vec<Delivery<Body>> = Vec::new();
-        let mut instants = 0u64;
+    /// Advances by one instant with host events before `end`; returns it, or `None` if there is none.
+    fn step(&mut self, end: Time, delivered: &mut Vec<Delivery<Body>>) -> Result<Option<Time>, Error> {
         // If single instants are not observed, the network may run through all instants in which no packet reaches a
         // host.
-        let watches_each_instant = self.bed.meter.watches_queues() || control.capture.is_some();
-        loop {
-            let timer = self.timers.next().unwrap_or(end).min(end);
-            let mut reached = None;
-            if !watches_each_instant {
-                reached = self.bed.fabric.run(timer.min(self.bed.meter.next()), &mut delivered);
-            }
-            let now = match reached {
-                Some(now) => now,
-                None => {
-                    let next = self.bed.fabric.deadline().unwrap_or(end).min(timer);
-                    while self.bed.meter.next() <= next {
-                        let tick = self.bed.meter.next();
-                        self.sample_tcp(tick);
-                        self.bed.meter.tick(tick, &mut self.bed.fabric);
-                    }
-                    if next >= end {
-                        break;
-                    }
-                    self.bed.fabric.advance(next, &mut delivered);
-                    next
-                }
-            };
-            // A host drops a corrupted packet for its checksum, without any answer.
-            for Delivery { packet, transit, .. } in delivered.iter().filter(|delivery| !delivery.corrupted) {
-                if let Some(transit) = *transit
-                    && packet.body.has_data()
-                {
-                    self.bed.transit(now, packet.conversation, transit);
-                }
-                self.deliver(now, packet);
-            }
-            delivered.clear();
-            while let Some(key) = self.timers.pop_due(now) {
-                self.timers_fired += 1;
-                self.fire(now, key);
-            }
-            if self.fault.is_some() || self.qlog.as_ref().is_some_and(|qlog| qlog.has_failed()) {
-                break;
-            }
-            self.bed.fabric.serve(now);
-            self.bed.meter.queues(&mut self.bed.fabric);
-            if let Some(capture) = &mut control.capture {
-                let (slots, legs) = (&self.slots, &self.legs);
-                capture.write(&mut self.bed, |packet| octets(packet, slots, legs))?;
-            }
-            instants += 1;
-            if instants.is_multiple_of(STOP_AFTER) && (control.stop)() {
-                return Err(Error::Stopped { at: now });
-            }
+        let watches_each_instant = self.bed.meter.watches_queues() || self.capture.is_some();
+        let timer = self.timers.next().unwrap_or(end).min(end);
+        let mut reached = None;
+        if !watches_each_instant {
+            reached = self.bed.fabric.run(timer.min(self.bed.meter.next()), delivered);
         }
+        let now = match reached {
+            Some(now) => now,
+            None => {
+                let next = self.bed.fabric.deadline().unwrap_or(end).min(timer);
+                while self.bed.meter.next() <= next {
+                    let tick = self.bed.meter.next();
+                    self.sample_tcp(tick);
+                    self.bed.meter.tick(tick, &mut self.bed.fabric);
+                }
+                if next >= end {
+                    return Ok(None);
+                }
+                self.bed.fabric.advance(next, delivered);
+                next
+            }
+        };
+        // A host drops a corrupted packet for its checksum, without any answer.
+        for Delivery { packet, transit, .. } in delivered.iter().filter(|delivery| !delivery.corrupted) {
+            if let Some(transit) = *transit
+                && packet.body.has_data()
+            {
+                self.bed.transit(now, packet.conversation, transit);
+            }
+            self.deliver(now, packet);
+        }
+        delivered.clear();
+        while let Some(key) = self.timers.pop_due(now) {
+            self.timers_fired += 1;
+            self.fire(now, key);
+        }
+        if self.fault.is_some() || self.qlog.as_ref().is_some_and(|qlog| qlog.has_failed()) {
+            return Ok(None);
+        }
+        self.bed.fabric.serve(now);
+        self.bed.meter.queues(&mut self.bed.fabric);
+        if let Some(capture) = &mut self.capture {
+            let (slots, legs) = (&self.slots, &self.legs);
+            capture.write(&mut self.bed, |packet| octets(packet, slots, legs))?;
+        }
+        Ok(Some(now))
+    }
+
+    /// Returns the record of a run that has no more instants before `end`, or its fault.
+    fn into_record(mut self, end: Time) -> Outcome {
         if let Some(fault) = self.fault {
             return Err(*fault);
         }
-        if let Some(capture) = control.capture {
+        if let Some(capture) = self.capture.take() {
             capture.finish()?;
         }
-        if let Some(qlog) = self.qlog {
+        if let Some(qlog) = self.qlog.take() {
             let connections = self.slots[qlog.slot()].tcp().opened;
             qlog.finish(connections)?;
         }

@@ -29,12 +29,15 @@ impl Rate {
     /// picoseconds, `carry` of an earlier call included. Passing each remainder to the next call keeps the long-run
     /// rate exact.
     pub const fn time_for(self, bits: Bits, carry: u64) -> (Span, u64) {
-        let ps = bits.0 as u128 * 1_000_000_000_000 + carry as u128;
-        if ps <= u64::MAX as u128 {
-            // Up to 2 MB the division takes one instruction; a division of 128 bits is a call of about a hundred.
-            let ps = ps as u64;
+        const PS_PER_SEC: u64 = 1_000_000_000_000;
+        // Up to 2 MB the division takes one instruction; a division of 128 bits is a call of about a hundred, and where
+        // there are no words of 128 bits (WebAssembly) so is their product.
+        if bits.0 <= u64::MAX / PS_PER_SEC
+            && let Some(ps) = (bits.0 * PS_PER_SEC).checked_add(carry)
+        {
             return (Span::from_ps(ps / self.0), ps % self.0);
         }
+        let ps = bits.0 as u128 * PS_PER_SEC as u128 + carry as u128;
         let rate = self.0 as u128;
         (Span::from_ps((ps / rate) as u64), (ps % rate) as u64)
     }

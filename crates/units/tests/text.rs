@@ -57,3 +57,16 @@ proptest! {
         prop_assert_eq!((total, carry), rate.time_for(Cells(cells).bits(), 0));
     }
 }
+
+/// Both widths of the division give the same: at the largest number of bits that fits one word, and around it.
+#[test]
+fn times_are_exact_at_the_end_of_a_word() {
+    let most = u64::MAX / 1_000_000_000_000;
+    for (bits, carry) in [(most - 1, 0), (most, 0), (most, 709_551_615_999), (most, u64::MAX), (most + 1, 7)] {
+        for bps in [1_000_000u64, 1_500_000, 9_999_999_967] {
+            let ps = u128::from(bits) * 1_000_000_000_000 + u128::from(carry);
+            let expected = (Span::from_ps((ps / u128::from(bps)) as u64), (ps % u128::from(bps)) as u64);
+            assert_eq!(Rate::from_bps(bps).time_for(Bits(bits), carry), expected, "{bits} {carry} {bps}");
+        }
+    }
+}

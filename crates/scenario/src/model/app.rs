@@ -1,6 +1,6 @@
 //! Applications.
 
-use cellway_spec::{AppKind, DataConnection, Draw, FlowSpec, PageSpec, Spike};
+use cellway_spec::{AppKind, DataConnection, Draw, FlowArrivals, FlowSpec, PageSpec, Spike};
 use cellway_units::{Bytes, Rate, Span};
 
 /// The application of a group's conversations, with its options.
@@ -119,6 +119,45 @@ impl App {
             App::Page(_) => AppKind::Page,
         }
     }
+
+    /// Returns what it needs to be read before a run, with the key of the traffic group that names it.
+    pub fn file(&self) -> Option<(AppFile<'_>, &'static [&'static str])> {
+        match self {
+            App::Ftp { tables, .. }
+            | App::Nntp { tables, .. }
+            | App::Smtp { tables, .. }
+            | App::Telnet { tables, .. } => {
+                tables.folder.as_deref().map(|folder| (AppFile::Tables(folder), &["workload", "tables"][..]))
+            }
+            App::Flows(flows) => {
+                let file = match flows.source.arrivals() {
+                    FlowArrivals::Trace => AppFile::Trace,
+                    _ => AppFile::Sizes,
+                };
+                flows.source.file().map(|path| (file(path), &["flows", "file"][..]))
+            }
+            App::Page(page) => {
+                page.sizes.file().map(|path| (AppFile::Sizes(path), &["workload", "objects", "file"][..]))
+            }
+            App::Bulk { .. }
+            | App::Ttcp { .. }
+            | App::FtpGet { .. }
+            | App::Www { .. }
+            | App::Animation { .. }
+            | App::RequestResponse { .. } => None,
+        }
+    }
+}
+
+/// Files that an application names, with their path as the scenario has it, relative to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AppFile<'a> {
+    /// A folder with a table of each quantity.
+    Tables(&'a str),
+    /// A table of sizes.
+    Sizes(&'a str),
+    /// Times and sizes of flows.
+    Trace(&'a str),
 }
 
 /// The source of the distributions of a tcplib application, and the way of drawing from them.

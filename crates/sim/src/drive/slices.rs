@@ -1,0 +1,75 @@
+//! A run in slices, for a caller that does something else in between, such as showing progress.
+
+use std::borrow::Cow;
+
+use cellway_apps::GroupWorkload;
+use cellway_net::Delivery;
+use cellway_record::RunRecord;
+use cellway_scenario::Scenario;
+use cellway_units::Time;
+
+use super::{Control, Run};
+use crate::body::Body;
+use crate::error::Error;
+
+/// A run between two slices. The sizes of the slices have no effect on the record.
+pub struct Slices<'a> {
+    run: Run<'a>,
+    /// The last instant that was simulated.
+    now: Time,
+    end: Time,
+    /// Reused from instant to instant.
+    delivered: Vec<Delivery<Body>>,
+}
+
+/// A run after a slice.
+pub enum Advanced<'a> {
+    /// It has not reached its end.
+    Runs(Box<Slices<'a>>),
+    /// It has ended, with this record.
+    Ended(RunRecord),
+}
+
+impl<'a> Slices<'a> {
+    /// Begins a run of `scenario` with `seed` and the built-in TCP; `workloads` as for [`crate::run`].
+    pub fn new(scenario: &Scenario, workloads: Vec<GroupWorkload>, seed: u64) -> Result<Box<Slices<'a>>, Error> {
+        Slices::with(scenario, Cow::Owned(workloads), seed, Control::new(&|| false))
+    }
+
+    /// As [`Slices::new`] with the options of `control`; its `stop` is for the caller.
+    pub(super) fn with(
+        scenario: &Scenario,
+        workloads: Cow<'a, [GroupWorkload]>,
+        seed: u64,
+        control: Control<'a>,
+    ) -> Result<Box<Slices<'a>>, Error> {
+        let run = Run::new(scenario, workloads, seed, control)?;
+        let end = Time::ZERO + scenario.run.duration;
+        Ok(Box::new(Slices { run, now: Time::ZERO, end, delivered: Vec::new() }))
+    }
+
+    /// Advances by up to `instants` instants in which a packet or a timer reaches a host; the network between two of them
+    /// comes with them.
+    ///
+    /// # Errors
+    /// If a stack, a controller or a record of the caller has failed.
+    pub fn advance(mut self: Box<Self>, instants: u64) -> Result<Advanced<'a>, Error> {
+        for _ in 0..instants {
+            match self.run.step(self.end, &mut self.delivered)? {
+                Some(now) => self.now = now,
+                None => return self.run.into_record(self.end).map(Advanced::Ended),
+            }
+        }
+        Ok(Advanced::Runs(self))
+    }
+
+    /// Returns the simulated time.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Returns the simulated time at its end.
+    pub fn end(&self) -> Time {
+        self.end
+    }
+}

@@ -1,0 +1,121 @@
+//! The functions of the WebAssembly file, which has no imports.
+//!
+//! One block of memory carries what goes in and what comes out. The page writes a [`Request`] as JSON to the address that
+//! [`cellway_ask`] returns, and calls a function; what that returns is the length of the answer, which is at
+//! [`cellway_answer`] until the next call. An answer is JSON: the description or the refusal of [`check`]; `{"hops_at_most":
+//! …}` of a run that has begun; `{"done": 0.25}` of one that has advanced, or `{"failed": "…"}`.
+//!
+//! The tables are octets, all numbers little-endian: the length of the JSON that follows, as an integer of 8 octets; the
+//! JSON, with blanks at its end to a multiple of 8; then numbers of 8 octets (IEEE 754). The JSON has the name, point, seed,
+//! axes and counts of the run, the subject, metric and unit of each row of its summary, and those of each series with its
+//! length. The numbers are the values of the summary, then the times and the values of each series.
+//!
+//! An empty answer means that there is nothing to answer: no run has begun, or it has not ended.
+#![expect(unsafe_code, reason = "the names of exported functions; there is no unsafe block")]
+
+use std::cell::RefCell;
+
+use serde_json::{Value, json};
+
+use crate::{Job, Request, check};
+
+#[derive(Default)]
+struct Engine {
+    /// What goes in, then what comes out.
+    block: Vec<u8>,
+    job: Option<Job>,
+}
+
+thread_local! {
+    static ENGINE: RefCell<Engine> = RefCell::default();
+    static PANIC: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+impl Engine {
+    fn answer(&mut self, answer: Vec<u8>) -> usize {
+        self.block = answer;
+        self.block.len()
+    }
+
+    fn say(&mut self, answer: &Value) -> usize {
+        self.answer(answer.to_string().into_bytes())
+    }
+
+    fn asked(&self) -> Result<Request, Value> {
+        serde_json::from_slice(&self.block)
+            .map_err(|error| cellway_scenario::refusal_in_words(&format!("the request cannot be read: {error}")))
+    }
+}
+
+fn with(act: impl FnOnce(&mut Engine) -> usize) -> usize {
+    ENGINE.with_borrow_mut(act)
+}
+
+/// Makes room for a request of `length` octets, and returns its address.
+#[unsafe(no_mangle)]
+pub extern "C" fn cellway_ask(length: usize) -> *mut u8 {
+    std::panic::set_hook(Box::new(|panic| PANIC.set(panic.to_string())));
+    ENGINE.with_borrow_mut(|engine| {
+        engine.block = vec![0; length];
+        engine.block.as_mut_ptr()
+    })
+}
+
+/// Returns the address of the last answer.
+#[unsafe(no_mangle)]
+pub extern "C" fn cellway_answer() -> *const u8 {
+    // The block is in use by the call that has panicked.
+    let panic = PANIC.with_borrow(|words| (!words.is_empty()).then(|| words.as_ptr()));
+    panic.unwrap_or_else(|| ENGINE.with_borrow(|engine| engine.block.as_ptr()))
+}
+
+/// Checks the scenario of the request.
+#[unsafe(no_mangle)]
+pub extern "C" fn cellway_check() -> usize {
+    with(|engine| {
+        let answer = engine.asked().map_or_else(|refused| refused, |request| check(&request));
+        engine.say(&answer)
+    })
+}
+
+/// Begins the run of the request, in place of the last one.
+#[unsafe(no_mangle)]
+pub extern "C" fn cellway_begin() -> usize {
+    with(|engine| {
+        engine.job = None;
+        match engine.asked().and_then(|request| Job::begin(&request)) {
+            Ok(job) => {
+                let answer = json!({ "hops_at_most": job.hops_at_most() });
+                engine.job = Some(job);
+                engine.say(&answer)
+            }
+            Err(refused) => engine.say(&refused),
+        }
+    })
+}
+
+/// Advances the run; see [`Job::advance`].
+#[unsafe(no_mangle)]
+pub extern "C" fn cellway_advance(instants: u32) -> usize {
+    with(|engine| match engine.job.as_mut().map(|job| job.advance(instants.into())) {
+        None => engine.answer(Vec::new()),
+        Some(Ok(done)) => engine.say(&json!({ "done": done })),
+        Some(Err(why)) => engine.say(&json!({ "failed": why })),
+    })
+}
+
+/// Returns the tables of a run that has ended.
+#[unsafe(no_mangle)]
+pub extern "C" fn cellway_tables() -> usize {
+    with(|engine| {
+        let tables = engine.job.as_ref().and_then(Job::tables).unwrap_or_default();
+        engine.answer(tables)
+    })
+}
+
+/// Returns the length of the words of a panic, which are at [`cellway_answer`] then. No other function may be called after a
+/// panic: the page loads the file again.
+#[unsafe(no_mangle)]
+pub extern "C" fn cellway_panic() -> usize {
+    PANIC.with_borrow(String::len)
+}

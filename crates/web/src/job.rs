@@ -1,0 +1,101 @@
+//! One run of a scenario, advanced by its page.
+
+use cellway_record::{RunRecord, Source};
+use cellway_scenario::AxisValue;
+use cellway_sim::{Advanced, Slices};
+use cellway_units::Time;
+use serde_json::{Map, Value, json};
+
+use crate::request::{Refused, Request, workloads};
+use crate::tables;
+use crate::work::hops_at_most;
+
+/// One run.
+pub struct Job {
+    /// What its tables say about it.
+    about: Map<String, Value>,
+    hops_at_most: f64,
+    state: State,
+}
+
+enum State {
+    Runs(Box<Slices<'static>>),
+    Ended(RunRecord),
+    /// With the reason.
+    Failed(String),
+}
+
+impl Job {
+    /// Begins the run that a request names.
+    ///
+    /// # Errors
+    /// The answer of [`crate::check`] to a request that cannot be run.
+    pub fn begin(request: &Request) -> Result<Job, Value> {
+        Job::begun(request).map_err(|Refused(answer)| answer)
+    }
+
+    fn begun(request: &Request) -> Result<Job, Refused> {
+        let plan = request.plan()?;
+        let (points, run) = (plan.points()?, &plan.base().run);
+        let point = points.get(request.point).ok_or_else(|| {
+            let last = points.len() - 1;
+            Refused::in_words(format!("there is no point {}; accepted: 0 to {last}", request.point))
+        })?;
+        if request.replication >= run.seeds {
+            let (given, last) = (request.replication, run.seeds - 1);
+            return Err(Refused::in_words(format!("there is no replication {given}; accepted: 0 to {last}")));
+        }
+        let seed = run.seed + request.replication;
+        let slices = Slices::new(&point.scenario, workloads(&plan, point)?, seed).map_err(Refused::in_words)?;
+        let axes = point.axes.iter().map(|(name, value)| match value {
+            AxisValue::Text(text) => json!([name, text]),
+            AxisValue::Number(number) => json!([name, number]),
+        });
+        let mut about = Map::new();
+        about.insert("name".to_owned(), json!(plan.base().name));
+        about.insert("source".to_owned(), json!(Source::Simulate.word()));
+        about.insert("point".to_owned(), json!(point.index));
+        about.insert("seed".to_owned(), json!(seed));
+        about.insert("axes".to_owned(), axes.collect());
+        Ok(Job { about, hops_at_most: hops_at_most(&point.scenario), state: State::Runs(slices) })
+    }
+
+    /// Returns the bound of its work.
+    pub fn hops_at_most(&self) -> f64 {
+        self.hops_at_most
+    }
+
+    /// Advances by up to `instants` instants in which a packet or a timer reaches a host. Returns the part of the simulated
+    /// time that is behind it, which is 1 at the end.
+    ///
+    /// # Errors
+    /// The reason in words if the run has failed.
+    pub fn advance(&mut self, instants: u64) -> Result<f64, String> {
+        // A run that fails in the middle of a slice is gone.
+        let state = std::mem::replace(&mut self.state, State::Failed("the simulator has failed".to_owned()));
+        self.state = match state {
+            State::Runs(slices) => match slices.advance(instants) {
+                Ok(Advanced::Runs(slices)) => State::Runs(slices),
+                Ok(Advanced::Ended(record)) => State::Ended(record),
+                Err(error) => State::Failed(error.to_string()),
+            },
+            ended => ended,
+        };
+        match &self.state {
+            State::Runs(slices) => {
+                let [now, end] = [slices.now(), slices.end()].map(|at| (at - Time::ZERO).as_secs_f64());
+                Ok(now / end)
+            }
+            State::Ended(_) => Ok(1.0),
+            State::Failed(why) => Err(why.clone()),
+        }
+    }
+
+    /// Returns its tables as octets, or `None` before its end. See [`crate::exports`] for their form.
+    pub fn tables(&self) -> Option<Vec<u8>> {
+        match &self.state {
+            State::Ended(record) => Some(tables::octets(&self.about, record)),
+            State::Runs(_) | State::Failed(_) => None,
+        }
+    }
+}

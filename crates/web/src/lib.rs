@@ -1,0 +1,21 @@
+//! The simulator for a web page: text in, tables out, without files, threads or clocks.
+//!
+//! A page hands over a [`Request`]: the text of a scenario, keys to set, a point and a replication. [`check`] answers with
+//! the problems or the description of the command line. A [`Job`] is one run, which its caller advances slice by slice, so
+//! that a worker can show progress and be stopped between two slices. Its [tables](Job::tables) are those of the command
+//! line, value by value.
+//!
+//! [`exports`] has the functions of the WebAssembly file.
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod check;
+pub mod exports;
+mod job;
+mod request;
+mod tables;
+mod work;
+
+pub use check::check;
+pub use job::Job;
+pub use request::Request;
+pub use work::hops_at_most;

@@ -1,0 +1,76 @@
+//! What a page asks for, and the plan that this is.
+
+use cellway_apps::GroupWorkload;
+use cellway_scenario::{AppFile, Error, Override, Plan, Point, refusal, refusal_in_words};
+use serde::Deserialize;
+use serde_json::Value;
+
+/// The name of the text in messages.
+const NAME: &str = "scenario.toml";
+
+/// A scenario, and which of its runs is meant.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// The text of the scenario.
+    pub text: String,
+    /// Keys to set before it is checked, each with its value, as `--set` of the command line.
+    #[serde(default)]
+    pub set: Vec<(String, String)>,
+    /// The point of its sweep, from 0.
+    #[serde(default)]
+    pub point: usize,
+    /// The replication, from 0: the seed is that of the scenario and this number more.
+    #[serde(default)]
+    pub replication: u64,
+}
+
+/// A reason to run nothing: the answer to the page.
+pub(crate) struct Refused(pub(crate) Value);
+
+impl From<Error> for Refused {
+    fn from(error: Error) -> Refused {
+        Refused(refusal(&error))
+    }
+}
+
+impl Refused {
+    pub(crate) fn in_words(message: impl ToString) -> Refused {
+        Refused(refusal_in_words(&message.to_string()))
+    }
+}
+
+impl Request {
+    /// Reads the text; the points of its sweep are not checked.
+    pub(crate) fn plan(&self) -> Result<Plan, Refused> {
+        let set: Vec<Override> = self.set.iter().map(|(path, value)| Override::new(path, value)).collect();
+        Ok(Plan::parse_with(&self.text, NAME, &set, None)?)
+    }
+}
+
+/// Returns the workload of each traffic group at a point.
+///
+/// # Errors
+/// If the point names a file: a page has none.
+pub(crate) fn workloads(plan: &Plan, point: &Point) -> Result<Vec<GroupWorkload>, Refused> {
+    let message = |path: &str| format!("{path:?} is a file, and a page reads none");
+    for (index, link) in point.scenario.links.iter().enumerate() {
+        for (number, direction) in link.directions.iter().enumerate() {
+            if let Some((key, path, _)) = direction.trace.files().next() {
+                let message = message(&path.to_string_lossy());
+                let accepted = "a link without a recording; the command line runs this scenario";
+                return Err(plan.refuse_trace(point.index, (index, number), key, &message, accepted).into());
+            }
+        }
+    }
+    let workload = |(group, traffic): (usize, &cellway_scenario::Traffic)| {
+        if let Some((AppFile::Tables(path) | AppFile::Sizes(path) | AppFile::Trace(path), key)) =
+            traffic.app().and_then(|app| app.file())
+        {
+            let accepted = "a distribution without a file; the command line runs this scenario";
+            return Err(plan.refuse_traffic(point.index, group, key, &message(path), accepted).into());
+        }
+        cellway_sim::workload(traffic, None).map_err(Refused::in_words)
+    };
+    point.scenario.traffic.iter().enumerate().map(workload).collect()
+}

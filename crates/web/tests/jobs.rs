@@ -1,0 +1,97 @@
+//! Runs of a page, natively: the functions behind the file of WebAssembly. `tests/python/test_web.py` compares the file
+//! itself with the command line.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use cellway_web::{Job, Request, check};
+use serde_json::{Value, json};
+
+const SMALL: &str = r#"
+version = 1
+name = "small"
+run = { duration = "2 s", warmup = "1 s", seed = 7, seeds = 2 }
+buffer = { size = "30 cell" }
+tcp = { profile = "classic", mss = "512 B" }
+node = [{ name = "a", kind = "router" }, { name = "b", kind = "router" }]
+link = [{ between = ["a", "b"], rate = "1.5 Mbit/s", delay = "5 ms" }]
+traffic = [{ name = "t", app = "ftp", from = "a", to = "b", access = { rate = "10 Mbit/s", delay = "0 s" } }]
+sweep = { axes = { "traffic.t.count" = [1, 3] } }
+"#;
+
+fn request() -> Request {
+    Request { text: SMALL.to_owned(), point: 1, ..Request::default() }
+}
+
+/// Runs to the end; returns the parts of the time after each slice, and the tables.
+fn run(request: &Request, instants: u64) -> (Vec<f64>, Vec<u8>) {
+    let mut job = Job::begin(request).unwrap();
+    let mut done = Vec::new();
+    while done.last() != Some(&1.0) {
+        assert!(job.tables().is_none());
+        done.push(job.advance(instants).unwrap());
+    }
+    (done, job.tables().unwrap())
+}
+
+/// The contents of tables, and their numbers.
+fn read(octets: &[u8]) -> (Value, Vec<f64>) {
+    let (length, rest) = octets.split_at(8);
+    let length = u64::from_le_bytes(length.try_into().unwrap()) as usize;
+    let (contents, numbers) = rest.split_at(length);
+    let numbers = numbers.chunks_exact(8).map(|octets| f64::from_le_bytes(octets.try_into().unwrap()));
+    (serde_json::from_slice(contents).unwrap(), numbers.collect())
+}
+
+#[test]
+fn slices_have_no_effect_on_the_tables() {
+    let (whole, tables) = run(&request(), u64::MAX);
+    assert_eq!(whole, [1.0]);
+    for instants in [1, 20] {
+        let (done, sliced) = run(&request(), instants);
+        assert!(done.len() > 10 && done.is_sorted() && done[done.len() / 2] < 0.9, "{done:?}");
+        assert_eq!(sliced, tables);
+    }
+}
+
+#[test]
+fn the_tables_say_which_run_they_are_of() {
+    let (contents, numbers) = read(&run(&Request { replication: 1, ..request() }, u64::MAX).1);
+    assert_eq!([&contents["point"], &contents["seed"]], [1, 8]);
+    assert_eq!(contents["axes"], json!([["traffic.t.count", 3.0]]));
+    let rows = |table: &str| contents[table].as_array().unwrap().clone();
+    let of_series: u64 = rows("series").iter().map(|row| row[3].as_u64().unwrap()).sum();
+    assert!(of_series > 0);
+    assert_eq!(numbers.len() as u64, rows("summary").len() as u64 + 2 * of_series);
+    let place = rows("summary").iter().position(|row| row[0] == "a>b" && row[1] == "utilisation").unwrap();
+    assert!((0.01..=1.0).contains(&numbers[place]), "{}", numbers[place]);
+    // The other replication is another run.
+    assert_ne!(read(&run(&request(), u64::MAX).1).1, numbers);
+}
+
+/// What a run does stays below the bound, and not far below it on a busy line.
+#[test]
+fn the_work_is_bounded() {
+    let busy = SMALL.replace("\"ftp\"", "\"bulk\"").replace("1 s\", seed", "0 s\", seed");
+    let request = Request { text: busy, ..request() };
+    let bound = Job::begin(&request).unwrap().hops_at_most();
+    assert_eq!(check(&request)["hops_at_most"][1], bound);
+    let (contents, _) = read(&run(&request, u64::MAX).1);
+    let [cells, packets] = ["cell_hops", "packet_hops"].map(|key| contents["counts"][key].as_f64().unwrap());
+    assert!(cells + packets <= bound && cells + packets > bound / 5.0, "{cells} and {packets} of {bound}");
+}
+
+#[test]
+fn a_request_that_cannot_be_run_says_why() {
+    let first = |request: &Request| Job::begin(request).err().unwrap()["problems"][0].clone();
+    let set = vec![("traffic.t.from".to_owned(), "nowhere".to_owned())];
+    let problem = first(&Request { set, ..request() });
+    assert_eq!(
+        (&problem["key"], &problem["setting"]),
+        (&json!("traffic.t.from"), &json!("override traffic.t.from = nowhere"))
+    );
+    assert_eq!(first(&Request { point: 2, ..request() })["message"], "there is no point 2; accepted: 0 to 1");
+    let replication = first(&Request { replication: 2, ..request() });
+    assert_eq!(replication["message"], "there is no replication 2; accepted: 0 to 1");
+    let tables = "app = \"ftp\", workload = { tables = \"mine\" },";
+    let problem = first(&Request { text: SMALL.replace("app = \"ftp\",", tables), ..request() });
+    assert_eq!(problem["key"], "traffic.t.workload.tables");
+}

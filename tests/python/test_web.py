@@ -1,0 +1,184 @@
+"""The simulator for web pages, as WebAssembly in node: the same octets as the compiled module.
+
+Each shipped scenario that needs no file runs in both, all points of its sweep with one seed, and every number is
+compared octet by octet.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import os
+import re
+import shutil
+import struct
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import cellway
+import polars as pl
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+TARGET = "wasm32-unknown-unknown"
+SCENARIOS = ROOT / "scenarios"
+# Recorded links: a page has no files.
+WITH_FILES = {"leo": "link.satellite.forward.trace.csv", "lte": "link.radio.forward.trace.rate"}
+# Those that take long: keys that make them short.
+SHORT = {"page": {"run.duration": "60 s"}, "satellite-bulk": {"run.duration": "120 s", "run.warmup": "20 s"}}
+NAMES = sorted(path.stem for path in SCENARIOS.glob("*.toml") if path.stem not in WITH_FILES)
+
+
+@dataclass
+class Tables:
+    """The tables of a run, in their order: what each row is about, and its octets."""
+
+    about: dict[str, Any]
+    summary: list[tuple[list[str], bytes]]
+    series: list[tuple[list[str], bytes, bytes]]
+
+    @classmethod
+    def read(cls, octets: bytes) -> Tables:
+        """Take the tables apart."""
+        (length,) = struct.unpack_from("<Q", octets)
+        about = json.loads(octets[8 : 8 + length])
+        at = 8 + length
+
+        def numbers(count: int) -> bytes:
+            nonlocal at
+            part = octets[at : at + 8 * count]
+            at += 8 * count
+            return part
+
+        summary = [(row, numbers(1)) for row in about["summary"]]
+        series = [(row[:3], numbers(row[3]), numbers(row[3])) for row in about["series"]]
+        assert at == len(octets)
+        return cls(about, summary, series)
+
+
+@dataclass
+class Engine:
+    """The file of WebAssembly, which node runs."""
+
+    node: str
+    wasm: Path
+
+    def run(self, *requests: dict[str, Any]) -> list[dict[str, Any]]:
+        """Run requests; return what the file says of each."""
+        lines = "".join(json.dumps(request) + "\n" for request in requests)
+        command = [self.node, ROOT / "tools/web/run.js", ROOT / "web/engine.js", self.wasm]
+        done = subprocess.run(command, input=lines, capture_output=True, text=True, check=True)
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@pytest.fixture(scope="module")
+def engine() -> Engine:
+    """The built file, where the compiler has the target and there is node."""
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("node is not installed (Debian: nodejs)")
+    rustc = os.environ.get("CELLWAY_WASM_RUSTC") or os.environ.get("RUSTC") or "rustc"
+    command = [rustc, "--print", "target-libdir", "--target", TARGET]
+    library = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    if not library or not Path(library).is_dir():
+        pytest.skip(f"the compiler {rustc} has no target {TARGET}; with rustup: rustup target add {TARGET}")
+    subprocess.run(["make", "--no-print-directory", "lab-engine"], cwd=ROOT, check=True)
+    return Engine(node, ROOT / "target/web/cellway.wasm")
+
+
+def of_native(results: cellway.Results, run: dict[str, Any]) -> Tables:
+    """Return the tables of one run of the compiled module."""
+
+    def octets(values: pl.Series) -> bytes:
+        return struct.pack(f"<{len(values)}d", *values)
+
+    def rows(table: pl.DataFrame) -> list[tuple[list[str], pl.DataFrame]]:
+        words = ["subject", "metric", "unit"]
+        of_run = table.filter(pl.col("run") == run["run"]).with_columns(pl.col(words).cast(pl.String))
+        parts = of_run.partition_by(words, as_dict=True, maintain_order=True)
+        return [([str(word) for word in key], part) for key, part in parts.items()]
+
+    summary = [(words, octets(part["value"])) for words, part in rows(results.arrow("summary"))]
+    series = [(words, octets(part["t"]), octets(part["value"])) for words, part in rows(results.arrow("series"))]
+    return Tables(run, summary, series)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_tables_have_the_same_octets(engine: Engine, name: str) -> None:
+    path, changes = SCENARIOS / f"{name}.toml", SHORT.get(name, {})
+    native = cellway.simulate(path, seeds=1, set=changes, progress=False)
+    runs = native.runs.sort("run").to_dicts()
+    request = {"text": path.read_text(encoding="utf-8"), "set": list(changes.items())}
+    answers = engine.run(*({**request, "point": run["point"]} for run in runs))
+    assert len(answers) == len(runs) > 0
+    for run, answer in zip(runs, answers, strict=True):
+        assert answer["answer"] == {"done": 1}
+        web, here = Tables.read(base64.b64decode(answer["tables"])), of_native(native, run)
+        assert (web.about["point"], web.about["seed"]) == (run["point"], run["seed"])
+        assert dict(web.about["axes"]) == {axis: run[axis] for axis in native.axes}
+        assert len(web.summary) > 10
+        assert web.summary == here.summary
+        assert web.series == here.series
+    hops = sum(Tables.read(base64.b64decode(answer["tables"])).about["counts"]["cell_hops"] for answer in answers)
+    assert hops == native.manifest["cell_hops"]
+
+
+@pytest.mark.parametrize("name", sorted(WITH_FILES))
+def test_a_scenario_with_a_file_is_refused_at_its_key(engine: Engine, name: str) -> None:
+    text = (SCENARIOS / f"{name}.toml").read_text(encoding="utf-8")
+    (answer,) = engine.run({"text": text})
+    (problem,) = answer["checked"]["problems"]
+    assert answer["answer"] == answer["checked"]
+    assert answer["tables"] is None
+    assert problem["key"] == WITH_FILES[name]
+    assert "a page reads none" in problem["message"]
+    assert text.splitlines()[problem["line"] - 1].lstrip().startswith(("forward", "back"))
+
+
+def test_a_check_is_that_of_the_command_line(engine: Engine, tmp_path: Path) -> None:
+    right = (SCENARIOS / "bufferbloat.toml").read_text(encoding="utf-8")
+    # A misspelt key; a point of the sweep that is wrong; no TOML; no scenario.
+    texts = [
+        right,
+        right.replace("duration", "duratoin"),
+        right.replace('"ared"', '"bdd"'),
+        "version = 1\nx = [",
+        "x = 1",
+    ]
+    path = tmp_path / "scenario.toml"
+    valid = []
+    for text in texts:
+        path.write_text(text, encoding="utf-8")
+        command = [sys.executable, "-m", "cellway", "check", path.name, "--json"]
+        printed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False).stdout
+        (answer,) = engine.run({"text": text})
+        work = answer["checked"].pop("hops_at_most", None)
+        assert answer["checked"] == json.loads(printed)
+        assert (work is not None) == answer["checked"]["valid"]
+        valid.append(answer["checked"]["valid"])
+    assert valid[0]
+    assert not any(valid[1:])
+
+
+def test_the_lab_page_is_one_file_under_three_megabytes(engine: Engine, tmp_path: Path) -> None:
+    page = tmp_path / "index.html"
+    subprocess.run([sys.executable, ROOT / "tools/web/page.py", engine.wasm, page], check=True, capture_output=True)
+    text = page.read_text(encoding="utf-8")
+    assert len(text.encode()) < 3_000_000
+    # It loads nothing, and no part is missing.
+    assert not re.search(r"(src|href)=\"(?!data:)", text)
+    assert not re.search(r"\{\{[\w.]+\}\}", text)
+    shipped = json.loads(between(text, "scenarios"))
+    assert sorted(shipped) == NAMES
+    assert gzip.decompress(base64.b64decode(between(text, "wasm"))) == engine.wasm.read_bytes()
+
+
+def between(text: str, name: str) -> str:
+    """Return the content of the script `name` of a page."""
+    found = re.search(rf'<script type="[\w/]+" id="{name}">(.*?)</script>', text, re.DOTALL)
+    assert found is not None
+    return found[1]
