@@ -37,7 +37,7 @@ def shares(studies: Studies) -> Plate:
 
 
 def steps(studies: Studies) -> Plate:
-    """The rates and the delay over time."""
+    """The rates over time."""
     figure = plot.timeline(studies["steps"], "goodput", at=[f"{name}-1" for name in FLOWS], by="subject")
     caption = "Goodput in the run of the first seed, as the rate of the line falls and returns."
     return Plate("steps", "Changes of the rate", caption, figure, wide=True)
@@ -51,28 +51,28 @@ def overload(studies: Studies) -> Plate:
 
 
 Maker = Callable[[Studies], Plate]
-SECTIONS: tuple[tuple[str, str, str, tuple[str, ...], str, Maker | None], ...] = (
+SECTIONS: tuple[tuple[str, str, str, tuple[str, ...], tuple[str, Maker] | None], ...] = (
     ("delay", "Delay of the low-latency queue", "Packets of L4S beside CUBIC, by rate and round trip.", ("delay-",),
-     "beside", delay),
-    ("shares", "Shares", "Prague and CUBIC get about the same rate.", ("ratio-",), "beside", shares),
-    ("line", "The line", "It is full, and one queue for all waits long.", ("line-", "classic-"), "", None),
-    ("steps", "Changes of the rate", "The rate falls to a quarter and returns.", ("steps-",), "steps", steps),
-    ("overload", "Overload", "Datagrams with ECT(1) that do not react.", ("overload-",), "overload", overload),
+     ("beside", delay)),
+    ("shares", "Shares", "Prague and CUBIC get about the same rate.", ("ratio-",), ("beside", shares)),
+    ("line", "The line", "It is full, and one queue for all waits long.", ("line-", "classic-"), None),
+    ("steps", "Changes of the rate", "The rate falls to a quarter and returns.", ("steps-",), ("steps", steps)),
+    ("overload", "Overload", "Datagrams with ECT(1) that do not react.", ("overload-",), ("overload", overload)),
 )  # fmt: skip
-"""Name, title, text, beginnings of the ids of its rows, the set of runs that its figure needs, and the figure."""
+"""Name, title, text, beginnings of the ids of its rows; the set of runs that its figure needs, and the figure."""
 
 
 def sections(studies: Studies) -> list[Section]:
     """Return the sections of the report, those that have rows."""
     ids = [claim.id for claim in studies.claims]
     return [
-        _section(studies, Section(name, title, text, ids=prefixes), study, make)
-        for name, title, text, prefixes, study, make in SECTIONS
+        _section(studies, Section(name, title, text, ids=prefixes), figure)
+        for name, title, text, prefixes, figure in SECTIONS
         if any(found.startswith(prefixes) for found in ids)
     ]
 
 
-def _section(studies: Studies, section: Section, study: str, make: Maker | None) -> Section:
-    if make is None or study not in studies.present:
+def _section(studies: Studies, section: Section, figure: tuple[str, Maker] | None) -> Section:
+    if figure is None or figure[0] not in studies.present:
         return section
-    return add(section, lambda: make(studies))
+    return add(section, lambda: figure[1](studies))

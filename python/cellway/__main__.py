@@ -17,11 +17,12 @@ INTERRUPTED = 130
 def _plain() -> Iterator[None]:
     """Turn an error about data or arguments into one whose text is the whole message."""
     from cellway import _native
+    from cellway.plot.files import NotWrittenError
 
     try:
         yield
     except (ValueError, OSError) as error:
-        if isinstance(error, _native.Error):
+        if isinstance(error, _native.Error | NotWrittenError):
             raise
         raise _native.Error(str(error)) from None
 

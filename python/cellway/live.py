@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from cellway import arguments
-from cellway.program import Program, when_ready
+from cellway.program import Program, in_process, when_ready
 from cellway.source import Source, native, overrides
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ class Emulation:
         self._native: _native.Emulation | None = None
         self._hosts: dict[str, Host] = {}
         self._results: Results | None = None
+        self._process = os.getpid()
 
     def __enter__(self) -> Emulation:
         from cellway import _native
@@ -80,6 +81,7 @@ class Emulation:
                 "this process may not make network namespaces; accepted: root, or a user namespace: "
                 "unshare --user --map-root-user --net --mount python ..."
             )
+        self._results, self._process = None, os.getpid()
         self._native = _native.Emulation(scenario, changes, self._log)
         self._hosts = {name: Host(self._native, name, address) for name, address in self._native.hosts()}
         return self
@@ -90,9 +92,16 @@ class Emulation:
         from cellway import _native
         from cellway.results import Results
 
+        if os.getpid() != self._process:
+            # A forked process leaves the run to the one that began it.
+            return
         native, self._native = self._running, None
-        for host in self._hosts.values():
-            host.close()
+        try:
+            for host in self._hosts.values():
+                host.close()
+        except BaseException:
+            native.end()
+            raise
         try:
             self._results = Results.from_native(native.end())
         except _native.Error as failure:
@@ -169,6 +178,7 @@ class Emulation:
     def _running(self) -> _native.Emulation:
         if self._native is None:
             raise ValueError("the emulation runs only within its `with` statement")
+        in_process(self._process)
         return self._native
 
 
@@ -225,8 +235,7 @@ class Host:
             raise arguments.wrong("args", args, 'a list of the program and its arguments, like ["ping", "server"]')
         if ready is not None:
             when_ready(ready)
-        if os.getpid() != self._process:
-            raise ValueError("the emulation belongs to another process; accepted: programs from the one that began it")
+        in_process(self._process)
         program = Program(self._native, self.name, [os.fspath(word) for word in args], dict(env or {}), input)
         self._programs.append(program)
         if ready is not None:
@@ -268,4 +277,7 @@ def _per_cent(loss: float | str) -> str:
     share = arguments.share("loss", loss)
     if share is None:
         raise arguments.wrong("loss", loss, 'a number from 0 to below 1, like 0.01, or a text like "1 %"')
-    return f"{100 * Decimal(repr(share)):.13f} %"
+    text = f"{100 * Decimal(repr(share)):.13f} %"
+    if share > 0 and Decimal(text.removesuffix(" %")) == 0:
+        raise ValueError(f"loss is {share!r}; accepted: 0, or at least 1e-15")
+    return text

@@ -34,6 +34,7 @@ class Program:
         if shutil.which(args[0]) is None:
             raise FileNotFoundError(f"host {host}: there is no program {args[0]!r} on this machine")
         self.args = args
+        self._process = os.getpid()
         self._emulation = native
         self._host = host
         # Files, not pipes: a program whose output is not read runs on.
@@ -92,6 +93,7 @@ class Program:
 
     def stop(self) -> int:
         """End it and its children, with SIGTERM and after 2 s with SIGKILL, and return its exit status."""
+        in_process(self._process)
         return self._native.end()
 
     def __enter__(self) -> Program:
@@ -109,6 +111,8 @@ class Program:
         if isinstance(wanted, int):
             return self._emulation.is_listening(self._host, wanted)
         for place, file in enumerate((self._out, self._errors)):
+            # A program may have emptied its output.
+            seen[place] = min(seen[place], file.size)
             # The last one may be the beginning of a line, or a prompt.
             lines = file.content(seen[place]).split(b"\n")
             if any(wanted.search(line.decode(errors="replace")) for line in lines):
@@ -128,6 +132,12 @@ class Program:
 
         said = (self.errors.strip() or self.output.strip() or "it printed nothing")[-LAST:]
         return _native.EmulationError(f"host {self._host}: {self.args[0]} {what}: {said}")
+
+
+def in_process(process: int) -> None:
+    """Raise an error in another process than that which began the emulation, whose threads it lacks."""
+    if os.getpid() != process:
+        raise ValueError("the emulation belongs to another process; accepted: calls from the one that began it")
 
 
 def when_ready(ready: int | str) -> int | re.Pattern[str]:
@@ -158,6 +168,11 @@ class _File:
     def read(self) -> str:
         return self.content(0).decode(errors="replace")
 
+    @property
+    def size(self) -> int:
+        """The number of bytes that it holds."""
+        return os.fstat(self._descriptor).st_size
+
     def content(self, start: int) -> bytes:
         """Return what it holds from a place on."""
-        return os.pread(self._descriptor, os.fstat(self._descriptor).st_size - start, start)
+        return os.pread(self._descriptor, max(0, self.size - start), start)

@@ -348,7 +348,7 @@ class Scenario:
     def _axis(self, name: str, values: Sequence[object]) -> tuple[str, Sequence[object]]:
         from cellway import quantity
 
-        if name == "rtt" and any(str(name).startswith("rtt-") for name in self._names("traffic")):
+        if name == "rtt" and self._has_groups_by_rtt():
             raise ValueError(
                 "rtt: the groups of this dumbbell are named by their round trips; accepted: a dumbbell of one rtt"
             )
@@ -367,6 +367,11 @@ class Scenario:
         elements = self._document.get(section, ())
         found = elements if isinstance(elements, list) else []
         return [element.get("name") for element in found if isinstance(element, Mapping)]
+
+    def _has_groups_by_rtt(self) -> bool:
+        """Return true for a dumbbell of several round trips: each has a group, and no group is called `flow`."""
+        names = [str(name) for name in self._names("traffic")]
+        return "flow" not in names and any(name.startswith("rtt-") for name in names)
 
     def _copy(self) -> Scenario:
         return Scenario.from_dict(self._document, folder=self._folder)

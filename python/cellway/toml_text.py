@@ -19,9 +19,11 @@ BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 def value(given: object, path: str = "value") -> str:
     """Return a Python value as TOML text. `path` names the key in the error for a value that TOML cannot hold."""
-    if type(given).__module__ == "numpy":
-        # Numbers and arrays of numpy: what they hold.
-        return value(given.tolist(), path)  # type: ignore[attr-defined]
+    if type(given).__module__ == "numpy" and hasattr(given, "tolist"):
+        # Numbers and arrays of numpy: what they hold, unless Python has no such number.
+        held = given.tolist()
+        if type(held) is not type(given):
+            return value(held, path)
     if isinstance(given, bool):
         return "true" if given else "false"
     if isinstance(given, int | float):

@@ -269,8 +269,11 @@ def test_an_emulation_runs_once_at_a_time() -> None:
             pass
         # The refusal has not ended it.
         assert net["client"].run(["true"]).returncode == 0
+    assert live.results.summary.height > 0
     with live as again:
         assert list(again) == ["client", "server"]
+        with pytest.raises(ValueError, match="there are no results"):
+            again.results  # noqa: B018
 
 
 @pytest.mark.parametrize(
@@ -296,8 +299,12 @@ def test_another_process_starts_nothing() -> None:
         child = os.fork()
         if child == 0:
             try:
-                net["client"].start(["true"])
-            except ValueError:
-                os._exit(7)
-            os._exit(0)
+                for call in (lambda: net["client"].start(["true"]), lambda: net.set_rate("line", "1 Mbit/s")):
+                    with pytest.raises(ValueError, match="belongs to another process"):
+                        call()
+                net.__exit__(None, None, None)
+            except BaseException:
+                os._exit(1)
+            os._exit(7)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+        assert net["client"].run(["true"]).returncode == 0

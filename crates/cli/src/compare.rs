@@ -46,14 +46,16 @@ pub(crate) fn run(options: &Compare, face: &mut Face<'_>) -> Result<(), Failure>
     };
     let compared = compare::compare(&plan, folder_of(file), &asked, &mut settings)?;
     drop(bar);
+    let mut folder = None;
     let drawn = options.out.as_deref().map_or(Ok(None), |out| {
         output::written_files(out, &compared.write(out, options.force)?);
+        folder = Some(out);
         draw::draw_if_possible(out, face)
     });
     let report = drawn.as_ref().ok().and_then(Option::as_ref);
     if options.scenario.json {
         let mut document = compared.to_json();
-        document["folder"] = json!(options.out);
+        document["folder"] = json!(folder);
         document["report"] = json!(report);
         document["wall_seconds"] = json!(compared.tables.about.wall_seconds);
         output::json(&document);

@@ -100,9 +100,7 @@ pub(crate) fn run(options: &Emulate, face: &mut Face<'_>) -> Result<(), Failure>
         output::say(&format!("{records} records captured at {node}"));
     }
     output::warn(&emulated.results.warnings);
-    if let Some(log) = log {
-        log.finish()?;
-    }
+    let logged = log.map_or(Ok(()), |log| log.finish().map_err(Failure::from));
     let drawn = match (json_page, wants_report) {
         (Ok(None), Some(folder)) => draw::draw_and_open(folder, face),
         (Ok(Some(page)), _) => {
@@ -119,7 +117,7 @@ pub(crate) fn run(options: &Emulate, face: &mut Face<'_>) -> Result<(), Failure>
     } else {
         Ok(())
     };
-    Failure::of_both(kept.and(drawn), outcome)
+    Failure::of_both(kept.and(drawn).and(logged), outcome)
 }
 
 /// Prints the figures of the programs and the lateness of the emulation: a row for each point and figure.

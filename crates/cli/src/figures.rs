@@ -37,7 +37,7 @@ const SHOWN: [Columns; 4] = [
     Columns {
         figures: &[
             "goodput_total",
-            // The time of an answer says more than a share of the line, where there is one.
+            // Before the share of the line, which is of no interest for short answers.
             "response_time_p50",
             "response_time_p99",
             "page_time_p50",

@@ -40,13 +40,14 @@ impl Record {
     /// the current folder unless the results are `kept`.
     pub(crate) fn wanted(options: &Simulate, plan: &Plan, kept: bool) -> Result<Vec<Record>, Error> {
         let mut wanted = Vec::new();
-        if let Some(node) = &options.pcap {
-            cellway_lab::check_capture(plan, node)?;
-            wanted.push(Record { kind: Kind::Capture(node.clone()), name: format!("{node}.pcap") });
-        }
+        // That of a connection first: there may be none of its number, and then no other file has been replaced.
         if let Some(end) = &options.qlog {
             let name = format!("{}.sqlog", cellway_lab::check_qlog(plan, end)?.file_stem());
             wanted.push(Record { kind: Kind::Qlog(end.clone()), name });
+        }
+        if let Some(node) = &options.pcap {
+            cellway_lab::check_capture(plan, node)?;
+            wanted.push(Record { kind: Kind::Capture(node.clone()), name: format!("{node}.pcap") });
         }
         if !kept {
             wanted.iter().try_for_each(|record| cellway_lab::check_free(Path::new(&record.name), options.force))?;

@@ -1,4 +1,4 @@
-//! Replications that are all alike: what they vary has no effect, so their intervals say nothing.
+//! Replications that are all alike: what they vary has no effect, so their intervals have no width.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -47,8 +47,8 @@ impl Alike {
             _ => format!(" at {alike} of {all} points"),
         };
         Some(format!(
-            "all seeds gave the same run{points}: nothing in it is random, and intervals have no width; accepted: one \
-             seed, or starts that vary (traffic.NAME.jitter)"
+            "all seeds gave the same figures{points}, so their intervals have no width: nothing that is random has an \
+             effect there; accepted: one seed, or starts that vary (traffic.NAME.jitter)"
         ))
     }
 }
@@ -75,8 +75,8 @@ mod tests {
     fn only_points_of_several_equal_runs_are_named() {
         assert_eq!(alike(&[(0, 1.0), (1, 2.0)]), None);
         assert_eq!(alike(&[(0, 1.0), (0, 1.0), (0, 1.5)]), None);
-        assert!(alike(&[(0, 1.0), (0, 1.0)]).unwrap().starts_with("all seeds gave the same run: "));
+        assert!(alike(&[(0, 1.0), (0, 1.0)]).unwrap().starts_with("all seeds gave the same figures, so "));
         let two = [(0, 1.0), (0, 1.0), (1, 1.0), (1, 2.0)];
-        assert!(alike(&two).unwrap().starts_with("all seeds gave the same run at 1 of 2 points: "));
+        assert!(alike(&two).unwrap().starts_with("all seeds gave the same figures at 1 of 2 points, so "));
     }
 }

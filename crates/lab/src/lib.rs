@@ -38,7 +38,7 @@ pub use cellway_units::{Span, Time, printable, printable_json};
 pub use error::Error;
 pub use fit::{FitReport, fit_file};
 pub use load::{Checked, check, plan_from_file, plan_from_text};
-pub use overview::{Cell, Overview, PointFigures, confidence_interval};
+pub use overview::{Cell, Overview, PointFigures, confidence_interval, signs_of_use};
 pub use simulate::{
     Own, Simulated, capture, check_capture, check_free, check_qlog, move_into, qlog, simulate, simulate_until_stopped,
     simulate_with,

@@ -62,6 +62,12 @@ static EVENTS: [&Definition; 9] = [
     port::DUPLICATED.definition(),
 ];
 
+/// Returns the least utilisation of a line that is not idle, and the metrics of which a line that is not idle may have any
+/// value above 0 instead.
+pub fn signs_of_use() -> (f64, impl Iterator<Item = &'static str>) {
+    (BUSY, EVENTS.iter().map(|event| event.name()))
+}
+
 /// Returns true if this mean of a metric of a line shows that the line is not idle.
 pub(crate) fn shows_use(metric: &str, mean: f64) -> bool {
     match metric == port::UTILISATION.name() {

@@ -34,7 +34,8 @@ mod _native {
     #[pymodule_export]
     use super::{
         Ack, EmulationError, Error, Results, check, cli_main, compare, confidence_interval, emulate, emulates_here,
-        equations, evaluate, metrics, picoseconds, predict, predict_path, reproduce, schema, simulate, time_text,
+        equations, evaluate, metrics, picoseconds, predict, predict_path, reproduce, schema, signs_of_use, simulate,
+        time_text,
     };
 
     #[cfg(target_os = "linux")]
@@ -230,6 +231,13 @@ fn time_text(picoseconds: u64) -> String {
     Span::from_ps(picoseconds).to_string()
 }
 
+/// Returns the least utilisation of a line that is not idle, and the metrics that show its use otherwise.
+#[pyfunction]
+fn signs_of_use() -> (f64, Vec<&'static str>) {
+    let (busy, events) = cellway_lab::signs_of_use();
+    (busy, events.collect())
+}
+
 /// Checks a scenario; returns a description of its runs, as JSON.
 #[pyfunction]
 fn check(source: Source, set: Changes) -> PyResult<String> {
@@ -308,9 +316,9 @@ fn schema() -> String {
     cellway_lab::schema()
 }
 
-/// Returns the text of an error. That of the package's own error needs no name of a class before it.
+/// Returns the text of an error. That of the package's own error, or of the system, needs no name of a class before it.
 fn message(py: Python<'_>, error: &PyErr) -> String {
-    match error.is_instance_of::<Error>(py) {
+    match error.is_instance_of::<Error>(py) || error.is_instance_of::<PyOSError>(py) {
         true => error.value(py).to_string(),
         false => error.to_string(),
     }
@@ -319,8 +327,9 @@ fn message(py: Python<'_>, error: &PyErr) -> String {
 /// Returns true if a figure was not drawn for a reason outside of the results: the system refused it, or the user
 /// stopped it.
 fn is_failure(py: Python<'_>, error: &PyErr) -> bool {
-    let cause = error.value(py).getattr("__context__");
-    error.is_instance_of::<PyKeyboardInterrupt>(py) || cause.is_ok_and(|cause| cause.is_instance_of::<PyOSError>())
+    // A file of the results that is missing is an error of the package, too.
+    let of_system = error.is_instance_of::<PyOSError>(py) && !error.is_instance_of::<Error>(py);
+    error.is_instance_of::<PyKeyboardInterrupt>(py) || of_system
 }
 
 /// Runs the command line. `face` has the functions that are written in Python, as attributes: `report` draws the report
@@ -332,7 +341,7 @@ fn cli_main(py: Python<'_>, argv: Vec<std::ffi::OsString>, face: Py<PyAny>) -> P
     let (code, raised) = py.detach(|| {
         let raised = RefCell::new(None);
         // What a function of the face raises, in words; Ctrl-C is raised again at the end.
-        let told = |py: Python<'_>, error: PyErr| match error.is_instance_of::<PyKeyboardInterrupt>(py) {
+        let in_words = |py: Python<'_>, error: PyErr| match error.is_instance_of::<PyKeyboardInterrupt>(py) {
             true => {
                 *raised.borrow_mut() = Some(error);
                 "stopped".to_owned()
@@ -343,7 +352,7 @@ fn cli_main(py: Python<'_>, argv: Vec<std::ffi::OsString>, face: Py<PyAny>) -> P
             Python::attach(|py| {
                 let drawn =
                     face.call_method1(py, "report", (folder, seed)).and_then(|path| path.extract::<PathBuf>(py));
-                drawn.map_err(|e| told(py, e))
+                drawn.map_err(|e| in_words(py, e))
             })
         };
         let mut figure = |of: &DrawnFigure<'_>| {
@@ -352,8 +361,8 @@ fn cli_main(py: Python<'_>, argv: Vec<std::ffi::OsString>, face: Py<PyAny>) -> P
             Python::attach(|py| {
                 let drawn = face.call_method1(py, "figure", given).and_then(|path| path.extract::<PathBuf>(py));
                 drawn.map_err(|e| match is_failure(py, &e) {
-                    true => NotDrawn::Failed(told(py, e)),
-                    false => NotDrawn::WrongInput(told(py, e)),
+                    true => NotDrawn::Failed(in_words(py, e)),
+                    false => NotDrawn::WrongInput(in_words(py, e)),
                 })
             })
         };
@@ -361,7 +370,7 @@ fn cli_main(py: Python<'_>, argv: Vec<std::ffi::OsString>, face: Py<PyAny>) -> P
             Python::attach(|py| {
                 let rows = face.call_method1(py, "figures", (folder,));
                 let rows = rows.and_then(|rows| rows.extract::<Vec<[String; 4]>>(py));
-                rows.map_err(|e| told(py, e))
+                rows.map_err(|e| in_words(py, e))
             })
         };
         let mut open = |page: &Path| {
@@ -374,7 +383,7 @@ fn cli_main(py: Python<'_>, argv: Vec<std::ffi::OsString>, face: Py<PyAny>) -> P
             let given = (files.folder, files.path, files.run, files.node, files.force);
             Python::attach(|py| {
                 let written = face.call_method1(py, "flent", given).and_then(|paths| paths.extract::<Vec<PathBuf>>(py));
-                written.map_err(|e| told(py, e))
+                written.map_err(|e| in_words(py, e))
             })
         };
         let stop = Box::new(|| interrupted(&mut raised.borrow_mut()));

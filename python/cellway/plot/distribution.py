@@ -17,9 +17,6 @@ from cellway.plot.scale import scale
 from cellway.plot.timeline import arranged
 from cellway.results import Results
 
-END = 1e-4
-"""The rest of a distribution at which its end, 100 %, is drawn."""
-
 STEPS = 400
 """The most steps of a line."""
 
@@ -48,6 +45,7 @@ def distribution(
     lines, panels = arranged(rows, by)
     divisor, unit = scale(rows["value"].abs().max(), str(rows["unit"][0]))  # type: ignore[arg-type]
     rows = rows.with_columns(pl.col("value") / divisor)
+    shares = [] if sampled else [held.quantile(str(metric)) or 0.0 for metric in select.in_order(rows, "metric")]
     names: list[Any] = [None] if lines is None else select.in_order(rows, lines)
     titles: list[Any] = [None] if panels is None else select.in_order(rows, panels)
     narrow = width is not None and width <= style.COLUMN
@@ -70,14 +68,16 @@ def distribution(
                 one = part if lines is None else part.filter(pl.col(lines) == value)
                 if not one.is_empty():
                     mark = style.numbered(order)
-                    (_samples if sampled else _percentiles)(
-                        axes, one, mark, "" if lines is None else labels.drawn(value)
-                    )
+                    words = "" if lines is None else labels.drawn(value)
+                    if sampled:
+                        _samples(axes, one, mark, words)
+                    else:
+                        _percentiles(axes, one, mark, words, shares)
             if title is not None:
                 axes.set_title(labels.drawn(title), loc="left", color=style.SOFT)
             axes.xaxis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 2.5, 5, 10]))
             axes.set_xlim(0, 1.04 * float((part if panels == "subject" else rows)["value"].max() or 1.0))  # type: ignore[arg-type]
-            _shares(axes, [] if sampled else [held.quantile(str(q)) or 0.0 for q in select.in_order(rows, "metric")])
+            _shares(axes, shares)
         style.heading(figure, heading)
         for axes in grid[len(titles) :]:
             axes.remove()
@@ -118,19 +118,21 @@ def _samples(axes: Axes, rows: pl.DataFrame, mark: style.Mark, label: str) -> No
               linestyle=mark.dashes, linewidth=1.3, label=label)  # fmt: skip
 
 
-def _percentiles(axes: Axes, rows: pl.DataFrame, mark: style.Mark, label: str) -> None:
+def _percentiles(axes: Axes, rows: pl.DataFrame, mark: style.Mark, label: str, known: Sequence[float]) -> None:
     table = stats.summarise(rows, ["metric"])
     shares = [held.quantile(str(name)) or 0.0 for name in table["metric"]]
-    table = table.with_columns(y=pl.Series([_place(share) for share in shares])).sort("y")
+    table = table.with_columns(y=pl.Series([_place(share, known) for share in shares])).sort("y")
     ends = table.with_columns(pl.col("low", "high").fill_null(pl.col("mean")))
     axes.fill_betweenx(ends["y"], ends["low"], ends["high"], color=mark.color, alpha=0.16, linewidth=0)
     axes.plot(table["mean"], table["y"], color=mark.color, linestyle=mark.dashes, marker=mark.marker, markersize=4.0,
               clip_on=False, zorder=3, label=label)  # fmt: skip
 
 
-def _place(share: float) -> float:
+def _place(share: float, known: Sequence[float]) -> float:
     """Return the place of a share on a scale on which each nine of the tail has the same room; the end is a nine on."""
-    return -math.log10(max(1 - share, END))
+    if share < 1:
+        return -math.log10(1 - share)
+    return 1 + max((_place(other, known) for other in known if other < 1), default=0.0)
 
 
 def _shares(axes: Axes, known: Sequence[float]) -> None:
@@ -139,7 +141,7 @@ def _shares(axes: Axes, known: Sequence[float]) -> None:
         axes.yaxis.set_major_locator(FixedLocator([0, 0.25, 0.5, 0.75, 1.0]))
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:g} %"))
         return
-    places = {_place(share): f"{100 * share:g} %" for share in sorted(set(known))}
+    places = {_place(share, known): f"{100 * share:g} %" for share in sorted(set(known))}
     axes.set_ylim(min(places) - 0.15, max(places) + 0.15)
     axes.yaxis.set_major_locator(FixedLocator(list(places)))
     axes.yaxis.set_minor_locator(NullLocator())

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import io
 import os
+import uuid
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
 
-from cellway.plot import held, select, style
+from cellway.plot import held, labels, select, style
 from cellway.plot.distribution import distribution
 from cellway.plot.metric import metric
 from cellway.plot.timeline import timeline
@@ -20,6 +22,10 @@ NARROWEST, WIDEST = 2.0, 20.0
 
 ENDINGS = (".svg", ".pdf", ".png")
 """The formats that a figure is written in."""
+
+
+class NotWrittenError(OSError):
+    """A figure that was drawn and could not be written."""
 
 
 def write(
@@ -73,6 +79,7 @@ def write(
 
 def reword(figure: Figure, title: str | None, xlabel: str | None, ylabel: str | None) -> None:
     """Replace the title of a figure, which says what was chosen, and the labels of its axes."""
+    title, xlabel, ylabel = (None if text is None else labels.written(text) for text in (title, xlabel, ylabel))
     if title is not None:
         style.heading(figure, title, style.INK)
     if xlabel is not None and figure.get_supxlabel():
@@ -96,11 +103,15 @@ def write_figure(figure: Figure, path: Path) -> Path:
             drawn = io.BytesIO()
             figure.savefig(drawn, format=ending.removeprefix("."), dpi=200, metadata=dated)
             content = drawn.getvalue()
-    partial = path.with_name(f".{path.name}.partial")
+    # No other process or thread has this name, and the mask of the user decides about its permissions.
+    partial = path.with_name(f".{uuid.uuid4().hex}.partial")
     try:
-        partial.write_bytes(content)
+        with partial.open("xb") as file:
+            file.write(content)
         partial.replace(path)
     except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise OSError(f"{path}: cannot write the figure: {error.strerror}") from None
+        raise NotWrittenError(f"{path}: cannot write the figure: {error.strerror}") from None
+    finally:
+        with suppress(OSError):
+            partial.unlink()
     return path

@@ -1,4 +1,4 @@
-"""What results hold: the metrics that can be drawn, and the rows of those that are chosen."""
+"""The content of results: the metrics that can be drawn, and the rows of those that are chosen."""
 
 from __future__ import annotations
 

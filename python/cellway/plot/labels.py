@@ -53,15 +53,23 @@ def axis(name: str) -> str:
 LONGEST = 40
 """The most letters of a value in a figure."""
 
+END = 16
+"""The letters at the end of a longer value that are kept: names of files differ there."""
+
 
 def drawn(value_: object) -> str:
     """Return a value of an axis as text in a figure: short, and as it is written, also with $ or _ in it."""
     text = value(value_)
-    text = text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
-    # matplotlib leaves labels out that begin with _, and takes $ for mathematics.
-    return f" {text}".replace("$", r"\$") if text.startswith("_") else text.replace("$", r"\$")
+    text = text if len(text) <= LONGEST else f"{text[: LONGEST - END - 1]}…{text[-END:]}"
+    # matplotlib leaves labels out that begin with _.
+    return written(f" {text}" if text.startswith("_") else text)
+
+
+def written(text: str) -> str:
+    """Return a text whose $ matplotlib does not take for mathematics."""
+    return text.replace("$", r"\$")
 
 
 def value(value: object) -> str:
     """Return a value of an axis as text."""
-    return "–" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+    return "–" if value is None else f"{value:.10g}" if isinstance(value, float) else str(value)

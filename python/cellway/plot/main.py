@@ -33,23 +33,6 @@ METRICS = (
 )
 """The main metrics, in the order in which they are shown."""
 
-BUSY = 0.05
-"""The least utilisation of a line that is shown without being named."""
-
-LOSSES = (
-    "dropped_packets",
-    "dropped_frames",
-    "dropped_cells",
-    "early_drops",
-    "marked",
-    "flushed",
-    "corrupted",
-    "lost",
-    "loss_ratio",
-    "policed_discarded",
-)
-"""Metrics that a line with little traffic is shown for."""
-
 
 def metrics(known: Iterable[str]) -> list[str]:
     """Return the main metrics among those that are known. The sum of a group is the goodput of its flow, too."""
@@ -79,8 +62,10 @@ def subjects(known: Sequence[str], idle: Iterable[str] = ()) -> list[str]:
 
 def idle_lines(summary: pl.DataFrame) -> list[str]:
     """Return the lines that are hardly used in every run, and that lost, marked and discarded nothing."""
-    used = (pl.col("metric") == "utilisation") & (pl.col("value") >= BUSY)
-    lossy = pl.col("metric").is_in(LOSSES) & (pl.col("value") > 0)
-    busy = summary.filter(used | lossy)["subject"].unique()
+    from cellway import _native
+
+    least, events = _native.signs_of_use()
+    used = (pl.col("metric") == "utilisation") & (pl.col("value") >= least)
+    busy = summary.filter(used | (pl.col("metric").is_in(events) & (pl.col("value") > 0)))["subject"].unique()
     lines = summary.filter(metric="utilisation")["subject"].unique(maintain_order=True)
     return lines.filter(~lines.is_in(busy.implode())).to_list()

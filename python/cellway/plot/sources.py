@@ -181,7 +181,12 @@ def _sweep(rows: pl.DataFrame, names: list[str], width: float) -> Figure:
     placed = pl.DataFrame({across: known, "x": places}, schema_overrides={across: rows.schema[across]})
     rows = rows.join(placed, on=across, how="left", maintain_order="left")
     keys = ["metric", "unit", "subject", *others]
-    panels = rows.select(keys).unique(maintain_order=True).head(PANELS)
+    panels = rows.select(keys).unique(maintain_order=True)
+    if panels.height > PANELS:
+        # Of each subject and metric as many values of the other axes as there is room for.
+        most = max(1, PANELS // panels.select("metric", "unit", "subject").n_unique())
+        place = pl.int_range(pl.len()).over("metric", "unit", "subject")
+        panels = panels.filter(place < most).head(PANELS)
     columns = min(panels.height, 3 if width > style.COLUMN else 1)
     lines = -(-panels.height // columns)
     titles = [

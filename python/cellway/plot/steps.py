@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 from matplotlib.artist import Artist
@@ -11,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from cellway.plot import select, style
+from cellway.plot import labels, select, style
 from cellway.plot.window import thin
 
 POINTS = 700
@@ -54,7 +55,7 @@ def over_time(
         raise select.MissingDataError(f"no panel has a row to draw; the panels: {empty}")
     end = until or max(float(panel.rows["t"].max()) for panel in panels)  # type: ignore[arg-type]
     with style.styled():
-        names = {name for panel in panels for name in _names(panel) if name}
+        names = {name for panel in panels for name in _names(panel) if name != ""}
         above = (0.17 if heading else 0.0) + (0.17 if legend else 0.0) + 0.15 * max(0, -(-len(names) // 3) - 1)
         figure, grid = style.new(0.75 + above + 1.3 * len(panels), rows=len(panels), width=width, sharex=True)
         # A name has one look in all panels, and another name another one.
@@ -78,8 +79,8 @@ def over_time(
         grid[-1].set_xlabel("Time (s)")
         entries: dict[str, Artist] = {}
         for axes in grid:
-            handles, labels = axes.get_legend_handles_labels()
-            entries |= {label: handle for handle, label in zip(handles, labels, strict=True) if label[:1] != "_"}
+            handles, words = axes.get_legend_handles_labels()
+            entries |= {label: handle for handle, label in zip(handles, words, strict=True) if label[:1] != "_"}
         if len(entries) > 1:
             style.above(figure, list(entries.values()), list(entries), 3, legend)
         figure.align_ylabels(grid)
@@ -92,19 +93,19 @@ def held_to(steps: pl.DataFrame, end: float) -> pl.DataFrame:
     return pl.concat([kept, kept.tail(1).with_columns(t=pl.lit(end))])
 
 
-def _names(panel: Panel) -> list[str]:
+def _names(panel: Panel) -> list[Any]:
     """Return the names of the lines of a panel; one without a name is called ""."""
     return select.in_order(panel.rows, "line") if "line" in panel.rows.columns else [""]
 
 
-def _series(axes: Axes, panel: Panel, end: float, looks: Mapping[str, int]) -> None:
+def _series(axes: Axes, panel: Panel, end: float, looks: Mapping[Any, int]) -> None:
     rows = panel.rows if "line" in panel.rows.columns else panel.rows.with_columns(line=pl.lit(""))
     for name in _names(panel):
         order = looks[name]
         one = rows.filter((pl.col("line") == name) & (pl.col("t") <= end)).sort("t", maintain_order=True)
         points = thin(one.select(x=pl.col("t"), y=pl.col("value")), POINTS)
         mark = style.numbered(order)
-        # One value alone has no line.
-        alone = mark.marker if points.height == 1 else None
+        # One value alone has no line, and matplotlib leaves out a label that is "_".
+        alone, label = mark.marker if points.height == 1 else None, labels.drawn(name) if name != "" else "_"
         axes.step(points["x"], points["y"], marker=alone, where="post" if panel.changes else "pre", color=mark.color,
-                  linestyle="-" if order == 0 else mark.dashes, linewidth=1.0, label=name or "_")  # fmt: skip
+                  linestyle="-" if order == 0 else mark.dashes, linewidth=1.0, label=label)  # fmt: skip

@@ -48,7 +48,7 @@ def timeline(
     top = None if panels is None or not held.alike(rows, panels) else 1.05 * float(rows["value"].max())  # type: ignore[arg-type]
     for value in [None] if panels is None else select.in_order(rows, panels):
         one = rows if panels is None else rows.filter(pl.col(panels) == value)
-        line = pl.lit("") if lines is None else pl.col(lines).map_elements(labels.drawn, return_dtype=pl.String)
+        line = pl.lit("") if lines is None else pl.col(lines)
         drawn.append(
             Panel(
                 label if panels is None else labels.drawn(value),

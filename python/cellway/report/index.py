@@ -95,7 +95,8 @@ def _beside(pairs: Sequence[tuple[Entry, Claim]]) -> str:
     others = sum(claim.origin != PAPER for _, claim in pairs)
     if not others:
         return ""
-    return tag("p", f"With {others} controls and other readings of the papers, which the results above do not count.")
+    words = "1 control or other reading" if others == 1 else f"{others} controls and other readings"
+    return tag("p", f"With {words} of the papers, which the results above do not count.")
 
 
 def outcome(claims: Sequence[Claim]) -> str:
