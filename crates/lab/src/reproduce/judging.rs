@@ -340,7 +340,9 @@ fn the_ends_of_a_range_have_all_digits() {
     let expected = |lines: &str| by_equation(lines).judge("p", None, None, None).expected;
     assert_eq!(expected("min = 1181.5\nmax = 1182.5\nunit = \"cells\""), "1181.5 to 1182.5 cells");
     assert_eq!(expected("published = 1.47\nwithin = 0.005"), "1.46265 to 1.47735");
-    assert_eq!(expected("published = 32\nwithin = 0.0"), "32 to 32");
+    assert_eq!(expected("published = 32\nwithin = 0.0"), "32");
+    assert_eq!(expected("measure = \"least\"\nmin = 3\nmax = 3"), "least: 3");
+    assert_eq!(expected("measure = \"most\"\nmax = 0.5"), "most: at most 0.5");
     assert_eq!(expected("min = -0.05\nmax = 0"), "-0.05 to 0");
 }
 
