@@ -151,7 +151,7 @@ def restricted(
     rows: pl.DataFrame, summary: pl.DataFrame, at: str | Sequence[str] | None, where: Mapping[str, object] | None
 ) -> pl.DataFrame:
     """Return the rows of these subjects, by default the main ones, at these values of axes."""
-    rows = of_subjects(rows, at, main.idle_lines(summary))
+    rows = of_subjects(rows, at, main.idle_lines(summary) if at is None else ())
     return select.where(rows, where or {})
 
 

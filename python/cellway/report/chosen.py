@@ -52,10 +52,11 @@ def figures(results: Results) -> tuple[list[Drawn], list[str]]:
     drawn: list[Drawn] = []
     missing: list[str] = []
     sets = {str(one.get("name")) for one in results.scenario.get("observe", {}).get("set", ())}
+    idle = main.idle_lines(summary)
     for name in _main(summary):
         if len(drawn) == MOST:
             break
-        kinds = _kinds(results, summary.filter(pl.col("metric") == name))
+        kinds = _kinds(summary.filter(pl.col("metric") == name), idle)
         for kind, subjects in kinds:
             try:
                 drawn.append(_metric(summary, name, kind if len(kinds) > 1 else "", subjects, sets))
@@ -72,14 +73,14 @@ def _main(summary: pl.DataFrame) -> list[str]:
     return [*own, *main.metrics(known)] or known[:4]
 
 
-def _kinds(results: Results, rows: pl.DataFrame) -> list[tuple[str, list[str]]]:
+def _kinds(rows: pl.DataFrame, idle: Sequence[str]) -> list[tuple[str, list[str]]]:
     """Return the subjects of one metric by their kind, so that lines and traffic are in figures of their own."""
     present = [str(name) for name in select.in_order(rows, "subject")]
     size, line = pl.col("value").abs(), pl.col("subject").str.contains(">")
     # A line whose value is nothing beside that of another has no panel.
     least = pl.when(line).then(LEAST * size.filter(line).max()).otherwise(0.0)
     nonzero = set(rows.filter(size > least)["subject"])
-    subjects = [name for name in main.subjects(present, main.idle_lines(results.summary)) if name in nonzero]
+    subjects = [name for name in main.subjects(present, idle) if name in nonzero]
     kinds: dict[str, list[str]] = {}
     for name in subjects:
         kinds.setdefault("lines" if ">" in name else "traffic", []).append(name)
