@@ -21,7 +21,7 @@ let number = 0;
 let running = false;
 let checking = false;
 let tables = null;
-// What to do with the answer to a number.
+// The action for the answer with a number.
 const waiting = new Map();
 
 // Decompresses a text in base64, up to `most` octets.

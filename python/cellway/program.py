@@ -45,12 +45,12 @@ class Program:
 
     @property
     def output(self) -> str:
-        """What it has written to standard output so far."""
+        """The standard output so far."""
         return self._out.read()
 
     @property
     def errors(self) -> str:
-        """What it has written to standard error so far."""
+        """The standard error so far."""
         return self._errors.read()
 
     @property

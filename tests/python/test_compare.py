@@ -9,8 +9,9 @@ from typing import Any
 import cellway
 import polars as pl
 import pytest
-from cellway import inside
+from cellway import inside, plot
 from cellway.plot import MissingDataError, sources
+from cellway.plot.sources import left_out
 from cellway.report import comparison as page_of_comparison
 
 SMALL = """
@@ -117,6 +118,25 @@ def test_values_of_a_second_axis_have_panels_of_their_own() -> None:
     titles = [axes.get_title(loc="left") for axes in figure.axes]
     assert sum(title.endswith("x") for title in titles) == sum(title.endswith("y") for title in titles) > 0
     assert [label.get_text() for label in figure.axes[0].get_xticklabels()] == ["1", "2"]
+
+
+def test_panels_without_room_are_counted() -> None:
+    points = [{"axes": {"a": a, "b": f"value {b}"}, "rows": POINT} for a in (1, 2) for b in range(20)]
+    many = comparison(points)
+    drawn, missing = len(many.figure().axes), left_out(many)
+    assert missing > 0
+    assert drawn + missing == many.rows.filter("main").select("metric", "unit", "subject", "b").n_unique()
+    assert f"no room for {missing} more panels" in page_of_comparison._figure("many", plot.svg(many.figure()), missing)
+    assert "no room" not in page_of_comparison._figure("few", plot.svg(many.figure()), 0)
+    assert left_out(comparison(points[:2])) == 0
+    # Both axes have numbers: that with more values is the scale, and all panels have room.
+    assert left_out(comparison([{"axes": {"a": a, "b": b}, "rows": POINT} for a in (1, 2) for b in range(20)])) == 0
+
+
+def test_a_value_that_is_missing_has_a_place() -> None:
+    figure = comparison([{"axes": {"a": a}, "rows": POINT} for a in (1, None, 3)]).figure()
+    ticks = [label.get_text() for label in figure.axes[0].get_xticklabels()]
+    assert ticks == ["1", "–", "3"]
 
 
 def test_words_are_not_joined_by_lines() -> None:

@@ -215,8 +215,8 @@ struct Failure {
 }
 
 impl Failure {
-    /// Returns the failure of a run, if any, after reporting that of its files; else that of its files. Both are told: an
-    /// invalid run matters no less where its report is missing.
+    /// Returns the failure of a run, if any, after reporting that of its files; else that of its files. Both are
+    /// printed: an invalid run matters no less where its report is missing.
     fn of_both(files: Result<(), Failure>, run: Result<(), Failure>) -> Result<(), Failure> {
         match (files, run) {
             (Err(files), Err(run)) => {

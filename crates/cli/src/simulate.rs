@@ -25,9 +25,9 @@ pub(crate) fn run(options: &Simulate, face: &mut Face<'_>) -> Result<(), Failure
     let is_kept = options.out.is_some() || options.open;
     let records = Record::wanted(options, &plan, is_kept)?;
     let mut target = Target::new(options.out.as_deref(), options.open, &plan.base().name)?;
-    runs("simulates", &plan, options.seeds);
     // Until the results are in place: a signal in between would lose them.
     let mut interruption = Interruption::catch(&mut face.interrupted);
+    runs("simulates", &plan, options.seeds);
     // Records come first: if one cannot be written, no run is lost.
     let begun = target.folder().filter(|_| !records.is_empty()).map(|out| ResultFolder::create(out, force));
     let begun = begun.transpose().map_err(Error::from)?;

@@ -4,18 +4,23 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "live/captures.rs"]
+mod captures;
 mod common;
 #[path = "live/ends.rs"]
 mod ends;
 mod parts;
+#[path = "live/process.rs"]
+mod process;
 
 use std::io::Write;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+
+use std::process::{Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use common::{Place, Ran};
+use process::{memory, piped, processor};
 use serde_json::Value;
 
 /// Parallel emulations make each other late.
@@ -370,7 +375,7 @@ fn large_packets_are_fragmented_or_resized() {
 fn a_flood_is_dropped_counted_and_takes_no_memory() {
     let Some(_one) = ready() else { return };
     let path = ["--rate", "2 Mbit/s", "--rtt", "20 ms", "--framing", "packet", "--buffer", "64 KiB"];
-    let mut child = piped(shell(&path, &part("flood CELLWAY_SERVER 6000")));
+    let mut child = piped(&shell(&path, &part("flood CELLWAY_SERVER 6000")));
     std::thread::sleep(Duration::from_secs(3));
     let before = memory(child.id());
     std::thread::sleep(Duration::from_secs(2));
@@ -396,7 +401,7 @@ fn a_host_that_is_held_back_costs_no_time() {
         .replace("duration = \"9 s\"", "duration = \"6 s\"")
         + &command("flood", "client", "flood CELLWAY_HOST_server 5000", "");
     let place = Place::new(&text);
-    let mut child = piped(place.command(&["emulate", "study.toml", "--json"]));
+    let mut child = piped(&place.command(&["emulate", "study.toml", "--json"]));
     std::thread::sleep(Duration::from_millis(2500));
     let before = processor(child.id());
     std::thread::sleep(Duration::from_secs(2));
@@ -406,48 +411,6 @@ fn a_host_that_is_held_back_costs_no_time() {
     // 23 packets a second: a few hundredths of a second. One that spins uses all of the two.
     assert!(used < 0.8, "{used} s of 2 s");
     assert_eq!(figure(&told["points"][0], "flood", "failed"), 0.0, "{told}");
-}
-
-/// Starts a command that SIGINT ends, also if this process ignores it, as one that a shell has started in the background.
-fn piped(command: Command) -> Child {
-    let mut env = Command::new("env");
-    env.arg("--default-signal=INT").arg(command.get_program()).args(command.get_args());
-    if let Some(folder) = command.get_current_dir() {
-        env.current_dir(folder);
-    }
-    env.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    env.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
-}
-
-/// Returns the emulator itself: the process that was started, or the one inside a user namespace.
-fn emulator(pid: u32) -> u32 {
-    let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
-    let same =
-        |pid: &u32| std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|comm| comm.trim() == "cellway");
-    children.split_whitespace().filter_map(|pid| pid.parse().ok()).find(same).unwrap_or(pid)
-}
-
-/// Returns the resident memory in KiB.
-fn memory(pid: u32) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", emulator(pid))).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-    line.trim().trim_end_matches(" kB").parse().unwrap()
-}
-
-/// Returns the processor time in seconds.
-fn processor(pid: u32) -> f64 {
-    let stat = std::fs::read_to_string(format!("/proc/{}/stat", emulator(pid))).unwrap();
-    let fields: Vec<&str> = stat.rsplit_once(") ").unwrap().1.split(' ').collect();
-    // Fields 14 and 15 of proc(5), in hundredths of a second.
-    (fields[11].parse::<f64>().unwrap() + fields[12].parse::<f64>().unwrap()) / 100.0
-}
-
-fn wait_for(what: &str, mut there: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !there() {
-        assert!(start.elapsed() < Duration::from_secs(30), "{what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }
 
 fn emulates_directly() -> bool {
@@ -475,46 +438,4 @@ fn missing_programs_are_named() {
     let ran = run(command);
     assert_eq!(ran.code(), 125, "{}", ran.err());
     assert!(ran.err().contains("/dev/net/tun is missing") && ran.err().contains("modprobe tun"), "{}", ran.err());
-}
-
-#[test]
-fn captures_have_good_checksums() {
-    let Some(_one) = ready() else { return };
-    if !has("tshark", "tshark") {
-        return;
-    }
-    let place = Place::new("");
-    for node in ["near", "client", "server"] {
-        let file = place.path().join(format!("{node}.pcap"));
-        let capture = format!("{node}={}", file.display());
-        let path = ["--rate", "30 Mbit/s", "--rtt", "10 ms", "--framing", "atm", "--pcap", &capture];
-        let both = format!(
-            "{} && {}",
-            quoted(&part("send CELLWAY_SERVER 100 500")),
-            quoted(&part("send 6CELLWAY_SERVER 100 500"))
-        );
-        told(&run(shell(&path, &sh(&both))));
-        let text = tshark(&file, &["-V"]);
-        assert!(!text.contains("Malformed"), "{node}");
-        let crcs: Vec<&str> = text.lines().filter(|line| line.contains("AAL5 CRC:")).collect();
-        assert!(crcs.iter().all(|line| line.ends_with("(correct)")), "{node}");
-        assert_eq!(crcs.len() > 100, node == "near", "{node}: {} frames", crcs.len());
-        let fields = ["-T", "fields", "-e", "tcp.checksum.status", "-e", "ip.version"];
-        let fields = tshark(&file, &fields);
-        let of = |version: &str| {
-            let rows = fields.lines().filter(|row| row.ends_with(version));
-            rows.map(|row| row.split('\t').next().unwrap()).collect::<Vec<_>>()
-        };
-        for version in ["\t4", "\t6"] {
-            let status = of(version);
-            assert!(status.len() > 100 && status.iter().all(|status| *status == "1"), "{node}{version}: {status:?}");
-        }
-    }
-}
-
-fn tshark(file: &Path, arguments: &[&str]) -> String {
-    let options = ["-o", "erf.aal5_type:Unspecified", "-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE"];
-    let output = Command::new("tshark").args(options).args(arguments).arg("-r").arg(file).output().unwrap();
-    assert!(output.status.success(), "tshark: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8_lossy(&output.stdout).into_owned()
 }

@@ -260,7 +260,8 @@ fn long() -> String {
     SMALL.replacen("\"200 rtt\"", "\"2000000 rtt\"", 1).replacen("\"20 rtt\"", "\"20000 rtt\"", 3)
 }
 
-/// Stops a command 300 ms after a line that begins with `at`; returns it and the lines that follow.
+/// Stops a command after a line that begins with `at`, from which on it catches signals; returns it and the lines that
+/// follow. The pause makes it likely that a run has begun, and nothing depends on it.
 #[cfg(target_os = "linux")]
 fn stopped_at(place: &Place, args: &[&str], at: &str) -> (Ran, Vec<String>) {
     let mut child = place.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -287,7 +288,7 @@ fn a_simulation_stopped_in_its_first_run_writes_nothing() {
 #[test]
 fn results_that_cannot_be_written_are_printed() {
     let place = Place::new(SMALL);
-    let args = ["simulate", "study.toml", "--seeds", "20", "-v", "--out", "out", "--qlog", "ftp-1"];
+    let args = ["simulate", "study.toml", "--seeds", "300", "-v", "--out", "out", "--qlog", "ftp-1"];
     let mut child = place.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
     assert!(lines.by_ref().any(|line| line.starts_with("runs: first run")));

@@ -340,7 +340,7 @@ fn is_failure(py: Python<'_>, error: &PyErr) -> bool {
 fn cli_main(py: Python<'_>, argv: Vec<std::ffi::OsString>, face: Py<PyAny>) -> PyResult<u8> {
     let (code, raised) = py.detach(|| {
         let raised = RefCell::new(None);
-        // What a function of the face raises, in words; Ctrl-C is raised again at the end.
+        // The exception of a function of the face, in words; Ctrl-C is raised again at the end.
         let in_words = |py: Python<'_>, error: PyErr| match error.is_instance_of::<PyKeyboardInterrupt>(py) {
             true => {
                 *raised.borrow_mut() = Some(error);

@@ -1,6 +1,6 @@
 //! The functions of the WebAssembly file, which has no imports.
 //!
-//! One block of memory carries what goes in and what comes out. The page writes a [`Request`] as JSON to the address that
+//! One block of memory carries requests and answers. The page writes a [`Request`] as JSON to the address that
 //! [`cellway_ask`] returns, and calls a function; what that returns is the length of the answer, which is at
 //! [`cellway_answer`] until the next call. An answer is JSON: the description or the refusal of [`check`]; `{"hops_at_most":
 //! …}` of a run that has begun; `{"done": 0.25}` of one that has advanced, or `{"failed": "…"}`.
@@ -21,7 +21,7 @@ use crate::{Job, Request, check};
 
 #[derive(Default)]
 struct Engine {
-    /// What goes in, then what comes out.
+    /// The request, then the answer.
     block: Vec<u8>,
     job: Option<Job>,
 }

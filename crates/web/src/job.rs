@@ -12,7 +12,7 @@ use crate::work::hops_at_most;
 
 /// One run.
 pub struct Job {
-    /// What its tables say about it.
+    /// Its source in the tables.
     about: Map<String, Value>,
     hops_at_most: f64,
     state: State,

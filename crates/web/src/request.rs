@@ -1,4 +1,4 @@
-//! What a page asks for, and the plan that this is.
+//! The request of a page, and its plan.
 
 use cellway_apps::GroupWorkload;
 use cellway_scenario::{AppFile, Error, Override, Plan, Point, refusal, refusal_in_words};

@@ -67,7 +67,7 @@ fn the_tables_say_which_run_they_are_of() {
     assert_ne!(read(&run(&request(), u64::MAX).1).1, numbers);
 }
 
-/// What a run does stays below the bound, and not far below it on a busy line.
+/// The work of a run stays below the bound, and not far below it on a busy line.
 #[test]
 fn the_work_is_bounded() {
     let busy = SMALL.replace("\"ftp\"", "\"bulk\"").replace("1 s\", seed", "0 s\", seed");

@@ -1,4 +1,4 @@
-"""The metrics and the subjects that are shown where nobody has chosen some."""
+"""The metrics and the subjects that are shown unless others are chosen."""
 
 from __future__ import annotations
 

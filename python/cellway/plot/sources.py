@@ -39,10 +39,23 @@ def sources(rows: pl.DataFrame | Comparison, *, width: float | None = None) -> F
     a dot the simulation and a square the emulation, each with the 95 % confidence interval over its repetitions; a long
     tick what was published.
     """
+    known = _known(rows)
+    if _varying(known):
+        return _sweep(known, style.WIDE if width is None else width)
+    return _dots(known, style.COLUMN if width is None else width)
+
+
+def left_out(rows: pl.DataFrame | Comparison) -> int:
+    """Return the number of panels for which `sources` has no room."""
+    known = _known(rows)
+    return _swept(known)[2] if _varying(known) else max(0, len(_scales(known)) - PANELS)
+
+
+def _known(rows: pl.DataFrame | Comparison) -> pl.DataFrame:
+    """Return the rows that have a number, without predictions that are upper bounds."""
     if isinstance(rows, Comparison):
         rows = rows.rows.filter("main")
     select.columns(rows, *SCHEMA)
-    axes = [name for name in rows.columns if name not in SCHEMA]
     rows = rows.with_columns(
         predicted=pl.when(pl.col("bound").fill_null(value=False)).then(None).otherwise(pl.col("predicted"))
     )
@@ -51,9 +64,18 @@ def sources(rows: pl.DataFrame | Comparison, *, width: float | None = None) -> F
         raise select.MissingDataError(
             f"none of {rows.height} rows has a number: predicted, simulated, emulated or published"
         )
-    if axes and known.select(pl.struct(axes).n_unique()).item() > 1:
-        return _sweep(known, axes, style.WIDE if width is None else width)
-    return _dots(known, style.COLUMN if width is None else width)
+    return known
+
+
+def _varying(rows: pl.DataFrame) -> list[str]:
+    """Return the axes along which rows of a comparison differ."""
+    return [name for name in rows.columns if name not in SCHEMA and rows[name].n_unique() > 1]
+
+
+def _scales(rows: pl.DataFrame) -> list[tuple[str, float, str]]:
+    """Return metric, divisor and unit of each panel of dots."""
+    steps = [_unit(rows[row], unit) for row, unit in enumerate(rows["unit"])]
+    return list(dict.fromkeys((metric, *step) for metric, step in zip(rows["metric"], steps, strict=True)))
 
 
 def _unit(rows: pl.DataFrame, unit: str) -> tuple[float, str]:
@@ -78,9 +100,9 @@ def _errors(rows: pl.DataFrame, source: str) -> list[list[float]]:
 
 def _dots(rows: pl.DataFrame, width: float) -> Figure:
     """Draw one panel for each metric, one line for each subject; values a factor of a thousand apart are separated."""
+    keys = _scales(rows)[:PANELS]
     steps = [_unit(rows[row], unit) for row, unit in enumerate(rows["unit"])]
     rows = rows.with_columns(scale=pl.Series([s for s, _ in steps]), shown=pl.Series([name for _, name in steps]))
-    keys = rows.select("metric", "scale", "shown").unique(maintain_order=True).rows()[:PANELS]
     tables = [
         _scaled(
             rows.filter((pl.col("metric") == metric) & (pl.col("scale") == scale) & (pl.col("shown") == name)), scale
@@ -169,24 +191,34 @@ def _legend(figure: Figure, grid: Sequence[Axes]) -> None:
         )
 
 
-def _sweep(rows: pl.DataFrame, names: list[str], width: float) -> Figure:
-    """Draw small panels over the swept value: one for each subject, metric, and choice of values of the other axes."""
-    varying = [name for name in names if rows[name].n_unique() > 1]
-    across = next((name for name in varying if is_scale(rows, name)), varying[0])
-    over_scale = is_scale(rows, across)
-    others = [name for name in varying if name != across]
-    known = select.in_order(rows, across)
+def _swept(rows: pl.DataFrame) -> tuple[str, pl.DataFrame, int]:
+    """Return the swept axis, the panels over it that there is room for, and the number of those that are left out.
+
+    There is a panel for each subject, metric, and choice of values of the other axes.
+    """
+    varying = _varying(rows)
+    # The scale with most values leaves the fewest panels.
+    scales = [name for name in varying if is_scale(rows, name)]
+    across = max(scales, key=lambda name: rows[name].n_unique(), default=varying[0])
+    everything = rows.select("metric", "unit", "subject", *(name for name in varying if name != across))
+    everything = everything.unique(maintain_order=True)
+    # Of each subject and metric as many values of the other axes as there is room for.
+    most = max(1, PANELS // everything.select("metric", "unit", "subject").n_unique())
+    place = pl.int_range(pl.len()).over("metric", "unit", "subject")
+    panels = everything if everything.height <= PANELS else everything.filter(place < most).head(PANELS)
+    return across, panels, everything.height - panels.height
+
+
+def _sweep(rows: pl.DataFrame, width: float) -> Figure:
+    """Draw small panels over the swept value."""
+    across, panels, _ = _swept(rows)
+    known = rows[across].unique(maintain_order=True).to_list()
+    # A value that is missing, drawn as a dash, has no place on a scale.
+    over_scale = None not in known and is_scale(rows, across)
     places = [select.amount(value) for value in known] if over_scale else [float(place) for place in range(len(known))]
     order = sorted(zip(places, known, strict=True), key=lambda of: of[0])
     placed = pl.DataFrame({across: known, "x": places}, schema_overrides={across: rows.schema[across]})
-    rows = rows.join(placed, on=across, how="left", maintain_order="left")
-    keys = ["metric", "unit", "subject", *others]
-    panels = rows.select(keys).unique(maintain_order=True)
-    if panels.height > PANELS:
-        # Of each subject and metric as many values of the other axes as there is room for.
-        most = max(1, PANELS // panels.select("metric", "unit", "subject").n_unique())
-        place = pl.int_range(pl.len()).over("metric", "unit", "subject")
-        panels = panels.filter(place < most).head(PANELS)
+    rows = rows.join(placed, on=across, how="left", maintain_order="left", nulls_equal=True)
     columns = min(panels.height, 3 if width > style.COLUMN else 1)
     lines = -(-panels.height // columns)
     titles = [

@@ -117,7 +117,7 @@ def _room(rows: pl.DataFrame) -> dict[str, object]:
     axes = held.axes_of(rows)
     across = next((axis for axis in axes if axis != "subject" and is_scale(rows, axis)), axes[0] if axes else "")
     others = [axis for axis in axes if axis != across]
-    # What was varied is compared, for each subject.
+    # The values of the sweep are compared, for each subject.
     kept = [*others[:1], *(["subject"] if "subject" in others[2:] else others[1:2])]
     where: dict[str, object] = {}
     for axis in others:

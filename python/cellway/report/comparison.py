@@ -8,7 +8,7 @@ import polars as pl
 
 from cellway import plot
 from cellway.comparison import SCHEMA, Comparison
-from cellway.plot.sources import PANELS
+from cellway.plot.sources import left_out
 from cellway.report import shell
 from cellway.report.html import details, escape, number, picture, plain, table, tag, warned
 
@@ -62,7 +62,10 @@ def page(comparison: Comparison, drawn: str | None) -> str:
         parts = [tag("section", tag("p", "No figure has two sources."))]
     else:
         main, others = rows.filter("main"), rows.filter(~pl.col("main"))
-        parts = [_figure(name, drawn, main) if drawn else "", tag("section", tag("h2", "The numbers"), _table(main))]
+        parts = [
+            _figure(name, drawn, left_out(main)) if drawn else "",
+            tag("section", tag("h2", "The numbers"), _table(main)),
+        ]
         if not others.is_empty():
             parts.append(tag("section", details(f"All other figures: {others.height} rows", _table(others))))
     if about["caveats"]:
@@ -80,14 +83,13 @@ def _sources(comparison: Comparison) -> str:
     return f"Values of {', '.join(found[:-1])} and {found[-1]}." if len(found) > 1 else ""
 
 
-def _figure(name: str, drawn: str, rows: pl.DataFrame) -> str:
-    axes = [axis for axis in rows.columns if axis not in SCHEMA and rows[axis].n_unique() > 1]
-    panels = rows.select("metric", "unit", "subject", *axes[1:]).n_unique()
-    part = f" It shows {PANELS} panels of {panels}; the numbers below are whole." if axes and panels > PANELS else ""
+def _figure(name: str, drawn: str, missing: int) -> str:
     caption = (
         "Crosses are theory (where it is no upper bound), dots the simulation, squares the emulation. Bars are "
-        "95 % confidence intervals over the repetitions, if there were several." + part
+        "95 % confidence intervals over the repetitions, if there were several."
     )
+    if missing:
+        caption += f" There is no room for {missing} more panels, whose numbers are in the table."
     framed = picture(drawn, f"{name}: predicted, simulated and emulated")
     return tag("section", tag("figure", framed, tag("figcaption", escape(caption)), class_="wide"))
 

@@ -6,7 +6,8 @@ use std::process::{Child, Command};
 use serde_json::Value;
 
 use super::common::{Place, Ran};
-use super::{emulates_directly, net, piped, ready, report, run, sh, shell, wait_for};
+use super::process::{piped, wait_for};
+use super::{emulates_directly, net, ready, report, run, sh, shell};
 
 /// Processes that run `sleep` for just that long.
 fn sleepers(seconds: &str) -> Vec<PathBuf> {
@@ -21,30 +22,13 @@ fn population(link: &Path) -> usize {
     processes.filter(|p| std::fs::read_link(p.path().join("ns/net")).is_ok_and(|to| to == link)).count()
 }
 
-/// Returns the same command with the default action for the signals that end a program. A child inherits ignored ones,
-/// and these tests may have been started by `nohup` or in the background of a shell, which ignore them.
-fn with_default_signals(command: &Command) -> Command {
-    let mut with = Command::new("env");
-    with.arg("--default-signal=INT,TERM,HUP").arg(command.get_program()).args(command.get_args());
-    for (name, value) in command.get_envs() {
-        match value {
-            Some(value) => with.env(name, value),
-            None => with.env_remove(name),
-        };
-    }
-    if let Some(folder) = command.get_current_dir() {
-        with.current_dir(folder);
-    }
-    with
-}
-
 /// Starts a shell with sleepers of three kinds: its child, one that left the session, one at the far end.
 fn with_sleepers(seconds: [&str; 3]) -> (Child, PathBuf) {
     let [child, left, far] = seconds;
     let serve = format!("exec sleep {far}");
     let script = format!("setsid sleep {left} & sleep {child}; true");
     let path = ["--rate", "30 Mbit/s", "--rtt", "1 ms", "--serve", &serve];
-    let cellway = piped(with_default_signals(&shell(&path, &sh(&script))));
+    let cellway = piped(&shell(&path, &sh(&script)));
     wait_for("the programs are started", || seconds.iter().all(|seconds| sleepers(seconds).len() == 1));
     let link = std::fs::read_link(sleepers(left)[0].join("ns/net")).unwrap();
     assert_ne!(link, std::fs::read_link("/proc/self/ns/net").unwrap());
@@ -87,7 +71,7 @@ fn a_signal_ends_it_with_everything_removed() {
     let text = net("{ size = \"2000 cell\", per = \"port\" }", "1500 B", "per-conversation")
         + "[[run.command]]\nhost = \"client\"\nrun = [\"sleep\", \"1037\"]\n";
     let place = Place::new(&text.replace("\"9 s\"", "\"1 h\""));
-    let cellway = piped(with_default_signals(&place.command(&["emulate", "study.toml", "--out", "out"])));
+    let cellway = piped(&place.command(&["emulate", "study.toml", "--out", "out"]));
     wait_for("it is started", || sleepers("1037").len() == 1);
     let pid = cellway.id().to_string();
     assert!(Command::new("sh").args(["-c", &format!("kill -INT {pid}")]).status().unwrap().success());

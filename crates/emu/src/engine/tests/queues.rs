@@ -58,7 +58,7 @@ fn packets(field: u8) -> [Vec<u8>; 2] {
     [v4, v6]
 }
 
-/// Returns what comes out of a burst of `count` times `packet`.
+/// Returns the packets that leave the queue of a burst of `count` times `packet`.
 fn burst(engine: &mut Engine, packet: &[u8], count: usize) -> Vec<Due> {
     let start = engine.now + Span::from_ms(1000);
     (0..count).for_each(|_| engine.send(start, CLIENT, packet));
