@@ -21,7 +21,7 @@ class CellwayEngine {
     return this.#json("cellway_check");
   }
 
-  // Begins a run: { hops_at_most }, or { valid: false, problems } if it cannot be run.
+  // Begins a run: { done: 0 }, or { valid: false, problems } if it cannot be run.
   begin(request) {
     this.#ask(request);
     return this.#json("cellway_begin");
@@ -40,7 +40,7 @@ class CellwayEngine {
 
   #ask(request) {
     const octets = new TextEncoder().encode(JSON.stringify(request));
-    const at = this.#exports.cellway_ask(octets.length);
+    const at = this.#exports.cellway_ask(octets.length) >>> 0;
     new Uint8Array(this.#exports.memory.buffer, at, octets.length).set(octets);
   }
 

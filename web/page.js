@@ -14,12 +14,17 @@ const FIGURES = [
 ];
 // The longest scenario that a link may carry (octets).
 const LONGEST = 200_000;
+// The most lines of a figure, and the most rows of the table.
+const LINES = 8;
+const ROWS = 2000;
 
 let wasm;
 let worker;
 let number = 0;
 let running = false;
 let checking = false;
+// The text of the run, or of the last one.
+let text = "";
 let tables = null;
 // The action for the answer with a number.
 const waiting = new Map();
@@ -53,7 +58,13 @@ function startWorker() {
   const address = URL.createObjectURL(source);
   worker = new Worker(address);
   URL.revokeObjectURL(address);
-  worker.onmessage = ({ data }) => waiting.get(data.number)?.(data);
+  worker.onmessage = ({ data }) => {
+    const answer = waiting.get(data.number);
+    if (data.checked || data.refused || data.tables || data.failed) {
+      waiting.delete(data.number);
+    }
+    answer?.(data);
+  };
   worker.onerror = (event) => stopped(`The worker has failed: ${event.message}`);
   worker.postMessage({ wasm });
 }
@@ -64,8 +75,11 @@ function ask(message, answer) {
   worker.postMessage({ ...message, number });
 }
 
+// A whole number from 0, whatever is typed.
+const count = (typed) => Math.max(0, Math.min(Number.MAX_SAFE_INTEGER, Math.floor(Number(typed) || 0)));
+
 function request() {
-  return { text: at("text").value, point: Number(at("point").value || 0), replication: Number(at("replication").value || 0) };
+  return { text: at("text").value, point: count(at("point").value), replication: count(at("replication").value) };
 }
 
 // The check
@@ -80,8 +94,10 @@ function check() {
     startWorker();
   }
   checking = true;
+  at("stop").disabled = false;
   ask({ check: asked }, ({ checked, failed }) => {
     checking = false;
+    at("stop").disabled = true;
     if (asked.text !== at("text").value) {
       return;
     }
@@ -105,6 +121,9 @@ function show(checked) {
       item.append(make("code", problem.key), " ");
     }
     item.append(problem.message);
+    if (problem.setting) {
+      item.append(` (${problem.setting})`);
+    }
     if (problem.suggestion) {
       item.append(`; did you mean ${problem.suggestion}?`);
     }
@@ -140,6 +159,7 @@ function select(line, column) {
 function run() {
   startWorker();
   running = true;
+  text = at("text").value;
   at("stop").disabled = false;
   at("question").hidden = true;
   at("progress").value = 0;
@@ -170,10 +190,15 @@ function run() {
 }
 
 function stopped(why) {
+  const wasRunning = running;
   running = false;
   at("stop").disabled = true;
   at("question").hidden = true;
   at("state").textContent = why;
+  if (wasRunning && text !== at("text").value) {
+    // The text has changed meanwhile.
+    check();
+  }
 }
 
 // The figures
@@ -188,7 +213,7 @@ function scale(unit, most) {
 function drawn(metrics) {
   for (const metric of metrics) {
     const all = tables.series.filter((series) => series.metric === metric && series.t.length > 0);
-    // Lines that nothing waits for say little.
+    // A line that is zero throughout has no place in the legend.
     const some = all.filter((series) => series.value.some((value) => value > 0));
     if (some.length > 0) {
       return some;
@@ -202,18 +227,24 @@ function draw() {
     return;
   }
   for (const { id, metrics, title } of FIGURES) {
-    const all = drawn(metrics).slice(0, 8);
+    const known = drawn(metrics);
+    const all = known.slice(0, LINES);
+    // Cells and packets may be on one scale; the legend tells them apart.
+    const several = new Set(all.map((series) => series.unit)).size > 1;
     const most = Math.max(...all.map((series) => series.value.reduce((a, b) => Math.max(a, b), 0)), 0);
-    const { factor, unit } = scale(all[0]?.unit ?? "", most);
+    const { factor, unit } = scale(several ? "" : (all[0]?.unit ?? ""), most);
     at(`${id}-title`).textContent = all.length > 0 ? `${title}${unit ? `, ${unit}` : ""}` : `${title}: none recorded`;
     figure(at(id), all, factor, most);
     const legend = at(`${id}-legend`);
     legend.replaceChildren();
     all.forEach((series, index) => {
-      const item = make("li", series.subject);
+      const item = make("li", several ? `${series.subject} (${series.unit})` : series.subject);
       item.style.setProperty("--colour", `var(--c${index})`);
       legend.append(item);
     });
+    if (known.length > all.length) {
+      legend.append(make("li", `and ${known.length - all.length} more`));
+    }
     at(id).setAttribute("aria-label", `${title} over time: ${all.map((series) => series.subject).join(", ") || "none"}`);
   }
 }
@@ -247,33 +278,49 @@ function figure(canvas, all, factor, most) {
     to.strokeStyle = colour(`--c${index}`);
     to.lineWidth = 1.5;
     to.beginPath();
-    let column = -1;
-    let [low, high] = [0, 0];
-    // In a column of pixels, the lowest and the highest value of many.
+    // Of the rows in one column of pixels: the first, the lowest, the highest and the last value.
+    const columns = [];
     series.t.forEach((t, row) => {
-      const value = series.value[row];
-      if (Number.isNaN(value)) {
-        return;
-      }
-      const here = Math.round(x(t));
-      if (here !== column) {
-        to.lineTo(here, y(value));
-        [column, low, high] = [here, value, value];
-      } else if (value < low || value > high) {
-        to.lineTo(here, y(value));
-        [low, high] = [Math.min(low, value), Math.max(high, value)];
+      const [here, value] = [Math.round(x(t)), series.value[row]];
+      const column = columns.at(-1);
+      if (column?.here === here) {
+        Object.assign(column, { low: Math.min(column.low, value), high: Math.max(column.high, value), last: value });
+      } else {
+        columns.push({ here, first: value, low: value, high: value, last: value });
       }
     });
+    // A change holds from its time on; a bin has its value up to its end.
+    const changes = series.metric === "queue";
+    let before = { here: left, last: columns[0].first };
+    for (const column of columns) {
+      to.lineTo(changes ? column.here : before.here, y(changes ? before.last : column.first));
+      for (const value of [column.first, column.low, column.high, column.last]) {
+        to.lineTo(column.here, y(value));
+      }
+      before = column;
+    }
+    if (changes) {
+      to.lineTo(x(end), y(before.last));
+    }
     to.stroke();
   });
 }
 
+// The table of all numbers, made when it is unfolded.
 function summary() {
   const body = at("summary");
   body.replaceChildren();
-  for (const { subject, metric, unit, value } of tables.summary) {
+  if (!tables || !at("numbers").open) {
+    return;
+  }
+  for (const { subject, metric, unit, value } of tables.summary.slice(0, ROWS)) {
     const row = make("tr");
     row.append(make("td", subject), make("td", metric), make("td", number3(value), "number"), make("td", unit === "1" ? "" : unit));
+    body.append(row);
+  }
+  if (tables.summary.length > ROWS) {
+    const row = make("tr");
+    row.append(make("td", `${tables.summary.length - ROWS} more rows: the command line has all`));
     body.append(row);
   }
 }
@@ -281,27 +328,33 @@ function summary() {
 // The address has the scenario, compressed, so that a link is a copy of the page.
 
 async function toAddress() {
-  const stream = new Blob([at("text").value]).stream().pipeThrough(new CompressionStream("deflate-raw"));
+  const plain = new TextEncoder().encode(at("text").value);
+  at("address").textContent = "";
+  if (plain.length > LONGEST) {
+    at("address").textContent = `The scenario is longer than ${LONGEST} octets: it is not in the address.`;
+    history.replaceState(null, "", "#");
+    return;
+  }
+  const stream = new Blob([plain]).stream().pipeThrough(new CompressionStream("deflate-raw"));
   const octets = new Uint8Array(await new Response(stream).arrayBuffer());
   let characters = "";
   octets.forEach((octet) => (characters += String.fromCharCode(octet)));
-  const text = btoa(characters).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  const scenario = btoa(characters).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
   const { point, replication } = request();
-  history.replaceState(null, "", `#${new URLSearchParams({ scenario: text, point, replication })}`);
+  history.replaceState(null, "", `#${new URLSearchParams({ scenario, point, replication })}`);
 }
 
 async function fromAddress() {
   const keys = new URLSearchParams(location.hash.slice(1));
-  const text = keys.get("scenario");
-  if (!text) {
+  const scenario = keys.get("scenario");
+  if (!scenario) {
     return false;
   }
   try {
-    const octets = await inflate(text.replaceAll("-", "+").replaceAll("_", "/"), "deflate-raw", LONGEST);
+    const octets = await inflate(scenario.replaceAll("-", "+").replaceAll("_", "/"), "deflate-raw", LONGEST);
     at("text").value = new TextDecoder("utf-8", { fatal: true }).decode(octets);
-    const count = (key) => Math.max(0, Math.floor(Number(keys.get(key)) || 0));
-    at("point").value = count("point");
-    at("replication").value = count("replication");
+    at("point").value = count(keys.get("point"));
+    at("replication").value = count(keys.get("replication"));
     return true;
   } catch (error) {
     at("address").textContent = `The scenario of the address cannot be read: ${error.message}.`;
@@ -347,6 +400,13 @@ async function main() {
     worker.postMessage({ goOn: true });
   };
   at("no").onclick = at("stop").onclick;
+  at("numbers").ontoggle = summary;
+  // A link that is opened in the page itself; the page's own changes of the address are no such event.
+  addEventListener("hashchange", async () => {
+    if (await fromAddress()) {
+      check();
+    }
+  });
   new ResizeObserver(draw).observe(at("goodput"));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
   check();

@@ -56,7 +56,7 @@ async function run(engine, request, number) {
     }
     postMessage({ number, done, seconds });
     const left = (seconds / done) * (1 - done);
-    if (!asked && seconds > 1 && left > LONG) {
+    if (!asked && done > 0 && seconds > 1 && left > LONG) {
       asked = true;
       postMessage({ number, long: left });
       await new Promise((resolve) => addEventListener("message", ({ data }) => data.goOn && resolve()));

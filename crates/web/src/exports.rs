@@ -2,8 +2,8 @@
 //!
 //! One block of memory carries requests and answers. The page writes a [`Request`] as JSON to the address that
 //! [`cellway_ask`] returns, and calls a function; what that returns is the length of the answer, which is at
-//! [`cellway_answer`] until the next call. An answer is JSON: the description or the refusal of [`check`]; `{"hops_at_most":
-//! …}` of a run that has begun; `{"done": 0.25}` of one that has advanced, or `{"failed": "…"}`.
+//! [`cellway_answer`] until the next call. An answer is JSON: the description or the refusal of [`check`], which
+//! is also that of a run that cannot begin; `{"done": 0.25}` of a run that has begun or advanced, or `{"failed": "…"}`.
 //!
 //! The tables are octets, all numbers little-endian: the length of the JSON that follows, as an integer of 8 octets; the
 //! JSON, with blanks at its end to a multiple of 8; then numbers of 8 octets (IEEE 754). The JSON has the name, point, seed,
@@ -85,9 +85,8 @@ pub extern "C" fn cellway_begin() -> usize {
         engine.job = None;
         match engine.asked().and_then(|request| Job::begin(&request)) {
             Ok(job) => {
-                let answer = json!({ "hops_at_most": job.hops_at_most() });
                 engine.job = Some(job);
-                engine.say(&answer)
+                engine.say(&json!({ "done": 0.0 }))
             }
             Err(refused) => engine.say(&refused),
         }

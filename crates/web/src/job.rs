@@ -8,13 +8,11 @@ use serde_json::{Map, Value, json};
 
 use crate::request::{Refused, Request, workloads};
 use crate::tables;
-use crate::work::hops_at_most;
 
 /// One run.
 pub struct Job {
     /// Its source in the tables.
     about: Map<String, Value>,
-    hops_at_most: f64,
     state: State,
 }
 
@@ -36,7 +34,7 @@ impl Job {
 
     fn begun(request: &Request) -> Result<Job, Refused> {
         let plan = request.plan()?;
-        let (points, run) = (plan.points()?, &plan.base().run);
+        let (points, run) = (request.points(&plan)?, &plan.base().run);
         let point = points.get(request.point).ok_or_else(|| {
             let last = points.len() - 1;
             Refused::in_words(format!("there is no point {}; accepted: 0 to {last}", request.point))
@@ -57,16 +55,11 @@ impl Job {
         about.insert("point".to_owned(), json!(point.index));
         about.insert("seed".to_owned(), json!(seed));
         about.insert("axes".to_owned(), axes.collect());
-        Ok(Job { about, hops_at_most: hops_at_most(&point.scenario), state: State::Runs(slices) })
-    }
-
-    /// Returns the bound of its work.
-    pub fn hops_at_most(&self) -> f64 {
-        self.hops_at_most
+        Ok(Job { about, state: State::Runs(slices) })
     }
 
     /// Advances by up to `instants` instants in which a packet or a timer reaches a host. Returns the part of the simulated
-    /// time that is behind it, which is 1 at the end.
+    /// time that is behind it, which is 1 at the end only.
     ///
     /// # Errors
     /// The reason in words if the run has failed.
@@ -84,7 +77,8 @@ impl Job {
         match &self.state {
             State::Runs(slices) => {
                 let [now, end] = [slices.now(), slices.end()].map(|at| (at - Time::ZERO).as_secs_f64());
-                Ok(now / end)
+                // A long run may be so near to its end that the quotient is rounded to 1.
+                Ok((now / end).min(1.0 - f64::EPSILON))
             }
             State::Ended(_) => Ok(1.0),
             State::Failed(why) => Err(why.clone()),

@@ -13,9 +13,7 @@ pub mod exports;
 mod job;
 mod request;
 mod tables;
-mod work;
 
 pub use check::check;
 pub use job::Job;
 pub use request::Request;
-pub use work::hops_at_most;

@@ -8,6 +8,9 @@ use serde_json::Value;
 /// The name of the text in messages.
 const NAME: &str = "scenario.toml";
 
+/// The most points of a sweep. In a page the check of 2,000 takes about a second.
+const MOST_POINTS: usize = 2_000;
+
 /// A scenario, and which of its runs is meant.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -45,6 +48,20 @@ impl Request {
     pub(crate) fn plan(&self) -> Result<Plan, Refused> {
         let set: Vec<Override> = self.set.iter().map(|(path, value)| Override::new(path, value)).collect();
         Ok(Plan::parse_with(&self.text, NAME, &set, None)?)
+    }
+
+    /// Returns the checked points of its sweep.
+    ///
+    /// # Errors
+    /// Those of the points; and more points than a page checks at a time.
+    pub(crate) fn points(&self, plan: &Plan) -> Result<Vec<Point>, Refused> {
+        match plan.point_count() {
+            many if many > MOST_POINTS => Err(Refused::in_words(format!(
+                "the sweep has {many} points; accepted: at most {MOST_POINTS} in a page; the command line runs this \
+                 scenario"
+            ))),
+            _ => Ok(plan.points()?),
+        }
     }
 }
 
