@@ -2,30 +2,19 @@
 //! that has had the changes from the start.
 #![allow(missing_docs, clippy::unwrap_used)]
 
+#[path = "rig/numbers.rs"]
+mod numbers;
+
 use cellway_net::{
     Class, ConversationSpec, DelaySpec, Delivery, Encapsulation, Fabric, Framing, LinkSpec, Loss, Multiplexing, NodeId,
     NodeKind, Packet, PortCounters, PortId, PortSpec, RateSchedule, Schedule,
 };
 use cellway_units::{Ecn, Probability, Rate, Span, Time};
+use numbers::Numbers;
 
-/// Numbers of a linear congruential generator.
-#[derive(Clone)]
-struct Numbers(u64);
-
-impl Numbers {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        self.0
-    }
-
-    fn below(&mut self, n: u64) -> u64 {
-        (self.next() >> 33) % n
-    }
-
-    /// Returns an instant within the first 50 ms, at which no packet starts or ends.
-    fn instant(&mut self) -> Time {
-        Time::from_ps(self.below(50_000) * 1_000_000 + 7)
-    }
+/// Returns an instant within the first 50 ms, at which no packet starts or ends.
+fn instant(numbers: &mut Numbers) -> Time {
+    Time::from_ps(numbers.below(50_000) * 1_000_000 + 7)
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -174,13 +163,13 @@ fn a_change_by_a_caller_is_one_of_the_schedule() {
                     1 => Change::Delay(Span::from_us(numbers.below(10) * 1000)),
                     _ => Change::Loss(per_cent(&mut numbers)),
                 };
-                (numbers.instant(), change)
+                (instant(&mut numbers), change)
             })
             .collect();
         changes.sort_by_key(|&(at, _)| at);
         changes.dedup_by_key(|(at, _)| *at);
         let mut sends: Vec<(Time, u32)> =
-            (0..40).map(|_| (numbers.instant() + Span::from_ps(13), 40 + numbers.below(1460) as u32)).collect();
+            (0..40).map(|_| (instant(&mut numbers) + Span::from_ps(13), 40 + numbers.below(1460) as u32)).collect();
         sends.sort_by_key(|&(at, _)| at);
         let expected = play(Way::Steps, line.port(&changes), &sends, &[]);
         for way in [Way::Tapped, Way::Steps, Way::Runs] {

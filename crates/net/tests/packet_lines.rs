@@ -1,21 +1,15 @@
 //! Packet lines with and without an event for each departure: the fast paths must not change anything that can be read.
 #![allow(missing_docs, clippy::unwrap_used)]
 
+#[path = "rig/numbers.rs"]
+mod numbers;
+
 use cellway_net::{
     BufferSpec, Charge, Class, ConversationSpec, Delivery, Discard, Encapsulation, Fabric, Framing, LinkSpec,
     Multiplexing, NodeId, NodeKind, Packet, PortCounters, PortId, Sharing,
 };
 use cellway_units::{Bits, Ecn, Rate, Span, Time};
-
-/// Numbers of a linear congruential generator.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % n
-    }
-}
+use numbers::Numbers;
 
 const PAIRS: u32 = 3;
 /// Round lengths at round rates, so that events often meet in one instant.
