@@ -1,0 +1,168 @@
+// A page of the course: its figure with sliders, and its exercises.
+
+import { toHash } from "./address.ts";
+import { at, copy } from "./dom.ts";
+import { Exercise, type ExerciseSpec } from "./exercise.ts";
+import { Figure, number3, scaled, type FigureSpec } from "./figure.ts";
+import type { Request } from "./protocol.ts";
+import { Simulator, type Watcher } from "./simulator.ts";
+import { Slider, type SliderSpec } from "./slider.ts";
+import { mountStage } from "./stage/stage.ts";
+import type { Tables } from "./tables.ts";
+
+/** The front matter of a page, and its scenario. */
+interface PageSpec {
+  name: string;
+  scenario: string;
+  figures: FigureSpec[];
+  sliders: SliderSpec[];
+  command: string;
+  exercise: ExerciseSpec[];
+  theory?: Theory[];
+}
+
+/** A number of theory for given settings, which is drawn as a line and printed beside the simulated one. */
+export interface Theory {
+  label: string;
+  /** The title of the figure that has the line; the first one if it is missing. */
+  figure?: string;
+  value: number;
+  unit: string;
+  /** The row of the summary that it predicts. */
+  subject?: string;
+  metric?: string;
+  setting: Record<string, string>;
+}
+
+class Course {
+  readonly #page: PageSpec;
+  readonly #simulator: Simulator;
+  readonly #sliders: Slider[];
+  readonly #figures: Figure[];
+  readonly #exercises: Exercise[];
+
+  constructor(page: PageSpec, simulator: Simulator) {
+    this.#page = page;
+    this.#simulator = simulator;
+    this.#sliders = page.sliders.map((spec) => new Slider(spec, () => this.#moved()));
+    at("sliders").append(...this.#sliders.map((slider) => slider.element));
+    this.#figures = page.figures.map((spec) => new Figure(at("figures"), spec));
+    const [moved, run] = [() => this.#moved(), (set: [string, string][]) => this.#runOnce(set)];
+    this.#exercises = page.exercise.map(
+      (spec, index) => new Exercise(at("exercises"), index, spec, this.#sliders, moved, run),
+    );
+    mountStage(at("stage"), () => this.#request());
+  }
+
+  begin() {
+    this.#fromAddress();
+    addEventListener("hashchange", () => {
+      this.#fromAddress();
+      this.#run();
+    });
+    at("reset").onclick = () => {
+      this.#sliders.forEach((slider) => (slider.position = slider.spec.start));
+      this.#moved();
+    };
+    at("copy").onclick = (event) => void this.#text().then((text) => copy(text, event.target as HTMLButtonElement));
+    at("copy-command").onclick = (event) => void copy(at("command").textContent ?? "", event.target as HTMLButtonElement);
+    at("open").onclick = () => void this.#openLab();
+    this.#run();
+  }
+
+  #request(): Request {
+    return { text: this.#page.scenario, set: this.#sliders.map((slider) => slider.setting) };
+  }
+
+  #moved() {
+    this.#exercises.forEach((exercise) => exercise.forget());
+    const moved = this.#sliders.filter((slider) => slider.position !== slider.spec.start).map((slider) => slider.setting);
+    history.replaceState(null, "", `#${new URLSearchParams(moved)}`);
+    this.#run();
+  }
+
+  /** Takes the positions of the sliders from the address; values that a slider has not are left out. */
+  #fromAddress() {
+    const keys = new URLSearchParams(location.hash.slice(1));
+    for (const slider of this.#sliders) {
+      const position = slider.spec.values.indexOf(keys.get(slider.spec.key) ?? "");
+      slider.position = position < 0 ? slider.spec.start : position;
+    }
+  }
+
+  #run() {
+    const request = this.#request();
+    const theory = this.#theory(request.set ?? []);
+    const draw = (tables: Tables) =>
+      this.#page.figures.forEach(({ title }, index) => {
+        const lines = theory.filter((one) => (one.figure ?? this.#page.figures[0]!.title) === title);
+        this.#figures[index]!.draw(tables, lines);
+      });
+    const watcher: Watcher = {
+      refused: ({ problems }) => this.#state(`This cannot be run: ${problems[0]?.message}.`),
+      failed: (why) => this.#state(`The run has ended before its time: ${why}.`),
+      long: () => this.#simulator.goOn(),
+      progress: (_, soFar) => soFar && draw(soFar),
+      ended: (tables, seconds) => {
+        draw(tables);
+        this.#exercises.forEach((exercise) => exercise.ran(request.set ?? [], tables));
+        const beside = theory.map((one) => besideTheory(one, tables)).filter(Boolean);
+        this.#state([`${tables.counts.simulated_s} s simulated in ${seconds.toFixed(2)} s.`, ...beside].join(" "));
+      },
+    };
+    this.#simulator.follow(request, watcher);
+  }
+
+  /** Runs the scenario with settings in place of those of the sliders, for an exercise. */
+  async #runOnce(set: [string, string][]): Promise<Tables> {
+    const simulator = await Simulator.start();
+    const tables = await new Promise<Tables>((resolve, reject) => {
+      simulator.run(
+        { text: this.#page.scenario, set },
+        {
+          refused: ({ problems }) => reject(new Error(problems[0]?.message)),
+          failed: (why) => reject(new Error(why)),
+          long: () => simulator.goOn(),
+          progress: () => {},
+          ended: resolve,
+        },
+      );
+    });
+    simulator.close();
+    return tables;
+  }
+
+  #theory(set: [string, string][]): Theory[] {
+    const values = new Map(set);
+    return (this.#page.theory ?? []).filter(({ setting }) =>
+      Object.entries(setting).every(([key, value]) => values.get(key) === value),
+    );
+  }
+
+  #text(): Promise<string> {
+    const moved = this.#sliders.filter((slider) => slider.position !== slider.spec.start).map((slider) => slider.setting);
+    return this.#simulator.write({ text: this.#page.scenario, set: moved });
+  }
+
+  async #openLab() {
+    location.href = `index.html${(await toHash({ text: await this.#text(), point: 0, replication: 0 })) ?? ""}`;
+  }
+
+  #state(state: string) {
+    at("state").textContent = state;
+  }
+}
+
+function besideTheory({ label, value, unit, subject, metric }: Theory, tables: Tables): string {
+  const row = tables.summary.find((row) => row.subject === subject && row.metric === metric);
+  const { factor, unit: short } = scaled(unit, Math.abs(value));
+  const words = (one: number) => `${number3(one / factor)} ${short}`.trim();
+  return row ? `${label}: ${words(value)} in theory, ${words(row.value)} simulated.` : `${label}: ${words(value)}.`;
+}
+
+const page = JSON.parse(at("page").textContent ?? "") as PageSpec;
+Simulator.start()
+  .then((simulator) => new Course(page, simulator).begin())
+  .catch((error: unknown) => {
+    at("state").textContent = `The figure cannot start: ${error instanceof Error ? error.message : String(error)}`;
+  });

@@ -1,0 +1,4 @@
+// For programs in Node.
+
+export { CellwayEngine } from "./engine.ts";
+export { readTables } from "./tables.ts";

@@ -1,0 +1,60 @@
+// Sliders over given values of keys.
+
+import { make } from "./dom.ts";
+
+export interface SliderSpec {
+  /** As for `--set` of the command line. */
+  key: string;
+  label: string;
+  values: string[];
+  /** The position at the beginning. */
+  start: number;
+}
+
+export class Slider {
+  readonly spec: SliderSpec;
+  readonly element = make("div", "", "slider");
+  readonly #input = make("input");
+  readonly #value = make("output");
+
+  /** `moved` is called for each position, also while the slider is dragged; `released` after it. */
+  constructor(spec: SliderSpec, moved: () => void, released: () => void = () => {}) {
+    this.spec = spec;
+    const label = make("label", spec.label);
+    const id = `slider-${spec.key}`;
+    Object.assign(this.#input, { type: "range", id, min: "0", max: String(spec.values.length - 1), step: "1" });
+    this.#input.value = String(spec.start);
+    label.htmlFor = id;
+    this.#value.htmlFor.add(id);
+    label.title = spec.key;
+    this.#input.oninput = () => {
+      this.#show();
+      moved();
+    };
+    this.#input.onchange = released;
+    this.element.append(label, this.#input, this.#value);
+    this.#show();
+  }
+
+  get position(): number {
+    return Number(this.#input.value);
+  }
+
+  set position(position: number) {
+    this.#input.value = String(position);
+    this.#show();
+  }
+
+  get value(): string {
+    return this.spec.values[this.position]!;
+  }
+
+  get setting(): [key: string, value: string] {
+    return [this.spec.key, this.value];
+  }
+
+  #show() {
+    this.#value.textContent = this.value;
+    this.#input.setAttribute("aria-valuetext", this.value);
+  }
+}
