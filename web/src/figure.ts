@@ -121,7 +121,7 @@ export class Figure {
 
   /** Draws the series of a run, which may not have ended. */
   draw(tables: Tables, lines = this.#spec.lines): void {
-    if (this.#tables && this.#tables.counts.simulated_s !== tables.counts.simulated_s) {
+    if (this.#tables && this.#tables.duration_s !== tables.duration_s) {
       this.#range = undefined;
     }
     this.#tables = tables;
@@ -151,7 +151,7 @@ export class Figure {
     const names = series.map((one) => (units.length > 1 ? `${one.subject} (${one.unit})` : one.subject));
     this.#place.setAttribute("aria-label", `${this.#spec.title} over time: ${names.join(", ") || "nothing recorded"}`);
     this.#note.textContent = series.length === 0 ? "Nothing recorded." : more > 0 ? `${more} more lines are not drawn.` : "";
-    const range: [number, number] = this.#range ?? [0, this.#tables.counts.simulated_s];
+    const range: [number, number] = this.#range ?? [0, this.#tables.duration_s];
     const columns = series.map((one) => thinned(one, range, 2 * width));
     const joined = uPlot.join([
       ...columns.map(([t, value]) => [t, value.map((one) => one / factor)] as uPlot.AlignedData),

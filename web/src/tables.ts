@@ -22,6 +22,8 @@ export interface Tables {
   point: number;
   seed: number;
   axes: [name: string, value: string | number][];
+  /** The simulated time of the whole run (s). */
+  duration_s: number;
   counts: { events: number; cell_hops: number; packet_hops: number; packets: number; simulated_s: number };
   summary: SummaryRow[];
   series: Series[];

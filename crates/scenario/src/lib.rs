@@ -17,6 +17,7 @@
 
 mod check;
 mod description;
+mod edit;
 mod effect;
 mod everywhere;
 mod excess;
@@ -37,6 +38,7 @@ mod write;
 pub use cellway_settings::problem::{Error, Problem};
 use cellway_settings::{found, problem, shape, tree};
 pub use description::{refusal, refusal_in_words};
+pub use edit::{Key, keys, written};
 pub use model::*;
 pub use plan::{AxisValue, Override, OverrideError, Plan, Point, SweepSpec, VariantSpec};
 pub use schema::{reference, schema};

@@ -170,7 +170,7 @@ impl Shape {
     }
 
     /// Returns the help for `key`, or else for its value.
-    pub(crate) fn description(self, key: &str) -> Option<&'static str> {
+    pub fn description(self, key: &str) -> Option<&'static str> {
         let own = self.properties()?.get(key)?.get("description").and_then(Value::as_str);
         own.or_else(|| self.key(key)?.text("description"))
     }

@@ -7,7 +7,7 @@
 //!
 //! The tables are octets, all numbers little-endian: the length of the JSON that follows, as an integer of 8 octets; the
 //! JSON, with blanks at its end to a multiple of 8; then numbers of 8 octets (IEEE 754). The JSON has the name, point, seed,
-//! axes and counts of the run, the subject, metric and unit of each row of its summary, and those of each series with its
+//! axes, duration and counts of the run, the subject, metric and unit of each row of its summary, and those of each series with its
 //! length. The numbers are the values of the summary, then the times and the values of each series.
 //!
 //! An empty answer means that there is nothing to answer: no run has begun, or it has not ended.
@@ -17,7 +17,7 @@ use std::cell::RefCell;
 
 use serde_json::{Value, json};
 
-use crate::{Job, Request, check};
+use crate::{Job, Request, check, keys, written};
 
 #[derive(Default)]
 struct Engine {
@@ -78,6 +78,24 @@ pub extern "C" fn cellway_check() -> usize {
     })
 }
 
+/// Lists the keys that the text of the request has: an array, or a refusal.
+#[unsafe(no_mangle)]
+pub extern "C" fn cellway_keys() -> usize {
+    with(|engine| {
+        let answer = engine.asked().map_or_else(|refused| refused, |request| keys(&request));
+        engine.say(&answer)
+    })
+}
+
+/// Writes the settings of the request into its text: `{"text": "…"}`, or a refusal.
+#[unsafe(no_mangle)]
+pub extern "C" fn cellway_write() -> usize {
+    with(|engine| {
+        let answer = engine.asked().map_or_else(|refused| refused, |request| written(&request));
+        engine.say(&answer)
+    })
+}
+
 /// Begins the run of the request, in place of the last one.
 #[unsafe(no_mangle)]
 pub extern "C" fn cellway_begin() -> usize {
@@ -108,6 +126,15 @@ pub extern "C" fn cellway_advance(instants: u32) -> usize {
 pub extern "C" fn cellway_tables() -> usize {
     with(|engine| {
         let tables = engine.job.as_ref().and_then(Job::tables).unwrap_or_default();
+        engine.answer(tables)
+    })
+}
+
+/// Returns the tables of a run in progress: the series up to now, and no summary.
+#[unsafe(no_mangle)]
+pub extern "C" fn cellway_so_far() -> usize {
+    with(|engine| {
+        let tables = engine.job.as_ref().and_then(Job::so_far).unwrap_or_default();
         engine.answer(tables)
     })
 }

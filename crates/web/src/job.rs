@@ -1,6 +1,6 @@
 //! One run of a scenario, advanced by its page.
 
-use cellway_record::{RunRecord, Source};
+use cellway_record::{Counts, RunRecord, Source};
 use cellway_scenario::AxisValue;
 use cellway_sim::{Advanced, Slices};
 use cellway_units::Time;
@@ -55,6 +55,7 @@ impl Job {
         about.insert("point".to_owned(), json!(point.index));
         about.insert("seed".to_owned(), json!(seed));
         about.insert("axes".to_owned(), axes.collect());
+        about.insert("duration_s".to_owned(), json!(point.scenario.run.duration.as_secs_f64()));
         Ok(Job { about, state: State::Runs(slices) })
     }
 
@@ -83,6 +84,13 @@ impl Job {
             State::Ended(_) => Ok(1.0),
             State::Failed(why) => Err(why.clone()),
         }
+    }
+
+    /// Returns the tables of a run in progress, with the series up to now and an empty summary, or `None` if it has ended.
+    pub fn so_far(&self) -> Option<Vec<u8>> {
+        let State::Runs(slices) = &self.state else { return None };
+        let counts = Counts { simulated: slices.now() - Time::ZERO, ..Counts::default() };
+        Some(tables::octets(&self.about, &RunRecord { summary: Vec::new(), series: slices.so_far(), counts }))
     }
 
     /// Returns its tables as octets, or `None` before its end. See [`crate::exports`] for their form.

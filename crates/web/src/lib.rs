@@ -9,11 +9,13 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod check;
+mod edit;
 pub mod exports;
 mod job;
 mod request;
 mod tables;
 
 pub use check::check;
+pub use edit::{keys, written};
 pub use job::Job;
 pub use request::Request;

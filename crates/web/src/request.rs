@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 /// The name of the text in messages.
-const NAME: &str = "scenario.toml";
+pub(crate) const NAME: &str = "scenario.toml";
 
 /// The most points of a sweep. In a page the check of 2,000 takes about a second.
 const MOST_POINTS: usize = 2_000;
@@ -44,10 +44,13 @@ impl Refused {
 }
 
 impl Request {
+    pub(crate) fn overrides(&self) -> Vec<Override> {
+        self.set.iter().map(|(path, value)| Override::new(path, value)).collect()
+    }
+
     /// Reads the text; the points of its sweep are not checked.
     pub(crate) fn plan(&self) -> Result<Plan, Refused> {
-        let set: Vec<Override> = self.set.iter().map(|(path, value)| Override::new(path, value)).collect();
-        Ok(Plan::parse_with(&self.text, NAME, &set, None)?)
+        Ok(Plan::parse_with(&self.text, NAME, &self.overrides(), None)?)
     }
 
     /// Returns the checked points of its sweep.

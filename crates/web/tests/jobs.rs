@@ -2,7 +2,7 @@
 //! itself with the command line.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use cellway_web::{Job, Request, check};
+use cellway_web::{Job, Request, check, keys, written};
 use serde_json::{Value, json};
 
 const SMALL: &str = r#"
@@ -39,6 +39,57 @@ fn read(octets: &[u8]) -> (Value, Vec<f64>) {
     let (contents, numbers) = rest.split_at(length);
     let numbers = numbers.chunks_exact(8).map(|octets| f64::from_le_bytes(octets.try_into().unwrap()));
     (serde_json::from_slice(contents).unwrap(), numbers.collect())
+}
+
+/// The series so far are the beginning of those of the whole run, bins and changes alike.
+#[test]
+fn the_series_so_far_are_the_beginning_of_the_series() {
+    let mut request = request();
+    request.set =
+        vec![("observe.queue".to_owned(), "[\"a>b\"]".to_owned()), ("observe.interval".to_owned(), "0.1 s".to_owned())];
+    let mut job = Job::begin(&request).unwrap();
+    while job.advance(20).unwrap() < 0.5 {}
+    let (so_far, numbers) = read(&job.so_far().unwrap());
+    assert_eq!((&so_far["summary"], &so_far["duration_s"]), (&json!([]), &json!(2.0)));
+    while job.advance(20).unwrap() < 1.0 {}
+    assert!(job.so_far().is_none());
+    let (whole, all) = read(&job.tables().unwrap());
+    let mut at = 0;
+    let mut of_all = whole["summary"].as_array().unwrap().len();
+    let rows = |series: &Value| series[3].as_u64().unwrap() as usize;
+    let mut known = so_far["series"].as_array().unwrap().iter();
+    let mut next = known.next();
+    for series in whole["series"].as_array().unwrap() {
+        let total = rows(series);
+        if let Some(part) = next.filter(|part| part[0] == series[0] && part[1] == series[1]) {
+            let some = rows(part);
+            assert!(some <= total, "{part}");
+            assert_eq!(numbers[at..at + some], all[of_all..of_all + some], "times of {part}");
+            assert_eq!(
+                numbers[at + some..at + 2 * some],
+                all[of_all + total..of_all + total + some],
+                "values of {part}"
+            );
+            at += 2 * some;
+            next = known.next();
+        }
+        of_all += 2 * total;
+    }
+    assert!(next.is_none() && at == numbers.len() && at < all.len() && at > 40, "all were compared; first left: {next:?}");
+    assert!(so_far["series"].as_array().unwrap().iter().any(|series| series[1] == "queue"));
+}
+
+#[test]
+fn settings_are_written_into_the_text() {
+    let mut request = request();
+    request.set = vec![("run.seed".to_owned(), "9".to_owned())];
+    let text = written(&request)["text"].as_str().unwrap().to_owned();
+    assert_eq!(text, SMALL.replace("seed = 7", "seed = 9"));
+    let found = keys(&Request { text, ..Request::default() });
+    let seed = found.as_array().unwrap().iter().find(|key| key["path"] == "run.seed").unwrap();
+    assert_eq!((&seed["value"], &seed["line"], &seed["kind"]), (&json!("9"), &json!(4), &json!("integer")));
+    request.set[0].0 = "run.sed".to_owned();
+    assert_eq!(written(&request)["problems"][0]["suggestion"], "seed");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use cellway_apps::GroupWorkload;
 use cellway_net::Delivery;
-use cellway_record::RunRecord;
+use cellway_record::{Row, RunRecord};
 use cellway_scenario::Scenario;
 use cellway_units::Time;
 
@@ -61,6 +61,11 @@ impl<'a> Slices<'a> {
             }
         }
         Ok(Advanced::Runs(self))
+    }
+
+    /// Returns the rows over time up to now, which need copies of all of them.
+    pub fn so_far(&self) -> Vec<Row> {
+        self.run.bed.meter.so_far().finish()
     }
 
     /// Returns the simulated time.

@@ -19,7 +19,7 @@ const PER_INTERVAL: usize = 4;
 /// drawn through the kept changes touches the same pixels while an interval is no wider than a pixel (M4: U. Jugel, Z.
 /// Jerzak, G. Hackenbroich and V. Markl, Proceedings of the VLDB Endowment 7, 2014). Every instant and value that is
 /// kept is exact, and so are the extremes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Changes {
     most: usize,
     /// During a pass: the entries that it has written, a gap, and the entries that it has not read yet.
@@ -30,7 +30,7 @@ pub(crate) struct Changes {
 }
 
 /// A pass over the record that thins it to longer intervals, in place.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Pass {
     interval: Span,
     read: usize,
@@ -40,7 +40,7 @@ struct Pass {
 }
 
 /// A finished record.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Kept {
     /// The changes that were kept, in order.
     pub(crate) changes: Vec<Change>,

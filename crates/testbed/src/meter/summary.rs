@@ -24,6 +24,26 @@ struct Summary {
 }
 
 impl Meter {
+    /// Returns the rows over time up to now.
+    pub fn so_far(&self) -> Rows {
+        let mut series = self.series.clone();
+        for QueueWatch { subject, unit, changes, .. } in &self.queue_watches {
+            Summary::changes(&mut series, subject, ports::QUEUE.counted_in(*unit), changes.clone());
+        }
+        for SlotMeter { subject, trace, items, .. } in &self.slots {
+            if let Some(Trace { window, variables, .. }) = trace.as_deref() {
+                Summary::changes(&mut series, subject, (&slots::WINDOW).into(), window.clone());
+                for TracedVariable { metric, changes, .. } in variables {
+                    Summary::changes(&mut series, subject, (*metric).into(), changes.clone());
+                }
+            }
+            if let Some(changes) = items {
+                Summary::changes(&mut series, subject, (&slots::ITEM_TIME).into(), (**changes).clone());
+            }
+        }
+        series
+    }
+
     /// Returns the rows of the whole run, at its end, and those over time. `inside` is the number of packets of each
     /// slot inside the network.
     pub(crate) fn finish<B: Clone>(mut self, now: Time, fabric: &Fabric<B>, inside: &[u64]) -> (Rows, Rows) {
