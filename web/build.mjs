@@ -63,7 +63,10 @@ const course = await coursePages(path.join(WEB, "course"), await readFile(path.j
 course.forEach(({ file, html }) => files.set(file, html));
 const list = listOfCourse(course);
 for (const name of ["index.html"]) {
-  files.set(name, (await readFile(path.join(WEB, name), "utf8")).replace("{{course}}", () => list));
+  files.set(
+    name,
+    (await readFile(path.join(WEB, name), "utf8")).replace("{{course}}", () => list),
+  );
 }
 // For programs in Node, such as the tests.
 files.set("engine.cjs", await script("node.ts", { format: "cjs", minify: false, platform: "node" }));
@@ -83,4 +86,6 @@ for (const [name, text] of files) {
   await writeFile(path.join(target, name), text);
   octets += Buffer.byteLength(text);
 }
-console.log(`${path.relative(process.cwd(), target)}: ${course.length} pages of the course and the lab, ${octets} octets`);
+console.log(
+  `${path.relative(process.cwd(), target)}: ${course.length} pages of the course and the lab, ${octets} octets`,
+);

@@ -50,4 +50,6 @@ export async function coursePages(folder, template) {
 
 /** Returns the list of the pages as HTML. */
 export const listOfCourse = (pages) =>
-  pages.map(({ file, title, about }) => `<li><a href="${file}">${escaped(title)}</a> ${escaped(about)}</li>`).join("\n");
+  pages
+    .map(({ file, title, about }) => `<li><a href="${file}">${escaped(title)}</a> ${escaped(about)}</li>`)
+    .join("\n");

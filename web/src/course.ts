@@ -65,7 +65,8 @@ class Course {
       this.#moved();
     };
     at("copy").onclick = (event) => void this.#text().then((text) => copy(text, event.target as HTMLButtonElement));
-    at("copy-command").onclick = (event) => void copy(at("command").textContent ?? "", event.target as HTMLButtonElement);
+    at("copy-command").onclick = (event) =>
+      void copy(at("command").textContent ?? "", event.target as HTMLButtonElement);
     at("open").onclick = () => void this.#openLab();
     this.#run();
   }
@@ -76,7 +77,9 @@ class Course {
 
   #moved() {
     this.#exercises.forEach((exercise) => exercise.forget());
-    const moved = this.#sliders.filter((slider) => slider.position !== slider.spec.start).map((slider) => slider.setting);
+    const moved = this.#sliders
+      .filter((slider) => slider.position !== slider.spec.start)
+      .map((slider) => slider.setting);
     history.replaceState(null, "", `#${new URLSearchParams(moved)}`);
     this.#run();
   }
@@ -140,7 +143,9 @@ class Course {
   }
 
   #text(): Promise<string> {
-    const moved = this.#sliders.filter((slider) => slider.position !== slider.spec.start).map((slider) => slider.setting);
+    const moved = this.#sliders
+      .filter((slider) => slider.position !== slider.spec.start)
+      .map((slider) => slider.setting);
     return this.#simulator.write({ text: this.#page.scenario, set: moved });
   }
 

@@ -8,7 +8,11 @@ export function at<T extends HTMLElement = HTMLElement>(id: string): T {
   return element as T;
 }
 
-export function make<K extends keyof HTMLElementTagNameMap>(name: K, text = "", className = ""): HTMLElementTagNameMap[K] {
+export function make<K extends keyof HTMLElementTagNameMap>(
+  name: K,
+  text = "",
+  className = "",
+): HTMLElementTagNameMap[K] {
   const element = document.createElement(name);
   element.textContent = text;
   element.className = className;

@@ -104,10 +104,17 @@ export class Exercise {
     }
     const value = valueOf(spec, this.#last.tables);
     const isRight = value !== undefined && isWithin(spec, value);
-    this.#say(isRight, value === undefined ? "This run has no such value." : `${measured(spec, value)}, asked for: ${range(spec)}.`);
+    this.#say(
+      isRight,
+      value === undefined ? "This run has no such value." : `${measured(spec, value)}, asked for: ${range(spec)}.`,
+    );
   }
 
-  async #compare(spec: ExerciseSpec & { kind: "number" }, run: (set: Setting[]) => Promise<Tables>, check: HTMLButtonElement) {
+  async #compare(
+    spec: ExerciseSpec & { kind: "number" },
+    run: (set: Setting[]) => Promise<Tables>,
+    check: HTMLButtonElement,
+  ) {
     const predicted = this.#answer.valueAsNumber * spec.answer_factor;
     if (!Number.isFinite(predicted)) {
       this.#say(false, `A number is missing: your prediction in ${spec.answer_unit}.`);
@@ -150,7 +157,8 @@ const valueOf = ({ subject, metric }: Claim, tables: Tables) =>
 
 const isWithin = ({ least = -Infinity, most = Infinity }: Claim, value: number) => least <= value && value <= most;
 
-const measured = ({ metric, unit }: Claim, value: number) => `${metric} is ${number3(value)} ${unit === "1" ? "" : unit}`.trim();
+const measured = ({ metric, unit }: Claim, value: number) =>
+  `${metric} is ${number3(value)} ${unit === "1" ? "" : unit}`.trim();
 
 function range({ least, most, unit }: Claim): string {
   const words = unit === "1" ? "" : ` ${unit}`;

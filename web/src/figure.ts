@@ -19,29 +19,42 @@ export interface FigureSpec {
 const LINES = 8;
 const HEIGHT = 210;
 /** Metrics whose values hold from their time on; others are means over the time before it. */
-const CHANGES = new Set(["queue"]);
+const CHANGES = new Set(["queue", "window"]);
 
 const matches = (pattern: string, text: string) =>
-  new RegExp(`^${pattern.split("*").map((part) => part.replace(/[.+?^${}()|[\]\\]/g, "\\$&")).join(".*")}$`).test(text);
+  new RegExp(
+    `^${pattern
+      .split("*")
+      .map((part) => part.replace(/[.+?^${}()|[\]\\]/g, "\\$&"))
+      .join(".*")}$`,
+  ).test(text);
 
 /** Returns a number with three digits, without an exponent where it is short. */
 export const number3 = (value: number) => (value === 0 ? "0" : Number(value.toPrecision(3)).toString());
 
 /** Returns the factor and the unit in which values up to `most` are short. */
 export function scaled(unit: string, most: number): { factor: number; unit: string } {
-  const prefixes: [number, string][] = [[1e9, "G"], [1e6, "M"], [1e3, "k"]];
+  const prefixes: [number, string][] = [
+    [1e9, "G"],
+    [1e6, "M"],
+    [1e3, "k"],
+  ];
   const [factor, prefix] = prefixes.find(([least]) => most >= least) ?? [1, ""];
   if (unit === "bit/s" || unit === "B") {
     return { factor, unit: prefix + unit };
   }
-  return unit === "s" && most > 0 && most < 1 ? { factor: 1e-3, unit: "ms" } : { factor: 1, unit: unit === "1" ? "" : unit };
+  return unit === "s" && most > 0 && most < 1
+    ? { factor: 1e-3, unit: "ms" }
+    : { factor: 1, unit: unit === "1" ? "" : unit };
 }
 
 /** Returns the series that a figure draws, and the number of those that it has no place for. */
 export function chosen(spec: FigureSpec, tables: Tables): { series: Series[]; more: number } {
   const wanted = (subject: string) => spec.subjects?.some((pattern) => matches(pattern, subject)) ?? true;
   for (const metric of spec.metrics) {
-    const all = tables.series.filter((series) => series.metric === metric && series.t.length > 0 && wanted(series.subject));
+    const all = tables.series.filter(
+      (series) => series.metric === metric && series.t.length > 0 && wanted(series.subject),
+    );
     // A line that is zero throughout says nothing, unless it is asked for by name.
     const some = spec.subjects ? all : all.filter((series) => series.value.some((value) => value > 0));
     if (some.length > 0) {
@@ -84,8 +97,17 @@ function firstAfter(t: Float64Array, time: number): number {
   return low;
 }
 
+/** Returns the number of the colour of each series: flows have the same one in all figures of a run. */
+function colours(series: Series[], tables: Tables): number[] {
+  const flows = tables.series.filter((one) => one.metric === "goodput").map((one) => one.subject);
+  const own = series.map((one) => flows.indexOf(one.subject));
+  const isClear = own.every((place) => place >= 0) && new Set(own.map((place) => place % LINES)).size === own.length;
+  return isClear ? own.map((place) => place % LINES) : series.map((_, index) => index);
+}
+
 export class Figure {
   readonly #spec: FigureSpec;
+  readonly #figure = document.createElement("div");
   readonly #title = document.createElement("h3");
   readonly #place = document.createElement("div");
   readonly #note = document.createElement("p");
@@ -99,8 +121,7 @@ export class Figure {
 
   constructor(host: HTMLElement, spec: FigureSpec) {
     this.#spec = spec;
-    const figure = document.createElement("section");
-    figure.className = "figure";
+    this.#figure.className = "figure";
     this.#title.textContent = spec.title;
     this.#place.className = "plot";
     this.#place.setAttribute("role", "img");
@@ -113,9 +134,9 @@ export class Figure {
     const head = document.createElement("div");
     head.className = "figure-head";
     head.append(this.#title, this.#out);
-    figure.append(head, this.#place, this.#note);
-    host.append(figure);
-    new ResizeObserver(() => this.#redraw()).observe(this.#place);
+    this.#figure.append(head, this.#place, this.#note);
+    host.append(this.#figure);
+    new ResizeObserver(() => this.#redraw()).observe(this.#figure);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#redraw());
   }
 
@@ -136,21 +157,29 @@ export class Figure {
   }
 
   #redraw() {
-    const width = this.#place.clientWidth;
-    if (!this.#tables || width === 0) {
+    const width = this.#figure.clientWidth - 2;
+    if (!this.#tables || width < 50) {
       return;
     }
     const { series, more } = chosen(this.#spec, this.#tables);
     const units = [...new Set(series.map((one) => one.unit))];
-    const lines = series.length > 0 ? (this.#spec.lines ?? []) : [];
-    const highest = (values: ArrayLike<number>) => Array.prototype.reduce.call(values, (a, b) => Math.max(a as number, b), 0) as number;
+    const lines = this.#spec.lines ?? [];
+    const highest = (values: ArrayLike<number>) =>
+      Array.prototype.reduce.call(values, (a, b) => Math.max(a as number, b), 0) as number;
     const most = Math.max(0, ...series.map((one) => highest(one.value)), ...lines.map((line) => line.value));
     // Cells and packets may share an axis; the legend says which is which.
     const { factor, unit } = scaled(units.length === 1 ? units[0]! : "", most);
     this.#title.textContent = this.#spec.title + (unit ? `, ${unit}` : "");
     const names = series.map((one) => (units.length > 1 ? `${one.subject} (${one.unit})` : one.subject));
     this.#place.setAttribute("aria-label", `${this.#spec.title} over time: ${names.join(", ") || "nothing recorded"}`);
-    this.#note.textContent = series.length === 0 ? "Nothing recorded." : more > 0 ? `${more} more lines are not drawn.` : "";
+    this.#note.textContent =
+      series.length === 0 ? "Nothing recorded." : more > 0 ? `${more} more lines are not drawn.` : "";
+    this.#place.hidden = series.length === 0;
+    if (series.length === 0) {
+      this.#plot?.destroy();
+      this.#plot = undefined;
+      return;
+    }
     const range: [number, number] = this.#range ?? [0, this.#tables.duration_s];
     const columns = series.map((one) => thinned(one, range, 2 * width));
     const joined = uPlot.join([
@@ -158,11 +187,17 @@ export class Figure {
       ...lines.map((line) => [range, range.map(() => line.value / factor)] as uPlot.AlignedData),
     ]);
     const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-    const made = JSON.stringify([names, lines.map((line) => line.label), width, dark, factor, unit]);
+    const numbers = colours(series, this.#tables);
+    const made = JSON.stringify([names, numbers, lines.map((line) => line.label), width, dark, factor, unit]);
     if (made !== this.#made || !this.#plot) {
       this.#plot?.destroy();
-      const changes = series.map((one) => CHANGES.has(one.metric));
-      this.#plot = new uPlot(options(names, changes, lines, width, unit, (from, to) => this.#zoom([from, to])), joined, this.#place);
+      const drawn = series.map((one, index) => ({
+        label: names[index]!,
+        colour: `--c${numbers[index]}`,
+        isChange: CHANGES.has(one.metric),
+      }));
+      const zoom = (from: number, to: number) => this.#zoom([from, to]);
+      this.#plot = new uPlot(options(drawn, lines, width, unit, zoom), joined, this.#place);
       this.#made = made;
     } else {
       this.#plot.setData(joined, false);
@@ -176,8 +211,7 @@ export class Figure {
 }
 
 function options(
-  names: string[],
-  changes: boolean[],
+  drawn: { label: string; colour: string; isChange: boolean }[],
   lines: { label: string }[],
   width: number,
   unit: string,
@@ -195,32 +229,43 @@ function options(
   return {
     width,
     height: HEIGHT,
-    padding: [8, 12, 0, 0],
+    padding: [8, 22, 0, 0],
     cursor: { drag: { x: true, y: false, setScale: false }, points: { size: 6 } },
     scales: { x: { time: false }, y: { range: (_, low, high) => [low, high] } },
     axes: [
-      { ...axis, values: (_, splits) => splits.map((t) => `${Number(t.toPrecision(6))} s`) },
+      { ...axis, size: 34, values: (_, splits) => splits.map((t) => `${Number(t.toPrecision(6))} s`) },
       { ...axis, size: 58, values: (_, splits) => splits.map((one) => String(Number(one.toPrecision(6)))) },
     ],
     series: [
       { label: "Time", value: (_, t) => (t === null ? "" : `${Number(t.toPrecision(5))} s`) },
-      ...names.map((label, index) => ({
+      ...drawn.map(({ label, colour: name, isChange }) => ({
         label,
         value,
-        stroke: colour(`--c${index}`),
+        stroke: colour(name),
         width: 1.5,
         points: { show: false },
         spanGaps: true,
         // A change holds from its time on; a mean is that of the time before it.
-        paths: uPlot.paths.stepped!({ align: changes[index] ? 1 : -1 }),
+        paths: uPlot.paths.stepped!({ align: isChange ? 1 : -1 }),
       })),
-      ...lines.map(({ label }) => ({ label, value, stroke: colour("--soft"), dash: [6, 4], width: 1.5, spanGaps: true, points: { show: false } })),
+      ...lines.map(({ label }) => ({
+        label,
+        value,
+        stroke: colour("--soft"),
+        dash: [6, 4],
+        width: 1.5,
+        spanGaps: true,
+        points: { show: false },
+      })),
     ],
     legend: { live: true },
     hooks: {
       setSelect: [
         (plot) => {
-          const [from, to] = [plot.posToVal(plot.select.left, "x"), plot.posToVal(plot.select.left + plot.select.width, "x")];
+          const [from, to] = [
+            plot.posToVal(plot.select.left, "x"),
+            plot.posToVal(plot.select.left + plot.select.width, "x"),
+          ];
           if (plot.select.width > 3 && to > from) {
             plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
             zoom(from, to);

@@ -2,7 +2,7 @@
 
 import { make } from "./dom.ts";
 import type { Key } from "./protocol.ts";
-import { stepsOf } from "./steps.ts";
+import { stepsOf, unquoted } from "./steps.ts";
 
 export interface FormActions {
   /** A field has a new value, as it would be written after `--set KEY=`. */
@@ -15,7 +15,9 @@ export interface FormActions {
 
 /** Makes the form anew, folded and scrolled as before. `pins` are the paths of the keys that have sliders. */
 export function fillForm(host: HTMLElement, keys: Key[], pins: ReadonlySet<string>, actions: FormActions): void {
-  const folded = new Set([...host.querySelectorAll("details:not([open])")].map((one) => one.getAttribute("data-table")));
+  const folded = new Set(
+    [...host.querySelectorAll("details:not([open])")].map((one) => one.getAttribute("data-table")),
+  );
   const top = host.scrollTop;
   const focused = host.contains(document.activeElement) ? document.activeElement?.id : undefined;
   const tables = new Map<string, Key[]>();
@@ -38,9 +40,11 @@ export function fillForm(host: HTMLElement, keys: Key[], pins: ReadonlySet<strin
   }
 }
 
-/** The table of a key: `link.uplink` of `link.uplink.rate`. */
-const tableOf = (path: string) => path.split(".").slice(0, isNamed(path) ? 2 : 1).join(".").replace(/^[^.]+$/, (first) => (path === first ? "" : first));
-const isNamed = (path: string) => path.split(".").length > 2;
+/** Returns the table of a key: `link.uplink` of `link.uplink.rate`, `run` of `run.seed`, none of `name`. */
+function tableOf(path: string): string {
+  const parts = path.split(".");
+  return parts.slice(0, Math.min(2, parts.length - 1)).join(".");
+}
 
 function row(key: Key, table: string, pins: ReadonlySet<string>, actions: FormActions): HTMLElement {
   const row = make("div", "", "key");
@@ -52,7 +56,8 @@ function row(key: Key, table: string, pins: ReadonlySet<string>, actions: FormAc
   const field = fieldOf(key);
   field.id = id;
   field.title = key.about;
-  field.onchange = () => actions.changed(key.path, field.type === "checkbox" ? String((field as HTMLInputElement).checked) : field.value);
+  field.onchange = () =>
+    actions.changed(key.path, field.type === "checkbox" ? String((field as HTMLInputElement).checked) : field.value);
   const place = make("button", `${key.line}`, "place");
   place.type = "button";
   place.title = "Show it in the text";
@@ -91,5 +96,3 @@ function fieldOf(key: Key): HTMLInputElement | HTMLSelectElement {
   field.autocomplete = "off";
   return field;
 }
-
-const unquoted = (written: string) => /^(["'])(.*)\1$/.exec(written)?.[2] ?? written;

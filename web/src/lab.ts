@@ -7,9 +7,9 @@ import { fillForm } from "./form.ts";
 import { listProblems } from "./problems.ts";
 import type { Checked, Described, Key, Request } from "./protocol.ts";
 import { Simulator, type Watcher } from "./simulator.ts";
-import { Slider } from "./slider.ts";
+import { Slider, type Setting } from "./slider.ts";
 import { mountStage } from "./stage/stage.ts";
-import { stepsOf } from "./steps.ts";
+import { stepsOf, unquoted } from "./steps.ts";
 import type { Tables } from "./tables.ts";
 
 /** The most rows of the table. */
@@ -17,8 +17,25 @@ const ROWS = 2000;
 /** The time after the last key stroke before a text is checked (ms). */
 const TYPING = 200;
 /** The keys that have sliders at first, if a scenario has them; at most so many. */
-const USUAL = [/^link\..*\.rate$/, /^link\..*\.delay$/, /^buffer\.size$/, /^link\..*\.buffer\.size$/, /\.window$/, /\.count$/];
+const USUAL = [
+  /^link\..*\.rate$/,
+  /^link\..*\.delay$/,
+  /^buffer\.size$/,
+  /^link\..*\.buffer\.size$/,
+  /\.window$/,
+  /\.count$/,
+];
 const SLIDERS = 4;
+
+/** Returns the name of a point of a sweep, whose first axis varies slowest. */
+function pointName(axes: Described["axes"], point: number): string {
+  const names: string[] = [];
+  for (const { name, values } of axes.toReversed()) {
+    names.unshift(`${name} = ${values[point % values.length]}`);
+    point = Math.floor(point / values.length);
+  }
+  return names.join(", ");
+}
 
 class Lab {
   readonly #simulator: Simulator;
@@ -26,7 +43,7 @@ class Lab {
   readonly #figures = [
     new Figure(at("figures"), { title: "Goodput", metrics: ["goodput"] }),
     new Figure(at("figures"), { title: "Queue", metrics: ["queue", "queue_mean"] }),
-    new Figure(at("figures"), { title: "Congestion window", metrics: ["cwnd"] }),
+    new Figure(at("figures"), { title: "Send window", metrics: ["window", "window_mean"] }),
   ];
   #sliders: Slider[] = [];
   /** The scenario for which sliders were chosen. */
@@ -73,7 +90,8 @@ class Lab {
 
   #load({ text, point, replication }: { text: string; point: number; replication: number }) {
     this.#text.value = text;
-    at<HTMLInputElement>("point").value = String(point);
+    const first = make("option", String(point));
+    at("point").replaceChildren(first);
     at<HTMLInputElement>("replication").value = String(replication);
     this.#clearSliders();
   }
@@ -92,8 +110,15 @@ class Lab {
   }
 
   #request(): Request {
-    const [point, replication] = ["point", "replication"].map((id) => count(at<HTMLInputElement>(id).value));
-    return { text: this.#text.value, point, replication, set: this.#sliders.map((slider) => slider.setting) };
+    const [point, replication] = ["point", "replication"].map((id) =>
+      count(at<HTMLInputElement | HTMLSelectElement>(id).value),
+    );
+    return {
+      text: this.#text.value,
+      point,
+      replication,
+      set: this.#sliders.filter((slider) => slider.isMoved).map((slider) => slider.setting),
+    };
   }
 
   #changed(after: number) {
@@ -139,10 +164,19 @@ class Lab {
     if (!this.#simulator.isRunning) {
       this.#state(`${name}: ${duration_s} s of simulated time${points > 1 ? `, ${points} points` : ""}.`);
     }
-    at<HTMLInputElement>("point").max = String(points - 1);
     at<HTMLInputElement>("replication").max = String(seeds - 1);
-    at("sweep").hidden = points === 1 && seeds === 1;
-    at("axes").textContent = axes.map(({ name, values }) => `${name}: ${values.join(", ")}`).join("; ");
+    at("point-of").hidden = points === 1;
+    at("replication-of").hidden = seeds === 1;
+    const select = at<HTMLSelectElement>("point");
+    const before = select.value;
+    select.replaceChildren(
+      ...Array.from({ length: points }, (_, point) => {
+        const option = make("option", pointName(axes, point));
+        option.value = String(point);
+        return option;
+      }),
+    );
+    select.value = Number(before) < points ? before : "0";
   }
 
   #select(line: number, column: number) {
@@ -159,44 +193,66 @@ class Lab {
   #clearSliders() {
     this.#sliders = [];
     this.#slidersOf = "";
-    at("sliders").replaceChildren();
+    this.#placeSliders();
   }
 
-  #makeSliders(name: string, keys: Key[]) {
-    const before = this.#slidersOf === name ? new Set(this.#sliders.map((slider) => slider.spec.key)) : null;
-    this.#slidersOf = name;
-    const usual = USUAL.flatMap((pattern) => keys.filter((key) => pattern.test(key.path) && stepsOf(key.value, key.kind)));
-    const wanted = before ? keys.filter((key) => before.has(key.path)) : [...new Set(usual)].slice(0, SLIDERS);
+  #placeSliders() {
     const focused = document.activeElement?.id;
-    this.#sliders = wanted.flatMap((key) => {
-      const steps = stepsOf(key.value, key.kind);
-      const spec = { key: key.path, label: key.path, ...steps! };
-      return steps ? [new Slider(spec, () => this.#follow(), () => void this.#write([]))] : [];
-    });
     at("sliders").replaceChildren(...this.#sliders.map((slider) => slider.element));
-    if (focused?.startsWith("slider-")) {
+    if (focused) {
       document.getElementById(focused)?.focus();
     }
   }
 
-  #pin(key: Key, wanted: boolean) {
+  /** Takes the values of the text. A slider stays as it is if it has a position for its value. */
+  #makeSliders(name: string, keys: Key[]) {
+    const swept = new Set(this.#checked?.valid ? this.#checked.axes.map((axis) => axis.name) : []);
+    const may = keys.filter((key) => !swept.has(key.path));
+    const isSame = this.#slidersOf === name;
+    const usual = () =>
+      USUAL.flatMap((pattern) => may.filter((key) => pattern.test(key.path) && stepsOf(key.value, key.kind)));
+    const before = new Map(this.#sliders.map((slider) => [slider.spec.key, slider]));
+    const kept = () => this.#sliders.flatMap((slider) => may.filter((key) => key.path === slider.spec.key));
+    const wanted = isSame ? kept() : [...new Set(usual())].slice(0, SLIDERS);
+    this.#slidersOf = name;
+    this.#sliders = wanted.flatMap((key) => {
+      const slider = before.get(key.path);
+      return slider?.holds(unquoted(key.value)) ? [slider] : this.#sliderFor(key);
+    });
+    this.#placeSliders();
+  }
+
+  #sliderFor(key: Key): Slider[] {
     const steps = stepsOf(key.value, key.kind);
-    if (wanted && steps) {
-      this.#sliders.push(new Slider({ key: key.path, label: key.path, ...steps }, () => this.#follow(), () => void this.#write([])));
-    } else {
-      this.#sliders = this.#sliders.filter((slider) => slider.spec.key !== key.path);
-    }
-    at("sliders").replaceChildren(...this.#sliders.map((slider) => slider.element));
+    const spec = { key: key.path, label: key.path, ...steps! };
+    return steps
+      ? [
+          new Slider(
+            spec,
+            () => this.#follow(),
+            () => void this.#write([]),
+          ),
+        ]
+      : [];
+  }
+
+  #pin(key: Key, wanted: boolean) {
+    const others = this.#sliders.filter((slider) => slider.spec.key !== key.path);
+    this.#sliders = wanted ? [...others, ...this.#sliderFor(key)] : others;
+    this.#placeSliders();
     void this.#look();
   }
 
   /** Writes the positions of the sliders and other settings into the text. */
-  async #write(settings: [string, string][]) {
+  async #write(settings: Setting[]) {
     const text = this.#text.value;
-    const changed = this.#sliders.filter((slider) => slider.position !== slider.spec.start).map((slider) => slider.setting);
-    const set = [...changed.filter(([key]) => !settings.some(([other]) => other === key)), ...settings];
+    const own = new Set(settings.map(([key]) => key));
+    const moved = this.#sliders.filter((slider) => slider.isMoved && !own.has(slider.spec.key));
     try {
-      const written = await this.#simulator.write({ text, set });
+      const written = await this.#simulator.write({
+        text,
+        set: [...moved.map((slider) => slider.setting), ...settings],
+      });
       if (this.#text.value === text) {
         this.#text.value = written;
       }
@@ -204,7 +260,7 @@ class Lab {
       this.#state(`This cannot be written: ${(error as Error).message}`);
     }
     await this.#look();
-    if (this.#checked?.valid) {
+    if (settings.length > 0 && this.#checked?.valid) {
       this.#follow();
     }
   }
@@ -290,7 +346,12 @@ class Lab {
     const rows = this.#tables.summary;
     for (const { subject, metric, unit, value } of rows.slice(0, ROWS)) {
       const row = make("tr");
-      row.append(make("td", subject), make("td", metric), make("td", number3(value), "number"), make("td", unit === "1" ? "" : unit));
+      row.append(
+        make("td", subject),
+        make("td", metric),
+        make("td", number3(value), "number"),
+        make("td", unit === "1" ? "" : unit),
+      );
       body.append(row);
     }
     if (rows.length > ROWS) {

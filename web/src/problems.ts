@@ -4,7 +4,11 @@ import { button, make } from "./dom.ts";
 import type { Checked, Problem } from "./protocol.ts";
 
 /** Lists them; `select` is called with the location of one that is chosen. */
-export function listProblems(list: HTMLElement, checked: Checked, select: (line: number, column: number) => void): void {
+export function listProblems(
+  list: HTMLElement,
+  checked: Checked,
+  select: (line: number, column: number) => void,
+): void {
   const problems = checked.valid ? checked.warnings : checked.problems;
   list.replaceChildren(...problems.map((problem) => item(problem, checked.valid, select)));
   if (checked.more) {

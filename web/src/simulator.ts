@@ -31,11 +31,15 @@ export interface Watcher {
 }
 
 /** Decompresses a text in base64, up to `most` octets. */
-export async function inflate(base64: string, format: CompressionFormat, most = Infinity): Promise<Uint8Array<ArrayBuffer>> {
+export async function inflate(
+  base64: string,
+  format: CompressionFormat,
+  most = Infinity,
+): Promise<Uint8Array<ArrayBuffer>> {
   const octets = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
   const reader = new Blob([octets]).stream().pipeThrough(new DecompressionStream(format)).getReader();
   const parts: Uint8Array<ArrayBuffer>[] = [];
-  for (let length = 0; ; ) {
+  for (let length = 0; ;) {
     const { done, value } = await reader.read().catch(() => {
       throw new Error("it is no compressed text");
     });

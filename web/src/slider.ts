@@ -11,15 +11,20 @@ export interface SliderSpec {
   start: number;
 }
 
+/** A setting as the engine takes it: a key and its value. */
+export type Setting = [key: string, value: string];
+
 export class Slider {
   readonly spec: SliderSpec;
   readonly element = make("div", "", "slider");
   readonly #input = make("input");
   readonly #value = make("output");
+  #written: string;
 
   /** `moved` is called for each position, also while the slider is dragged; `released` after it. */
   constructor(spec: SliderSpec, moved: () => void, released: () => void = () => {}) {
     this.spec = spec;
+    this.#written = spec.values[spec.start]!;
     const label = make("label", spec.label);
     const id = `slider-${spec.key}`;
     Object.assign(this.#input, { type: "range", id, min: "0", max: String(spec.values.length - 1), step: "1" });
@@ -49,7 +54,22 @@ export class Slider {
     return this.spec.values[this.position]!;
   }
 
-  get setting(): [key: string, value: string] {
+  /** True if it has another value than the text. */
+  get isMoved(): boolean {
+    return this.value !== this.#written;
+  }
+
+  /** Takes the value of the text; returns false if it has no position for it. */
+  holds(value: string): boolean {
+    const position = this.spec.values.indexOf(value);
+    if (position >= 0) {
+      this.#written = value;
+      this.position = position;
+    }
+    return position >= 0;
+  }
+
+  get setting(): Setting {
     return [this.spec.key, this.value];
   }
 

@@ -9,9 +9,12 @@ export interface Steps {
   start: number;
 }
 
+/** Returns a value as it is written without its quotation marks. */
+export const unquoted = (written: string) => /^(["'])(.*)\1$/.exec(written)?.[2] ?? written;
+
 /** Splits `"1.5 Mbit/s"`, quoted or not, into a number and the rest. */
 function quantity(written: string): { number: number; unit: string } | null {
-  const text = written.replace(/^(["'])(.*)\1$/, "$2").trim();
+  const text = unquoted(written).trim();
   const found = /^([0-9][0-9_]*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)\s*(.*)$/.exec(text);
   return found && { number: Number(found[1]!.replaceAll("_", "")), unit: found[2]! };
 }

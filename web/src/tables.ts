@@ -45,7 +45,12 @@ export function readTables(buffer: ArrayBuffer): Tables {
     return column;
   };
   const values = numbers(contents.summary.length);
-  const summary = contents.summary.map(([subject, metric, unit], row) => ({ subject, metric, unit, value: values[row]! }));
+  const summary = contents.summary.map(([subject, metric, unit], row) => ({
+    subject,
+    metric,
+    unit,
+    value: values[row]!,
+  }));
   const series = contents.series.map(([subject, metric, unit, rows]) => {
     const t = numbers(rows);
     return { subject, metric, unit, t, value: numbers(rows) };
