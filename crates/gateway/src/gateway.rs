@@ -214,6 +214,11 @@ impl Gateway {
     pub fn has_met(&self, flow: FlowId) -> bool {
         self.relay.has_met(flow)
     }
+    /// Returns the bytes of all flows that it holds: those of local hosts that the peer has not acknowledged, and those of the
+    /// peer that local hosts have not taken.
+    pub fn held(&self) -> [u64; 2] {
+        self.relay.held()
+    }
     /// Returns the counters of a flow that has not ended.
     pub fn flow_stats(&self, flow: FlowId) -> Option<FlowStats> {
         self.relay.flow_stats(flow)

@@ -41,6 +41,10 @@ impl TpPacket {
     pub fn octets(&self) -> u32 {
         NUMBER_OCTETS + self.frames.iter().map(Frame::octets).sum::<u32>()
     }
+    /// Returns true if it has bytes of a flow.
+    pub fn has_data(&self) -> bool {
+        self.frames.iter().any(|frame| matches!(frame, Frame::Data { len: 1.., .. }))
+    }
     /// Returns true if the receiver has to acknowledge it: anything but a bare acknowledgement.
     pub fn ack_eliciting(&self) -> bool {
         self.frames.iter().any(|frame| !matches!(frame, Frame::Ack(_)))

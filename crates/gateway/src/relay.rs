@@ -215,6 +215,10 @@ impl Relay {
             ..self.stats
         }
     }
+    pub(crate) fn held(&self) -> [u64; 2] {
+        let outbound = self.taken.iter().sum();
+        [outbound, self.held - outbound]
+    }
     pub(crate) fn flow_stats(&self, flow: FlowId) -> Option<FlowStats> {
         self.flows.get(&flow).map(FlowStats::of)
     }

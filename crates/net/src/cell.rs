@@ -121,7 +121,41 @@ pub(crate) struct CellQueue {
     cells: u32,
 }
 
+/// A place in a queue: the cells before it have been seen.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Seen {
+    runs: usize,
+    /// Cells of the run after those.
+    cells: u16,
+}
+
 impl CellQueue {
+    /// Passes cells from a place on to `see`, up to `most` of them, as runs of a frame with the flags and the number of
+    /// cells; ends early, with false, if that returns false.
+    pub(crate) fn see(
+        &self,
+        from: &mut Seen,
+        mut most: u32,
+        see: &mut impl FnMut(PacketRef, Flags, u16) -> bool,
+    ) -> bool {
+        while most > 0
+            && let Some(run) = self.runs.get(from.runs)
+        {
+            let left = run.end - run.next - from.cells;
+            let cells = left.min(u16::try_from(most).unwrap_or(u16::MAX));
+            if !see(run.frame, run.flags, cells) {
+                return false;
+            }
+            most -= u32::from(cells);
+            *from = if cells == left {
+                Seen { runs: from.runs + 1, cells: 0 }
+            } else {
+                Seen { cells: from.cells + cells, ..*from }
+            };
+        }
+        true
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.cells == 0
     }

@@ -76,6 +76,16 @@ impl Delay {
         self.latest = latest;
     }
 
+    /// Returns the last packet.
+    pub(crate) fn last(&self) -> Option<PacketRef> {
+        self.last.as_ref().map(|&(packet, _)| packet)
+    }
+
+    /// Returns the delay before the random part at `now`, with all changes that have been made.
+    pub(crate) fn base_at(&self, now: Time) -> Span {
+        self.base.clone().at(now)
+    }
+
     /// Returns the arrival of a packet that leaves its line at `leaves`, not before the one that left last.
     pub(crate) fn arrival(&mut self, leaves: Time, packet: PacketRef) -> Time {
         self.last = Some((packet, self.base.place()));

@@ -7,8 +7,10 @@ mod entries;
 mod get;
 mod handle;
 mod open;
+mod view;
 
 pub use open::{ConversationSpec, FabricError};
+pub use view::UnitView;
 
 use open::{ChannelKey, Circuit};
 

@@ -104,7 +104,7 @@ pub use cellway_spec::{
 pub use channel::Class;
 pub use counters::{ConversationCounters, LossCounters, PortCounters};
 pub use delay::DelaySpec;
-pub use fabric::{ConversationSpec, Fabric, FabricError};
+pub use fabric::{ConversationSpec, Fabric, FabricError, UnitView};
 pub use faults::Share;
 pub use gcra::{DualGcra, Gcra, LeakyBucket, burst_tolerance};
 pub use ids::{ChannelId, NodeId, PortId};

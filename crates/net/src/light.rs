@@ -124,6 +124,16 @@ impl Light {
         (entry, self.before.front().map(|&(at, _)| at))
     }
 
+    /// Returns the packets before the queue, in the order in which they will come to it.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = PacketRef> + '_ {
+        self.before.iter().map(|(_, entry)| entry.packet)
+    }
+
+    /// Returns the number of those packets.
+    pub(crate) fn len(&self) -> usize {
+        self.before.len()
+    }
+
     /// Finds the interval of the recording that has `now`, which is not before the `now` of an earlier call.
     fn advance(&mut self, now: Time) {
         let (trains, length) = (&self.load.trains, self.load.trains.length());

@@ -142,6 +142,25 @@ impl Line {
         self.timeline.as_mut().is_some_and(|timeline| timeline.is_out(now))
     }
 
+    /// Returns the rate at `now`; zero in an outage.
+    pub(crate) fn rate_at(&self, now: Time) -> Rate {
+        self.timeline.as_ref().map_or(self.rate, |timeline| timeline.rate_at(now, self.free_at > now))
+    }
+
+    /// Returns the part, from 0 to 1, of the packet of `bits` on the line that has been sent at `now`.
+    pub(crate) fn part_sent(&self, now: Time, bits: Bits) -> f64 {
+        let left = match &self.timeline {
+            Some(timeline) => timeline.left(now),
+            None => self.free_at.since(now).as_secs_f64() * self.rate.as_bps() as f64,
+        };
+        (1.0 - left / bits.0 as f64).clamp(0.0, 1.0)
+    }
+
+    /// Returns the time from the end of a cell to that of the `cells`-th after it without a gap.
+    pub(crate) fn span_of(&self, cells: u16) -> f64 {
+        f64::from(cells) * self.rate.time_for(CELL_BITS, 0).0.as_secs_f64()
+    }
+
     /// Returns the whole bits that the line, which is idle since `since` or longer, could have sent from then to `now`.
     pub(crate) fn idle_bits(&self, since: Time, now: Time) -> u128 {
         let units = match &self.timeline {

@@ -1,5 +1,7 @@
 //! A link: propagation delay as a queue of units in flight, with one pending event.
 
+mod view;
+
 use std::collections::VecDeque;
 
 use cellway_spec::Framing;

@@ -5,12 +5,14 @@ mod admit;
 mod cells;
 mod change;
 mod packets;
+mod view;
 
 use cellway_spec::{Discipline, Framing};
 use cellway_units::{Rate, Span, Time};
 
 pub(crate) use cells::CellPort;
 use packets::PacketPort;
+pub(crate) use view::Piece;
 
 use crate::channel::NextHop;
 use crate::counters::{Level, PortCounters, UnitCounters};

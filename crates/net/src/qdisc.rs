@@ -87,6 +87,8 @@ pub(crate) trait Discipline {
     }
     /// Takes any packet that waits, for none of which this counts as service.
     fn discard(&mut self) -> Option<Queued>;
+    /// Returns the packets that wait, in the order of service as far as it is known.
+    fn waiting(&self) -> impl Iterator<Item = &Queued>;
     /// Returns the memory in which packets wait.
     fn memory(&self) -> &Memory;
     /// Returns the memory in which packets wait.
@@ -113,6 +115,9 @@ impl<D: Discipline> Discipline for Box<D> {
     }
     fn discard(&mut self) -> Option<Queued> {
         (**self).discard()
+    }
+    fn waiting(&self) -> impl Iterator<Item = &Queued> {
+        (**self).waiting()
     }
     #[inline(always)]
     fn memory(&self) -> &Memory {
@@ -201,6 +206,11 @@ impl Qdisc {
     #[inline]
     pub(crate) fn len(&self) -> u32 {
         with!(self, queue => queue.len())
+    }
+
+    /// Returns the packets that wait, in the order of service as far as it is known.
+    pub(crate) fn waiting(&self) -> Box<dyn Iterator<Item = &Queued> + '_> {
+        with!(self, queue => Box::new(queue.waiting()))
     }
 
     /// Counts a packet that was refused before it came to the queue.

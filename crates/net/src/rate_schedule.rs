@@ -98,8 +98,7 @@ impl Timeline {
     /// line then, the rest of it is sent as if the schedule had had the change; returns its end.
     pub(crate) fn set_rate(&mut self, at: Time, rate: Rate, is_busy: bool) -> Option<Ended> {
         // The end of the unit may be after changes that are still to come.
-        self.rates.return_to(self.last.rates);
-        self.outages.return_to(self.last.outages);
+        self.return_to_last();
         let rest = is_busy.then(|| self.last.units - self.sendable(self.last.at, at));
         self.rates.advance(at);
         self.outages.advance(at);
@@ -143,6 +142,31 @@ impl Timeline {
                 return Ended { at, carry: 0, rate: self.rate() };
             }
         }
+    }
+
+    /// Returns the rate at `now`. If the line is busy, changes after `now` may have been made.
+    pub(crate) fn rate_at(&self, now: Time, is_busy: bool) -> Rate {
+        let mut then = self.clone();
+        if is_busy {
+            then.return_to_last();
+        }
+        then.rates.advance(now);
+        then.outages.advance(now);
+        then.rate()
+    }
+
+    /// Returns the bits of the unit on the line that are still to be sent at `now`.
+    pub(crate) fn left(&self, now: Time) -> f64 {
+        let mut then = self.clone();
+        then.return_to_last();
+        let sent = if now > self.last.at { then.sendable(self.last.at, now) } else { 0 };
+        self.last.units.saturating_sub(sent) as f64 / 1e12
+    }
+
+    /// Takes back the changes since the start of the last unit.
+    fn return_to_last(&mut self) {
+        self.rates.return_to(self.last.rates);
+        self.outages.return_to(self.last.outages);
     }
 
     /// Returns true during an outage.

@@ -40,6 +40,11 @@ impl RmCells {
         self.cells[cell.frame.0 as usize]
     }
 
+    /// Returns the channel whose rate the RM cell at a place is about.
+    pub(crate) fn about_of(&self, place: PacketRef) -> ChannelId {
+        self.cells[place.0 as usize].1
+    }
+
     pub(crate) fn get_mut(&mut self, cell: Cell) -> &mut RmCell {
         debug_assert!(cell.flags.is_rm(), "not an RM cell");
         &mut self.cells[cell.frame.0 as usize].0

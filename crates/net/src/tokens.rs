@@ -38,6 +38,12 @@ impl Tokens {
         self.urgent.as_mut()?.iter_mut().find_map(VecDeque::pop_front)
     }
 
+    /// Returns the tokens in the order of service.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        let urgent = self.urgent.iter().flat_map(|queues| queues.iter().flatten());
+        urgent.chain(&self.last).copied()
+    }
+
     /// Removes all tokens of queue `slot` except the first.
     pub(crate) fn keep_first(&mut self, priority: u8, slot: u32) {
         let mut seen = false;

@@ -209,6 +209,11 @@ impl Connection {
         }
     }
 
+    /// Returns the ends at the originator and at the responder.
+    pub(crate) fn host_ends(&self) -> &[End; 2] {
+        &self.ends
+    }
+
     /// Returns true if all ends are closed.
     pub(crate) fn is_over(&self) -> bool {
         let gone = |ends: &[End; 2]| ends.iter().all(|end| end.tcp.state() == State::Closed);

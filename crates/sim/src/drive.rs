@@ -3,6 +3,7 @@
 mod slices;
 mod stacks;
 mod talk;
+mod view;
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -218,7 +219,7 @@ impl Run<'_> {
             self.timers_fired += 1;
             self.fire(now, key);
         }
-        if self.fault.is_some() || self.qlog.as_ref().is_some_and(|qlog| qlog.has_failed()) {
+        if self.has_failed() {
             return Ok(None);
         }
         self.bed.fabric.serve(now);
@@ -228,6 +229,11 @@ impl Run<'_> {
             capture.write(&mut self.bed, |packet| octets(packet, slots, legs))?;
         }
         Ok(Some(now))
+    }
+
+    /// Returns true if a stack, a controller or the record of a connection has failed, which ends the run.
+    fn has_failed(&self) -> bool {
+        self.fault.is_some() || self.qlog.as_ref().is_some_and(|qlog| qlog.has_failed())
     }
 
     /// Returns the record of a run that has no more instants before `end`, or its fault.

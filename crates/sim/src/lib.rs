@@ -23,6 +23,7 @@ mod stack;
 mod stack_guard;
 mod stack_slot;
 mod timers;
+mod view;
 
 pub use cellway_apps::Family;
 pub use cellway_tcp::{MAX_WINDOW, congestion};
@@ -34,3 +35,7 @@ pub use octets::node_names;
 pub use qlog::{Qlog, QlogEnd};
 pub use stack::{Ends, Payload, Setup, Stack, Stacks};
 pub use stack_guard::StackFault;
+pub use view::{
+    Contents, FlightView, FlowScene, GatewayView, LineView, NodeScene, PortScene, PortView, Scene, UnitsView, View,
+    WindowView, window_states,
+};

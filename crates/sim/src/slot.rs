@@ -8,7 +8,7 @@ use cellway_apps::{ConnId, Conversation, DatagramSource, UdpSource, Workload};
 use cellway_net::NodeId;
 use cellway_testbed::{SlotPlan, SlotProtocol, TcpSlotPlan};
 
-use crate::connection::{Connection, Place};
+use crate::connection::{Connection, End, Place};
 use crate::stack_slot::{GroupStack, StackSlot};
 
 /// A slot, by its protocol.
@@ -139,6 +139,12 @@ impl TcpSlot {
     pub(crate) fn newest(&mut self) -> Option<&mut Connection> {
         let newest = self.opened.checked_sub(1)?;
         self.connection(newest)
+    }
+
+    /// Returns the two ends of that connection.
+    pub(crate) fn newest_ends(&self) -> Option<&[End; 2]> {
+        let last = self.connections.back()?;
+        (last.serial + 1 == self.opened).then(|| last.host_ends())
     }
 
     /// Returns the place of a connection by its conversation and its number there, both of which ascend.

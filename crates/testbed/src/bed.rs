@@ -184,6 +184,11 @@ impl<B: Clone> Testbed<B> {
         &self.names
     }
 
+    /// Returns the ports of the links of the scenario, each in the directions a to b and b to a.
+    pub fn link_ports(&self) -> &[[PortId; 2]] {
+        &self.ports
+    }
+
     /// Returns all hosts: those of the file in its order, then the implicit ones by slot. Gateways are not included.
     pub fn hosts(&self) -> impl ExactSizeIterator<Item = &Host> {
         self.ends.iter().map(|end| &end.host)

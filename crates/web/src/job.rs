@@ -16,6 +16,9 @@ pub struct Job {
     state: State,
 }
 
+/// A run after a slice, or the reason for which it has failed.
+pub(crate) type Progress = Result<Advanced<'static>, cellway_sim::Error>;
+
 enum State {
     Runs(Box<Slices<'static>>),
     Ended(RunRecord),
@@ -65,10 +68,15 @@ impl Job {
     /// # Errors
     /// The reason in words if the run has failed.
     pub fn advance(&mut self, instants: u64) -> Result<f64, String> {
+        self.go_on(|slices| slices.advance(instants))
+    }
+
+    /// Advances the run by one of the functions of [`Slices`]; returns as [`Job::advance`].
+    pub(crate) fn go_on(&mut self, advance: impl FnOnce(Box<Slices<'static>>) -> Progress) -> Result<f64, String> {
         // A run that fails in the middle of a slice is gone.
         let state = std::mem::replace(&mut self.state, State::Failed("the simulator has failed".to_owned()));
         self.state = match state {
-            State::Runs(slices) => match slices.advance(instants) {
+            State::Runs(slices) => match advance(slices) {
                 Ok(Advanced::Runs(slices)) => State::Runs(slices),
                 Ok(Advanced::Ended(record)) => State::Ended(record),
                 Err(error) => State::Failed(error.to_string()),
@@ -98,6 +106,14 @@ impl Job {
         match &self.state {
             State::Ended(record) => Some(tables::octets(&self.about, record)),
             State::Runs(_) | State::Failed(_) => None,
+        }
+    }
+
+    /// Returns the run while it has not ended.
+    pub(crate) fn running(&self) -> Option<&Slices<'static>> {
+        match &self.state {
+            State::Runs(slices) => Some(slices),
+            State::Ended(_) | State::Failed(_) => None,
         }
     }
 }

@@ -5,6 +5,8 @@
 //! that a worker can show progress and be stopped between two slices. Its [tables](Job::tables) are those of the command
 //! line, value by value.
 //!
+//! [Scene](Job::scene) and [view](Job::view) of a run are for a page that draws it while it goes on.
+//!
 //! [`exports`] has the functions of the WebAssembly file.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
@@ -14,6 +16,7 @@ pub mod exports;
 mod job;
 mod request;
 mod tables;
+mod view;
 
 pub use check::check;
 pub use edit::{keys, written};

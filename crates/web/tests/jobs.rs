@@ -75,7 +75,10 @@ fn the_series_so_far_are_the_beginning_of_the_series() {
         }
         of_all += 2 * total;
     }
-    assert!(next.is_none() && at == numbers.len() && at < all.len() && at > 40, "all were compared; first left: {next:?}");
+    assert!(
+        next.is_none() && at == numbers.len() && at < all.len() && at > 40,
+        "all were compared; first left: {next:?}"
+    );
     assert!(so_far["series"].as_array().unwrap().iter().any(|series| series[1] == "queue"));
 }
 

@@ -56,6 +56,10 @@ impl Discipline for CodelQueue {
         self.waiting.queue.take()
     }
 
+    fn waiting(&self) -> impl Iterator<Item = &Queued> {
+        self.waiting.queue.waiting()
+    }
+
     fn memory(&self) -> &Memory {
         &self.waiting.queue.memory
     }

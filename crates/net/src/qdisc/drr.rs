@@ -103,6 +103,10 @@ impl Discipline for DrrQueue {
         Some(packet)
     }
 
+    fn waiting(&self) -> impl Iterator<Item = &Queued> {
+        self.queues.waiting([self.round])
+    }
+
     fn memory(&self) -> &Memory {
         &self.memory
     }

@@ -170,6 +170,10 @@ impl Discipline for DualPi2Queue {
         Some(packet)
     }
 
+    fn waiting(&self) -> impl Iterator<Item = &Queued> {
+        self.low.iter().chain(&self.classic)
+    }
+
     fn memory(&self) -> &Memory {
         &self.memory
     }

@@ -76,6 +76,10 @@ impl Discipline for FifoQueue {
         self.take()
     }
 
+    fn waiting(&self) -> impl Iterator<Item = &Queued> {
+        self.packets.iter()
+    }
+
     #[inline(always)]
     fn memory(&self) -> &Memory {
         &self.memory

@@ -170,6 +170,12 @@ impl<S: State> FlowQueues<S> {
         std::iter::successors(some(self.queue(flow).first), move |place| some(self.after[*place as usize]))
     }
 
+    /// Returns the packets of the queues of `rounds`, queue by queue.
+    pub(super) fn waiting<const N: usize>(&self, rounds: [Round; N]) -> impl Iterator<Item = &Queued> {
+        let flows = rounds.into_iter().flat_map(|round| self.iter(round));
+        flows.flat_map(|flow| self.places(flow)).map(|place| &self.packets[place as usize].0)
+    }
+
     /// Returns true if a packet of a conversation is in a queue.
     fn has_of(&self, flow: FlowIndex, conversation: u32) -> bool {
         self.places(flow).any(|place| self.packets[place as usize].0.conversation == conversation)

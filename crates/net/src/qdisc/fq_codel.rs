@@ -122,6 +122,10 @@ impl Discipline for FqCodelQueue {
         Some(packet)
     }
 
+    fn waiting(&self) -> impl Iterator<Item = &Queued> {
+        self.waiting.queues.waiting([self.new, self.old])
+    }
+
     fn memory(&self) -> &Memory {
         &self.waiting.memory
     }

@@ -144,6 +144,10 @@ impl Discipline for PieQueue {
         self.queue.take()
     }
 
+    fn waiting(&self) -> impl Iterator<Item = &Queued> {
+        self.queue.waiting()
+    }
+
     fn memory(&self) -> &Memory {
         &self.queue.memory
     }

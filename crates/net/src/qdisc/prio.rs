@@ -90,6 +90,10 @@ impl Discipline for PrioQueue {
         Some(packet)
     }
 
+    fn waiting(&self) -> impl Iterator<Item = &Queued> {
+        self.bands.iter().flatten()
+    }
+
     fn memory(&self) -> &Memory {
         &self.memory
     }

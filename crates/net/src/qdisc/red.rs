@@ -167,6 +167,10 @@ impl Discipline for RedQueue {
         self.queue.take()
     }
 
+    fn waiting(&self) -> impl Iterator<Item = &Queued> {
+        self.queue.waiting()
+    }
+
     fn memory(&self) -> &Memory {
         &self.queue.memory
     }

@@ -6,11 +6,12 @@ use cellway_apps::GroupWorkload;
 use cellway_net::Delivery;
 use cellway_record::{Row, RunRecord};
 use cellway_scenario::Scenario;
-use cellway_units::Time;
+use cellway_units::{Span, Time};
 
 use super::{Control, Run};
 use crate::body::Body;
 use crate::error::Error;
+use crate::view::{Scene, View};
 
 /// A run between two slices. The sizes of the slices have no effect on the record.
 pub struct Slices<'a> {
@@ -66,6 +67,39 @@ impl<'a> Slices<'a> {
     /// Returns the rows over time up to now, which need copies of all of them.
     pub fn so_far(&self) -> Vec<Row> {
         self.run.bed.meter.so_far().finish()
+    }
+
+    /// Advances through all instants up to `until`, which is the simulated time then.
+    ///
+    /// # Errors
+    /// As those of [`Slices::advance`].
+    pub fn advance_until(mut self: Box<Self>, until: Time) -> Result<Advanced<'a>, Error> {
+        let limit = if until < self.end { until + Span::from_ps(1) } else { self.end };
+        while self.run.step(limit, &mut self.delivered)?.is_some() {}
+        if until >= self.end || self.run.has_failed() {
+            return self.run.into_record(self.end).map(Advanced::Ended);
+        }
+        self.now = self.now.max(until);
+        Ok(Advanced::Runs(self))
+    }
+
+    /// Advances through the next instant in which anything moves: a cell or packet in the network, or a timer of a host.
+    ///
+    /// # Errors
+    /// As those of [`Slices::advance`].
+    pub fn step(self: Box<Self>) -> Result<Advanced<'a>, Error> {
+        let next = self.run.next_move(self.now).unwrap_or(self.end);
+        self.advance_until(next)
+    }
+
+    /// Returns the network and the traffic of the run.
+    pub fn scene(&self) -> Scene {
+        self.run.scene(self.now)
+    }
+
+    /// Returns the cells, packets and windows at [`Slices::now`]. It has no effect on the run.
+    pub fn view(&self) -> View {
+        self.run.view(self.now)
     }
 
     /// Returns the simulated time.

@@ -206,7 +206,7 @@ fn changed(writer: &mut Writer<'_>, now: Time, event: &str, last: &mut Option<&'
 }
 
 /// Returns the state of BBR by its name in the draft; of others, the phases of RFC 5681.
-fn congestion_state(tcp: &Endpoint) -> &'static str {
+pub(crate) fn congestion_state(tcp: &Endpoint) -> &'static str {
     let mut bbr = None;
     tcp.variables(|variable, value| {
         if variable == Variable::State {

@@ -12,6 +12,7 @@ use std::io::Write;
 use cellway_apps::Side;
 use cellway_scenario::Scenario;
 
+pub(crate) use self::events::congestion_state;
 pub(crate) use self::recorder::{Addresses, Recorder};
 use crate::error::Error;
 
