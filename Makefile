@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help run reproduce test live live-gateway cross soak fuzz check deny wasm lab-engine lab msrv fmt bench bench-gateway docs wheel deb check-deb clean
+.PHONY: help run reproduce test live live-gateway cross soak fuzz check deny wasm lab-engine lab-pages lab-types lab msrv fmt bench bench-gateway docs wheel deb check-deb clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -20,6 +20,10 @@ WASM_RUSTC := $(or $(CELLWAY_WASM_RUSTC),$(RUSTC),rustc)
 HAS_WASM = library=$$("$(WASM_RUSTC)" --print target-libdir --target $(WASM)) && [ -d "$$library" ]
 NO_WASM = the compiler $(WASM_RUSTC) has no target $(WASM); with rustup: rustup target add $(WASM)
 LAB := target/web
+HAS_NPM = command -v node >/dev/null && command -v npm >/dev/null
+NO_NPM = node or npm is not installed (Debian: nodejs npm)
+NODE_MODULES := web/node_modules/.package-lock.json
+PORT ?= 8000
 MSRV := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
 # The first of these that runs and is 3.11 or later; `make PYTHON=...` overrides.
@@ -71,7 +75,7 @@ check: $(DEVELOP) ## Formatting, lints, types, spelling, links, dependencies and
 	$(BIN)/mypy
 	$(BIN)/typos
 	$(BIN)/python tools/links.py
-	@$(MAKE) --no-print-directory wasm deny
+	@$(MAKE) --no-print-directory lab-types wasm deny
 
 deny: $(DEVELOP) ## Check the dependencies by deny.toml: licences, sources, and advisories where RustSec can be reached
 	$(DENY) check --hide-inclusion-graph licenses bans sources
@@ -96,8 +100,25 @@ lab-engine: ## Build the simulator for web pages, target/web/cellway.wasm
 	@cp target/wasm/$(WASM)/web/cellway_web.wasm $(LAB)/cellway.wasm
 	@echo "$(LAB)/cellway.wasm: $$(wc -c < $(LAB)/cellway.wasm) octets, $$(gzip -9c $(LAB)/cellway.wasm | wc -c) with gzip"
 
-lab: lab-engine ## Make the lab page, target/web/index.html, which any browser opens from the disk
-	@$(or $(PYTHON),python3) tools/web/page.py $(LAB)/cellway.wasm $(LAB)/index.html
+$(NODE_MODULES): web/package-lock.json
+	cd web && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+lab-pages: lab-engine ## Build the lab and its course, a folder of pages that any browser opens: target/web/lab/index.html
+	@$(HAS_NPM) || { echo "make: $(NO_NPM)" >&2; exit 1; }
+	@$(MAKE) --no-print-directory $(NODE_MODULES)
+	node web/build.mjs $(LAB)/cellway.wasm $(LAB)/lab
+
+lab-types: ## Check the types and the format of the pages' sources, where npm is installed
+	@if $(HAS_NPM); then \
+		$(MAKE) --no-print-directory $(NODE_MODULES) && cd web && npx tsc && npx prettier --check --log-level warn .; \
+	else \
+		echo "skipped: $(NO_NPM)"; \
+	fi
+
+lab: lab-pages ## Build the lab and show it at http://127.0.0.1:8000 (PORT=...) until Ctrl-C
+	@echo "the lab: http://127.0.0.1:$(PORT)/"
+	@$(or $(PYTHON),python3) -m http.server --bind 127.0.0.1 --directory $(LAB)/lab $(PORT) || [ $$? = 130 ]
 
 # cellway-stacks needs a newer one for smoltcp, which its Cargo.toml says.
 msrv: ## Check that the oldest supported Rust builds everything but cellway-stacks, where rustup has that toolchain

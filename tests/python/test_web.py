@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-import os
 import re
 import shutil
 import struct
@@ -20,11 +19,11 @@ from pathlib import Path
 from typing import Any
 
 import cellway
+import lab
 import polars as pl
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-TARGET = "wasm32-unknown-unknown"
 SCENARIOS = ROOT / "scenarios"
 # Recorded links: a page has no files.
 WITH_FILES = {"leo": "link.satellite.forward.trace.csv", "lte": "link.radio.forward.trace.rate"}
@@ -65,29 +64,23 @@ class Engine:
     """The file of WebAssembly, which node runs."""
 
     node: str
-    wasm: Path
+    pages: Path
 
     def run(self, *requests: dict[str, Any]) -> list[dict[str, Any]]:
         """Run requests; return what the file says of each."""
         lines = "".join(json.dumps(request) + "\n" for request in requests)
-        command = [self.node, ROOT / "tools/web/run.js", ROOT / "web/engine.js", self.wasm]
+        command = [self.node, ROOT / "tools/web/run.js", self.pages / "engine.cjs", self.pages.parent / "cellway.wasm"]
         done = subprocess.run(command, input=lines, capture_output=True, text=True, check=True)
         return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 @pytest.fixture(scope="module")
 def engine() -> Engine:
-    """The built file, where the compiler has the target and there is node."""
+    """The built file, where the lab can be built."""
+    pages = lab.built()
     node = shutil.which("node")
-    if node is None:
-        pytest.skip("node is not installed (Debian: nodejs)")
-    rustc = os.environ.get("CELLWAY_WASM_RUSTC") or os.environ.get("RUSTC") or "rustc"
-    command = [rustc, "--print", "target-libdir", "--target", TARGET]
-    library = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
-    if not library or not Path(library).is_dir():
-        pytest.skip(f"the compiler {rustc} has no target {TARGET}; with rustup: rustup target add {TARGET}")
-    subprocess.run(["make", "--no-print-directory", "lab-engine"], cwd=ROOT, check=True)
-    return Engine(node, ROOT / "target/web/cellway.wasm")
+    assert node is not None
+    return Engine(node, pages)
 
 
 def of_native(results: cellway.Results, run: dict[str, Any]) -> Tables:

@@ -1,4 +1,4 @@
-// node run.js ENGINE WASM < requests: runs each request, a line of JSON, in an instance of its own. Prints a line for each:
+// node run.js engine.cjs WASM < requests: runs each request, a line of JSON, in an instance of its own. Prints a line for each:
 // what the engine says of it, and of a run its tables in base64 and its time (ms). `instants` of a request is the size of
 // the slices.
 "use strict";
