@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -73,17 +72,23 @@ class Face:
     @staticmethod
     def open(page: str) -> bool:
         """Open a page with the browser of the desktop; return false if there is none."""
-        import webbrowser
+        from cellway import browser
 
-        screen = any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
-        if sys.platform == "linux" and not screen:
-            # A browser for terminals would take this one.
-            return False
-        with suppress(webbrowser.Error):
-            if type(webbrowser.get()) is webbrowser.GenericBrowser and not os.environ.get("BROWSER"):
-                # The only one is for terminals, too.
-                return False
-        return webbrowser.open(Path(page).resolve().as_uri())
+        return browser.show(Path(page))
+
+    @staticmethod
+    def lab(text: str | None, name: str | None, out: str | None, force: bool) -> tuple[str, str]:
+        """Find the pages of the lab, or copy them; return the address, and a page to open that leads to it."""
+        from cellway import browser
+
+        try:
+            folder = None if out is None else browser.copy(Path(out), force=force)
+            address = browser.address(text, name or "", folder)
+            page = folder / "index.html" if folder else browser.page(text, address)
+        except browser.NoPagesError as error:
+            # No fault of the options.
+            raise OSError(str(error)) from None
+        return address, str(page)
 
     @staticmethod
     def flent(folder: str, path: str, run: int | None, node: str | None, force: bool) -> list[str]:

@@ -388,6 +388,29 @@ def load_reproduction(folder: str | os.PathLike[str]) -> Reproduction:
     return Reproduction(folder)
 
 
+def lab(source: Source | None = None, *, open: bool = False) -> str:
+    """Return the address of the lab, the simulator in a web page, which shows the scenario if there is one.
+
+    With `open` the browser of this desktop shows it, if there is one. The address leads to the pages in this package, so
+    only this machine can open it. Raises `Error` if the package was built without them.
+    """
+    from cellway import browser
+
+    text, name = (None, "") if source is None else _text_of(source)
+    address = browser.address(text, name)
+    if open:
+        browser.show(browser.page(text, address))
+    return address
+
+
+def _text_of(source: Source) -> tuple[str, str]:
+    """Return the text of a scenario, and the name of that text in messages."""
+    given = native(source)
+    if isinstance(given, tuple):
+        return given[0], given[2] or "the scenario"
+    return documents.text_of(Path(given), "a scenario file"), given
+
+
 def schema() -> dict[str, Any]:
     """Return the JSON schema of scenario files, for editors and validators."""
     from cellway import _native

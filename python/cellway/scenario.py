@@ -322,6 +322,12 @@ class Scenario:
             progress=progress,
         )
 
+    def lab(self, *, open: bool = False) -> str:
+        """Return the address of the lab that shows this scenario; see `cellway.lab`."""
+        from cellway import api
+
+        return api.lab(self, open=open)
+
     def __str__(self) -> str:
         return self.to_toml()
 

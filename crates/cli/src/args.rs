@@ -10,7 +10,7 @@ use std::str::FromStr;
 use cellway_lab::Override;
 use clap::{ArgGroup, Args as Group, Parser, Subcommand};
 
-pub(crate) use drawn::{Plot, Report};
+pub(crate) use drawn::{Lab, Plot, Report};
 #[cfg(target_os = "linux")]
 pub(crate) use real::Measure;
 pub(crate) use real::{Emulate, Shell};
@@ -175,6 +175,17 @@ Example:
   cellway export out/rrul --flent out/flent       a data file for each run
   flent -i out/flent/*.flent.gz -p ping_cdf -o pings.png")]
     Export(Export),
+    /// Open the lab in a browser: the simulator in a page, which needs no network.
+    #[command(after_help = "\
+Examples:
+  cellway lab                          opens it, with a shipped scenario
+  cellway lab study.toml               opens it with a scenario of your own
+  cellway lab --out public/lab         copies its pages, for any web server
+
+The command prints the address of the page, which has the text of the scenario in it: whoever has the \
+same pages can open it. The Python package has the pages if it was built with `make wheel` where Node \
+and the target wasm32-unknown-unknown are installed.")]
+    Lab(Lab),
     /// List the metrics of the tables: name, unit, subject, and the sources that can observe each.
     #[command(after_help = "\
 Examples:

@@ -140,8 +140,13 @@ pub(crate) fn draw_and_open(folder: &Path, face: &mut Face<'_>) -> Result<(), Fa
     Ok(())
 }
 
-/// Opens a page whose path has been printed.
+/// Opens the page of a report whose path has been printed.
 pub(crate) fn open(page: &Path, face: &mut Face<'_>) {
+    open_or_say(page, face, &format!("the report is in {}", page.display()));
+}
+
+/// Opens a page; prints `instead` after the reason if no browser can show it.
+pub(crate) fn open_or_say(page: &Path, face: &mut Face<'_>, instead: &str) {
     // A browser would start inside the namespace as well: as its root, and without a network.
     #[cfg(target_os = "linux")]
     let reachable = !cellway_lab::is_reentered();
@@ -150,7 +155,7 @@ pub(crate) fn open(page: &Path, face: &mut Face<'_>) {
     let opened = reachable && face.open.as_mut().is_some_and(|open| open(page));
     if !opened {
         let why = if reachable { "no browser was found" } else { "no browser can be reached from the user namespace" };
-        output::say(&format!("{why}; the report is in {}", page.display()));
+        output::say(&format!("{why}; {instead}"));
     }
 }
 

@@ -17,6 +17,7 @@ mod interruption;
 mod measure;
 mod metrics;
 mod output;
+mod pages;
 mod predict;
 mod progress;
 mod record;
@@ -109,6 +110,29 @@ pub struct FlentFiles<'a> {
 /// Writes data files of flent; returns their paths, or the reason why there are none.
 pub type WriteFlent<'a> = &'a mut dyn FnMut(&FlentFiles<'_>) -> Result<Vec<PathBuf>, String>;
 
+/// The copy of the lab that is requested.
+pub struct LabPages<'a> {
+    /// The text of a scenario for the address; absent for the lab as it begins.
+    pub scenario: Option<&'a str>,
+    /// The file of that text, for messages.
+    pub name: Option<&'a Path>,
+    /// A folder to copy the pages to; absent for those of the package themselves.
+    pub out: Option<&'a Path>,
+    /// True if an earlier copy may be replaced.
+    pub force: bool,
+}
+
+/// Pages of the lab.
+pub struct FoundLab {
+    /// The address of the lab, with the scenario.
+    pub address: String,
+    /// A page that shows it: programs that open files drop the part of an address after `#`.
+    pub page: PathBuf,
+}
+
+/// Finds or copies the pages of the lab.
+pub type FindLab<'a> = &'a mut dyn FnMut(&LabPages<'_>) -> Result<FoundLab, NotDrawn>;
+
 /// The functions that the caller provides to the command line.
 pub struct Face<'a> {
     /// Draws reports; absent outside the Python package, which draws them.
@@ -121,6 +145,8 @@ pub struct Face<'a> {
     pub open: Option<OpenPage<'a>>,
     /// Writes data files of flent; absent likewise.
     pub flent: Option<WriteFlent<'a>>,
+    /// Finds the pages of the lab; absent likewise.
+    pub lab: Option<FindLab<'a>>,
     /// Polled several times a second; true if the user has requested to stop.
     pub interrupted: Box<dyn FnMut() -> bool + 'a>,
 }
@@ -129,7 +155,15 @@ impl Face<'_> {
     /// Creates the face of the program alone: no reports, no files of flent, and Ctrl-C ends the process, except where a
     /// command catches it. Incomplete results keep a name that no reader takes for a result.
     pub fn alone() -> Face<'static> {
-        Face { report: None, figure: None, figures: None, open: None, flent: None, interrupted: Box::new(|| false) }
+        Face {
+            report: None,
+            figure: None,
+            figures: None,
+            open: None,
+            flent: None,
+            lab: None,
+            interrupted: Box::new(|| false),
+        }
     }
 }
 
@@ -175,6 +209,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>, face: &mut Face<'_>) -> u8
         Command::Report(options) => draw::report(&options, face),
         Command::Plot(options) => draw::plot(&options, face),
         Command::Export(options) => export::run(&options, face),
+        Command::Lab(options) => pages::run(&options, face),
         Command::Metrics(options) => metrics::run(&options),
         Command::Schema => {
             output::line(cellway_lab::schema().trim_end());

@@ -252,6 +252,7 @@ fn help_teaches_by_example() {
         &["report"],
         &["plot"],
         &["export"],
+        &["lab"],
         &["schema"],
         &["completions"],
         &["man"],
@@ -269,7 +270,7 @@ fn help_teaches_by_example() {
 }
 
 #[test]
-fn without_the_python_package_there_is_no_report_and_no_file_of_flent() {
+fn without_the_python_package_there_is_no_report_no_file_of_flent_and_no_lab() {
     let place = Place::new(SMALL);
     place.run(&["simulate", "study.toml", "--seeds", "1", "--out", "out"]).done();
     let ran = place.run(&["report", "out"]);
@@ -280,9 +281,11 @@ fn without_the_python_package_there_is_no_report_and_no_file_of_flent() {
         assert_eq!(ran.code(), 1, "{args:?}");
         assert!(ran.err().contains("Python package"), "{}", ran.err());
     }
-    let ran = place.run(&["export", "out", "--flent", "files"]);
-    assert_eq!(ran.code(), 1);
-    assert!(ran.err().contains("Python package"), "{}", ran.err());
+    for args in [&["export", "out", "--flent", "files"][..], &["lab", "study.toml"]] {
+        let ran = place.run(args);
+        assert_eq!(ran.code(), 1, "{args:?}");
+        assert!(ran.err().contains("Python package"), "{}", ran.err());
+    }
 }
 
 /// The output goes to a program that reads one line and exits.

@@ -14,7 +14,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use cellway_cli::{DrawnFigure, Face, FlentFiles, NotDrawn};
+use cellway_cli::{DrawnFigure, Face, FlentFiles, FoundLab, LabPages, NotDrawn};
 use cellway_lab::compare::{CompareOptions, Published};
 use cellway_lab::reproduce::{Live, Paper, ReproduceOptions};
 use cellway_lab::{Own, Progress, Settings, Span};
@@ -335,7 +335,7 @@ fn is_failure(py: Python<'_>, error: &PyErr) -> bool {
 /// Runs the command line. `face` has the functions that are written in Python, as attributes: `report` draws the report
 /// of a folder, `figure` one figure from the fields of `DrawnFigure`, and each returns its path; `figures` lists what can be
 /// drawn; `open` opens a page; `flent` writes data files of flent, from the fields of `FlentFiles`, and returns their
-/// paths.
+/// paths; `lab` finds the pages of the lab, from the fields of `LabPages`, and returns their address and a page to open.
 #[pyfunction]
 fn cli_main(py: Python<'_>, argv: Vec<std::ffi::OsString>, face: Py<PyAny>) -> PyResult<u8> {
     let (code, raised) = py.detach(|| {
@@ -386,6 +386,16 @@ fn cli_main(py: Python<'_>, argv: Vec<std::ffi::OsString>, face: Py<PyAny>) -> P
                 written.map_err(|e| in_words(py, e))
             })
         };
+        let mut lab = |of: &LabPages<'_>| {
+            Python::attach(|py| {
+                let found = face.call_method1(py, "lab", (of.scenario, of.name, of.out, of.force));
+                let found = found.and_then(|found| found.extract::<(String, PathBuf)>(py));
+                found.map(|(address, page)| FoundLab { address, page }).map_err(|e| match is_failure(py, &e) {
+                    true => NotDrawn::Failed(in_words(py, e)),
+                    false => NotDrawn::WrongInput(in_words(py, e)),
+                })
+            })
+        };
         let stop = Box::new(|| interrupted(&mut raised.borrow_mut()));
         let mut face = Face {
             report: Some(&mut draw),
@@ -393,6 +403,7 @@ fn cli_main(py: Python<'_>, argv: Vec<std::ffi::OsString>, face: Py<PyAny>) -> P
             figures: Some(&mut list),
             open: Some(&mut open),
             flent: Some(&mut write),
+            lab: Some(&mut lab),
             interrupted: stop,
         };
         let args = std::iter::once("cellway".into()).chain(argv);

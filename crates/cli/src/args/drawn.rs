@@ -1,4 +1,4 @@
-//! The options of the commands that draw: report and plot.
+//! The options of the commands that draw or show pages: report, plot and lab.
 
 use std::path::PathBuf;
 
@@ -15,6 +15,19 @@ pub(crate) struct Report {
     /// Open the page with the browser of the desktop.
     #[arg(long)]
     pub(crate) open: bool,
+}
+
+/// `lab`.
+#[derive(Debug, Group)]
+pub(crate) struct Lab {
+    /// A scenario file to show; without it the lab shows one of its own.
+    pub(crate) file: Option<PathBuf>,
+    /// Copy the pages to this folder and print the address of the copy, in place of opening a browser.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Replace an earlier copy.
+    #[arg(long, requires = "out")]
+    pub(crate) force: bool,
 }
 
 /// The form of a figure.
