@@ -70,7 +70,12 @@ export class Exercise {
       Object.assign(this.#answer, { type: "number", step: "any", inputMode: "decimal", id: `answer-${index}` });
       label.append(this.#answer, ` ${spec.answer_unit}`);
       const check = button("Run and compare", () => void this.#compare(spec, run, check));
-      this.#answer.onkeydown = (event) => event.key === "Enter" && check.click();
+      // A handler that returns false would keep every other key from the field.
+      this.#answer.onkeydown = (event) => {
+        if (event.key === "Enter") {
+          check.click();
+        }
+      };
       row.append(label, check);
     } else {
       row.append(button("Check what the figure shows", () => this.#check(spec)));

@@ -122,6 +122,7 @@ class Lab {
   }
 
   #changed(after: number) {
+    at("address").textContent = "";
     clearTimeout(this.#typing);
     this.#typing = setTimeout(() => void this.#look(), after);
   }
@@ -366,7 +367,9 @@ class Lab {
   async #toAddress() {
     const { text, point, replication } = this.#request();
     const hash = await toHash({ text, point: point ?? 0, replication: replication ?? 0 });
-    at("address").textContent = hash ? "" : `The scenario is longer than ${LONGEST} octets: it is not in the address.`;
+    if (!hash) {
+      at("address").textContent = `The scenario is longer than ${LONGEST} octets: it is not in the address.`;
+    }
     history.replaceState(null, "", hash ?? "#");
   }
 
