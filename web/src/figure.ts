@@ -91,7 +91,12 @@ export function thinned({ t, value }: Series, [from, to]: [number, number], colu
 function held({ metric }: Series, [t, value]: [number[], number[]], end: number): [number[], number[]] {
   const last = t.at(-1);
   const goesOn = CHANGES.has(metric) && last !== undefined && last < end;
-  return goesOn ? [[...t, end], [...value, value.at(-1)!]] : [t, value];
+  return goesOn
+    ? [
+        [...t, end],
+        [...value, value.at(-1)!],
+      ]
+    : [t, value];
 }
 
 /** Returns the first row whose time is after `time`. */
