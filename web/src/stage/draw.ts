@@ -6,6 +6,8 @@ import { RADIUS, type Lane, type Layout, type Place, type Point } from "./layout
 /** The longest stack of a queue (CSS pixels), and the units of a stack that long, if there are no more. */
 const STACK = 62;
 const USUAL = 30;
+/** The longest stack at a host, whose queue holds what its application has written. */
+const SHORT = 14;
 
 export interface Colours {
   ink: string;
@@ -105,7 +107,7 @@ export class Drawing {
     if (total === 0 && !isChosen) {
       return;
     }
-    const unit = STACK / Math.max(total, USUAL);
+    const unit = (lane.isOfHost ? SHORT : STACK) / Math.max(total, USUAL);
     let reached = 4;
     let index = 0;
     while (index < waiting.length) {
@@ -127,6 +129,9 @@ export class Drawing {
     if (more > 0) {
       this.#stroke(away(at, lane.out, reached), away(at, lane.out, reached + more * unit), this.#colours.soft, 10);
       reached += more * unit;
+    }
+    if (lane.isOfHost && !isChosen) {
+      return;
     }
     const end = away(at, lane.out, reached + 9);
     this.#text(String(total), end, isChosen ? this.#colours.ink : this.#colours.soft, isChosen);

@@ -21,6 +21,8 @@ export interface Lane {
   to: Point;
   /** The direction away from the other lane, of length 1. */
   out: Point;
+  /** True at the port of a host, which has little room. */
+  isOfHost: boolean;
 }
 
 export interface Layout {
@@ -36,6 +38,9 @@ export const RADIUS = 13;
 const LANE = 5;
 const ROW = 42;
 const MARGIN = 60;
+/** Hosts below a node: so far below, and so far from each other. */
+const HANGING = 115;
+const BESIDE = 92;
 /** So many hosts of one group at a node are drawn each; more are one symbol. */
 const EACH = 4;
 
@@ -79,12 +84,13 @@ export function arrange(scene: Scene, width: number): Layout {
     }
   }
   const most = Math.max(...[...rows.values()].map((row) => row.length));
-  const deep = Math.max(0, ...middle.map((spot) => below.filter((one) => spots[one]!.neighbours.has(spot)).length));
   const upper = Math.max(190, most * ROW + 70);
-  const height = upper + deep * ROW;
+  const height = upper + (below.length > 0 ? HANGING - 20 : 0);
   const numbers = [...rows.keys()].sort((a, b) => a - b);
   // A column of hosts is half as far away as the next node.
-  const gaps = numbers.map((column, index) => (index === 0 ? 0 : column === 0 || column === last + 1 ? 0.55 : 1));
+  const gaps: number[] = numbers.map((column, index) =>
+    index === 0 ? 0 : column === 0 || column === last + 1 ? 0.55 : 1,
+  );
   const total = gaps.reduce((a, b) => a + b, 0) || 1;
   const margin = Math.min(MARGIN, width / 7);
   let sum = 0;
@@ -97,12 +103,12 @@ export function arrange(scene: Scene, width: number): Layout {
     const y = upper / 2 + (row.indexOf(spot) - (row.length - 1) / 2) * Math.min(ROW * 1.6, (upper - 60) / row.length);
     return { name, kind, nodes, x: xOf.get(column) ?? margin, y };
   });
-  const under = new Map<number, number>();
-  for (const spot of below) {
-    const [at] = spots[spot]!.neighbours;
-    const count = (under.get(at!) ?? 0) + 1;
-    under.set(at!, count);
-    places[spot] = { ...places[spot]!, x: places[at!]!.x + 18, y: places[at!]!.y + 50 + count * ROW };
+  for (const spot of middle) {
+    const hanging = below.filter((one) => spots[one]!.neighbours.has(spot));
+    hanging.forEach((one, index) => {
+      const side = (index - (hanging.length - 1) / 2) * Math.min(BESIDE, width / (hanging.length + 1));
+      places[one] = { ...places[one]!, x: places[spot]!.x + side, y: places[spot]!.y + HANGING };
+    });
   }
   const seen = new Set<string>();
   const lanes = scene.ports.map(({ from, to }, port) => {
@@ -113,12 +119,12 @@ export function arrange(scene: Scene, width: number): Layout {
       return undefined;
     }
     seen.add(key);
-    return lane(port, places[a]!, places[b]!);
+    return { ...lane(port, places[a]!, places[b]!), isOfHost: places[a]!.kind === "host" };
   });
   return { width, height, places, lanes };
 }
 
-function lane(port: number, a: Point, b: Point): Lane {
+function lane(port: number, a: Point, b: Point): Omit<Lane, "isOfHost"> {
   const length = Math.hypot(b.x - a.x, b.y - a.y) || 1;
   const along = { x: (b.x - a.x) / length, y: (b.y - a.y) / length };
   const out = { x: -along.y, y: along.x };
