@@ -3,7 +3,7 @@
 import { toHash } from "./address.ts";
 import { at, copy } from "./dom.ts";
 import { Exercise, type ExerciseSpec } from "./exercise.ts";
-import { Figure, number3, scaled, type FigureSpec } from "./figure.ts";
+import { Figure, type FigureSpec } from "./figure.ts";
 import type { Request } from "./protocol.ts";
 import { Simulator, type Watcher } from "./simulator.ts";
 import { Slider, type SliderSpec } from "./slider.ts";
@@ -21,17 +21,16 @@ interface PageSpec {
   theory?: Theory[];
 }
 
-/** A number of theory for given settings, which is drawn as a line and printed beside the simulated one. */
+/** What theory says of a row of the summary, by the positions of two sliders. */
 export interface Theory {
   label: string;
-  /** The title of the figure that has the line; the first one if it is missing. */
-  figure?: string;
-  value: number;
+  /** The title of the figure that has it as a line. */
+  figure: string;
+  subject: string;
+  metric: string;
   unit: string;
-  /** The row of the summary that it predicts. */
-  subject?: string;
-  metric?: string;
-  setting: Record<string, string>;
+  keys: [string, string];
+  values: number[][];
 }
 
 class Course {
@@ -95,11 +94,14 @@ class Course {
 
   #run() {
     const request = this.#request();
-    const theory = this.#theory(request.set ?? []);
+    const theory = this.#theory();
     const draw = (tables: Tables) =>
       this.#page.figures.forEach(({ title }, index) => {
-        const lines = theory.filter((one) => (one.figure ?? this.#page.figures[0]!.title) === title);
-        this.#figures[index]!.draw(tables, lines);
+        const own = theory.filter(({ spec }) => spec.figure === title);
+        this.#figures[index]!.draw(
+          tables,
+          own.map(({ spec, value }) => ({ label: spec.label, value })),
+        );
       });
     const watcher: Watcher = {
       refused: ({ problems }) => this.#state(`This cannot be run: ${problems[0]?.message}.`),
@@ -109,7 +111,7 @@ class Course {
       ended: (tables, seconds) => {
         draw(tables);
         this.#exercises.forEach((exercise) => exercise.ran(request.set ?? [], tables));
-        const beside = theory.map((one) => besideTheory(one, tables)).filter(Boolean);
+        const beside = theory.map((one) => besideTheory(one, tables));
         this.#state([`${tables.counts.simulated_s} s simulated in ${seconds.toFixed(2)} s.`, ...beside].join(" "));
       },
     };
@@ -135,11 +137,13 @@ class Course {
     return tables;
   }
 
-  #theory(set: [string, string][]): Theory[] {
-    const values = new Map(set);
-    return (this.#page.theory ?? []).filter(({ setting }) =>
-      Object.entries(setting).every(([key, value]) => values.get(key) === value),
-    );
+  /** Returns the theory with its values at the present positions. */
+  #theory(): { spec: Theory; value: number }[] {
+    const position = (key: string) => this.#sliders.find((slider) => slider.spec.key === key)?.position ?? 0;
+    return (this.#page.theory ?? []).map((spec) => {
+      const [row, column] = spec.keys.map(position);
+      return { spec, value: spec.values[row!]![column!]! };
+    });
   }
 
   #text(): Promise<string> {
@@ -158,11 +162,9 @@ class Course {
   }
 }
 
-function besideTheory({ label, value, unit, subject, metric }: Theory, tables: Tables): string {
-  const row = tables.summary.find((row) => row.subject === subject && row.metric === metric);
-  const { factor, unit: short } = scaled(unit, Math.abs(value));
-  const words = (one: number) => `${number3(one / factor)} ${short}`.trim();
-  return row ? `${label}: ${words(value)} in theory, ${words(row.value)} simulated.` : `${label}: ${words(value)}.`;
+function besideTheory({ spec, value }: { spec: Theory; value: number }, tables: Tables): string {
+  const row = tables.summary.find((row) => row.subject === spec.subject && row.metric === spec.metric);
+  return `${spec.label}: ${value} ${spec.unit}${row ? `, simulated ${row.value}` : ""}.`;
 }
 
 const page = JSON.parse(at("page").textContent ?? "") as PageSpec;

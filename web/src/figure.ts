@@ -87,6 +87,18 @@ export function thinned({ t, value }: Series, [from, to]: [number, number], colu
   return [times, values];
 }
 
+/** Continues a series of changes, the last of which holds, until `end`. */
+function held({ metric }: Series, [t, value]: [number[], number[]], end: number): [number[], number[]] {
+  const last = t.at(-1);
+  const goesOn = CHANGES.has(metric) && last !== undefined && last < end;
+  return goesOn
+    ? [
+        [...t, end],
+        [...value, value.at(-1)!],
+      ]
+    : [t, value];
+}
+
 /** Returns the first row whose time is after `time`. */
 function firstAfter(t: Float64Array, time: number): number {
   let [low, high] = [0, t.length];
@@ -181,7 +193,8 @@ export class Figure {
       return;
     }
     const range: [number, number] = this.#range ?? [0, this.#tables.duration_s];
-    const columns = series.map((one) => thinned(one, range, 2 * width));
+    const now = this.#tables.counts.simulated_s;
+    const columns = series.map((one) => held(one, thinned(one, range, 2 * width), Math.min(now, range[1])));
     const joined = uPlot.join([
       ...columns.map(([t, value]) => [t, value.map((one) => one / factor)] as uPlot.AlignedData),
       ...lines.map((line) => [range, range.map(() => line.value / factor)] as uPlot.AlignedData),

@@ -7,6 +7,8 @@ export interface SliderSpec {
   key: string;
   label: string;
   values: string[];
+  /** What the values are called, if they do not speak for themselves. */
+  names?: string[];
   /** The position at the beginning. */
   start: number;
 }
@@ -74,7 +76,8 @@ export class Slider {
   }
 
   #show() {
-    this.#value.textContent = this.value;
-    this.#input.setAttribute("aria-valuetext", this.value);
+    const name = this.spec.names?.[this.position] ?? this.value;
+    this.#value.textContent = name;
+    this.#input.setAttribute("aria-valuetext", name);
   }
 }

@@ -1,9 +1,291 @@
-// The stage: the network of a run, and what moves in it.
+// The stage: the network of a run, and what moves in it, at a speed that can be watched.
 
+import { button, make } from "../dom.ts";
+import type { Play, Played } from "../player.ts";
 import type { Request } from "../protocol.ts";
+import { compile, startWorker } from "../simulator.ts";
+import { readView, type Scene, type View } from "../view.ts";
+import { Clock, SPEEDS, speedName, timeName } from "./clock.ts";
+import { Drawing, along } from "./draw.ts";
+import { choices, Inspector, type Chosen } from "./inspector.ts";
+import { arrange, type Layout } from "./layout.ts";
 
-/** Makes the stage in `host`, for the run of `request` when it is started. */
+/** The time between two texts for those who do not see the picture (ms). */
+const SPOKEN = 1000;
+
+/** Makes the stage in `host`; it begins, with the run of `request`, when the reader wants to watch. */
 export function mountStage(host: HTMLElement, request: () => Request): void {
-  void host;
-  void request;
+  host.classList.add("stage");
+  const start = button("Watch it move", () => {
+    start.remove();
+    void new Stage(host, request).begin();
+  });
+  host.append(start);
+}
+
+class Stage {
+  readonly #request: () => Request;
+  readonly #canvas = make("canvas");
+  readonly #state = make("p", "The simulator is loading.", "note");
+  readonly #time = make("output");
+  readonly #play = button("Play", () => this.#toggle());
+  readonly #step = button("Step", () => this.#stepOnce());
+  readonly #again = button("Begin again", () => this.#restart());
+  readonly #speed = make("input");
+  readonly #speedName = make("output");
+  readonly #seek = make("input");
+  readonly #choice = make("select");
+  readonly #panel = make("div");
+  readonly #clock = new Clock();
+  #worker: Worker | undefined;
+  #scene: Scene | undefined;
+  #layout: Layout | undefined;
+  #drawing: Drawing | undefined;
+  #inspector: Inspector | undefined;
+  #view: View | undefined;
+  #chosen: Chosen | undefined;
+  #isPlaying = false;
+  #isWaiting = false;
+  #spoken = 0;
+
+  constructor(host: HTMLElement, request: () => Request) {
+    this.#request = request;
+    this.#canvas.setAttribute("role", "img");
+    this.#canvas.onclick = (event) => this.#click(event);
+    Object.assign(this.#speed, {
+      type: "range",
+      id: "stage-speed",
+      min: "0",
+      max: String(SPEEDS.length - 1),
+      step: "1",
+      value: "2",
+    });
+    this.#speed.oninput = () => this.#setSpeed();
+    Object.assign(this.#seek, { type: "range", id: "stage-time", min: "0", max: "1", step: "any", value: "0" });
+    this.#seek.oninput = () => this.#goTo(Number(this.#seek.value));
+    this.#choice.id = "stage-choice";
+    this.#choice.onchange = () => this.#choose(this.#choice.value);
+    const label = (text: string, of: HTMLElement) => {
+      const label = make("label", text);
+      label.htmlFor = of.id;
+      return label;
+    };
+    const row = make("div", "", "row");
+    const speed = make("span", "", "range");
+    speed.append(label("Speed", this.#speed), this.#speed, this.#speedName);
+    const time = make("span", "", "range");
+    time.append(label("Time", this.#seek), this.#seek, this.#time);
+    const choice = make("span");
+    choice.append(label("Look at ", this.#choice), this.#choice);
+    row.append(this.#play, this.#step, this.#again, speed, time, choice);
+    host.append(row, this.#canvas, this.#state, this.#panel);
+    new ResizeObserver(() => this.#arrange()).observe(host);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#arrange());
+    this.#setSpeed();
+    this.#enable(false);
+    this.#play.focus();
+  }
+
+  async begin() {
+    try {
+      const wasm = await compile();
+      this.#worker = startWorker(cellwayData.player);
+      this.#worker.onmessage = ({ data }: MessageEvent<Played>) => this.#receive(data);
+      this.#worker.onerror = (event) => this.#fail(event.message);
+      this.#send({ wasm });
+      this.#restart();
+    } catch (error) {
+      this.#fail(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  #send(message: Play) {
+    this.#worker?.postMessage(message);
+  }
+
+  #restart() {
+    this.#pause();
+    this.#view = undefined;
+    this.#isWaiting = false;
+    this.#clock.pause(0);
+    this.#send({ begin: this.#request() });
+  }
+
+  #receive(data: Played) {
+    if ("begun" in data) {
+      this.#begun(data.begun);
+    } else if ("view" in data) {
+      this.#isWaiting = false;
+      if (this.#scene && data.view.byteLength > 0) {
+        this.#view = readView(this.#scene, data.view);
+      }
+      if (data.done >= 1) {
+        this.#pause();
+        this.#state.textContent = "The run has ended.";
+      }
+      this.#show();
+    } else if ("refused" in data) {
+      this.#fail(data.refused.problems[0]?.message ?? "the scenario cannot be run");
+    } else {
+      this.#fail(data.failed);
+    }
+  }
+
+  #begun(scene: Scene) {
+    const names = JSON.stringify([scene.nodes, scene.flows]);
+    const isOther = !this.#scene || JSON.stringify([this.#scene.nodes, this.#scene.flows]) !== names;
+    this.#scene = scene;
+    this.#seek.max = String(scene.duration);
+    this.#state.textContent = "A click on a queue or a flow, or the list, shows what is in it.";
+    if (isOther) {
+      this.#panel.replaceChildren();
+      this.#inspector = new Inspector(this.#panel, scene);
+      const none = make("option", "nothing");
+      none.value = "";
+      const options = choices(scene).map(({ name, chosen }) => {
+        const option = make("option", name);
+        option.value = JSON.stringify(chosen);
+        return option;
+      });
+      this.#choice.replaceChildren(none, ...options);
+      this.#choose("");
+    }
+    this.#enable(true);
+    this.#arrange();
+  }
+
+  #arrange() {
+    const width = this.#canvas.parentElement?.clientWidth ?? 0;
+    if (!this.#scene || width < 50) {
+      return;
+    }
+    this.#layout = arrange(this.#scene, width - 2);
+    this.#drawing = new Drawing(this.#canvas, this.#scene, this.#layout);
+    this.#show();
+  }
+
+  #show() {
+    const chosen = this.#chosen ?? {};
+    this.#drawing?.draw(this.#view, chosen);
+    const now = this.#view?.now ?? 0;
+    this.#time.textContent = timeName(now, this.#clock.speed);
+    if (document.activeElement !== this.#seek || this.#isPlaying) {
+      this.#seek.value = String(now);
+    }
+    this.#seek.setAttribute("aria-valuetext", timeName(now, 1));
+    if (this.#view) {
+      this.#inspector?.show(this.#view);
+    }
+    if (performance.now() - this.#spoken > SPOKEN || !this.#isPlaying) {
+      this.#spoken = performance.now();
+      this.#canvas.setAttribute("aria-label", this.#words());
+    }
+  }
+
+  #words(): string {
+    const { ports = [], now = 0 } = this.#view ?? {};
+    const queues = ports.flatMap(({ waiting, more }, port) => {
+      const total = waiting.reduce((sum, { units }) => sum + units, more);
+      return total > 0 ? [{ total, name: this.#scene!.ports[port]!.name }] : [];
+    });
+    const longest = queues.sort((a, b) => b.total - a.total).slice(0, 3);
+    const words = longest.map(({ total, name }) => `${total} wait at ${name}`).join(", ") || "no queue";
+    return `The network at ${timeName(now, 1)}: ${words}`;
+  }
+
+  // Time
+
+  #toggle() {
+    if (this.#isPlaying) {
+      this.#pause();
+    } else {
+      this.#isPlaying = true;
+      this.#play.textContent = "Pause";
+      this.#clock.pause(this.#view?.now ?? 0);
+      requestAnimationFrame((at) => this.#frame(at));
+    }
+  }
+
+  #pause() {
+    this.#isPlaying = false;
+    this.#play.textContent = "Play";
+  }
+
+  #frame(at: number) {
+    if (!this.#isPlaying) {
+      return;
+    }
+    const goal = this.#clock.frame(at, this.#view?.now ?? 0);
+    if (!this.#isWaiting) {
+      this.#isWaiting = true;
+      this.#send({ until: goal });
+    }
+    const { reached, speed } = this.#clock;
+    this.#state.textContent =
+      reached < 0.8 ? `The simulator is slower than this speed: it reaches ${(reached * speed).toPrecision(2)}.` : "";
+    requestAnimationFrame((next) => this.#frame(next));
+  }
+
+  #stepOnce() {
+    this.#pause();
+    this.#send({ step: true });
+  }
+
+  #goTo(time: number) {
+    this.#pause();
+    this.#send({ until: time });
+  }
+
+  #setSpeed() {
+    this.#clock.speed = SPEEDS[Number(this.#speed.value)]!;
+    const name = speedName(this.#clock.speed);
+    this.#speedName.textContent = name;
+    this.#speed.setAttribute("aria-valuetext", `${name} of real time`);
+  }
+
+  // What is looked at
+
+  #choose(value: string) {
+    this.#chosen = value ? (JSON.parse(value) as Chosen) : undefined;
+    this.#choice.value = value;
+    this.#inspector?.choose(this.#chosen);
+    this.#show();
+  }
+
+  #click({ offsetX: x, offsetY: y }: MouseEvent) {
+    let nearest = { distance: 26, chosen: undefined as Chosen | undefined };
+    const consider = (point: { x: number; y: number }, penalty: number, chosen: Chosen) => {
+      const distance = Math.hypot(point.x - x, point.y - y) + penalty;
+      if (distance < nearest.distance) {
+        nearest = { distance, chosen };
+      }
+    };
+    for (const lane of this.#layout?.lanes ?? []) {
+      if (!lane) {
+        continue;
+      }
+      for (const distance of [0, 20, 40, 60]) {
+        const point = { x: lane.from.x + lane.out.x * distance, y: lane.from.y + lane.out.y * distance };
+        consider(point, 0, { port: lane.port });
+      }
+      for (const { flow, head, tail } of this.#view?.ports[lane.port]?.flight ?? []) {
+        if (flow >= 0) {
+          consider(along(lane, (head + tail) / 2), 6, { flow });
+        }
+      }
+    }
+    this.#choose(nearest.chosen ? JSON.stringify(nearest.chosen) : "");
+  }
+
+  #enable(isReady: boolean) {
+    [this.#play, this.#step, this.#again].forEach((one) => (one.disabled = !isReady));
+    this.#seek.disabled = !isReady;
+  }
+
+  #fail(why: string) {
+    this.#pause();
+    this.#enable(false);
+    this.#again.disabled = false;
+    this.#state.textContent = `This cannot be shown: ${why}.`;
+  }
 }
