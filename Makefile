@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help run reproduce test live live-gateway cross soak fuzz check deny wasm lab-engine lab-pages lab-types lab msrv fmt bench bench-gateway docs wheel deb check-deb clean
+.PHONY: help run reproduce test live live-gateway cross soak fuzz check deny wasm lab-engine lab-pages lab-types lab-copy lab msrv fmt bench bench-gateway docs wheel deb check-deb clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -20,6 +20,7 @@ WASM_RUSTC := $(or $(CELLWAY_WASM_RUSTC),$(RUSTC),rustc)
 HAS_WASM = library=$$("$(WASM_RUSTC)" --print target-libdir --target $(WASM)) && [ -d "$$library" ]
 NO_WASM = the compiler $(WASM_RUSTC) has no target $(WASM); with rustup: rustup target add $(WASM)
 LAB := target/web
+LAB_COPY := python/cellway/_lab
 HAS_NPM = command -v node >/dev/null && command -v npm >/dev/null
 NO_NPM = node or npm is not installed (Debian: nodejs npm)
 NODE_MODULES := web/node_modules/.package-lock.json
@@ -144,8 +145,20 @@ bench-gateway: ## Measure a pair of gateways against the kernel and kcptun, into
 docs: ## Build the reference of the Rust crates in target/doc
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 
-wheel: $(INSTALLED) ## Build the Python wheel in target/wheels
+wheel: ## Build the Python wheel in target/wheels, with the lab where its pages can be built
+	@if ! $(HAS_NPM); then \
+		echo "the wheel has no new copy of the lab: $(NO_NPM)"; \
+	elif ! { $(HAS_WASM); }; then \
+		echo "the wheel has no new copy of the lab: $(NO_WASM)"; \
+	else \
+		$(MAKE) --no-print-directory lab-pages lab-copy; \
+	fi
+	@$(MAKE) --no-print-directory $(INSTALLED)
 	@ls $(WHEELS)/*.whl
+
+# The pages as data of the package; as they were if they are the same, since the wheel depends on them.
+lab-copy:
+	@diff -qr $(LAB)/lab $(LAB_COPY) >/dev/null 2>&1 || { rm -rf $(LAB_COPY) && cp -r $(LAB)/lab $(LAB_COPY); }
 
 deb: $(CARGO_DEB) ## Build the Debian package of the gateway in target/debian
 	@command -v dpkg-shlibdeps >/dev/null || { echo "make: dpkg-shlibdeps is missing: install dpkg-dev" >&2; exit 1; }
@@ -162,7 +175,7 @@ check-deb: ## Build the package, install it in a clean Debian and remove it agai
 	tools/deb/check
 
 clean: ## Remove what was built, and the results in out
-	rm -rf $(VENV) target out
+	rm -rf $(VENV) target out $(LAB_COPY)
 
 $(CARGO_DEB):
 	cargo install --locked --root target/tools cargo-deb --version '^3'

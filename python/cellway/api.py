@@ -391,8 +391,8 @@ def load_reproduction(folder: str | os.PathLike[str]) -> Reproduction:
 def lab(source: Source | None = None, *, open: bool = False) -> str:
     """Return the address of the lab, the simulator in a web page, which shows the scenario if there is one.
 
-    With `open` the browser of this desktop shows it, if there is one. The address leads to the pages in this package, so
-    only this machine can open it. Raises `Error` if the package was built without them.
+    With `open` the browser of this desktop shows it, if there is one. The address leads to the pages in this package,
+    so only this machine can open it. Raises `Error` if the package was built without them.
     """
     from cellway import browser
 

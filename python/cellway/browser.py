@@ -57,7 +57,8 @@ def fragment(text: str, name: str) -> str:
     octets = text.encode()
     if len(octets) > LONGEST:
         raise _native.Error(
-            f"{name}: the scenario has {len(octets)} octets; an address holds up to {LONGEST}: paste the text into the lab"
+            f"{name}: the scenario has {len(octets)} octets; accepted in an address: up to {LONGEST}. "
+            "Paste the text into the lab instead"
         )
     packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
     packed = base64.urlsafe_b64encode(packer.compress(octets) + packer.flush()).decode().rstrip("=")

@@ -1,19 +1,19 @@
 """The simulator for web pages, as WebAssembly in node: the same octets as the compiled module.
 
-Each shipped scenario that needs no file runs in both, all points of its sweep with one seed, and every number is
-compared octet by octet.
+Each shipped scenario that needs no file runs in both, all points of its sweep with one seed; each scenario of the
+course as its page begins, and with the first and the last position of each slider. Every number is compared octet by
+octet.
 """
 
 from __future__ import annotations
 
 import base64
-import gzip
 import json
-import re
 import shutil
 import struct
 import subprocess
 import sys
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ WITH_FILES = {"leo": "link.satellite.forward.trace.csv", "lte": "link.radio.forw
 # Those that take long: keys that make them short.
 SHORT = {"page": {"run.duration": "60 s"}, "satellite-bulk": {"run.duration": "120 s", "run.warmup": "20 s"}}
 NAMES = sorted(path.stem for path in SCENARIOS.glob("*.toml") if path.stem not in WITH_FILES)
+COURSE = ROOT / "web/course"
 
 
 @dataclass
@@ -100,10 +101,9 @@ def of_native(results: cellway.Results, run: dict[str, Any]) -> Tables:
     return Tables(run, summary, series)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_tables_have_the_same_octets(engine: Engine, name: str) -> None:
-    path, changes = SCENARIOS / f"{name}.toml", SHORT.get(name, {})
-    native = cellway.simulate(path, seeds=1, set=changes, progress=False)
+def compare(engine: Engine, path: Path, changes: dict[str, str]) -> None:
+    """Run all points of a scenario with one seed in both, and compare the tables."""
+    native = cellway.simulate(path, seeds=1, set={key: read(text) for key, text in changes.items()}, progress=False)
     runs = native.runs.sort("run").to_dicts()
     request = {"text": path.read_text(encoding="utf-8"), "set": list(changes.items())}
     answers = engine.run(*({**request, "point": run["point"]} for run in runs))
@@ -118,6 +118,29 @@ def test_the_tables_have_the_same_octets(engine: Engine, name: str) -> None:
         assert web.series == here.series
     hops = sum(Tables.read(base64.b64decode(answer["tables"])).about["counts"]["cell_hops"] for answer in answers)
     assert hops == native.manifest["cell_hops"]
+
+
+def read(text: str) -> Any:
+    """Return a value as `--set` reads it."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_tables_have_the_same_octets(engine: Engine, name: str) -> None:
+    compare(engine, SCENARIOS / f"{name}.toml", SHORT.get(name, {}))
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in COURSE.glob("*.md")))
+def test_so_do_those_of_the_course_at_both_ends_of_each_slider(engine: Engine, name: str) -> None:
+    front = (COURSE / f"{name}.md").read_text(encoding="utf-8").split("+++\n")[1]
+    sliders = tomllib.loads(front)["sliders"]
+    begin = {slider["key"]: slider["values"][slider["start"]] for slider in sliders}
+    moved = [{**begin, slider["key"]: slider["values"][end]} for slider in sliders for end in (0, -1)]
+    for settings in [begin, *moved]:
+        compare(engine, COURSE / f"{name}.toml", settings)
 
 
 @pytest.mark.parametrize("name", sorted(WITH_FILES))
@@ -153,23 +176,3 @@ def test_a_check_is_that_of_the_command_line(engine: Engine, tmp_path: Path) -> 
         valid.append(answer["checked"]["valid"])
     assert valid[0]
     assert not any(valid[1:])
-
-
-def test_the_lab_page_is_one_file_under_two_megabytes(engine: Engine, tmp_path: Path) -> None:
-    page = tmp_path / "index.html"
-    subprocess.run([sys.executable, ROOT / "tools/web/page.py", engine.wasm, page], check=True, capture_output=True)
-    text = page.read_text(encoding="utf-8")
-    assert len(text.encode()) < 2_000_000
-    # It loads nothing, and no part is missing.
-    assert not re.search(r"(src|href)=\"(?!data:)", text)
-    assert not re.search(r"\{\{[\w.]+\}\}", text)
-    shipped = json.loads(between(text, "scenarios"))
-    assert sorted(shipped) == NAMES
-    assert gzip.decompress(base64.b64decode(between(text, "wasm"))) == engine.wasm.read_bytes()
-
-
-def between(text: str, name: str) -> str:
-    """Return the content of the script `name` of a page."""
-    found = re.search(rf'<script type="[\w/]+" id="{name}">(.*?)</script>', text, re.DOTALL)
-    assert found is not None
-    return found[1]
