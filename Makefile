@@ -146,7 +146,7 @@ docs: ## Build the reference of the Rust crates in target/doc
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 
 wheel: ## Build the Python wheel in target/wheels, with the lab where its pages can be built
-	@if ! $(HAS_NPM); then \
+	@if ! { $(HAS_NPM); }; then \
 		echo "the wheel has no new copy of the lab: $(NO_NPM)"; \
 	elif ! { $(HAS_WASM); }; then \
 		echo "the wheel has no new copy of the lab: $(NO_WASM)"; \
