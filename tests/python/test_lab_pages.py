@@ -307,6 +307,39 @@ def test_a_link_to_another_scenario_is_opened_in_place(pages: Open) -> None:
     expect(page.locator("#text")).to_have_value(text, timeout=PATIENCE)
 
 
+@pytest.mark.parametrize("name", ["one-queue.html", "gateways.html", "index.html"])
+def test_the_animation_plays_steps_and_shows_what_waits(pages: Open, name: str) -> None:
+    page = pages(name)
+    stage = page.locator("#stage")
+    stage.get_by_role("button", name="Watch it move").press("Enter")
+    canvas = stage.locator("canvas").first
+    expect(stage.get_by_role("button", name="Step")).to_be_enabled(timeout=PATIENCE)
+    seek = stage.get_by_label("Time")
+    seek.evaluate("(one) => { one.value = '4'; one.dispatchEvent(new Event('input')); }")
+    expect(stage.locator("output").last).to_have_text(re.compile(r"^4\.0"), timeout=PATIENCE)
+    assert canvas.evaluate(COLOURS) > 3, "the picture is blank"
+    # The first queue and the first flow of the list.
+    choice = stage.get_by_label("Look at")
+    options = choice.locator("option").all_text_contents()
+    assert options[0] == "nothing"
+    choice.select_option(next(option for option in options if option.startswith("Queue ")))
+    expect(stage.locator(".inspected")).to_have_text(re.compile(r"(cell|packet)s? waits? ?"))
+    choice.select_option(next(option for option in options if option.startswith("Flow ")))
+    expect(stage.locator(".inspected")).to_have_text(re.compile("window|no open connection"))
+    # Play to a later time; a step then ends it, and goes on by less than a packet takes.
+    image = canvas.evaluate("(one) => one.toDataURL()")
+    before = float(seek.input_value())
+    stage.get_by_role("button", name="Play").press("Enter")
+    page.wait_for_function("(t) => Number(document.getElementById('stage-time').value) > t + 0.01", arg=before)
+    stage.get_by_role("button", name="Step").press("Enter")
+    expect(stage.get_by_role("button", name="Play")).to_be_visible()
+    assert canvas.evaluate("(one) => one.toDataURL()") != image
+    # Back is the same state again.
+    seek.evaluate("(one) => { one.value = '4'; one.dispatchEvent(new Event('input')); }")
+    expect(seek).to_have_value("4", timeout=PATIENCE)
+    page.wait_for_function("([canvas, image]) => canvas.toDataURL() === image", arg=[canvas.element_handle(), image])
+
+
 # All have the same script.
 @pytest.mark.parametrize("name", COURSE_PAGES[::4])
 def test_a_page_of_the_course_opens_in_the_lab_as_it_is(pages: Open, name: str) -> None:

@@ -174,6 +174,10 @@ export class Figure {
       return;
     }
     const { series, more } = chosen(this.#spec, this.#tables);
+    if (series.length === 0 && this.#tables.counts.simulated_s < this.#tables.duration_s) {
+      // The first of its rows is still to come: the figure stays as it is, so that nothing below it moves.
+      return;
+    }
     const units = [...new Set(series.map((one) => one.unit))];
     const lines = this.#spec.lines ?? [];
     const highest = (values: ArrayLike<number>) =>
