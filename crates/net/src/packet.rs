@@ -279,6 +279,15 @@ impl<B> Packets<B> {
 
 #[cfg(test)]
 impl<B> Packets<B> {
+    /// Returns the packets that are held, each with the number of its cells that have left the network.
+    pub(crate) fn held(&self) -> impl Iterator<Item = (PacketRef, &Packet<B>, u16)> {
+        let held = |(place, entry): (u32, _)| {
+            let Entry { packet, gone, .. }: &Entry<B> = entry;
+            Some((PacketRef(place), packet.as_ref()?, *gone))
+        };
+        (0..).zip(&self.entries).filter_map(held)
+    }
+
     pub(crate) fn lengths(&self) -> Vec<usize> {
         vec![self.entries.len(), self.free.len(), self.counters.len()]
     }

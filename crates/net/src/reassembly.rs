@@ -57,6 +57,12 @@ impl Reassembly {
         self.run.map(|(frame, ..)| frame)
     }
 
+    /// Returns the packet of the cells in this reassembly, and their number.
+    #[cfg(test)]
+    pub(crate) fn cells(&self) -> Option<(PacketRef, u16)> {
+        self.run.map(|(frame, got, _)| (frame, got))
+    }
+
     /// Returns true if the packet of the cells here has none elsewhere: its end was lost, and it will never be
     /// complete.
     pub(crate) fn is_stranded<B>(&self, packets: &Packets<B>) -> bool {

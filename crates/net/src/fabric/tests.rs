@@ -1,3 +1,5 @@
+mod view;
+
 use cellway_spec::{Charge, Discard, Encapsulation, Framing, Multiplexing, PolicerAction, Sharing};
 use cellway_units::{Bits, Ecn, Rate, Span, Time};
 
