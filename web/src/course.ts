@@ -7,7 +7,7 @@ import { Figure, type FigureSpec } from "./figure.ts";
 import type { Request } from "./protocol.ts";
 import { Simulator, type Watcher } from "./simulator.ts";
 import { Slider, type SliderSpec } from "./slider.ts";
-import { mountStage } from "./stage/stage.ts";
+import { mountStage, type Mounted } from "./stage/stage.ts";
 import type { Tables } from "./tables.ts";
 
 /** The front matter of a page, and its scenario. */
@@ -39,6 +39,7 @@ class Course {
   readonly #sliders: Slider[];
   readonly #figures: Figure[];
   readonly #exercises: Exercise[];
+  readonly #stage: Mounted;
 
   constructor(page: PageSpec, simulator: Simulator) {
     this.#page = page;
@@ -50,7 +51,7 @@ class Course {
     this.#exercises = page.exercise.map(
       (spec, index) => new Exercise(at("exercises"), index, spec, this.#sliders, moved, run),
     );
-    mountStage(at("stage"), () => this.#request());
+    this.#stage = mountStage(at("stage"), () => this.#request());
   }
 
   begin() {
@@ -75,7 +76,6 @@ class Course {
   }
 
   #moved() {
-    this.#exercises.forEach((exercise) => exercise.forget());
     const moved = this.#sliders
       .filter((slider) => slider.position !== slider.spec.start)
       .map((slider) => slider.setting);
@@ -93,6 +93,8 @@ class Course {
   }
 
   #run() {
+    this.#exercises.forEach((exercise) => exercise.forget());
+    this.#stage.changed();
     const request = this.#request();
     const theory = this.#theory();
     const draw = (tables: Tables) =>

@@ -46,6 +46,8 @@ export class Exercise {
   readonly #answer = make("input");
   readonly #sliders: Slider[];
   readonly #moved: () => void;
+  /** The check that waits for a run. */
+  #waiting: (() => void) | undefined;
   /** The last run of the page's figure; none while another one is in progress. */
   #last: { set: Setting[]; tables: Tables } | undefined;
 
@@ -92,11 +94,15 @@ export class Exercise {
 
   ran(set: Setting[], tables: Tables): void {
     this.#last = { set, tables };
+    this.#waiting?.();
+    this.#waiting = undefined;
   }
 
   #check(spec: ExerciseSpec & { kind: "set" }) {
     if (!this.#last) {
-      this.#say(false, "The run has not ended yet.");
+      this.#verdict.className = "verdict";
+      this.#verdict.textContent = "The run goes on.";
+      this.#waiting = () => this.#check(spec);
       return;
     }
     const values = new Map(this.#last.set);

@@ -8,7 +8,7 @@ import { listProblems } from "./problems.ts";
 import type { Checked, Described, Key, Request } from "./protocol.ts";
 import { Simulator, type Watcher } from "./simulator.ts";
 import { Slider, type Setting } from "./slider.ts";
-import { mountStage } from "./stage/stage.ts";
+import { mountStage, type Mounted } from "./stage/stage.ts";
 import { stepsOf, unquoted } from "./steps.ts";
 import type { Tables } from "./tables.ts";
 
@@ -45,6 +45,7 @@ class Lab {
     new Figure(at("figures"), { title: "Queue", metrics: ["queue", "queue_mean"] }),
     new Figure(at("figures"), { title: "Send window", metrics: ["window", "window_mean"] }),
   ];
+  readonly #stage: Mounted;
   #sliders: Slider[] = [];
   /** The scenario for which sliders were chosen. */
   #slidersOf = "";
@@ -56,7 +57,7 @@ class Lab {
 
   constructor(simulator: Simulator) {
     this.#simulator = simulator;
-    mountStage(at("stage"), () => this.#request());
+    this.#stage = mountStage(at("stage"), () => this.#request());
   }
 
   async begin() {
@@ -69,9 +70,18 @@ class Lab {
     }
     shipped.onchange = () => {
       load();
-      this.#changed(0);
+      void this.#look().then(() => this.#run());
     };
-    ["text", "point", "replication"].forEach((id) => at(id).addEventListener("input", () => this.#changed(TYPING)));
+    at("text").addEventListener("input", () => {
+      this.#ownScenario();
+      this.#changed(TYPING);
+    });
+    ["point", "replication"].forEach((id) =>
+      at(id).addEventListener("input", () => {
+        void this.#toAddress();
+        this.#run();
+      }),
+    );
     at("run").onclick = () => this.#run();
     at("stop").onclick = () => this.#stop();
     at("no").onclick = () => this.#stop();
@@ -101,12 +111,25 @@ class Lab {
       const shown = await fromHash(location.hash);
       if (shown) {
         this.#load(shown);
+        this.#ownScenario();
       }
       return shown !== null;
     } catch (error) {
       at("address").textContent = `The scenario of the address cannot be read: ${(error as Error).message}.`;
       return false;
     }
+  }
+
+  /** Says in the list that the text is none of the shipped ones. */
+  #ownScenario() {
+    const shipped = at<HTMLSelectElement>("shipped");
+    if (!shipped.querySelector("option[value='']")) {
+      const own = make("option", "of your own");
+      own.value = "";
+      own.hidden = true;
+      shipped.append(own);
+    }
+    shipped.value = "";
   }
 
   #request(): Request {
@@ -281,6 +304,7 @@ class Lab {
   }
 
   #begun() {
+    this.#stage.changed();
     at<HTMLButtonElement>("stop").disabled = false;
     at("question").hidden = true;
     at<HTMLProgressElement>("progress").value = 0;

@@ -2,11 +2,13 @@
 
 /** The speeds that can be chosen: simulated seconds for one of the reader's. */
 export const SPEEDS = [1 / 1000, 1 / 300, 1 / 100, 1 / 30, 1 / 10, 1 / 3, 1, 3, 10];
+/** The speed at the beginning, by its place. */
+export const START = 4;
 /** A frame never counts for more: a page in the background has none (s). */
 const FRAME = 0.1;
 
 export class Clock {
-  speed = SPEEDS[2]!;
+  speed = SPEEDS[START]!;
   /** The simulated time that should be shown (s). */
   goal = 0;
   /** The part of the wanted speed that is reached. */

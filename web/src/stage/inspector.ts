@@ -104,10 +104,10 @@ export class Inspector {
     }
     const { window, threshold, inFlight, rtt } = state;
     const parts = [
-      `window ${octets(window)}`,
+      `congestion window ${octets(window)}`,
       `in flight ${octets(inFlight)}`,
       threshold === null ? "no threshold yet" : `slow start threshold ${octets(threshold)}`,
-      rtt === null ? "no round trip yet" : `round trip ${number3(1000 * rtt)} ms`,
+      rtt === null ? "no round trip measured yet" : `smoothed round trip ${number3(1000 * rtt)} ms`,
       state.state.replaceAll("_", " "),
     ];
     this.#words.replaceChildren(make("p", `${spec.name}: ${parts.join(", ")}.`));

@@ -5,7 +5,7 @@ import type { Play, Played } from "../player.ts";
 import type { Request } from "../protocol.ts";
 import { compile, startWorker } from "../simulator.ts";
 import { readView, type Scene, type View } from "../view.ts";
-import { Clock, SPEEDS, speedName, timeName } from "./clock.ts";
+import { Clock, SPEEDS, START, speedName, timeName } from "./clock.ts";
 import { Drawing, along } from "./draw.ts";
 import { choices, Inspector, type Chosen } from "./inspector.ts";
 import { arrange, type Layout } from "./layout.ts";
@@ -13,14 +13,23 @@ import { arrange, type Layout } from "./layout.ts";
 /** The time between two texts for those who do not see the picture (ms). */
 const SPOKEN = 1000;
 
+/** A stage that follows the scenario of its page. */
+export interface Mounted {
+  /** The scenario has changed: what is shown begins anew, at the same time. */
+  changed(): void;
+}
+
 /** Makes the stage in `host`; it begins, with the run of `request`, when the reader wants to watch. */
-export function mountStage(host: HTMLElement, request: () => Request): void {
+export function mountStage(host: HTMLElement, request: () => Request): Mounted {
+  let stage: Stage | undefined;
   host.classList.add("stage");
   const start = button("Watch it move", () => {
     start.remove();
-    void new Stage(host, request).begin();
+    stage = new Stage(host, request);
+    void stage.begin();
   });
   host.append(start);
+  return { changed: () => stage?.changed() };
 }
 
 class Stage {
@@ -45,6 +54,8 @@ class Stage {
   #view: View | undefined;
   #chosen: Chosen | undefined;
   #isPlaying = false;
+  /** The state to return to when the run has begun. */
+  #after: { now: number; isPlaying: boolean } | undefined;
   #isWaiting = false;
   #spoken = 0;
 
@@ -58,7 +69,7 @@ class Stage {
       min: "0",
       max: String(SPEEDS.length - 1),
       step: "1",
-      value: "2",
+      value: String(START),
     });
     this.#speed.oninput = () => this.#setSpeed();
     Object.assign(this.#seek, { type: "range", id: "stage-time", min: "0", max: "1", step: "any", value: "0" });
@@ -103,10 +114,18 @@ class Stage {
     this.#worker?.postMessage(message);
   }
 
+  /** Shows the scenario of the page as it is now, at the time that was shown, playing if it was. */
+  changed() {
+    const [now, isPlaying] = [this.#view?.now ?? 0, this.#isPlaying];
+    this.#restart();
+    this.#after = { now, isPlaying };
+  }
+
   #restart() {
     this.#pause();
     this.#view = undefined;
     this.#isWaiting = false;
+    this.#after = undefined;
     this.#clock.pause(0);
     this.#send({ begin: this.#request() });
   }
@@ -152,6 +171,15 @@ class Stage {
     }
     this.#enable(true);
     this.#arrange();
+    const after = this.#after;
+    this.#after = undefined;
+    if (after && after.now > 0) {
+      this.#send({ until: Math.min(after.now, scene.duration) });
+    }
+    if (after?.isPlaying) {
+      this.#clock.goal = after.now;
+      this.#resume(after.now);
+    }
   }
 
   #arrange() {
@@ -199,11 +227,15 @@ class Stage {
     if (this.#isPlaying) {
       this.#pause();
     } else {
-      this.#isPlaying = true;
-      this.#play.textContent = "Pause";
-      this.#clock.pause(this.#view?.now ?? 0);
-      requestAnimationFrame((at) => this.#frame(at));
+      this.#resume(this.#view?.now ?? 0);
     }
+  }
+
+  #resume(now: number) {
+    this.#isPlaying = true;
+    this.#play.textContent = "Pause";
+    this.#clock.pause(now);
+    requestAnimationFrame((at) => this.#frame(at));
   }
 
   #pause() {
