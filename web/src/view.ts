@@ -72,7 +72,7 @@ export interface OnLine extends Units {
 }
 
 export interface InFlight extends Units {
-  /** The places of the last bits of the first and the last cell, from 0 at the line to 1 at the far end; equal for a packet. */
+  /** The places of the last bits of its first and its last cell, from 0 at the line to 1 at the far end. */
   head: number;
   tail: number;
 }

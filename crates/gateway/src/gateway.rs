@@ -214,8 +214,8 @@ impl Gateway {
     pub fn has_met(&self, flow: FlowId) -> bool {
         self.relay.has_met(flow)
     }
-    /// Returns the bytes of all flows that it holds: those of local hosts that the peer has not acknowledged, and those of the
-    /// peer that local hosts have not taken.
+    /// Returns the bytes of all flows that it holds: those of local hosts that the peer has not acknowledged, and those
+    /// of the peer that local hosts have not taken.
     pub fn held(&self) -> [u64; 2] {
         self.relay.held()
     }

@@ -48,8 +48,8 @@ fn shipped(name: &str) -> Scenario {
     scenario
 }
 
-/// Networks of cells with ABR, shapers, policers and gateways; of packets with queue disciplines, recordings, losses and
-/// outages; and all kinds of traffic.
+/// Networks of cells with ABR, shapers, policers and gateways; of packets with queue disciplines, recordings, losses
+/// and outages; and all kinds of traffic.
 const SHIPPED: [&str; 12] = [
     "abr-parking-lot",
     "bufferbloat",

@@ -10,27 +10,27 @@
 //! axes, duration and counts of the run, the subject, metric and unit of each row of its summary, and those of each series with its
 //! length. The numbers are the values of the summary, then the times and the values of each series.
 //!
-//! The scene of a run is JSON: its `nodes`, each with `name` and `kind`; its `ports`, each with `name`, `link` (a name or
-//! null), `from` and `to` (nodes), `cells` (true or false), `rate` (bit/s) and `delay` (s); its `flows`, each with `name`,
-//! `group` (or null), `kind`, `ends` (nodes) and `through` (the flow between its gateways, or null), of which the last
-//! `pairs` are between gateways; the `states` of windows; its `duration` (s). Nodes, ports and flows are named by their
-//! places from 0.
+//! The scene of a run is JSON: its `nodes`, each with `name` and `kind`; its `ports`, each with `name`, `link` (a name
+//! or null), `from` and `to` (nodes), `cells` (true or false), `rate` (bit/s) and `delay` (s); its `flows`, each with
+//! `name`, `group` (or null), `kind`, `ends` (nodes) and `through` (the flow between its gateways, or null), of which
+//! the last `pairs` are between gateways; the `states` of windows; its `duration` (s). Nodes, ports and flows are named
+//! by their places from 0.
 //!
 //! The view of a run is numbers of 8 octets (IEEE 754, little-endian), and not-a-number where there is none:
 //!
 //! - the time (s), the number of ports, of flows without those between gateways, and of pairs of gateways;
 //! - for each port the number of entries that wait, that of units that wait in none of them, 1 if a unit is on the line
-//!   (else 0), the number of entries on the link, and that of further ones; then these entries, in this order. An entry is
-//!   its flow (-1 if it is not known), its contents (0 data, 1 a packet without data, 2 resource management), its cells (1
-//!   for a packet) and its octets; on the line also the part that has been sent, from 0 to 1; on the link also the places of
-//!   its head and of its tail, from 0 at the line to 1 at the far end;
-//! - for each flow 0 if it has no window; or 1, the window and the threshold (octets), the octets in flight, the round-trip
-//!   time (s), the place of its state in `states`, and that of its host in `ends`;
-//! - for each pair of gateways the octets for the second one's hosts that the first and the second hold, and those for the
-//!   first one's hosts.
+//!   (else 0), the number of entries on the link, and that of further ones; then these entries, in this order. An entry
+//!   is its flow (-1 if it is not known), its contents (0 data, 1 a packet without data, 2 resource management), its
+//!   cells (1 for a packet) and its octets; on the line also the part that has been sent, from 0 to 1; on the link also
+//!   the places of its head and of its tail, from 0 at the line to 1 at the far end;
+//! - for each flow 0 if it has no window; or 1, the window and the threshold (octets), the octets in flight, the
+//!   round-trip time (s), the place of its state in `states`, and that of its host in `ends`;
+//! - for each pair of gateways the octets for the second one's hosts that the first and the second hold, and those for
+//!   the first one's hosts.
 //!
-//! An empty answer means that there is nothing to answer: no run has begun, or it has not ended; of scene and view, that
-//! none has begun, or that it has ended.
+//! An empty answer means that there is nothing to answer: no run has begun, or it has not ended; of scene and view,
+//! that none has begun, or that it has ended.
 #![expect(unsafe_code, reason = "the names of exported functions; there is no unsafe block")]
 
 use std::cell::RefCell;

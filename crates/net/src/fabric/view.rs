@@ -1,5 +1,5 @@
-//! The units in the network at an instant, for a reader who shows them. Nothing here changes the network, and a run that
-//! is not shown pays nothing.
+//! The units in the network at an instant, for a reader who shows them. Nothing here changes the network, and a run
+//! that is not shown pays nothing.
 
 use cellway_units::{CELL_OCTETS, Rate, Span, Time};
 
@@ -51,9 +51,9 @@ impl<B: Clone> Fabric<B> {
         departures.chain(self.deadline()).min()
     }
 
-    /// Passes the units that wait at a port to `see`, up to `most` entries; returns the number of further units. They are
-    /// in the order of service as far as the queue has one: a round robin of cells and fair queues come queue by queue.
-    /// Packets that a recording of a light load delays before the queue wait behind it.
+    /// Passes the units that wait at a port to `see`, up to `most` entries; returns the number of further units. They
+    /// are in the order of service as far as the queue has one: a round robin of cells and fair queues come queue by
+    /// queue. Packets that a recording of a light load delays before the queue wait behind it.
     pub fn waiting_units(&self, port: PortId, most: usize, mut see: impl FnMut(UnitView<'_, B>)) -> u64 {
         self.port(port).view_waiting(most, |piece| see(self.unit(port, piece)))
     }
@@ -64,9 +64,10 @@ impl<B: Clone> Fabric<B> {
         Some((self.unit(port, piece), part))
     }
 
-    /// Passes the units on a port's link to `see`, up to `most` entries, those that arrive first before others; returns the
-    /// number of further entries. Each has the places of the last bits of its first and its last cell, from 0 at the line to
-    /// 1 at the far end. With a delay that varies, a place is that within the present delay without its random part.
+    /// Passes the units on a port's link to `see`, up to `most` entries, those that arrive first before others; returns
+    /// the number of further entries. Each has the places of the last bits of its first and its last cell, from 0 at
+    /// the line to 1 at the far end. With a delay that varies, a place is that within the present delay without its
+    /// random part.
     pub fn units_on_link(
         &self,
         port: PortId,

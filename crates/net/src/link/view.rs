@@ -8,12 +8,12 @@ use crate::packet::PacketRef;
 use crate::port::Piece;
 
 impl Link {
-    /// Passes the units on the link, up to `most` entries, to `see`, those that arrive first before others, each with the
-    /// places of the last bits of its first and its last cell; returns the number of further entries. `on_line` is a packet
-    /// that has not left its line yet.
+    /// Passes the units on the link, up to `most` entries, to `see`, those that arrive first before others, each with
+    /// the places of the last bits of its first and its last cell; returns the number of further entries. `on_line` is
+    /// a packet that has not left its line yet.
     ///
-    /// A place is that of the time to the arrival within the present delay, 0 at the line and 1 at the far end: a packet
-    /// with a longer delay of its own stays at 0 until then.
+    /// A place is that of the time to the arrival within the present delay, 0 at the line and 1 at the far end: a
+    /// packet with a longer delay of its own stays at 0 until then.
     pub(crate) fn view(
         &self,
         now: Time,

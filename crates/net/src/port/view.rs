@@ -91,8 +91,8 @@ impl Port {
         if self.is_ahead() && self.line.free_at() > now { self.link.last_packet() } else { None }
     }
 
-    /// Passes the units on the link, up to `most` entries, to `see`, those that arrive first before others, each with the
-    /// places of its head and its tail, 0 at the line and 1 at the far end; returns the number of further entries.
+    /// Passes the units on the link, up to `most` entries, to `see`, those that arrive first before others, each with
+    /// the places of its head and its tail, 0 at the line and 1 at the far end; returns the number of further entries.
     pub(crate) fn view_link(&self, now: Time, most: usize, see: impl FnMut(Piece, [f64; 2])) -> u64 {
         self.link.view(now, &self.line, self.ahead_on_line(now), most, see)
     }

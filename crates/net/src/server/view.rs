@@ -7,9 +7,9 @@ use crate::cell::{Flags, Seen};
 use crate::packet::PacketRef;
 
 impl CellServer {
-    /// Passes the cells that wait to `see`, as runs of a frame with their queue; ends early if that returns false. A first
-    /// in first out is in the order of service. In a round robin, whose order is that of its queues, all cells of a queue
-    /// come together. Queues whose cells a gate holds back are last.
+    /// Passes the cells that wait to `see`, as runs of a frame with their queue; ends early if that returns false. A
+    /// first in first out is in the order of service. In a round robin, whose order is that of its queues, all cells of
+    /// a queue come together. Queues whose cells a gate holds back are last.
     pub(crate) fn view(&self, mut see: impl FnMut(u32, PacketRef, Flags, u16) -> bool) {
         let mut seen = vec![Seen::default(); self.slots.len()];
         let mut pass = |slot: u32, most: u32| {

@@ -83,7 +83,8 @@ impl<'a> Slices<'a> {
         Ok(Advanced::Runs(self))
     }
 
-    /// Advances through the next instant in which anything moves: a cell or packet in the network, or a timer of a host.
+    /// Advances through the next instant in which anything moves: a cell or packet in the network, or a timer of a
+    /// host.
     ///
     /// # Errors
     /// As those of [`Slices::advance`].

@@ -143,8 +143,8 @@ impl Row {
         assert_eq!(rms, self.net.rm_cells_held());
     }
 
-    /// Sends packets at random, and checks the view in each instant, between it and the next, and at departures that need
-    /// no event. Returns the longest queue.
+    /// Sends packets at random, and checks the view in each instant, between it and the next, and at departures that
+    /// need no event. Returns the longest queue.
     fn play(&mut self, seed: u64, conversations: u32, packets: u32) -> u32 {
         let mut bits = xorshift(seed);
         let mut longest = 0;

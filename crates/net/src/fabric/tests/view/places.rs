@@ -59,7 +59,8 @@ fn ms(ms: u64) -> Time {
     Time::ZERO + Span::from_ms(ms)
 }
 
-/// A packet of 1000 B takes 1 ms on a line of 8 Mbit/s; behind it are 10 ms. A cell takes 53 us, and 424 bits at 8 Mbit/s.
+/// A packet of 1000 B takes 1 ms on a line of 8 Mbit/s; behind it are 10 ms. A cell takes 53 us, and 424 bits at 8
+/// Mbit/s.
 #[test]
 fn places_are_those_of_rate_and_delay() {
     let mut row = Row::new(Multiplexing::PerConversation, vec![mbit(8, 10, Framing::Packet)]);
