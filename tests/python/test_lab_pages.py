@@ -374,7 +374,7 @@ def checked(box: Locator, button: str) -> str:
           if (!button.disabled) {
             button.click();
           }
-          return verdict.textContent && !/not ended/.test(verdict.textContent);
+          return /^(Right|Not yet)\\./.test(verdict.textContent);
         }""",
         arg=[handle, verdict.element_handle()],
     )
