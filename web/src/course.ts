@@ -106,8 +106,8 @@ class Course {
         );
       });
     const watcher: Watcher = {
-      refused: ({ problems }) => this.#state(`This cannot be run: ${problems[0]?.message}.`),
-      failed: (why) => this.#state(`The run has ended before its time: ${why}.`),
+      refused: ({ problems }) => this.#failed(`This cannot be run: ${problems[0]?.message}.`),
+      failed: (why) => this.#failed(`The run has ended before its time: ${why}.`),
       long: () => this.#simulator.goOn(),
       progress: (_, soFar) => soFar && draw(soFar),
       ended: (tables, seconds) => {
@@ -157,6 +157,11 @@ class Course {
 
   async #openLab() {
     location.href = `index.html${(await toHash({ text: await this.#text(), point: 0, replication: 0 })) ?? ""}`;
+  }
+
+  #failed(why: string) {
+    this.#state(why);
+    this.#exercises.forEach((exercise) => exercise.failed(why));
   }
 
   #state(state: string) {

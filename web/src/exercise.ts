@@ -90,6 +90,17 @@ export class Exercise {
   /** The sliders have moved, so the last run is no longer that of the page. */
   forget(): void {
     this.#last = undefined;
+    if (this.#verdict.textContent !== "") {
+      this.#verdict.textContent = "";
+    }
+  }
+
+  /** The run has no tables: a check that waits for it says why. */
+  failed(why: string): void {
+    if (this.#waiting) {
+      this.#waiting = undefined;
+      this.#say(false, why);
+    }
   }
 
   ran(set: Setting[], tables: Tables): void {

@@ -156,6 +156,7 @@ export class Figure {
   draw(tables: Tables, lines = this.#spec.lines): void {
     if (this.#tables && this.#tables.duration_s !== tables.duration_s) {
       this.#range = undefined;
+      this.#out.hidden = true;
     }
     this.#tables = tables;
     this.#spec.lines = lines;

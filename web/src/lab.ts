@@ -93,7 +93,12 @@ class Lab {
     at("copy").onclick = (event) => void this.#copyText(event.currentTarget as HTMLButtonElement);
     at("copy-link").onclick = (event) => void copy(location.href, event.currentTarget as HTMLButtonElement);
     // A link that is opened in the page itself; the page's own changes of the address are no such event.
-    addEventListener("hashchange", () => void this.#fromAddress().then((isRead) => isRead && this.#changed(0)));
+    addEventListener("hashchange", async () => {
+      if (await this.#fromAddress()) {
+        await this.#look();
+        this.#run();
+      }
+    });
     await this.#look();
     this.#run();
   }
@@ -188,7 +193,9 @@ class Lab {
     if (!this.#simulator.isRunning) {
       this.#state(`${name}: ${duration_s} s of simulated time${points > 1 ? `, ${points} points` : ""}.`);
     }
-    at<HTMLInputElement>("replication").max = String(seeds - 1);
+    const replication = at<HTMLInputElement>("replication");
+    replication.max = String(seeds - 1);
+    replication.value = String(Math.min(count(replication.value), seeds - 1));
     at("point-of").hidden = points === 1;
     at("replication-of").hidden = seeds === 1;
     const select = at<HTMLSelectElement>("point");

@@ -5,18 +5,25 @@ import type { Refused, Request } from "./protocol.ts";
 import type { Scene } from "./view.ts";
 
 /** To the player. The first message has the compiled file. */
-export type Play = { wasm: WebAssembly.Module } | { begin: Request } | { until: number } | { step: true };
+export type Play = { wasm: WebAssembly.Module } | { begin: Request; run: number } | { until: number } | { step: true };
 
 /** From the player: `begun` once for each `begin`; a `view` after each slice. */
-export type Played = { begun: Scene } | { refused: Refused } | { view: ArrayBuffer; done: number } | { failed: string };
+export type Played =
+  | { begun: Scene; run: number }
+  | { refused: Refused }
+  | { view: ArrayBuffer; done: number; run: number }
+  | { failed: string };
 
 /** The time of a slice (ms). */
 const SLICE = 12;
 
+let wasm: WebAssembly.Module | undefined;
 let engine: CellwayEngine | undefined;
 let request: Request | undefined;
 let now = 0;
 let done = 0;
+/** The number that the page gave the run. */
+let run = 0;
 let target: number | undefined;
 let busy = false;
 /** The simulated time that a slice of this run has (s). */
@@ -27,13 +34,15 @@ const answer = (message: Played, transfer: Transferable[] = []) => postMessage(m
 onmessage = async ({ data }: MessageEvent<Play>) => {
   try {
     if ("wasm" in data) {
-      engine = await CellwayEngine.load(data.wasm);
+      wasm = data.wasm;
+      engine = await CellwayEngine.load(wasm);
     } else if ("begin" in data) {
       request = data.begin;
+      run = data.run;
       stride = 1e-3;
       target = undefined;
       const refused = begin();
-      answer(refused ? { refused } : { begun: engine!.scene() as Scene });
+      answer(refused ? { refused } : { begun: engine!.scene() as Scene, run });
       if (!refused) {
         show();
       }
@@ -47,6 +56,9 @@ onmessage = async ({ data }: MessageEvent<Play>) => {
     }
   } catch (error) {
     answer({ failed: String(error instanceof Error ? error.message : error) });
+    // One that has panicked answers nothing more.
+    target = undefined;
+    engine = await CellwayEngine.load(wasm!);
   }
 };
 
@@ -70,7 +82,7 @@ function show() {
     now = new DataView(view).getFloat64(0, true);
   }
   const sent = view ?? new ArrayBuffer(0);
-  answer({ view: sent, done }, [sent]);
+  answer({ view: sent, done, run }, [sent]);
 }
 
 /** Goes to the target, which may change between two slices. Back is from the start again. */

@@ -83,6 +83,7 @@ export class Simulator {
   #run: { number: number; watcher: Watcher; since: number } | undefined;
   /** The run to begin after the one in progress. */
   #next: (() => void) | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
 
   /** Compiles the simulator. */
   static async start(): Promise<Simulator> {
@@ -123,6 +124,7 @@ export class Simulator {
   /** Runs a request, in place of the run in progress, of which nothing more is reported. */
   run(request: Request, watcher: Watcher, live = false): void {
     this.#next = undefined;
+    clearTimeout(this.#timer);
     this.#run = { number: this.#send({ run: request, live }), watcher, since: performance.now() };
   }
 
@@ -140,7 +142,7 @@ export class Simulator {
     }
     this.#next = begin;
     if (!isWaiting) {
-      setTimeout(() => this.#next?.(), left);
+      this.#timer = setTimeout(() => this.#next?.(), left);
     }
   }
 
@@ -178,6 +180,7 @@ export class Simulator {
     this.#waiting.clear();
     this.#run = undefined;
     this.#next = undefined;
+    clearTimeout(this.#timer);
     waiting.forEach(([number, action]) => action({ number, failed: why }));
     run?.watcher.failed(why);
   }

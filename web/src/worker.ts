@@ -11,6 +11,7 @@ const LONG = 20;
 /** The time between two series of a run that is drawn while it runs (ms), and that before the first. */
 const DRAWN_EVERY = 100;
 
+let wasm: WebAssembly.Module | undefined;
 let engine: Promise<CellwayEngine> | undefined;
 /** The request to serve next; older ones are dropped. */
 let newest: Extract<Ask, { run: Request }> | undefined;
@@ -22,8 +23,8 @@ const words = (error: unknown) => String(error instanceof Error ? error.message 
 
 onmessage = async ({ data }: MessageEvent<Ask>) => {
   if ("wasm" in data) {
-    engine = CellwayEngine.load(data.wasm);
-    engine.catch(() => {});
+    wasm = data.wasm;
+    load();
     return;
   }
   if ("goOn" in data) {
@@ -46,10 +47,17 @@ onmessage = async ({ data }: MessageEvent<Ask>) => {
     }
   } catch (error) {
     answer({ number, failed: words(error) });
+    load();
   }
 };
 
-async function serve(engine: CellwayEngine) {
+/** Loads the engine, also anew: one that has panicked answers nothing more. */
+function load() {
+  engine = CellwayEngine.load(wasm!);
+  engine.catch(() => {});
+}
+
+async function serve(loaded: CellwayEngine) {
   if (busy) {
     return;
   }
@@ -58,9 +66,11 @@ async function serve(engine: CellwayEngine) {
     const asked = newest;
     newest = undefined;
     try {
-      await run(engine, asked.run, asked.number, asked.live);
+      await run(loaded, asked.run, asked.number, asked.live);
     } catch (error) {
       answer({ number: asked.number, failed: words(error) });
+      load();
+      loaded = await engine!;
     }
   }
   busy = false;
@@ -88,7 +98,7 @@ async function run(engine: CellwayEngine, request: Request, number: number, live
   let asked = false;
   let waited = 0;
   const start = performance.now();
-  let drawn = start;
+  let drawn = start + DRAWN_EVERY;
   while (!newest) {
     const before = performance.now();
     const { done, failed } = engine.advance(instants)!;
@@ -103,10 +113,11 @@ async function run(engine: CellwayEngine, request: Request, number: number, live
       answer({ number, tables, seconds }, [tables]);
       return;
     }
-    const draws = live && now - drawn > DRAWN_EVERY;
-    if (draws) {
-      drawn = now;
+    if (live && now > drawn) {
       const soFar = engine.soFar()!;
+      // Copies of a long run take long: at most a tenth of the time goes into them.
+      const spent = performance.now() - now;
+      drawn = performance.now() + Math.max(DRAWN_EVERY, 10 * spent);
       answer({ number, done, seconds, soFar }, [soFar]);
     } else {
       answer({ number, done, seconds });

@@ -57,6 +57,8 @@ class Stage {
   /** The state to return to when the run has begun. */
   #after: { now: number; isPlaying: boolean } | undefined;
   #isWaiting = false;
+  /** The number of the run that is shown. */
+  #run = 0;
   #spoken = 0;
 
   constructor(host: HTMLElement, request: () => Request) {
@@ -94,7 +96,7 @@ class Stage {
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#arrange());
     this.#setSpeed();
     this.#enable(false);
-    this.#play.focus();
+    this.#state.setAttribute("role", "status");
   }
 
   async begin() {
@@ -116,9 +118,9 @@ class Stage {
 
   /** Shows the scenario of the page as it is now, at the time that was shown, playing if it was. */
   changed() {
-    const [now, isPlaying] = [this.#view?.now ?? 0, this.#isPlaying];
+    const after = this.#after ?? { now: this.#view?.now ?? 0, isPlaying: this.#isPlaying };
     this.#restart();
-    this.#after = { now, isPlaying };
+    this.#after = after;
   }
 
   #restart() {
@@ -127,16 +129,21 @@ class Stage {
     this.#isWaiting = false;
     this.#after = undefined;
     this.#clock.pause(0);
-    this.#send({ begin: this.#request() });
+    this.#run += 1;
+    this.#send({ begin: this.#request(), run: this.#run });
   }
 
   #receive(data: Played) {
+    if ("run" in data && data.run !== this.#run) {
+      return;
+    }
     if ("begun" in data) {
       this.#begun(data.begun);
     } else if ("view" in data) {
       this.#isWaiting = false;
       if (this.#scene && data.view.byteLength > 0) {
         this.#view = readView(this.#scene, data.view);
+        this.#return();
       }
       if (data.done >= 1) {
         this.#pause();
@@ -171,14 +178,21 @@ class Stage {
     }
     this.#enable(true);
     this.#arrange();
-    const after = this.#after;
-    this.#after = undefined;
-    if (after && after.now > 0) {
-      this.#send({ until: Math.min(after.now, scene.duration) });
+    if (this.#after && this.#after.now > 0) {
+      this.#send({ until: Math.min(this.#after.now, scene.duration) });
     }
-    if (after?.isPlaying) {
-      this.#clock.goal = after.now;
-      this.#resume(after.now);
+    this.#return();
+  }
+
+  /** Plays on where it was before the scenario changed, when that time is reached again. */
+  #return() {
+    const after = this.#after;
+    const now = this.#view?.now ?? 0;
+    if (after && now >= Math.min(after.now, this.#scene!.duration)) {
+      this.#after = undefined;
+      if (after.isPlaying) {
+        this.#resume(now);
+      }
     }
   }
 
@@ -224,6 +238,7 @@ class Stage {
   // Time
 
   #toggle() {
+    this.#after = undefined;
     if (this.#isPlaying) {
       this.#pause();
     } else {
@@ -259,11 +274,13 @@ class Stage {
   }
 
   #stepOnce() {
+    this.#after = undefined;
     this.#pause();
     this.#send({ step: true });
   }
 
   #goTo(time: number) {
+    this.#after = undefined;
     this.#pause();
     this.#send({ until: time });
   }
@@ -318,6 +335,7 @@ class Stage {
     this.#pause();
     this.#enable(false);
     this.#again.disabled = false;
+    this.#after = undefined;
     this.#state.textContent = `This cannot be shown: ${why}.`;
   }
 }
