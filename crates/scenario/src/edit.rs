@@ -1,15 +1,18 @@
 //! The keys that a text has, for forms, and settings that are written into a text, whose comments stay.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use cellway_settings::schema::Shape;
 use serde::Serialize;
 use toml_edit::{DocumentMut, InlineTable, Item, Value as TomlValue};
 
-use crate::found::{self, Found, Sources};
-use crate::path;
+use crate::found::{self, Sources};
+use crate::path::{self, NoTarget};
 use crate::plan::Override;
 use crate::problem::Error;
 use crate::schema;
+use crate::sweep;
 use crate::tree::{Entry, Node, Step, Value};
-use cellway_settings::schema::Shape;
 
 /// A key that a text gives a value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -24,70 +27,88 @@ pub struct Key {
     pub about: &'static str,
     /// The JSON type of its value.
     pub kind: &'static str,
-    /// The words that it accepts, if it is one of them.
-    pub words: Option<Vec<&'static str>>,
+    /// The values that it accepts, if it is an enumeration.
+    pub values: Option<Vec<&'static str>>,
+    /// True if the sweep sets it, or what contains it, so that no [`Override`] can.
+    pub swept: bool,
 }
 
-/// Returns the keys of `text` that an [`Override`] can set, in the order of the text. Keys that the schema does not have are
-/// left out, as is a sweep. `file_name` is for messages.
+/// Returns the keys of `text` that have a path, in the order of the text. Keys that the schema does not have are left out,
+/// as is a sweep. `file_name` is for messages.
 ///
 /// # Errors
 /// If the text is no TOML. Other problems are those of [`Plan::parse`](crate::Plan::parse).
 pub fn keys(text: &str, file_name: &str) -> Result<Vec<Key>, Error> {
     let sources = Sources::of_file(file_name, text);
-    let tree = Node::parse(text, 0).map_err(|found| found::error_of(&sources, found))?;
-    let mut search = Search { text, tree: &tree, keys: Vec::new() };
-    search.table(&tree, schema::root(), &mut Vec::new());
+    let mut tree = Node::parse(text, 0).map_err(|found| found::error_of(&sources, found))?;
+    // A sweep with problems sets what it can; the check reports them.
+    let axes = sweep::from_tree(&mut tree, &[], &mut Vec::new());
+    let settings = axes.iter().flat_map(|axis| &axis.choices).flat_map(|choice| &choice.settings);
+    let swept: BTreeSet<String> = settings.map(|(target, _)| tree.display(target)).collect();
+    let lines = text.match_indices('\n').map(|(at, _)| at).collect();
+    let mut search = Search { text, lines, swept, keys: Vec::new() };
+    search.table(&tree, schema::root(), "");
     search.keys.sort_by_key(|(start, _)| *start);
     Ok(search.keys.into_iter().map(|(_, key)| key).collect())
 }
 
 struct Search<'t> {
     text: &'t str,
-    tree: &'t Node,
+    /// The ends of its lines.
+    lines: Vec<usize>,
+    /// The paths that the sweep sets.
+    swept: BTreeSet<String>,
     /// Each with the first byte of its value.
     keys: Vec<(usize, Key)>,
 }
 
 impl Search<'_> {
-    fn table(&mut self, node: &Node, shape: Shape, steps: &mut Vec<Step>) {
+    fn table(&mut self, node: &Node, shape: Shape, path: &str) {
         for Entry { key, node, .. } in node.table().into_iter().flat_map(|table| table.entries()) {
-            let is_set_by_path = !(steps.is_empty() && key == "sweep");
-            let Some(inner) = shape.key(key).filter(|_| is_set_by_path) else { continue };
-            steps.push(Step::from(key.as_str()));
-            self.value(key, node, shape, inner, steps);
-            steps.pop();
+            let Some(inner) = shape.key(key) else { continue };
+            let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+            match &node.value {
+                Value::Table(_) if inner.is_table() => self.table(node, inner, &path),
+                Value::Array(items) if inner.is_named_array() => self.elements(items, inner, &path),
+                _ => self.key(key, node, shape, inner, path),
+            }
         }
     }
 
-    fn value(&mut self, key: &str, node: &Node, outer: Shape, shape: Shape, steps: &mut Vec<Step>) {
-        match &node.value {
-            Value::Table(_) if shape.is_table() => self.table(node, shape, steps),
-            Value::Array(items) if shape.is_named_array() => {
-                let inner = shape.items().expect("a named array has elements");
-                for (index, item) in items.iter().enumerate() {
-                    steps.push(Step::from(index));
-                    self.table(item, inner, steps);
-                    steps.pop();
-                }
-            }
-            _ => {
-                let path = self.tree.display(steps);
-                // The name of an element, and a value in an array without names.
-                if path::resolve(self.tree, &path).is_ok_and(|targets| targets == [&**steps]) {
-                    let (start, end) = (node.at.start, node.at.end);
-                    let key = Key {
-                        path,
-                        value: self.text[start..end].to_owned(),
-                        line: self.text[..start].matches('\n').count() + 1,
-                        about: outer.description(key).unwrap_or_default(),
-                        kind: shape.kind().unwrap_or_default(),
-                        words: shape.words(),
-                    };
-                    self.keys.push((start, key));
-                }
+    /// Searches the elements of an array, each called by its name or by its number from 1. Those of which a name says too
+    /// little or too much are left out.
+    fn elements(&mut self, items: &[Node], shape: Shape, path: &str) {
+        let inner = shape.items().expect("a named array has elements");
+        let name = |(index, item): (usize, &Node)| item.element_name().unwrap_or((index + 1).to_string());
+        let names: Vec<String> = items.iter().enumerate().map(name).collect();
+        let mut counts = BTreeMap::<&str, usize>::new();
+        names.iter().for_each(|name| *counts.entry(name).or_default() += 1);
+        for (item, name) in items.iter().zip(&names) {
+            if counts[&**name] == 1 && path::is_segment(name) {
+                self.table(item, inner, &format!("{path}.{name}"));
             }
         }
+    }
+
+    fn key(&mut self, key: &str, node: &Node, outer: Shape, shape: Shape, path: String) {
+        // The name of an element is no key that can be set.
+        let is_name = key == "name" && path.contains('.');
+        if is_name || shape.is_named_array() {
+            return;
+        }
+        let (start, end) = (node.at.start, node.at.end);
+        let starts = std::iter::successors(Some(&*path), |path| Some(path.rsplit_once('.')?.0));
+        let swept = starts.into_iter().any(|path| self.swept.contains(path));
+        let key = Key {
+            value: self.text[start..end].to_owned(),
+            line: self.lines.partition_point(|&end| end < start) + 1,
+            about: outer.description(key).unwrap_or_default(),
+            kind: shape.kind().unwrap_or_default(),
+            values: shape.words(),
+            swept,
+            path,
+        };
+        self.keys.push((start, key));
     }
 }
 
@@ -103,11 +124,8 @@ pub fn written(text: &str, file_name: &str, settings: &[Override]) -> Result<Str
     for Override { path, value } in settings {
         let source = sources.add(format!("override {path} = {value}"), value.clone());
         let node = Node::parse_value(value, source);
-        let targets = path::resolve(&tree, path).map_err(|reason| {
-            let problem = Found::new(node.at, path.as_str(), reason.message);
-            let problem = Found { suggestion: reason.suggestion, accepted: reason.accepted, ..problem };
-            found::error_of(&sources, [problem])
-        })?;
+        let refused = |reason: NoTarget| found::error_of(&sources, [reason.found(node.at, path)]);
+        let targets = path::resolve(&tree, path).map_err(refused)?;
         for target in targets {
             path::set(&mut tree, &target, node.clone());
             set(document.as_item_mut(), &target, toml_value(value));
@@ -206,7 +224,7 @@ forward = { delay = "5 ms" }
         ];
         assert_eq!(found, expected);
         let kind = keys.iter().find(|key| key.path == "node.a.kind").unwrap();
-        assert!(kind.words.as_ref().is_some_and(|words| words.contains(&"gateway")) && !kind.about.is_empty());
+        assert!(kind.values.as_ref().is_some_and(|values| values.contains(&"gateway")) && !kind.about.is_empty());
     }
 
     /// A key that a misspelt one stands for is not offered; the check reports it.
@@ -216,6 +234,54 @@ forward = { delay = "5 ms" }
         assert_eq!(keys(text, "a.toml").unwrap().iter().map(|key| &*key.path).collect::<Vec<_>>(), ["version"]);
         let error = keys("version = \n", "a.toml").unwrap_err();
         assert_eq!(error.problems[0].line, Some(1));
+    }
+
+    /// An axis sets a key or all of a kind, a variant several; a key within what is set is set, too.
+    #[test]
+    fn keys_that_a_sweep_sets_are_marked() {
+        let sweep = r#"
+            [sweep]
+            axes = { "link.*.rate" = ["1 Mbit/s", "2 Mbit/s"], "link.a-b.forward" = [{ delay = "1 ms" }, { delay = "2 ms" }] }
+            [[sweep.variant]]
+            name = "long"
+            set = { "run.duration" = "9 s" }
+        "#;
+        let keys = keys(&format!("{TEXT}{sweep}"), "a.toml").unwrap();
+        let swept: Vec<&str> = keys.iter().filter(|key| key.swept).map(|key| &*key.path).collect();
+        assert_eq!(swept, ["run.duration", "link.a-b.rate", "link.a-b.forward.delay"]);
+    }
+
+    /// Every path is one that sets just the place that it was found at, in all shipped scenarios.
+    #[test]
+    fn every_path_sets_its_own_value() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
+        let mut found = 0;
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_none_or(|extension| extension != "toml") {
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).unwrap();
+            let tree = Node::parse(&text, 0).unwrap();
+            for key in keys(&text, "a.toml").unwrap() {
+                let targets = path::resolve(&tree, &key.path).unwrap();
+                let node = tree.find(&targets[0]).unwrap();
+                assert_eq!((targets.len(), &text[node.at.start..node.at.end]), (1, &*key.value), "{}", key.path);
+                found += 1;
+            }
+        }
+        assert!(found > 500, "{found} keys");
+    }
+
+    #[test]
+    fn elements_that_no_path_names_are_left_out() {
+        let text =
+            "node = [{ name = 'a', kind = 'host' }, { name = 'a', kind = 'host' }, { name = 'b.c', kind = 'host' }]";
+        assert!(keys(text, "a.toml").unwrap().is_empty());
+        // As many as fit into an address: each costs the same.
+        let many: String = (0..9000).map(|i| format!("[[node]]\nname = 'n{i}'\nkind = 'host'\n")).collect();
+        let found = keys(&many, "a.toml").unwrap();
+        assert_eq!((found.len(), found[8999].line, &*found[8999].path), (9000, 27_000, "node.n8999.kind"));
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! Paths to keys: dotted, elements of `node`, `link`, `traffic` and the like by name, `*` for all of them.
 
-use crate::found::one_of;
+use crate::found::{Found, one_of};
 use crate::problem::nearest;
 use cellway_settings::schema::Shape;
 
 use crate::schema;
-use crate::tree::{Entry, Node, Step, Table, Value};
+use crate::tree::{At, Entry, Node, Step, Table, Value};
 
 /// Why a path means nothing that can be set.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +13,18 @@ pub(crate) struct NoTarget {
     pub(crate) message: String,
     pub(crate) suggestion: Option<String>,
     pub(crate) accepted: Option<String>,
+}
+
+impl NoTarget {
+    /// Returns the problem of `path`, whose value is at `at`.
+    pub(crate) fn found(self, at: At, path: &str) -> Found {
+        Found { suggestion: self.suggestion, accepted: self.accepted, ..Found::new(at, path, self.message) }
+    }
+}
+
+/// Returns true if `name` can be one segment of a path.
+pub(crate) fn is_segment(name: &str) -> bool {
+    !name.is_empty() && name != "*" && name.trim() == name && !name.contains('.')
 }
 
 fn none(message: impl Into<String>) -> NoTarget {

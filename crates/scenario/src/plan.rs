@@ -314,11 +314,7 @@ fn apply(tree: &mut Node, overrides: &[Override], sources: &mut Sources, found: 
                     fixed.push(target);
                 }
             }
-            Err(reason) => found.push(Found {
-                suggestion: reason.suggestion,
-                accepted: reason.accepted,
-                ..Found::new(node.at, path.as_str(), reason.message)
-            }),
+            Err(reason) => found.push(reason.found(node.at, path)),
         }
     }
     fixed

@@ -160,10 +160,10 @@ pub struct GatewayView {
 }
 
 /// A connection whose handshake has not ended.
-pub(crate) const OPENING: &str = "opening";
+pub(crate) const HANDSHAKE: &str = "handshake";
 
 /// Returns the states of a window: that of the handshake, the phases of RFC 5681, the states of BBR.
 pub fn window_states() -> impl Iterator<Item = &'static str> {
-    let phases = [OPENING, "slow_start", "congestion_avoidance", "recovery"];
+    let phases = [HANDSHAKE, "slow_start", "congestion_avoidance", "recovery"];
     phases.into_iter().chain(BbrState::ALL.map(BbrState::name))
 }

@@ -14,8 +14,8 @@ use crate::body::Body;
 use crate::qlog::congestion_state;
 use crate::slot::Slot;
 use crate::view::{
-    Contents, FlightView, FlowScene, GatewayView, LineView, NodeScene, OPENING, PortScene, PortView, Scene, UnitsView,
-    View, WindowView,
+    Contents, FlightView, FlowScene, GatewayView, HANDSHAKE, LineView, NodeScene, PortScene, PortView, Scene,
+    UnitsView, View, WindowView,
 };
 
 /// The most entries that are listed of the queue of a port, and of its link.
@@ -185,7 +185,7 @@ fn window(slot: &Slot) -> Option<WindowView> {
     let tcp = [originator, responder][end];
     let state = match tcp.state() {
         State::Closed | State::Listen | State::TimeWait => return None,
-        State::SynSent | State::SynReceived => OPENING,
+        State::SynSent | State::SynReceived => HANDSHAKE,
         _ => congestion_state(tcp),
     };
     Some(WindowView {
