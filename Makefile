@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help run reproduce test live live-gateway cross soak fuzz check deny wasm lab-engine lab-pages lab-types lab-copy lab msrv fmt bench bench-gateway docs wheel deb check-deb clean
+.PHONY: help run reproduce test live live-gateway cross soak fuzz check deny wasm lab-engine lab-ready lab-pages lab-types lab msrv fmt bench bench-gateway docs wheel deb check-deb clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -21,8 +21,8 @@ HAS_WASM = library=$$("$(WASM_RUSTC)" --print target-libdir --target $(WASM)) &&
 NO_WASM = the compiler $(WASM_RUSTC) has no target $(WASM); with rustup: rustup target add $(WASM)
 LAB := target/web
 LAB_COPY := python/cellway/_lab
-HAS_NPM = command -v node >/dev/null && command -v npm >/dev/null
-NO_NPM = node or npm is not installed (Debian: nodejs npm)
+HAS_NPM = command -v npm >/dev/null && node -e 'process.exit(process.versions.node.split(".")[0] < 20 ? 1 : 0)' 2>/dev/null
+NO_NPM = Node 20 or later with npm is not installed (Debian 13: nodejs npm)
 NODE_MODULES := web/node_modules/.package-lock.json
 PORT ?= 8000
 MSRV := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
@@ -31,7 +31,8 @@ MSRV := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python3.14; do \
 	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo "$$p"; break; }; done)
 
-# All that goes into the wheel.
+# All that goes into the wheel, but for the lab: its copy is there only while `make wheel` packs it, so that no older one is
+# packed with a newer simulator.
 SOURCES := $(shell find Cargo.toml Cargo.lock pyproject.toml LICENSE README.md crates python papers scenarios \
 	-type f ! -path '*/__pycache__/*' ! -name '*.so' 2>/dev/null)
 
@@ -105,8 +106,11 @@ $(NODE_MODULES): web/package-lock.json
 	cd web && npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
-lab-pages: lab-engine ## Build the lab and its course, a folder of pages that any browser opens: target/web/lab/index.html
-	@$(HAS_NPM) || { echo "make: $(NO_NPM)" >&2; exit 1; }
+lab-ready: ## Say whether the lab can be built here, and what is missing
+	@$(HAS_NPM) || { echo "$(NO_NPM)"; exit 1; }
+	@$(HAS_WASM) || { echo "$(NO_WASM)"; exit 1; }
+
+lab-pages: lab-ready lab-engine ## Build the lab and its course, a folder of pages that any browser opens: target/web/lab/index.html
 	@$(MAKE) --no-print-directory $(NODE_MODULES)
 	node web/build.mjs $(LAB)/cellway.wasm $(LAB)/lab
 
@@ -146,19 +150,14 @@ docs: ## Build the reference of the Rust crates in target/doc
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 
 wheel: ## Build the Python wheel in target/wheels, with the lab where its pages can be built
-	@if ! { $(HAS_NPM); }; then \
-		echo "the wheel has no new copy of the lab: $(NO_NPM)"; \
-	elif ! { $(HAS_WASM); }; then \
-		echo "the wheel has no new copy of the lab: $(NO_WASM)"; \
+	@rm -rf $(LAB_COPY)
+	@if why=$$($(MAKE) --no-print-directory lab-ready 2>&1); then \
+		$(MAKE) --no-print-directory lab-pages && cp -r $(LAB)/lab $(LAB_COPY); \
 	else \
-		$(MAKE) --no-print-directory lab-pages lab-copy; \
+		echo "the wheel has no lab: $$(head -n 1 <<< "$$why")"; \
 	fi
-	@$(MAKE) --no-print-directory $(INSTALLED)
+	@$(MAKE) --no-print-directory $(INSTALLED); status=$$?; rm -rf $(LAB_COPY); exit $$status
 	@ls $(WHEELS)/*.whl
-
-# The pages as data of the package; as they were if they are the same, since the wheel depends on them.
-lab-copy:
-	@diff -qr $(LAB)/lab $(LAB_COPY) >/dev/null 2>&1 || { rm -rf $(LAB_COPY) && cp -r $(LAB)/lab $(LAB_COPY); }
 
 deb: $(CARGO_DEB) ## Build the Debian package of the gateway in target/debian
 	@command -v dpkg-shlibdeps >/dev/null || { echo "make: dpkg-shlibdeps is missing: install dpkg-dev" >&2; exit 1; }

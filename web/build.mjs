@@ -8,6 +8,7 @@ import { gzipSync } from "node:zlib";
 
 import * as esbuild from "esbuild";
 
+import { licences } from "./licences.mjs";
 import { coursePages, listOfCourse } from "./pages.mjs";
 
 const WEB = path.dirname(fileURLToPath(import.meta.url));
@@ -33,26 +34,38 @@ const script = async (entry, options = {}) => {
   return result.outputFiles[0].text;
 };
 
-/** The shipped scenarios that need no file, by name. */
-async function scenarios() {
+/** Returns the shipped scenarios that a page can run, by name. */
+async function scenarios(loader, wasm) {
+  const { CellwayEngine } = evaluated(loader);
+  const engine = await CellwayEngine.load(await WebAssembly.compile(wasm));
   const folder = path.join(ROOT, "scenarios");
   const found = {};
   for (const name of (await readdir(folder)).filter((name) => name.endsWith(".toml")).sort()) {
     const text = await readFile(path.join(folder, name), "utf8");
-    if (!/^\s*(forward|back|both) = \{ trace = /m.test(text)) {
+    if (engine.check({ text }).valid) {
       found[path.basename(name, ".toml")] = text;
     }
   }
   return found;
 }
 
+/** Returns the exports of a CommonJS script. */
+function evaluated(text) {
+  const module = { exports: {} };
+  new Function("module", "exports", text)(module, module.exports);
+  return module.exports;
+}
+
 const files = new Map();
-const wasm = gzipSync(await readFile(engine), { level: 9 }).toString("base64");
+const wasm = await readFile(engine);
+// For programs in Node, such as the tests.
+const loader = await script("node.ts", { format: "cjs", minify: false, platform: "node" });
+files.set("engine.cjs", loader);
 const data = {
   worker: await script("worker.ts"),
   player: await script("player.ts"),
-  scenarios: await scenarios(),
-  wasm,
+  scenarios: await scenarios(loader, wasm),
+  wasm: gzipSync(wasm, { level: 9 }).toString("base64"),
 };
 files.set("data.js", `globalThis.cellwayData = ${JSON.stringify(data)};\n`);
 files.set("lab.js", await script("lab.ts"));
@@ -62,22 +75,12 @@ files.set("style.css", (await Promise.all(styles.map((name) => readFile(name, "u
 const course = await coursePages(path.join(WEB, "course"), await readFile(path.join(WEB, "course.html"), "utf8"));
 course.forEach(({ file, html }) => files.set(file, html));
 const list = listOfCourse(course);
-for (const name of ["index.html"]) {
-  files.set(
-    name,
-    (await readFile(path.join(WEB, name), "utf8")).replace("{{course}}", () => list),
-  );
-}
-// For programs in Node, such as the tests.
-files.set("engine.cjs", await script("node.ts", { format: "cjs", minify: false, platform: "node" }));
-files.set("LICENCES.txt", await licences());
-
-/** The licences of the libraries that are in the scripts. */
-async function licences() {
-  const texts = [`Cellway\n\n${await readFile(path.join(ROOT, "LICENSE"), "utf8")}`];
-  texts.push(`uPlot\n\n${await readFile(path.join(WEB, "node_modules/uplot/LICENSE"), "utf8")}`);
-  return texts.join(`\n${"-".repeat(80)}\n\n`);
-}
+const index = await readFile(path.join(WEB, "index.html"), "utf8");
+files.set(
+  "index.html",
+  index.replace("{{course}}", () => list),
+);
+files.set("LICENCES.txt", await licences(ROOT, WEB));
 
 await rm(target, { recursive: true, force: true });
 await mkdir(target, { recursive: true });

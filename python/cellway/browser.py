@@ -86,13 +86,12 @@ def page(text: str | None, where: str) -> Path:
 
 
 def copy(out: Path, *, force: bool) -> Path:
-    """Copy the pages to a folder and return it. With `force` an earlier copy is replaced, and nothing else."""
+    """Copy the pages to a folder and return it. With `force` those of an earlier copy are replaced, and no others."""
     source = pages()
     if out.is_symlink() or out.exists():
         if not force:
             raise _native.Error(f"{out} exists; --force replaces an earlier copy of the lab")
         if out.is_symlink() or not (out / "index.html").is_file() or not (out / "engine.cjs").is_file():
             raise _native.Error(f"{out} is no copy of the lab, so it is kept; accepted: a new folder")
-        shutil.rmtree(out)
-    shutil.copytree(source, out)
+    shutil.copytree(source, out, dirs_exist_ok=force)
     return out

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import functools
-import os
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-TARGET = "wasm32-unknown-unknown"
 
 
 @functools.cache
 def _reason() -> str | None:
     """Return why the lab cannot be built here, if it cannot."""
-    if missing := [name for name in ("node", "npm") if shutil.which(name) is None]:
-        return f"{' and '.join(missing)} not installed (Debian: nodejs npm)"
-    rustc = os.environ.get("CELLWAY_WASM_RUSTC") or os.environ.get("RUSTC") or "rustc"
-    command = [rustc, "--print", "target-libdir", "--target", TARGET]
-    library = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
-    if not library or not Path(library).is_dir():
-        return f"the compiler {rustc} has no target {TARGET}; with rustup: rustup target add {TARGET}"
-    return None
+    command = ["make", "--silent", "lab-ready"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    return None if done.returncode == 0 else done.stdout.strip()
 
 
 @functools.cache

@@ -95,6 +95,21 @@ def test_the_figures_have_their_series(name: str) -> None:
             assert any((subject, metric) in series for metric in figure["metrics"]), (figure, subject)
 
 
+# A queue without marks, by which the page shows why marks are better.
+WARNS = {("10-l4s", "buffer.queue", "fifo"): "has no effect: no queue marks packets"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_sliders_begin_with_the_scenario_and_each_position_is_accepted(name: str) -> None:
+    assert rows(name, {}) == rows(name, start(name))
+    for slider in front(name)["sliders"]:
+        for text in slider["values"]:
+            checked = cellway.check(COURSE / f"{name}.toml", set={slider["key"]: value(text)})
+            expected = WARNS.get((name, slider["key"], text))
+            assert all(expected is not None and expected in warning.message for warning in checked.warnings)
+            assert bool(checked.warnings) == (expected is not None)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_every_slider_changes_the_result(name: str) -> None:
     """At the beginning, or with the solution of an exercise."""
@@ -116,7 +131,7 @@ def test_exercises_can_be_solved_and_are_not_solved_at_the_start(name: str) -> N
         settings = exercise["solution"] if exercise["kind"] == "set" else exercise["setting"]
         for key, text in settings.items():
             assert text in sliders[key], (exercise["ask"], key)
-        number, unit = rows(name, {**begin, **settings} if exercise["kind"] == "set" else settings)[row]
+        number, unit = rows(name, {**begin, **settings})[row]
         assert unit == exercise["unit"], exercise["ask"]
         assert is_within(exercise, number), (exercise["ask"], number)
         if exercise["kind"] == "set":

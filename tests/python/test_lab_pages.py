@@ -6,6 +6,7 @@ Skipped where the lab cannot be built, or without Chromium. Nothing waits for a 
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 import re
 import shutil
@@ -129,6 +130,17 @@ def test_the_lab_is_small_and_every_text_is_a_page(folder: Path) -> None:
     assert [name for name in names if name.endswith(".html") and name not in PAGES] == []
 
 
+def test_the_pages_have_the_built_simulator_and_the_scenarios_without_files(folder: Path) -> None:
+    script = (folder / "data.js").read_text(encoding="utf-8")
+    data = json.loads(script.removeprefix("globalThis.cellwayData = ").rstrip().removesuffix(";"))
+    built = (folder.parent / "cellway.wasm").read_bytes()
+    assert gzip.decompress(base64.b64decode(data["wasm"])) == built
+    shipped = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "scenarios").glob("*.toml")}
+    assert data["scenarios"] == {name: text for name, text in shipped.items() if "trace = {" not in text}
+    licences = (folder / "LICENCES.txt").read_text(encoding="utf-8")
+    assert all(name in licences for name in ("Cellway", "uPlot", "serde 1.", "toml_edit "))
+
+
 @pytest.fixture(scope="module", params=PAGES)
 def shown(request: pytest.FixtureRequest, browser: Browser, folder: Path) -> Iterator[Page]:
     """A page whose first run has ended. Tests with it are run page by page."""
@@ -190,6 +202,9 @@ def test_a_page_fits_a_telephone(shown: Page) -> None:
 def test_axe_finds_nothing_serious(pages: Open, name: str) -> None:
     # The policy of the page would keep the program of the test out.
     page = pages(name, bypass_csp=True, color_scheme="light")
+    page.locator("#stage").get_by_role("button", name="Watch it move").press("Enter")
+    expect(page.locator("#stage").get_by_role("button", name="Step")).to_be_enabled(timeout=PATIENCE)
+    page.locator("#stage").get_by_label("Look at").select_option(index=1)
     page.evaluate("(text) => { (0, eval)(text); }", AXE.read_text(encoding="utf-8"))
     assert page.evaluate(FINDINGS) == []
     page.emulate_media(color_scheme="dark")
@@ -307,6 +322,95 @@ def test_a_link_to_another_scenario_is_opened_in_place(pages: Open) -> None:
     expect(page.locator("#text")).to_have_value(text, timeout=PATIENCE)
 
 
+def go_to(page: Page, seconds: int) -> None:
+    """Move the time of the animation, and wait until it is shown."""
+    page.locator("#stage-time").evaluate(
+        "(one, to) => { one.value = String(to); one.dispatchEvent(new Event('input')); }", seconds
+    )
+    spoken = re.compile(rf"at {seconds}\.0+ s:")
+    expect(page.locator("#stage canvas").first).to_have_attribute("aria-label", spoken, timeout=PATIENCE)
+
+
+def test_the_animation_follows_the_sliders_and_goes_to_the_end(pages: Open) -> None:
+    page = pages("one-queue.html")
+    stage = page.locator("#stage")
+    stage.get_by_role("button", name="Watch it move").press("Enter")
+    expect(stage.get_by_role("button", name="Step")).to_be_enabled(timeout=PATIENCE)
+    go_to(page, 6)
+    canvas = stage.locator("canvas").first
+    of_one_queue = canvas.get_attribute("aria-label")
+    # Two moves one after the other: it shows the same time of the newest scenario.
+    sliders(page).first.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function(
+        "([canvas, before]) => /at 6\\.0+ s:/.test(canvas.ariaLabel) && canvas.ariaLabel !== before",
+        arg=[canvas.element_handle(), of_one_queue],
+    )
+    followed = canvas.get_attribute("aria-label")
+    fresh = pages("one-queue.html", "#multiplexing.channel=per-conversation")
+    fresh.locator("#stage").get_by_role("button", name="Watch it move").press("Enter")
+    expect(fresh.locator("#stage").get_by_role("button", name="Step")).to_be_enabled(timeout=PATIENCE)
+    go_to(fresh, 6)
+    assert fresh.locator("#stage canvas").first.get_attribute("aria-label") == followed
+    go_to(page, 60)
+    expect(stage.locator(".note")).to_have_text("The run has ended.", timeout=PATIENCE)
+
+
+def test_an_exercise_counts_the_run_of_the_sliders_only(pages: Open) -> None:
+    """A run that ends after its slider has moved on is no answer."""
+    page = pages("bufferbloat.html")
+    box = page.locator("fieldset.exercise").nth(1)
+    page.evaluate(
+        """() => {
+          const slider = document.querySelector('#sliders input');
+          for (const position of ['3', '0']) {
+            slider.value = position;
+            slider.dispatchEvent(new Event('input', { bubbles: true }));
+          }
+          [...document.querySelectorAll('fieldset.exercise')][1].querySelector('button').click();
+        }"""
+    )
+    expect(box.locator(".verdict")).to_have_text(re.compile("^Not yet"), timeout=PATIENCE)
+
+
+def test_ten_strokes_on_a_slider_are_ten_positions(pages: Open) -> None:
+    page = pages("index.html")
+    slider = sliders(page).first
+    start = int(slider.input_value())
+    slider.focus()
+    for _ in range(10):
+        page.keyboard.press("ArrowRight")
+    expect(slider).to_have_value(str(start + 10))
+    value = slider.get_attribute("aria-valuetext")
+    assert value is not None
+    # The text follows, and the slider stays where it is.
+    expect(page.locator("#text")).to_have_value(re.compile(re.escape(f'"{value}"')), timeout=PATIENCE)
+    expect(page.locator("#state")).to_have_text(ENDED, timeout=PATIENCE)
+    expect(slider).to_have_value(str(start + 10))
+
+
+def test_a_field_of_the_form_keeps_focus_and_a_text_stays_one(pages: Open) -> None:
+    page = pages("index.html")
+    field = page.locator("[id='key-name']")
+    field.fill("123")
+    field.press("Tab")
+    expect(page.locator("#text")).to_have_value(re.compile('name = "123"'), timeout=PATIENCE)
+    assert page.evaluate("() => document.activeElement.className") == "place"
+    expect(page.locator("#state")).to_have_text(re.compile("^123, "), timeout=PATIENCE)
+
+
+def test_no_slider_is_offered_for_what_a_sweep_sets(pages: Open) -> None:
+    page = pages("index.html")
+    # Its variants set the buffer.
+    page.locator("#shipped").select_option("incast")
+    expect(page.locator("#state")).to_have_text(re.compile("^incast.*simulated in"), timeout=PATIENCE)
+    field = page.locator(".key", has=page.locator("[id='key-buffer.size']"))
+    expect(field).to_have_count(1)
+    expect(field.locator(".pin")).to_have_count(0)
+    assert page.locator("[id='slider-buffer.size']").count() == 0
+
+
 @pytest.mark.parametrize("name", ["one-queue.html", "gateways.html", "index.html"])
 def test_the_animation_plays_steps_and_shows_what_waits(pages: Open, name: str) -> None:
     page = pages(name)
@@ -315,8 +419,7 @@ def test_the_animation_plays_steps_and_shows_what_waits(pages: Open, name: str) 
     canvas = stage.locator("canvas").first
     expect(stage.get_by_role("button", name="Step")).to_be_enabled(timeout=PATIENCE)
     seek = stage.get_by_label("Time")
-    seek.evaluate("(one) => { one.value = '4'; one.dispatchEvent(new Event('input')); }")
-    expect(stage.locator("output").last).to_have_text(re.compile(r"^4\.0"), timeout=PATIENCE)
+    go_to(page, 4)
     assert canvas.evaluate(COLOURS) > 3, "the picture is blank"
     # The first queue and the first flow of the list.
     choice = stage.get_by_label("Look at")
@@ -331,12 +434,16 @@ def test_the_animation_plays_steps_and_shows_what_waits(pages: Open, name: str) 
     before = float(seek.input_value())
     stage.get_by_role("button", name="Play").press("Enter")
     page.wait_for_function("(t) => Number(document.getElementById('stage-time').value) > t + 0.01", arg=before)
-    stage.get_by_role("button", name="Step").press("Enter")
+    stage.get_by_role("button", name="Pause").press("Enter")
     expect(stage.get_by_role("button", name="Play")).to_be_visible()
     assert canvas.evaluate("(one) => one.toDataURL()") != image
+    # From a known time, a step ends at the next event: there is one in each round trip, of at most 175 ms.
+    go_to(page, 5)
+    stage.get_by_role("button", name="Step").press("Enter")
+    page.wait_for_function("() => Number(document.getElementById('stage-time').value) > 5")
+    assert float(seek.input_value()) < 5.175
     # Back is the same state again.
-    seek.evaluate("(one) => { one.value = '4'; one.dispatchEvent(new Event('input')); }")
-    expect(seek).to_have_value("4", timeout=PATIENCE)
+    go_to(page, 4)
     page.wait_for_function("([canvas, image]) => canvas.toDataURL() === image", arg=[canvas.element_handle(), image])
 
 

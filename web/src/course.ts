@@ -3,10 +3,10 @@
 import { toHash } from "./address.ts";
 import { at, copy } from "./dom.ts";
 import { Exercise, type ExerciseSpec } from "./exercise.ts";
-import { Figure, type FigureSpec } from "./figure.ts";
+import { figuresOf, type Figure, type FigureSpec } from "./figure.ts";
 import type { Request } from "./protocol.ts";
 import { Simulator, type Watcher } from "./simulator.ts";
-import { Slider, type SliderSpec } from "./slider.ts";
+import { Slider, type Setting, type SliderSpec } from "./slider.ts";
 import { mountStage, type Mounted } from "./stage/stage.ts";
 import type { Tables } from "./tables.ts";
 
@@ -21,7 +21,7 @@ interface PageSpec {
   theory?: Theory[];
 }
 
-/** What theory says of a row of the summary, by the positions of two sliders. */
+/** The theory of a row of the summary, by the positions of two sliders. */
 export interface Theory {
   label: string;
   /** The title of the figure that has it as a line. */
@@ -44,10 +44,17 @@ class Course {
   constructor(page: PageSpec, simulator: Simulator) {
     this.#page = page;
     this.#simulator = simulator;
-    this.#sliders = page.sliders.map((spec) => new Slider(spec, () => this.#moved()));
+    this.#sliders = page.sliders.map(
+      (spec) =>
+        new Slider(
+          spec,
+          () => this.#run(),
+          () => this.#toAddress(),
+        ),
+    );
     at("sliders").append(...this.#sliders.map((slider) => slider.element));
-    this.#figures = page.figures.map((spec) => new Figure(at("figures"), spec));
-    const [moved, run] = [() => this.#moved(), (set: [string, string][]) => this.#runOnce(set)];
+    this.#figures = figuresOf(at("figures"), page.figures);
+    const [moved, run] = [() => this.#moved(), (set: Setting[]) => this.#runOnce(set)];
     this.#exercises = page.exercise.map(
       (spec, index) => new Exercise(at("exercises"), index, spec, this.#sliders, moved, run),
     );
@@ -76,11 +83,17 @@ class Course {
   }
 
   #moved() {
-    const moved = this.#sliders
-      .filter((slider) => slider.position !== slider.spec.start)
-      .map((slider) => slider.setting);
-    history.replaceState(null, "", `#${new URLSearchParams(moved)}`);
+    this.#toAddress();
     this.#run();
+  }
+
+  #toAddress() {
+    history.replaceState(null, "", `#${new URLSearchParams(this.#settings)}`);
+  }
+
+  /** The sliders that are not at their beginning. */
+  get #settings(): Setting[] {
+    return this.#sliders.filter((slider) => slider.isMoved).map((slider) => slider.setting);
   }
 
   /** Takes the positions of the sliders from the address; values that a slider has not are left out. */
@@ -112,7 +125,10 @@ class Course {
       progress: (_, soFar) => soFar && draw(soFar),
       ended: (tables, seconds) => {
         draw(tables);
-        this.#exercises.forEach((exercise) => exercise.ran(request.set ?? [], tables));
+        // The sliders may have moved on: then a newer run follows.
+        if (this.#sliders.every((slider, index) => slider.value === request.set?.[index]?.[1])) {
+          this.#exercises.forEach((exercise) => exercise.ran(request.set ?? [], tables));
+        }
         const beside = theory.map((one) => besideTheory(one, tables));
         this.#state([`${tables.counts.simulated_s} s simulated in ${seconds.toFixed(2)} s.`, ...beside].join(" "));
       },
@@ -121,9 +137,9 @@ class Course {
   }
 
   /** Runs the scenario with settings in place of those of the sliders, for an exercise. */
-  async #runOnce(set: [string, string][]): Promise<Tables> {
+  async #runOnce(set: Setting[]): Promise<Tables> {
     const simulator = await Simulator.start();
-    const tables = await new Promise<Tables>((resolve, reject) => {
+    const run = new Promise<Tables>((resolve, reject) => {
       simulator.run(
         { text: this.#page.scenario, set },
         {
@@ -135,8 +151,7 @@ class Course {
         },
       );
     });
-    simulator.close();
-    return tables;
+    return run.finally(() => simulator.close());
   }
 
   /** Returns the theory with its values at the present positions. */
@@ -149,10 +164,7 @@ class Course {
   }
 
   #text(): Promise<string> {
-    const moved = this.#sliders
-      .filter((slider) => slider.position !== slider.spec.start)
-      .map((slider) => slider.setting);
-    return this.#simulator.write({ text: this.#page.scenario, set: moved });
+    return this.#simulator.write({ text: this.#page.scenario, set: this.#settings });
   }
 
   async #openLab() {

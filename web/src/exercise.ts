@@ -2,7 +2,7 @@
 
 import { button, make } from "./dom.ts";
 import { number3 } from "./figure.ts";
-import type { Slider } from "./slider.ts";
+import type { Setting, Slider } from "./slider.ts";
 import type { Tables } from "./tables.ts";
 
 interface Claim {
@@ -37,8 +37,6 @@ export type ExerciseSpec = Claim &
         within: number;
       }
   );
-
-type Setting = [key: string, value: string];
 
 export class Exercise {
   readonly #verdict = make("p", "", "verdict");
@@ -120,7 +118,7 @@ export class Exercise {
     for (const [key, accepted] of Object.entries(spec.limits ?? {})) {
       if (!accepted.includes(values.get(key) ?? "")) {
         const label = this.#sliders.find((slider) => slider.spec.key === key)?.spec.label ?? key;
-        this.#say(false, `Not with ${label} at ${values.get(key)}; here it is ${accepted.join(" or ")}.`);
+        this.#say(false, `This does not count with ${label} at ${values.get(key)}.`);
         return;
       }
     }

@@ -2,6 +2,7 @@
 
 import uPlot from "uplot";
 
+import { colourOf } from "./colours.ts";
 import type { Series, Tables } from "./tables.ts";
 
 /** The choice of series of a figure. */
@@ -112,9 +113,9 @@ function firstAfter(t: Float64Array, time: number): number {
 /** Returns the number of the colour of each series: flows have the same one in all figures of a run. */
 function colours(series: Series[], tables: Tables): number[] {
   const flows = tables.series.filter((one) => one.metric === "goodput").map((one) => one.subject);
-  const own = series.map((one) => flows.indexOf(one.subject));
-  const isClear = own.every((place) => place >= 0) && new Set(own.map((place) => place % LINES)).size === own.length;
-  return isClear ? own.map((place) => place % LINES) : series.map((_, index) => index);
+  const own = series.map((one) => colourOf(flows, one.subject));
+  const isClear = !own.includes(-1) && new Set(own).size === own.length;
+  return isClear ? own : series.map((_, index) => index);
 }
 
 export class Figure {
@@ -125,14 +126,17 @@ export class Figure {
   readonly #note = document.createElement("p");
   readonly #out = document.createElement("button");
   #plot: uPlot | undefined;
-  /** What the chart was made for: one with other lines needs another chart. */
+  /** The lines, the width and the colours that the chart was made for. */
   #made = "";
   #tables: Tables | undefined;
+  readonly #zoomed: (range: [number, number] | undefined) => void;
   /** The time that is shown (s), if it is zoomed. */
   #range: [number, number] | undefined;
 
-  constructor(host: HTMLElement, spec: FigureSpec) {
+  /** `zoomed` is called when the reader wants to see another time; it calls `zoom`. */
+  constructor(host: HTMLElement, spec: FigureSpec, zoomed: (range: [number, number] | undefined) => void) {
     this.#spec = spec;
+    this.#zoomed = zoomed;
     this.#figure.className = "figure";
     this.#title.textContent = spec.title;
     this.#place.className = "plot";
@@ -142,7 +146,7 @@ export class Figure {
     this.#out.className = "zoom-out";
     this.#out.textContent = "Whole time";
     this.#out.hidden = true;
-    this.#out.onclick = () => this.#zoom(undefined);
+    this.#out.onclick = () => this.#zoomed(undefined);
     const head = document.createElement("div");
     head.className = "figure-head";
     head.append(this.#title, this.#out);
@@ -163,7 +167,8 @@ export class Figure {
     this.#redraw();
   }
 
-  #zoom(range: [number, number] | undefined) {
+  /** Shows a part of the time, or all of it. */
+  zoom(range: [number, number] | undefined): void {
     this.#range = range;
     this.#out.hidden = range === undefined;
     this.#redraw();
@@ -214,7 +219,7 @@ export class Figure {
         colour: `--c${numbers[index]}`,
         isChange: CHANGES.has(one.metric),
       }));
-      const zoom = (from: number, to: number) => this.#zoom([from, to]);
+      const zoom = (from: number, to: number) => this.#zoomed([from, to]);
       this.#plot = new uPlot(options(drawn, lines, width, unit, zoom), joined, this.#place);
       this.#made = made;
     } else {
@@ -226,6 +231,14 @@ export class Figure {
       this.#plot!.setScale("y", { min: 0, max: top });
     });
   }
+}
+
+/** Makes the figures of a page, which show the same time. */
+export function figuresOf(host: HTMLElement, specs: FigureSpec[]): Figure[] {
+  const all: Figure[] = [];
+  const zoomed = (range: [number, number] | undefined) => all.forEach((figure) => figure.zoom(range));
+  all.push(...specs.map((spec) => new Figure(host, spec, zoomed)));
+  return all;
 }
 
 function options(

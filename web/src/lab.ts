@@ -1,87 +1,58 @@
-// The lab page: a scenario as text and as a form, sliders, a run and its figures.
+// The lab page: a scenario, its runs and their figures.
 
-import { count, fromHash, LONGEST, toHash } from "./address.ts";
+import { count, fromHash, LONGEST, toHash, type Shown } from "./address.ts";
 import { at, copy, make } from "./dom.ts";
-import { Figure, number3 } from "./figure.ts";
-import { fillForm } from "./form.ts";
-import { listProblems } from "./problems.ts";
-import type { Checked, Described, Key, Request } from "./protocol.ts";
+import { Editor, pointOptions } from "./editor.ts";
+import { Figure, figuresOf } from "./figure.ts";
+import type { Checked, Request } from "./protocol.ts";
 import { Simulator, type Watcher } from "./simulator.ts";
-import { Slider, type Setting } from "./slider.ts";
 import { mountStage, type Mounted } from "./stage/stage.ts";
-import { stepsOf, unquoted } from "./steps.ts";
 import type { Tables } from "./tables.ts";
 
 /** The most rows of the table. */
 const ROWS = 2000;
-/** The time after the last key stroke before a text is checked (ms). */
-const TYPING = 200;
-/** The keys that have sliders at first, if a scenario has them; at most so many. */
-const USUAL = [
-  /^link\..*\.rate$/,
-  /^link\..*\.delay$/,
-  /^buffer\.size$/,
-  /^link\..*\.buffer\.size$/,
-  /\.window$/,
-  /\.count$/,
+const FIGURES = [
+  { title: "Goodput", metrics: ["goodput"] },
+  { title: "Queue", metrics: ["queue", "queue_mean"] },
+  { title: "Send window", metrics: ["window", "window_mean"] },
 ];
-const SLIDERS = 4;
-
-/** Returns the name of a point of a sweep, whose first axis varies slowest. */
-function pointName(axes: Described["axes"], point: number): string {
-  const names: string[] = [];
-  for (const { name, values } of axes.toReversed()) {
-    names.unshift(`${name} = ${values[point % values.length]}`);
-    point = Math.floor(point / values.length);
-  }
-  return names.join(", ");
-}
 
 class Lab {
   readonly #simulator: Simulator;
-  readonly #text = at<HTMLTextAreaElement>("text");
-  readonly #figures = [
-    new Figure(at("figures"), { title: "Goodput", metrics: ["goodput"] }),
-    new Figure(at("figures"), { title: "Queue", metrics: ["queue", "queue_mean"] }),
-    new Figure(at("figures"), { title: "Send window", metrics: ["window", "window_mean"] }),
-  ];
+  readonly #editor: Editor;
+  readonly #figures: Figure[] = figuresOf(at("figures"), FIGURES);
   readonly #stage: Mounted;
-  #sliders: Slider[] = [];
-  /** The scenario for which sliders were chosen. */
-  #slidersOf = "";
-  #checked: Checked | undefined;
-  #typing: ReturnType<typeof setTimeout> | undefined;
-  /** The number of the newest check: an older one's answer is dropped. */
-  #check = 0;
+  readonly #shipped = at<HTMLSelectElement>("shipped");
+  readonly #point = at<HTMLSelectElement>("point");
+  readonly #replication = at<HTMLInputElement>("replication");
   #tables: Tables | undefined;
+  /** The number of the newest address: an older one may be ready later. */
+  #address = 0;
 
   constructor(simulator: Simulator) {
     this.#simulator = simulator;
+    simulator.busy = (isBusy) => (at<HTMLButtonElement>("stop").disabled = !isBusy);
+    this.#editor = new Editor(simulator, {
+      edited: () => this.#ownScenario(),
+      checked: (checked) => this.#checked(checked),
+      changed: () => this.#follow(),
+      failed: (why) => this.#state(why),
+    });
     this.#stage = mountStage(at("stage"), () => this.#request());
   }
 
   async begin() {
-    const shipped = at<HTMLSelectElement>("shipped");
-    shipped.append(...Object.keys(cellwayData.scenarios).map((name) => make("option", name)));
-    const load = () => this.#load({ text: cellwayData.scenarios[shipped.value]!, point: 0, replication: 0 });
-    if (!(await this.#fromAddress())) {
-      shipped.value = "bufferbloat";
-      load();
-    }
-    shipped.onchange = () => {
-      load();
-      void this.#look().then(() => this.#run());
+    this.#shipped.append(...Object.keys(cellwayData.scenarios).map((name) => make("option", name)));
+    this.#shipped.onchange = () => {
+      this.#load({ text: cellwayData.scenarios[this.#shipped.value]!, point: 0, replication: 0 });
+      void this.#checkAndRun();
     };
-    at("text").addEventListener("input", () => {
-      this.#ownScenario();
-      this.#changed(TYPING);
-    });
-    ["point", "replication"].forEach((id) =>
-      at(id).addEventListener("input", () => {
+    for (const input of [this.#point, this.#replication]) {
+      input.addEventListener("input", () => {
         void this.#toAddress();
         this.#run();
-      }),
-    );
+      });
+    }
     at("run").onclick = () => this.#run();
     at("stop").onclick = () => this.#stop();
     at("no").onclick = () => this.#stop();
@@ -90,216 +61,79 @@ class Lab {
       this.#simulator.goOn();
     };
     at("numbers").addEventListener("toggle", () => this.#summary());
-    at("copy").onclick = (event) => void this.#copyText(event.currentTarget as HTMLButtonElement);
+    at("copy").onclick = (event) => void copy(this.#editor.text, event.currentTarget as HTMLButtonElement);
     at("copy-link").onclick = (event) => void copy(location.href, event.currentTarget as HTMLButtonElement);
     // A link that is opened in the page itself; the page's own changes of the address are no such event.
     addEventListener("hashchange", async () => {
       if (await this.#fromAddress()) {
-        await this.#look();
-        this.#run();
+        await this.#checkAndRun();
       }
     });
-    await this.#look();
+    if (!(await this.#fromAddress())) {
+      const why = at("address").textContent;
+      this.#shipped.value = "bufferbloat";
+      this.#load({ text: cellwayData.scenarios.bufferbloat!, point: 0, replication: 0 });
+      at("address").textContent = why;
+    }
+    await this.#checkAndRun();
+  }
+
+  async #checkAndRun() {
+    await this.#editor.check();
     this.#run();
   }
 
-  #load({ text, point, replication }: { text: string; point: number; replication: number }) {
-    this.#text.value = text;
-    const first = make("option", String(point));
-    at("point").replaceChildren(first);
-    at<HTMLInputElement>("replication").value = String(replication);
-    this.#clearSliders();
-  }
-
-  async #fromAddress(): Promise<boolean> {
-    try {
-      const shown = await fromHash(location.hash);
-      if (shown) {
-        this.#load(shown);
-        this.#ownScenario();
-      }
-      return shown !== null;
-    } catch (error) {
-      at("address").textContent = `The scenario of the address cannot be read: ${(error as Error).message}.`;
-      return false;
-    }
+  #load({ text, point, replication }: Shown) {
+    at("address").textContent = "";
+    this.#editor.load(text);
+    this.#point.replaceChildren(make("option", String(point)));
+    this.#replication.value = String(replication);
   }
 
   /** Says in the list that the text is none of the shipped ones. */
   #ownScenario() {
-    const shipped = at<HTMLSelectElement>("shipped");
-    if (!shipped.querySelector("option[value='']")) {
+    if (!this.#shipped.querySelector("option[value='']")) {
       const own = make("option", "of your own");
       own.value = "";
       own.hidden = true;
-      shipped.append(own);
+      this.#shipped.append(own);
     }
-    shipped.value = "";
+    this.#shipped.value = "";
+    at("address").textContent = "";
   }
 
   #request(): Request {
-    const [point, replication] = ["point", "replication"].map((id) =>
-      count(at<HTMLInputElement | HTMLSelectElement>(id).value),
-    );
     return {
-      text: this.#text.value,
-      point,
-      replication,
-      set: this.#sliders.filter((slider) => slider.isMoved).map((slider) => slider.setting),
+      text: this.#editor.text,
+      point: count(this.#point.value),
+      replication: count(this.#replication.value),
+      set: this.#editor.settings,
     };
   }
 
-  #changed(after: number) {
-    at("address").textContent = "";
-    clearTimeout(this.#typing);
-    this.#typing = setTimeout(() => void this.#look(), after);
-  }
-
-  /** Checks the text, and makes form and sliders anew. */
-  async #look() {
-    this.#check += 1;
-    const check = this.#check;
+  #checked(checked: Checked) {
     void this.#toAddress();
-    const text = this.#text.value;
-    const [checked, keys] = await Promise.all([
-      this.#simulator.check({ text, point: 0, replication: 0 }),
-      this.#simulator.keys({ text }),
-    ]);
-    if (check !== this.#check) {
-      return;
-    }
-    this.#show(checked);
-    this.#makeSliders(checked.valid ? checked.name : this.#slidersOf, keys);
-    const pins = new Set(this.#sliders.map((slider) => slider.spec.key));
-    fillForm(at("form"), keys, pins, {
-      changed: (path, value) => void this.#write([[path, value]]),
-      located: (line) => this.#select(line, 1),
-      pinned: (key, wanted) => this.#pin(key, wanted),
-    });
-  }
-
-  #show(checked: Checked) {
-    this.#checked = checked;
-    listProblems(at("problems"), checked, (line, column) => this.#select(line, column));
     at<HTMLButtonElement>("run").disabled = !checked.valid;
+    // What is drawn is not of a text that cannot be run.
+    at("figures").classList.toggle("old", !checked.valid);
     if (!checked.valid) {
       this.#state("This scenario cannot be run yet.");
       return;
     }
-    this.#describe(checked);
-  }
-
-  #describe({ name, duration_s, points, seeds, axes }: Described) {
-    if (!this.#simulator.isRunning) {
-      this.#state(`${name}: ${duration_s} s of simulated time${points > 1 ? `, ${points} points` : ""}.`);
-    }
-    const replication = at<HTMLInputElement>("replication");
-    replication.max = String(seeds - 1);
-    replication.value = String(Math.min(count(replication.value), seeds - 1));
-    at("point-of").hidden = points === 1;
-    at("replication-of").hidden = seeds === 1;
-    const select = at<HTMLSelectElement>("point");
-    const before = select.value;
-    select.replaceChildren(
-      ...Array.from({ length: points }, (_, point) => {
-        const option = make("option", pointName(axes, point));
-        option.value = String(point);
-        return option;
-      }),
-    );
-    select.value = Number(before) < points ? before : "0";
-  }
-
-  #select(line: number, column: number) {
-    const lines = this.#text.value.split("\n");
-    const start = lines.slice(0, line - 1).reduce((sum, one) => sum + one.length + 1, 0);
-    this.#text.focus();
-    this.#text.setSelectionRange(start + column - 1, start + (lines[line - 1] ?? "").length);
-    const height = this.#text.scrollHeight / lines.length;
-    this.#text.scrollTop = Math.max(0, (line - 5) * height);
-  }
-
-  // Sliders
-
-  #clearSliders() {
-    this.#sliders = [];
-    this.#slidersOf = "";
-    this.#placeSliders();
-  }
-
-  #placeSliders() {
-    const focused = document.activeElement?.id;
-    at("sliders").replaceChildren(...this.#sliders.map((slider) => slider.element));
-    if (focused) {
-      document.getElementById(focused)?.focus();
-    }
-  }
-
-  /** Takes the values of the text. A slider stays as it is if it has a position for its value. */
-  #makeSliders(name: string, keys: Key[]) {
-    const swept = new Set(this.#checked?.valid ? this.#checked.axes.map((axis) => axis.name) : []);
-    const may = keys.filter((key) => !swept.has(key.path));
-    const isSame = this.#slidersOf === name;
-    const usual = () =>
-      USUAL.flatMap((pattern) => may.filter((key) => pattern.test(key.path) && stepsOf(key.value, key.kind)));
-    const before = new Map(this.#sliders.map((slider) => [slider.spec.key, slider]));
-    const kept = () => this.#sliders.flatMap((slider) => may.filter((key) => key.path === slider.spec.key));
-    const wanted = isSame ? kept() : [...new Set(usual())].slice(0, SLIDERS);
-    this.#slidersOf = name;
-    this.#sliders = wanted.flatMap((key) => {
-      const slider = before.get(key.path);
-      return slider?.holds(unquoted(key.value)) ? [slider] : this.#sliderFor(key);
-    });
-    this.#placeSliders();
-  }
-
-  #sliderFor(key: Key): Slider[] {
-    const steps = stepsOf(key.value, key.kind);
-    const spec = { key: key.path, label: key.path, ...steps! };
-    return steps
-      ? [
-          new Slider(
-            spec,
-            () => this.#follow(),
-            () => void this.#write([]),
-          ),
-        ]
-      : [];
-  }
-
-  #pin(key: Key, wanted: boolean) {
-    const others = this.#sliders.filter((slider) => slider.spec.key !== key.path);
-    this.#sliders = wanted ? [...others, ...this.#sliderFor(key)] : others;
-    this.#placeSliders();
-    void this.#look();
-  }
-
-  /** Writes the positions of the sliders and other settings into the text. */
-  async #write(settings: Setting[]) {
-    const text = this.#text.value;
-    const own = new Set(settings.map(([key]) => key));
-    const moved = this.#sliders.filter((slider) => slider.isMoved && !own.has(slider.spec.key));
-    try {
-      const written = await this.#simulator.write({
-        text,
-        set: [...moved.map((slider) => slider.setting), ...settings],
-      });
-      if (this.#text.value === text) {
-        this.#text.value = written;
-      }
-    } catch (error) {
-      this.#state(`This cannot be written: ${(error as Error).message}`);
-    }
-    await this.#look();
-    if (settings.length > 0 && this.#checked?.valid) {
-      this.#follow();
-    }
+    const last = checked.seeds - 1;
+    this.#replication.max = String(last);
+    this.#replication.value = String(Math.min(count(this.#replication.value), last));
+    at("point-of").hidden = checked.points === 1;
+    at("replication-of").hidden = last === 0;
+    const point = count(this.#point.value);
+    this.#point.replaceChildren(...pointOptions(checked));
+    this.#point.value = String(point < checked.points ? point : 0);
   }
 
   // Runs
 
   #run() {
-    if (this.#checked?.valid) {
+    if (this.#editor.described) {
       this.#begun();
       this.#simulator.run(this.#request(), this.#watcher(), true);
     }
@@ -312,7 +146,6 @@ class Lab {
 
   #begun() {
     this.#stage.changed();
-    at<HTMLButtonElement>("stop").disabled = false;
     at("question").hidden = true;
     at<HTMLProgressElement>("progress").value = 0;
   }
@@ -320,15 +153,17 @@ class Lab {
   #watcher(): Watcher {
     return {
       refused: (refused) => {
-        this.#ended("");
-        listProblems(at("problems"), refused, (line, column) => this.#select(line, column));
-        this.#state("This cannot be run: the problems are listed.");
+        this.#ended("This cannot be run: the problems are listed.");
+        this.#editor.list(refused);
       },
       failed: (why) => this.#ended(`The run has ended before its time: ${why}.`),
       long: (seconds) => {
         at("long").textContent = `This run takes about ${Math.ceil(seconds)} s more.`;
         at("question").hidden = false;
-        at("go-on").focus();
+        // Not while the reader types: a blank would be the answer.
+        if (document.activeElement === document.body || document.activeElement === at("run")) {
+          at("go-on").focus();
+        }
       },
       progress: (done, soFar) => {
         at<HTMLProgressElement>("progress").value = done;
@@ -341,12 +176,11 @@ class Lab {
         at<HTMLProgressElement>("progress").value = 1;
         const axes = tables.axes.map(([name, value]) => `, ${name} = ${value}`).join("");
         this.#ended(
-          `${tables.name}, seed ${tables.seed}${axes}: ${tables.counts.simulated_s} s simulated in ${seconds.toFixed(2)} s, ` +
-            `${tables.counts.events.toLocaleString("en")} events.`,
+          `${tables.name}, seed ${tables.seed}${axes}: ${tables.counts.simulated_s} s simulated in ` +
+            `${seconds.toFixed(2)} s, ${tables.counts.events.toLocaleString("en")} events.`,
         );
-        if (this.#checked?.valid) {
-          listProblems(at("problems"), this.#checked, (line, column) => this.#select(line, column));
-        }
+        this.#editor.list();
+        at("figures").classList.remove("old");
         this.#figures.forEach((figure) => figure.draw(tables));
         this.#summary();
       },
@@ -354,12 +188,12 @@ class Lab {
   }
 
   #ended(state: string) {
-    at<HTMLButtonElement>("stop").disabled = true;
     at("question").hidden = true;
     this.#state(state);
   }
 
   #stop() {
+    this.#editor.stopped();
     this.#simulator.stop();
     this.#ended("Stopped.");
   }
@@ -378,12 +212,10 @@ class Lab {
     const rows = this.#tables.summary;
     for (const { subject, metric, unit, value } of rows.slice(0, ROWS)) {
       const row = make("tr");
-      row.append(
-        make("td", subject),
-        make("td", metric),
-        make("td", number3(value), "number"),
-        make("td", unit === "1" ? "" : unit),
-      );
+      // Counts as they are, others with the digits that a reader may compare with the command line.
+      const number = Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(6)));
+      row.append(make("td", subject), make("td", metric), make("td", number, "number"));
+      row.append(make("td", unit === "1" ? "" : unit));
       body.append(row);
     }
     if (rows.length > ROWS) {
@@ -395,23 +227,37 @@ class Lab {
 
   // The address
 
+  async #fromAddress(): Promise<boolean> {
+    try {
+      const shown = await fromHash(location.hash);
+      if (shown) {
+        this.#load(shown);
+        this.#ownScenario();
+      }
+      return shown !== null;
+    } catch (error) {
+      at("address").textContent = `The scenario of the address cannot be read: ${(error as Error).message}.`;
+      return false;
+    }
+  }
+
   async #toAddress() {
+    this.#address += 1;
+    const address = this.#address;
     const { text, point, replication } = this.#request();
     const hash = await toHash({ text, point: point ?? 0, replication: replication ?? 0 });
+    if (address !== this.#address) {
+      return;
+    }
     if (!hash) {
       at("address").textContent = `The scenario is longer than ${LONGEST} octets: it is not in the address.`;
     }
     history.replaceState(null, "", hash ?? "#");
   }
-
-  async #copyText(from: HTMLButtonElement) {
-    await copy(this.#text.value, from);
-  }
 }
 
-const MESSAGE = "The page cannot start";
 Simulator.start()
   .then((simulator) => new Lab(simulator).begin())
   .catch((error: unknown) => {
-    at("state").textContent = `${MESSAGE}: ${error instanceof Error ? error.message : String(error)}`;
+    at("state").textContent = `The page cannot start: ${error instanceof Error ? error.message : String(error)}`;
   });

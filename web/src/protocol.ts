@@ -1,4 +1,4 @@
-// The messages between a page and its worker, and the forms of what the engine answers. crates/web documents the latter.
+// The messages between a page and its worker, and the answers of the engine. crates/web documents the latter.
 
 /** A scenario, and which of its runs is meant: `Request` of crates/web. */
 export interface Request {
@@ -54,12 +54,12 @@ export interface Key {
   /** From 1. */
   line: number;
   about: string;
-  /** The words that are accepted, if it is one of them. */
-  words?: string[];
+  /** The values that are accepted, if it is an enumeration. */
+  values: string[] | null;
   /** Its type in the schema: "string", "integer", "number", "boolean". */
   kind: string;
-  /** The name of its quantity, such as "rate". */
-  quantity?: string;
+  /** True if the sweep sets it, so that no setting can. */
+  swept: boolean;
 }
 
 /** To the worker. The first message has the compiled file. */

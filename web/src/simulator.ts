@@ -36,7 +36,13 @@ export async function inflate(
   format: CompressionFormat,
   most = Infinity,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const octets = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
+  let characters: string;
+  try {
+    characters = atob(base64);
+  } catch {
+    throw new Error("it is not in base64");
+  }
+  const octets = Uint8Array.from(characters, (c) => c.charCodeAt(0));
   const reader = new Blob([octets]).stream().pipeThrough(new DecompressionStream(format)).getReader();
   const parts: Uint8Array<ArrayBuffer>[] = [];
   for (let length = 0; ;) {
@@ -95,9 +101,8 @@ export class Simulator {
     this.#restart();
   }
 
-  get isRunning(): boolean {
-    return this.#run !== undefined;
-  }
+  /** Called with true while anything is in progress. */
+  busy: (isBusy: boolean) => void = () => {};
 
   async check(request: Request): Promise<Checked> {
     const answer = await this.#ask({ check: request });
@@ -126,6 +131,7 @@ export class Simulator {
     this.#next = undefined;
     clearTimeout(this.#timer);
     this.#run = { number: this.#send({ run: request, live }), watcher, since: performance.now() };
+    this.#report();
   }
 
   /**
@@ -181,6 +187,7 @@ export class Simulator {
     this.#run = undefined;
     this.#next = undefined;
     clearTimeout(this.#timer);
+    this.#report();
     waiting.forEach(([number, action]) => action({ number, failed: why }));
     run?.watcher.failed(why);
   }
@@ -192,13 +199,17 @@ export class Simulator {
   }
 
   #ask(ask: Unnumbered<Ask>): Promise<Answer> {
-    return new Promise((resolve) => this.#waiting.set(this.#send(ask), resolve));
+    return new Promise((resolve) => {
+      this.#waiting.set(this.#send(ask), resolve);
+      this.#report();
+    });
   }
 
   #receive(answer: Answer) {
     const action = this.#waiting.get(answer.number);
     if (action) {
       this.#waiting.delete(answer.number);
+      this.#report();
       action(answer);
       return;
     }
@@ -220,7 +231,12 @@ export class Simulator {
         watcher.failed(failure(answer));
       }
       this.#next?.();
+      this.#report();
     }
+  }
+
+  #report() {
+    this.busy(this.#run !== undefined || this.#next !== undefined || this.#waiting.size > 0);
   }
 }
 

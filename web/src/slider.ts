@@ -7,7 +7,7 @@ export interface SliderSpec {
   key: string;
   label: string;
   values: string[];
-  /** What the values are called, if they do not speak for themselves. */
+  /** Names of the values for the reader, if they do not speak for themselves. */
   names?: string[];
   /** The position at the beginning. */
   start: number;
@@ -61,14 +61,23 @@ export class Slider {
     return this.value !== this.#written;
   }
 
-  /** Takes the value of the text; returns false if it has no position for it. */
+  /** Takes the value of the text, unless it has been moved meanwhile; returns false if it has no position for it. */
   holds(value: string): boolean {
     const position = this.spec.values.indexOf(value);
-    if (position >= 0) {
-      this.#written = value;
+    if (position < 0) {
+      return false;
+    }
+    const isMoved = this.isMoved;
+    this.#written = value;
+    if (!isMoved) {
       this.position = position;
     }
-    return position >= 0;
+    return true;
+  }
+
+  /** Returns to the value of the text. */
+  leave(): void {
+    this.position = this.spec.values.indexOf(this.#written);
   }
 
   get setting(): Setting {

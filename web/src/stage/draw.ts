@@ -1,5 +1,6 @@
 // Draws the stage: nodes, links, and the cells and packets in them.
 
+import { colourOf, COLOURS } from "../colours.ts";
 import type { Scene, Units, View } from "../view.ts";
 import { RADIUS, type Lane, type Layout, type Place, type Point } from "./layout.ts";
 
@@ -25,17 +26,8 @@ export function colours(): Colours {
     soft: of("--soft"),
     line: of("--line"),
     panel: of("--panel"),
-    flows: Array.from({ length: 8 }, (_, index) => of(`--c${index}`)),
+    flows: Array.from({ length: COLOURS }, (_, index) => of(`--c${index}`)),
   };
-}
-
-/** Returns the number of the colour of each flow: its own, or that of its group if there are many. */
-export function colourNumbers(scene: Scene): number[] {
-  if (scene.flows.length <= 8) {
-    return scene.flows.map((_, index) => index);
-  }
-  const groups = [...new Set(scene.flows.map((flow) => flow.group))];
-  return scene.flows.map((flow) => groups.indexOf(flow.group) % 8);
 }
 
 export class Drawing {
@@ -55,7 +47,8 @@ export class Drawing {
     this.#scene = scene;
     this.#layout = layout;
     this.#colours = colours();
-    this.#numbers = colourNumbers(scene);
+    const names = scene.flows.map((flow) => flow.name);
+    this.#numbers = names.map((name) => colourOf(names, name));
   }
 
   /** Draws a state; `chosen` is the port or flow that the reader looks at. */
@@ -86,7 +79,7 @@ export class Drawing {
       this.#unit(lane, units, tail, Math.min(1, head), chosen.flow);
     }
     if (line) {
-      // What is being sent grows out of the port.
+      // The unit that is sent grows out of the port.
       this.#unit(lane, line, 0, (isCells ? 4 : 9) * line.part * (1 / length), chosen.flow);
     }
     this.#queue(lane, waiting, more, chosen);
@@ -137,7 +130,7 @@ export class Drawing {
     this.#text(String(total), end, isChosen ? this.#colours.ink : this.#colours.soft, isChosen);
   }
 
-  #node({ x, y, name, kind }: Place) {
+  #node({ x, y, name, kind, isBelow }: Place) {
     const to = this.#to;
     to.fillStyle = this.#colours.panel;
     to.strokeStyle = this.#colours.ink;
@@ -158,7 +151,7 @@ export class Drawing {
     }
     to.fill();
     to.stroke();
-    this.#text(name, { x, y: y - RADIUS - 9 }, this.#colours.ink, false, 110);
+    this.#text(name, { x, y: y + (isBelow ? 1 : -1) * (RADIUS + 9) }, this.#colours.ink, false, 110);
   }
 
   #text(text: string, { x, y }: Point, colour: string, isBold = false, most?: number) {

@@ -1,4 +1,4 @@
-// What is at a queue, in a flow or in a gateway, in words.
+// The contents of a queue, the state of a flow and the store of a gateway, in words.
 
 import { make } from "../dom.ts";
 import { number3, scaled } from "../figure.ts";
@@ -66,8 +66,8 @@ export class Inspector {
   }
 
   #queue(view: View, port: number) {
-    const { name, cells } = this.#scene.ports[port]!;
-    const { waiting, more, line } = view.ports[port]!;
+    const { name, cells, rate, delay } = this.#scene.ports[port]!;
+    const { waiting, more, line, flight, moreFlight } = view.ports[port]!;
     const total = waiting.reduce((sum, one) => sum + one.units, more);
     const size = waiting.reduce((sum, one) => sum + one.octets, 0);
     const unit = cells ? "cell" : "packet";
@@ -79,11 +79,18 @@ export class Inspector {
     for (const one of joined(waiting).slice(0, LISTED)) {
       list.append(make("li", `${this.#name(one.flow)}: ${one.units} ${kind(one, cells)}, ${octets(one.octets)}`));
     }
+    const flying = flight.reduce((sum, one) => sum + one.units, moreFlight);
+    const speed = scaled("bit/s", rate);
+    const link = make(
+      "p",
+      `Behind it ${number3(rate / speed.factor)} ${speed.unit} and ${number3(1000 * delay)} ms, ` +
+        `with ${flying} ${unit}${flying === 1 ? "" : "s"} on the way.`,
+    );
     const sending = make(
       "p",
       line ? `On the line: ${this.#name(line.flow)}, ${Math.round(100 * line.part)} % sent.` : "The line is idle.",
     );
-    this.#words.replaceChildren(head, sending, list);
+    this.#words.replaceChildren(head, sending, link, list);
   }
 
   #flow(view: View, flow: number) {
@@ -103,12 +110,14 @@ export class Inspector {
       return;
     }
     const { window, threshold, inFlight, rtt } = state;
+    const split = spec.through === null ? [] : [`split at the gateways ${this.#name(spec.through)}`];
     const parts = [
       `congestion window ${octets(window)}`,
       `in flight ${octets(inFlight)}`,
       threshold === null ? "no threshold yet" : `slow start threshold ${octets(threshold)}`,
       rtt === null ? "no round trip measured yet" : `smoothed round trip ${number3(1000 * rtt)} ms`,
       state.state.replaceAll("_", " "),
+      ...split,
     ];
     this.#words.replaceChildren(make("p", `${spec.name}: ${parts.join(", ")}.`));
     this.#sample(view.now, window);

@@ -12,6 +12,8 @@ export interface Place extends Point {
   kind: "host" | "router" | "switch" | "gateway";
   /** The nodes of the scene that are drawn here. */
   nodes: number[];
+  /** True for a host below a node: its lanes come from above. */
+  isBelow: boolean;
 }
 
 /** One direction of a link: from the port before it to the node behind it, a little to the right of the middle. */
@@ -85,7 +87,7 @@ export function arrange(scene: Scene, width: number): Layout {
   }
   const most = Math.max(...[...rows.values()].map((row) => row.length));
   const upper = Math.max(190, most * ROW + 70);
-  const height = upper + (below.length > 0 ? HANGING - 20 : 0);
+  const height = below.length > 0 ? Math.max(upper, upper / 2 + HANGING + 40) : upper;
   const numbers = [...rows.keys()].sort((a, b) => a - b);
   // A column of hosts is half as far away as the next node.
   const gaps: number[] = numbers.map((column, index) =>
@@ -101,13 +103,13 @@ export function arrange(scene: Scene, width: number): Layout {
     const column = columns.get(spot)!;
     const row = rows.get(column) ?? [];
     const y = upper / 2 + (row.indexOf(spot) - (row.length - 1) / 2) * Math.min(ROW * 1.6, (upper - 60) / row.length);
-    return { name, kind, nodes, x: xOf.get(column) ?? margin, y };
+    return { name, kind, nodes, x: xOf.get(column) ?? margin, y, isBelow: false };
   });
   for (const spot of middle) {
     const hanging = below.filter((one) => spots[one]!.neighbours.has(spot));
     hanging.forEach((one, index) => {
       const side = (index - (hanging.length - 1) / 2) * Math.min(BESIDE, width / (hanging.length + 1));
-      places[one] = { ...places[one]!, x: places[spot]!.x + side, y: places[spot]!.y + HANGING };
+      places[one] = { ...places[one]!, x: places[spot]!.x + side, y: places[spot]!.y + HANGING, isBelow: true };
     });
   }
   const seen = new Set<string>();

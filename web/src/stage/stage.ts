@@ -54,12 +54,14 @@ class Stage {
   #view: View | undefined;
   #chosen: Chosen | undefined;
   #isPlaying = false;
-  /** The state to return to when the run has begun. */
-  #after: { now: number; isPlaying: boolean } | undefined;
+  /** The time that the simulation goes to before anything else happens, and whether it plays from there. */
+  #going: { to: number; isPlaying: boolean } | undefined;
   #isWaiting = false;
   /** The number of the run that is shown. */
   #run = 0;
+  /** The instants of the last texts of the canvas and of the state (ms). */
   #spoken = 0;
+  #said = 0;
 
   constructor(host: HTMLElement, request: () => Request) {
     this.#request = request;
@@ -118,23 +120,23 @@ class Stage {
 
   /** Shows the scenario of the page as it is now, at the time that was shown, playing if it was. */
   changed() {
-    const after = this.#after ?? { now: this.#view?.now ?? 0, isPlaying: this.#isPlaying };
+    const going = this.#going ?? { to: this.#view?.now ?? 0, isPlaying: this.#isPlaying };
     this.#restart();
-    this.#after = after;
+    this.#going = going;
   }
 
   #restart() {
     this.#pause();
     this.#view = undefined;
     this.#isWaiting = false;
-    this.#after = undefined;
+    this.#going = undefined;
     this.#clock.pause(0);
     this.#run += 1;
     this.#send({ begin: this.#request(), run: this.#run });
   }
 
   #receive(data: Played) {
-    if ("run" in data && data.run !== this.#run) {
+    if (data.run !== this.#run) {
       return;
     }
     if ("begun" in data) {
@@ -143,9 +145,11 @@ class Stage {
       this.#isWaiting = false;
       if (this.#scene && data.view.byteLength > 0) {
         this.#view = readView(this.#scene, data.view);
-        this.#return();
       }
-      if (data.done >= 1) {
+      if (this.#going && data.at === this.#going.to) {
+        this.#arrived(this.#going.isPlaying);
+      }
+      if (data.hasEnded) {
         this.#pause();
         this.#state.textContent = "The run has ended.";
       }
@@ -158,8 +162,8 @@ class Stage {
   }
 
   #begun(scene: Scene) {
-    const names = JSON.stringify([scene.nodes, scene.flows]);
-    const isOther = !this.#scene || JSON.stringify([this.#scene.nodes, this.#scene.flows]) !== names;
+    const parts = ({ nodes, flows, ports }: Scene) => JSON.stringify([nodes, flows, ports]);
+    const isOther = !this.#scene || parts(this.#scene) !== parts(scene);
     this.#scene = scene;
     this.#seek.max = String(scene.duration);
     this.#state.textContent = "A click on a queue or a flow, or the list, shows what is in it.";
@@ -178,21 +182,19 @@ class Stage {
     }
     this.#enable(true);
     this.#arrange();
-    if (this.#after && this.#after.now > 0) {
-      this.#send({ until: Math.min(this.#after.now, scene.duration) });
+    if (this.#going && this.#going.to > 0) {
+      this.#send({ until: this.#going.to });
+    } else if (this.#going) {
+      this.#arrived(this.#going.isPlaying);
+    } else {
+      this.#play.focus();
     }
-    this.#return();
   }
 
-  /** Plays on where it was before the scenario changed, when that time is reached again. */
-  #return() {
-    const after = this.#after;
-    const now = this.#view?.now ?? 0;
-    if (after && now >= Math.min(after.now, this.#scene!.duration)) {
-      this.#after = undefined;
-      if (after.isPlaying) {
-        this.#resume(now);
-      }
+  #arrived(isPlaying: boolean) {
+    this.#going = undefined;
+    if (isPlaying) {
+      this.#resume();
     }
   }
 
@@ -238,18 +240,21 @@ class Stage {
   // Time
 
   #toggle() {
-    this.#after = undefined;
-    if (this.#isPlaying) {
+    if (this.#going) {
+      this.#going.isPlaying = !this.#going.isPlaying;
+      this.#play.textContent = this.#going.isPlaying ? "Pause" : "Play";
+    } else if (this.#isPlaying) {
       this.#pause();
     } else {
-      this.#resume(this.#view?.now ?? 0);
+      this.#resume();
     }
   }
 
-  #resume(now: number) {
+  #resume() {
     this.#isPlaying = true;
     this.#play.textContent = "Pause";
-    this.#clock.pause(now);
+    this.#state.textContent = "";
+    this.#clock.pause(this.#view?.now ?? 0);
     requestAnimationFrame((at) => this.#frame(at));
   }
 
@@ -267,21 +272,25 @@ class Stage {
       this.#isWaiting = true;
       this.#send({ until: goal });
     }
-    const { reached, speed } = this.#clock;
-    this.#state.textContent =
-      reached < 0.8 ? `The simulator is slower than this speed: it reaches ${(reached * speed).toPrecision(2)}.` : "";
+    if (at - this.#said > SPOKEN) {
+      this.#said = at;
+      const { reached, speed } = this.#clock;
+      this.#state.textContent =
+        reached < 0.8 ? `The simulator is slower than this speed: it reaches ${(reached * speed).toPrecision(2)}.` : "";
+    }
     requestAnimationFrame((next) => this.#frame(next));
   }
 
   #stepOnce() {
-    this.#after = undefined;
+    this.#going = undefined;
     this.#pause();
     this.#send({ step: true });
   }
 
   #goTo(time: number) {
-    this.#after = undefined;
     this.#pause();
+    this.#going = { to: time, isPlaying: false };
+    this.#state.textContent = "";
     this.#send({ until: time });
   }
 
@@ -292,7 +301,7 @@ class Stage {
     this.#speed.setAttribute("aria-valuetext", `${name} of real time`);
   }
 
-  // What is looked at
+  // The queue or flow that is shown in words
 
   #choose(value: string) {
     this.#chosen = value ? (JSON.parse(value) as Chosen) : undefined;
@@ -323,6 +332,14 @@ class Stage {
         }
       }
     }
+    for (const { x, y, kind, nodes } of this.#layout?.places ?? []) {
+      const pair = this.#scene!.flows.findIndex(
+        (flow) => flow.kind === "gateways" && flow.ends.some((end) => nodes.includes(end)),
+      );
+      if (kind === "gateway" && pair >= 0) {
+        consider({ x, y }, -6, { flow: pair });
+      }
+    }
     this.#choose(nearest.chosen ? JSON.stringify(nearest.chosen) : "");
   }
 
@@ -335,7 +352,7 @@ class Stage {
     this.#pause();
     this.#enable(false);
     this.#again.disabled = false;
-    this.#after = undefined;
+    this.#going = undefined;
     this.#state.textContent = `This cannot be shown: ${why}.`;
   }
 }
