@@ -9,7 +9,7 @@ const SLICE = 16;
 /** The time of a run (s) above which the page is asked first. */
 const LONG = 20;
 /** The time between two series of a run that is drawn while it runs (ms), and that before the first. */
-const DRAWN_EVERY = 100;
+const DRAWN_EVERY = 60;
 
 let wasm: WebAssembly.Module | undefined;
 let engine: Promise<CellwayEngine> | undefined;
