@@ -27,6 +27,9 @@ def can_emulate() -> bool:
 pytestmark = pytest.mark.skipif(not can_emulate(), reason="this process may not make network namespaces")
 
 
+needs_ping = pytest.mark.skipif(shutil.which("ping") is None, reason="ping is not installed (Debian: iputils-ping)")
+
+
 def path(rate: str = "8 Mbit/s") -> Scenario:
     made = Scenario("live").node("client", "host").node("near").node("far").node("server", "host")
     made = made.link("client", "near", rate="100 Mbit/s").link("far", "server", rate="100 Mbit/s")
@@ -39,6 +42,7 @@ FETCH = "import time, urllib.request as u; t = time.monotonic(); n = len(u.urlop
 FETCH += "print(n / (time.monotonic() - t) * 8)"
 
 
+@needs_ping
 def test_programs_run_in_hosts_and_meet_the_delay_of_the_path() -> None:
     with cellway.emulation(path()) as net:
         assert list(net) == ["client", "server"]
@@ -75,6 +79,7 @@ def test_a_link_changes_while_a_program_uses_it(tmp_path: Path, monkeypatch: pyt
     assert 0.5e6 < slow < 1e6
 
 
+@needs_ping
 def test_delay_and_loss_change_while_programs_run() -> None:
     def ping(net: cellway.Emulation, count: int) -> tuple[int, float]:
         said = net["client"].run(["ping", "-c", str(count), "-i", "0.01", "-W", "1", "server"], check=False).stdout

@@ -114,7 +114,7 @@ class Lab {
   #checked(checked: Checked) {
     void this.#toAddress();
     at<HTMLButtonElement>("run").disabled = !checked.valid;
-    // What is drawn is not of a text that cannot be run.
+    // The figures are not of a text that cannot be run.
     at("figures").classList.toggle("old", !checked.valid);
     if (!checked.valid) {
       this.#state("This scenario cannot be run yet.");

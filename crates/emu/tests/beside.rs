@@ -11,7 +11,7 @@ use std::time::Duration;
 use cellway_emu::{Control, Hosts, LinkChange, Signals};
 use cellway_scenario::LinkDirection;
 use cellway_units::{Rate, Span};
-use common::{figure, one_at_a_time, possible, run};
+use common::{figure, has, one_at_a_time, possible, run};
 
 const PATH: &str = r#"
 version = 1
@@ -49,7 +49,7 @@ fn ping(hosts: &Hosts) -> f64 {
 
 #[test]
 fn a_caller_runs_programs_changes_a_link_and_ends_the_run() {
-    if !possible("a_caller_runs_programs_changes_a_link_and_ends_the_run") {
+    if !has("ping", "iputils-ping") || !possible("a_caller_runs_programs_changes_a_link_and_ends_the_run") {
         return;
     }
     let _one = one_at_a_time();

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use cellway_emu::{Control, Emulated, Error, Hosts, emulate};
 use cellway_scenario::{Override, Plan};
-use common::{one_at_a_time, possible, skip};
+use common::{has, one_at_a_time, possible, skip};
 use quinn_udp::{Transmit, UdpSocketState};
 
 /// 20 ms and 8 Mbit/s of cells between two gateways, hosts at both of them, a router next to the server.
@@ -96,11 +96,7 @@ fn transfer(hosts: &Hosts, octets: usize) -> Duration {
 
 /// Returns true if the rules of daemons can be set.
 fn has_nft() -> bool {
-    let found = cellway_emu::sys::find_program("nft").is_some();
-    if !found {
-        skip("the program `nft` is missing (package nftables)");
-    }
-    found
+    has("nft", "nftables")
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use cellway_emu::sys::{Reentry, Support, SysError, reenter, support};
+use cellway_emu::sys::{Reentry, Support, SysError, find_program, reenter, support};
 use cellway_emu::{Control, Emulated, Error, emulate};
 use cellway_scenario::{Override, Plan};
 
@@ -40,6 +40,15 @@ pub(crate) fn figure(emulated: &Emulated, subject: &str, metric: &str) -> f64 {
 /// captures.
 pub(crate) fn skip(why: &str) {
     std::io::stderr().write_all(format!("skipped: {why}\n").as_bytes()).unwrap();
+}
+
+/// Returns true if a program exists; prints a message if not.
+pub(crate) fn has(program: &str, package: &str) -> bool {
+    let found = find_program(program).is_some();
+    if !found {
+        skip(&format!("the program `{program}` is missing (package {package})"));
+    }
+    found
 }
 
 /// Returns true if the test `name` can continue in this process. If only a user namespace allows it, runs it there, in
