@@ -2,6 +2,7 @@
 
 mod drawn;
 mod real;
+mod sweep;
 
 use std::fmt::Display;
 use std::path::PathBuf;
@@ -14,6 +15,7 @@ pub(crate) use drawn::{Lab, Plot, Report};
 #[cfg(target_os = "linux")]
 pub(crate) use real::Measure;
 pub(crate) use real::{Emulate, Shell};
+pub(crate) use sweep::{Planned, Sweep, SweepCommand, System, Whole, Work};
 
 use crate::help;
 
@@ -59,6 +61,27 @@ Examples:
 
 The same file and seeds give the same tables, on any machine and any number of threads.")]
     Simulate(Simulate),
+    /// Run a large sweep that survives anything: what is finished stays, and the same command goes on.
+    #[command(after_help = "\
+Examples:
+  cellway sweep study.toml --out store         runs what is missing, then merges
+  cellway sweep study.toml --seeds 100 --out store      adds replications
+  cellway sweep study.toml --out store \\
+      --until 'ci95(goodput[subject=a-1]) < 2 %' --max-seeds 200 --budget 55m
+  cellway sweep status store                   how far it is
+  cellway sweep plan study.toml --out store    the plan alone, for a cluster
+  cellway sweep run store --shard 3/64         one part of it, on any machine
+  cellway sweep merge store                    the tables of all parts
+  cellway sweep verify store                   some runs again, to the bit
+
+A run is stored by what its result depends on: the resolved scenario of its point, the seed, and the \
+version of results. So no run is done twice, whatever was killed in between, and the tables are the same \
+octets as those of one process. The tables are in STORE/results; report and plot draw them.
+
+A criterion is ci95(METRIC[subject=NAME]) < 2 %: half the width of the 95 % interval, as a share of the \
+mean or in the metric's unit. ci95(M[subject=A] - M[subject=B]) is about the difference of two subjects, \
+ci95(M[subject=A] against AXIS=VALUE) about that to another point; both with the same seeds.")]
+    Sweep(Box<Sweep>),
     /// Run a program behind a path of given rate and delay, on this machine, in real time.
     #[command(after_help = "\
 Examples:
@@ -271,6 +294,9 @@ pub(crate) struct Simulate {
     /// Write the tables and a manifest to this folder.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// Keep finished runs in this folder, and run none again that is there.
+    #[arg(long, value_name = "STORE")]
+    pub(crate) cache: Option<PathBuf>,
     /// Replace an earlier result in DIR.
     #[arg(long)]
     pub(crate) force: bool,
@@ -403,6 +429,9 @@ pub(crate) struct Reproduce {
     /// Write tables, verdicts and the report to this folder; for several papers, to one folder each in it.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// Keep finished runs in this folder, and run none again that is there.
+    #[arg(long, value_name = "STORE")]
+    pub(crate) cache: Option<PathBuf>,
     /// Replace an earlier result in DIR.
     #[arg(long)]
     pub(crate) force: bool,
@@ -439,6 +468,9 @@ pub(crate) struct Compare {
     /// Write the tables, a manifest and the figure to this folder.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// Keep finished runs in this folder, and run none again that is there.
+    #[arg(long, value_name = "STORE")]
+    pub(crate) cache: Option<PathBuf>,
     /// Replace an earlier result in DIR.
     #[arg(long)]
     pub(crate) force: bool,

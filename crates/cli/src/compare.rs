@@ -12,7 +12,7 @@ use crate::check::{folder_of, plan, runs};
 use crate::draw::{self, NO_REPORT};
 use crate::progress::Bar;
 use crate::table::{LeftOut, Table};
-use crate::{FAILED, Face, Failure, figures, output};
+use crate::{FAILED, Face, Failure, figures, output, store};
 
 pub(crate) fn run(options: &Compare, face: &mut Face<'_>) -> Result<(), Failure> {
     let file = &options.scenario.file;
@@ -32,11 +32,13 @@ pub(crate) fn run(options: &Compare, face: &mut Face<'_>) -> Result<(), Failure>
     if !options.no_emulate {
         runs("emulates", &plan, Some(options.repeat));
     }
+    let store = store::open(options.cache.as_deref())?;
     let bar = Bar::new();
     let mut settings = Settings {
         threads: options.threads.map(usize::from),
         progress: &mut |progress| bar.show(progress),
         stop: &mut face.interrupted,
+        store: store.as_ref(),
     };
     let asked = CompareOptions {
         seeds: options.seeds,
@@ -46,6 +48,8 @@ pub(crate) fn run(options: &Compare, face: &mut Face<'_>) -> Result<(), Failure>
     };
     let compared = compare::compare(&plan, folder_of(file), &asked, &mut settings)?;
     drop(bar);
+    let simulated = plan.point_count() as u64 * options.seeds.unwrap_or(plan.base().run.seeds);
+    store::report(store.as_ref(), simulated);
     let mut folder = None;
     let drawn = options.out.as_deref().map_or(Ok(None), |out| {
         output::written_files(out, &compared.write(out, options.force)?);

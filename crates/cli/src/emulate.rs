@@ -49,7 +49,8 @@ pub(crate) fn run(options: &Emulate, face: &mut Face<'_>) -> Result<(), Failure>
     // A view on the terminal leaves no room for a progress bar.
     let bar = (!options.top).then(Bar::new);
     let mut show_progress = |progress: cellway_lab::Progress<'_>| bar.iter().for_each(|bar| bar.show(progress));
-    let mut settings = Settings { threads: Some(1), progress: &mut show_progress, stop: &mut face.interrupted };
+    let mut settings =
+        Settings { threads: Some(1), progress: &mut show_progress, stop: &mut face.interrupted, store: None };
     let mut top = Top::new();
     let mut show = |view: &EmulationView| top.show(view);
     let view: emulate::View<'_> = if options.top { Some((EVERY, &mut show)) } else { None };

@@ -25,6 +25,8 @@ mod reproduce;
 #[cfg(target_os = "linux")]
 mod shell;
 mod simulate;
+mod store;
+mod sweep;
 mod table;
 #[cfg(target_os = "linux")]
 mod top;
@@ -191,6 +193,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>, face: &mut Face<'_>) -> u8
     output::detail(&format!("cellway {} on {os} {processor}", cellway_lab::VERSION));
     let done: Result<(), Failure> = match args.command {
         Command::Simulate(options) => simulate::run(&options, face),
+        Command::Sweep(options) => sweep::run(&options, face),
         #[cfg(target_os = "linux")]
         Command::Emulate(options) => emulate::run(&options, face),
         #[cfg(target_os = "linux")]

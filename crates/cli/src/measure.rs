@@ -66,8 +66,12 @@ fn ask(host: &str, options: &Measure, face: &mut Face<'_>) -> Result<(), Failure
         cellway_lab::check_target(out, options.force).map_err(Error::from)?;
     }
     let bar = Bar::new();
-    let mut settings =
-        Settings { threads: None, progress: &mut |progress| bar.show(progress), stop: &mut face.interrupted };
+    let mut settings = Settings {
+        threads: None,
+        progress: &mut |progress| bar.show(progress),
+        stop: &mut face.interrupted,
+        store: None,
+    };
     let asked = format!("# cellway measure {host} --port {}\n# {sweep:?}\n", options.port);
     output::detail(&format!("measures to {host}, port {}", options.port));
     let measured = measure(host, options.port, &sweep, options.repeat, &asked, &mut settings)?;

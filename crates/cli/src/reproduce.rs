@@ -14,7 +14,7 @@ use crate::args::Reproduce;
 use crate::draw::{self, NO_REPORT};
 use crate::progress::Bar;
 use crate::table::{Kind, LeftOut, Table};
-use crate::{DONE, FAILED, Face, Failure, figures, output};
+use crate::{DONE, FAILED, Face, Failure, figures, output, store};
 
 /// The least that is left of the name of a claim: enough to find it with --only.
 const LEAST_ID: usize = 10;
@@ -44,14 +44,17 @@ pub(crate) fn run(options: &Reproduce, face: &mut Face<'_>) -> Result<(), Failur
     for paper in &papers {
         output::detail(&format!("runs the studies of {}: {}", paper.name, paper.description()));
     }
+    let store = store::open(options.cache.as_deref())?;
     let bar = Bar::new();
     let mut settings = Settings {
         threads: options.threads.map(usize::from),
         progress: &mut |progress| bar.show(progress),
         stop: &mut face.interrupted,
+        store: store.as_ref(),
     };
     let done = reproduce(&papers, &wanted, &mut settings)?;
     drop(bar);
+    store::report(store.as_ref(), done.runs);
     let drawn = options.out.as_deref().map_or(Ok(None), |out| draw::draw_if_possible(out, face));
     let page = options.markdown.as_deref().map(|page| {
         let failed = |e| Failure { message: format!("cannot write {}: {e}", page.display()), code: FAILED };

@@ -11,7 +11,7 @@ use crate::draw::{self, Target};
 use crate::interruption::Interruption;
 use crate::progress::Bar;
 use crate::record::{Record, Written};
-use crate::{Face, Failure, INTERRUPTED, figures, output};
+use crate::{Face, Failure, INTERRUPTED, figures, output, store};
 
 pub(crate) fn run(options: &Simulate, face: &mut Face<'_>) -> Result<(), Failure> {
     let (file, force) = (&options.scenario.file, options.force);
@@ -24,6 +24,7 @@ pub(crate) fn run(options: &Simulate, face: &mut Face<'_>) -> Result<(), Failure
     }
     let is_kept = options.out.is_some() || options.open;
     let records = Record::wanted(options, &plan, is_kept)?;
+    let store = store::open(options.cache.as_deref())?;
     let mut target = Target::new(options.out.as_deref(), options.open, &plan.base().name)?;
     // Until the results are in place: a signal in between would lose them.
     let mut interruption = Interruption::catch(&mut face.interrupted);
@@ -45,11 +46,13 @@ pub(crate) fn run(options: &Simulate, face: &mut Face<'_>) -> Result<(), Failure
             threads: options.threads.map(usize::from),
             progress: &mut |progress| bar.show(progress),
             stop: &mut || interruption.requested(),
+            store: store.as_ref(),
         };
         cellway_lab::simulate_until_stopped(&plan, folder_of(file), options.seeds, &mut settings)
     };
     let simulated = simulated.map_err(|error| before_the_first_run(error, target.folder(), &written))?;
     let overview = Overview::of(&simulated.results)?;
+    store::report(store.as_ref(), simulated.results.runs.num_rows() as u64);
     let kept = target.folder().map_or(Ok(()), |out| {
         let begun = begun.map_or_else(|| ResultFolder::create(out, force), Ok)?;
         let names: Vec<String> = written.iter().map(|file| file.record.name.clone()).collect();
@@ -133,13 +136,11 @@ fn as_json(
 fn show(options: &Simulate, simulated: &Simulated, overview: &Overview, folder: Option<&Path>, written: &[Written]) {
     figures::show(overview, options.wide);
     let counts = simulated.results.counts;
-    output::say(&format!(
-        "{}, {:.0} s simulated in {:.1} s, {}",
-        output::count(simulated.results.runs.num_rows() as u64, "run"),
-        counts.simulated.as_secs_f64(),
-        simulated.about.wall_seconds,
-        figures::speed(counts, simulated.about.wall_seconds),
-    ));
+    let runs = output::count(simulated.results.runs.num_rows() as u64, "run");
+    let (simulated_for, took) = (counts.simulated.as_secs_f64(), simulated.about.wall_seconds);
+    // With runs of a store the time says nothing of the speed.
+    let speed = if options.cache.is_some() { String::new() } else { format!(", {}", figures::speed(counts, took)) };
+    output::say(&format!("{runs}, {simulated_for:.0} s simulated in {took:.1} s{speed}"));
     if let Some(out) = folder {
         output::say(&format!("tables in {}", out.display()));
     }

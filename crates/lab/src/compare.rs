@@ -155,12 +155,12 @@ fn named<T>(
     settings: &mut Settings<'_>,
     work: impl FnOnce(&mut Settings<'_>) -> Result<T, Error>,
 ) -> Result<T, Error> {
-    let Settings { threads, progress, stop } = settings;
+    let Settings { threads, progress, stop, store } = settings;
     let mut report = |p: Progress<'_>| {
         let label = format!("{} ({what})", p.label);
         progress(Progress { label: &label, ..p });
     };
-    work(&mut Settings { threads: *threads, progress: &mut report, stop: &mut **stop })
+    work(&mut Settings { threads: *threads, progress: &mut report, stop: &mut **stop, store: *store })
 }
 
 /// Returns the tables and warnings of the emulation, and true if it is valid.

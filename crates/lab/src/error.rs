@@ -82,6 +82,29 @@ pub enum Error {
     /// Results cannot be written or read.
     #[error(transparent)]
     Results(#[from] cellway_tables::Error),
+    /// The store of runs cannot be read or written.
+    #[error(transparent)]
+    Store(#[from] cellway_store::Error),
+    /// A sweep has runs that have not ended.
+    #[error("{}: {missing} of {total} runs are missing; accepted: a sweep whose runs have all ended. `cellway sweep run {}` runs them, --partial merges the others", store.display(), store.display())]
+    Incomplete {
+        /// The store.
+        store: PathBuf,
+        /// Missing runs.
+        missing: u64,
+        /// All runs of the plan.
+        total: u64,
+    },
+    /// A run of a sweep has failed.
+    #[error("run {run}, seed {seed}: {message}")]
+    RunFailed {
+        /// Its number.
+        run: u64,
+        /// Its seed.
+        seed: u64,
+        /// The error.
+        message: String,
+    },
     /// A running emulation was asked for something after its end.
     #[error("the emulation is over: {0}")]
     Over(String),
@@ -158,6 +181,7 @@ impl Error {
             | Error::Read { .. }
             | Error::Table(_)
             | Error::Option(_)
+            | Error::Incomplete { .. }
             | Error::Theory(_)
             | Error::NoSuchPaper { .. }
             | Error::Experiments { .. } => true,
@@ -184,7 +208,16 @@ impl Error {
                         E::TooManyHosts { .. } | E::NoBlock { .. } | E::NoSuchHost { .. } | E::NoSuchLink { .. }
                     )
             }
-            Error::Fit { .. } | Error::Write { .. } | Error::Serve { .. } | Error::Over(_) | Error::Stopped => false,
+            Error::Store(e) => {
+                use cellway_store::Error as S;
+                matches!(e, S::NoStore { .. } | S::Format { .. })
+            }
+            Error::Fit { .. }
+            | Error::Write { .. }
+            | Error::Serve { .. }
+            | Error::Over(_)
+            | Error::RunFailed { .. }
+            | Error::Stopped => false,
         }
     }
 }

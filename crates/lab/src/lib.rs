@@ -7,6 +7,7 @@
 
 mod alike;
 pub mod compare;
+mod digest;
 #[cfg(target_os = "linux")]
 pub mod emulate;
 mod error;
@@ -18,9 +19,11 @@ pub mod measure;
 pub mod metrics;
 mod overview;
 pub mod predict;
+mod replications;
 pub mod reproduce;
 mod simulate;
 mod study;
+pub mod sweep;
 mod text_file;
 mod traces;
 mod transient;
@@ -33,6 +36,7 @@ pub use cellway_scenario::{
     AxisValue, Override, OverrideError, Plan, Point, Problem, Scenario, refusal, refusal_in_words, schema,
 };
 pub use cellway_sim::{Controllers, MAX_WINDOW, QlogEnd, congestion};
+pub use cellway_store::{Store, Totals};
 pub use cellway_tables::{Manifest, ResultFolder, Results, Table, check_target};
 pub use cellway_units::{Span, Time, printable, printable_json};
 pub use error::Error;

@@ -26,6 +26,13 @@ pub struct Own {
     pub controllers: Controllers,
 }
 
+impl Own {
+    /// Returns true if no group has a part of others.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.stacks.names().next().is_none() && self.controllers.names().next().is_none()
+    }
+}
+
 /// The result of a simulation.
 pub struct Simulated {
     /// The tables.
@@ -57,7 +64,9 @@ pub fn simulate_with(
     settings: &mut Settings<'_>,
 ) -> Result<Simulated, Error> {
     let prepared = Prepared::new(plan, folder, seeds)?.with_own(own);
-    simulated(plan, prepared, own, settings, |prepared, label, settings, take| run_all(prepared, label, settings, take))
+    simulated(plan, &prepared, own, settings, |prepared, label, settings, take| {
+        run_all(prepared, label, settings, take)
+    })
 }
 
 /// As [`simulate`], but a stop keeps the runs that have finished: the manifest has the number of the planned ones, and
@@ -73,18 +82,18 @@ pub fn simulate_until_stopped(
 ) -> Result<Simulated, Error> {
     let prepared = Prepared::new(plan, folder, seeds)?;
     let own = Own::default();
-    simulated(plan, prepared, &own, settings, |prepared, label, settings, take| {
+    simulated(plan, &prepared, &own, settings, |prepared, label, settings, take| {
         run_until_stopped(prepared, label, settings, take)
     })
 }
 
 /// Takes the record of a finished run.
-type Take<'a> = &'a mut dyn FnMut(RunKey, RunRecord) -> Result<(), Error>;
+pub(crate) type Take<'a> = &'a mut dyn FnMut(RunKey, RunRecord) -> Result<(), Error>;
 
 /// Runs a plan by `run_all`, and builds the tables of the runs that it returns.
-fn simulated(
+pub(crate) fn simulated(
     plan: &Plan,
-    prepared: Prepared,
+    prepared: &Prepared,
     own: &Own,
     settings: &mut Settings<'_>,
     run_all: impl FnOnce(&Prepared, &str, &mut Settings<'_>, Take<'_>) -> Result<(), Error>,
@@ -95,7 +104,7 @@ fn simulated(
     let mut alike = Alike::default();
     let clock = Stopwatch::start();
     let label = plan.base().name.clone();
-    run_all(&prepared, &label, settings, &mut |key, record| {
+    run_all(prepared, &label, settings, &mut |key, record| {
         transient.add(&key, &record);
         left_out.add(&record);
         alike.add(&key, &record);
@@ -118,9 +127,9 @@ fn simulated(
         .into_iter()
         .chain(alike.warning())
         .chain(left_out.warning())
-        .chain(commands_left_out(&prepared))
+        .chain(commands_left_out(prepared))
         .chain(driven(own));
-    let warnings = checked.chain(prepared.warnings).collect();
+    let warnings = checked.chain(prepared.warnings.iter().cloned()).collect();
     Ok(Simulated { results, about, warnings })
 }
 

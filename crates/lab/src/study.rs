@@ -1,7 +1,9 @@
 //! Running the replications of a plan on all cores, in an order that does not show.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::path::Path;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -10,10 +12,13 @@ use cellway_apps::GroupWorkload;
 use cellway_record as record;
 use cellway_record::{RunKey, RunRecord};
 use cellway_scenario::{AxisValue, Plan, Point};
-use cellway_sim::Control;
+use cellway_sim::{Control, RESULT_VERSION};
+use cellway_store::{Digest, Key, Outcome, Store};
 
+use crate::digest::digest;
 use crate::error::Error;
 use crate::load::TableFolders;
+use crate::replications::Replications;
 use crate::simulate::Own;
 use crate::traces::TraceFolder;
 
@@ -24,7 +29,7 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 pub const MAX_SEEDS: u64 = 100_000;
 
 /// The longest interval between calls of the caller's `stop`.
-const PATIENCE: Duration = Duration::from_millis(50);
+pub(crate) const PATIENCE: Duration = Duration::from_millis(50);
 
 /// The progress of a study.
 #[derive(Clone, Copy, Debug)]
@@ -54,17 +59,22 @@ pub struct Settings<'a> {
     pub progress: &'a mut dyn FnMut(Progress<'_>),
     /// Called on the calling thread, several times a second; `true` stops everything.
     pub stop: &'a mut dyn FnMut() -> bool,
+    /// Finished simulations: those that are there are not run again, others are added.
+    pub store: Option<&'a Store>,
 }
 
 /// A plan made ready: its points, each with its workloads.
 pub(crate) struct Prepared {
     points: Vec<(Point, Vec<GroupWorkload>)>,
     seed: u64,
-    seeds: u64,
+    /// The replications of each point.
+    replications: Replications,
     /// Keys and axes of the plan without effect, each with its location.
     pub(crate) warnings: Vec<String>,
     /// The parts of others that take the place of built-in ones.
     own: Own,
+    /// Of each point; made when they are first wanted.
+    digests: OnceLock<Vec<Digest>>,
 }
 
 impl Prepared {
@@ -103,7 +113,21 @@ impl Prepared {
                 u32::MAX
             )));
         }
-        Ok(Prepared { points, seed: run.seed, seeds, warnings, own: Own::default() })
+        let replications = Replications::of(&vec![seeds; points.len()]);
+        Ok(Prepared { points, seed: run.seed, replications, warnings, own: Own::default(), digests: OnceLock::new() })
+    }
+
+    /// Gives each point its own number of replications.
+    pub(crate) fn with_replications(self, of_points: &[u64]) -> Prepared {
+        let mut prepared = self;
+        prepared.replicate(of_points);
+        prepared
+    }
+
+    /// As [`Prepared::with_replications`], in place.
+    pub(crate) fn replicate(&mut self, of_points: &[u64]) {
+        assert_eq!(of_points.len(), self.points.len(), "each point has a number of replications");
+        self.replications = Replications::of(of_points);
     }
 
     /// Lets parts of others take the place of built-in ones.
@@ -113,15 +137,21 @@ impl Prepared {
 
     /// Returns the point of run `index`, and its workloads.
     pub(crate) fn of_run(&self, index: u64) -> &(Point, Vec<GroupWorkload>) {
-        &self.points[(index / self.seeds) as usize]
+        &self.points[self.replications.find(index).0]
     }
 
     pub(crate) fn runs(&self) -> u64 {
-        self.seeds * self.points.len() as u64
+        self.replications.runs()
     }
 
+    /// Returns the most replications of a point.
     pub(crate) fn seeds(&self) -> u64 {
-        self.seeds
+        self.replications.most()
+    }
+
+    /// Returns the numbers of the runs of a point.
+    pub(crate) fn runs_of(&self, point: usize) -> Range<u64> {
+        self.replications.runs_of(point)
     }
 
     pub(crate) fn points(&self) -> impl ExactSizeIterator<Item = &Point> + Clone {
@@ -134,14 +164,45 @@ impl Prepared {
 
     /// Returns the key of run `index`: the replications of a point follow each other.
     pub(crate) fn key(&self, index: u64) -> RunKey {
-        let point = &self.points[(index / self.seeds) as usize].0;
+        let (place, replication) = self.replications.find(index);
+        let point = &self.points[place].0;
         let axes = point.axes.iter().map(|(name, value)| (name.clone(), axis_value(value))).collect();
-        RunKey { run: index as u32, point: point.index as u32, seed: self.seed + index % self.seeds, axes }
+        RunKey { run: index as u32, point: point.index as u32, seed: self.seed + replication, axes }
     }
 
-    fn run(&self, index: u64, stop: &AtomicBool) -> Result<RunRecord, Error> {
-        let (point, workloads) = &self.points[(index / self.seeds) as usize];
-        let seed = self.seed + index % self.seeds;
+    /// Returns the digests of all points.
+    pub(crate) fn digests(&self) -> &[Digest] {
+        self.digests.get_or_init(|| self.points.iter().map(|(point, workloads)| digest(point, workloads)).collect())
+    }
+
+    /// Returns the key of run `index` in a store.
+    pub(crate) fn stored(&self, index: u64) -> Key {
+        let (point, replication) = self.replications.find(index);
+        Key::new(self.digests()[point], self.seed + replication, RESULT_VERSION)
+    }
+
+    /// Returns the store, unless parts of others take part, of which it knows nothing.
+    fn usable<'a>(&self, store: Option<&'a Store>) -> Option<&'a Store> {
+        store.filter(|_| self.own.is_empty())
+    }
+
+    /// Returns the record of run `index` from the store, or runs it and adds it there.
+    fn run_once(&self, index: u64, stop: &AtomicBool, store: Option<&Store>) -> Result<RunRecord, Error> {
+        let Some(store) = self.usable(store) else { return self.run(index, stop) };
+        let key = self.stored(index);
+        if let Some(Outcome::Finished(record)) = store.get(key)? {
+            return Ok(record);
+        }
+        let outcome = Outcome::Finished(self.run(index, stop)?);
+        store.put(key, &outcome)?;
+        let Outcome::Finished(record) = outcome else { unreachable!("it was made so") };
+        Ok(record)
+    }
+
+    pub(crate) fn run(&self, index: u64, stop: &AtomicBool) -> Result<RunRecord, Error> {
+        let (place, replication) = self.replications.find(index);
+        let (point, workloads) = &self.points[place];
+        let seed = self.seed + replication;
         let (stop, Own { stacks, controllers }) = (|| stop.load(Ordering::Relaxed), &self.own);
         let control = Control { stacks: Some(stacks), controllers: Some(controllers), ..Control::new(&stop) };
         Ok(cellway_sim::run(&point.scenario, workloads, seed, control)?)
@@ -182,9 +243,21 @@ impl<'a> Batch<'a> {
         unreachable!("a run is one of some study")
     }
 
-    fn run_one(&self, index: u64, stop: &AtomicBool) -> Result<RunRecord, Error> {
+    fn run_one(&self, index: u64, stop: &AtomicBool, store: Option<&Store>) -> Result<RunRecord, Error> {
         let (study, index) = self.find(index);
-        self.studies[study].1.run(index, stop)
+        self.studies[study].1.run_once(index, stop, store)
+    }
+
+    /// Returns the runs that are the same as an earlier one, and so in the store when their turn comes.
+    fn repeated(&self, store: Option<&Store>) -> BTreeSet<u64> {
+        let mut seen = BTreeSet::new();
+        let mut is_repeated = |index: &u64| {
+            let (study, index) = self.find(*index);
+            let prepared = self.studies[study].1;
+            prepared.usable(store).is_some() && !seen.insert(prepared.stored(index))
+        };
+        let all = if store.is_some() { 0..self.runs() } else { 0..0 };
+        all.filter(|index| is_repeated(index)).collect()
     }
 
     /// Runs everything; hands the records to `take` with the place of their study, in the order of studies and
@@ -219,22 +292,26 @@ impl<'a> Batch<'a> {
         let total = self.runs();
         let threads = settings.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
         let (started, stop) = (AtomicU64::new(0), AtomicBool::new(false));
+        let (store, repeated) = (settings.store, self.repeated(settings.store));
         let (send, receive) = mpsc::channel();
         std::thread::scope(|scope| {
             for _ in 0..threads.min(total as usize) {
-                let (started, stop, send) = (&started, &stop, send.clone());
+                let (started, stop, repeated, send) = (&started, &stop, &repeated, send.clone());
                 scope.spawn(move || {
                     while !stop.load(Ordering::Relaxed) {
                         let index = started.fetch_add(1, Ordering::Relaxed);
+                        if index >= total {
+                            break;
+                        }
                         // The receiver is dropped only when the study is stopped.
-                        if index >= total || send.send((index, self.run_one(index, stop))).is_err() {
+                        if !repeated.contains(&index) && send.send((index, self.run_one(index, stop, store))).is_err() {
                             break;
                         }
                     }
                 });
             }
             drop(send);
-            let outcome = self.collect(&receive, settings, &mut take);
+            let outcome = self.collect(&receive, &repeated, settings, &mut take);
             stop.store(true, Ordering::Relaxed);
             outcome
         })
@@ -244,6 +321,7 @@ impl<'a> Batch<'a> {
     fn collect(
         &self,
         finished: &mpsc::Receiver<(u64, Result<RunRecord, Error>)>,
+        repeated: &BTreeSet<u64>,
         settings: &mut Settings<'_>,
         take: &mut impl FnMut(usize, RunKey, RunRecord) -> Result<(), Error>,
     ) -> Result<Option<BTreeMap<u64, RunRecord>>, Error> {
@@ -261,7 +339,13 @@ impl<'a> Batch<'a> {
                     early.insert(index, record?);
                     done += 1;
                     let mut reported = false;
-                    while let Some(record) = early.remove(&next) {
+                    loop {
+                        if repeated.contains(&next) {
+                            // The run that it repeats has been passed on, so the store has it.
+                            early.insert(next, self.run_one(next, &AtomicBool::new(false), settings.store)?);
+                            done += 1;
+                        }
+                        let Some(record) = early.remove(&next) else { break };
                         let (study, index) = self.find(next);
                         let (label, prepared) = self.studies[study];
                         take(study, prepared.key(index), record)?;
@@ -349,7 +433,8 @@ traffic = [{ name = "t", app = "bulk", from = "a", to = "b", access = { rate = "
                     ended.push((p.label.to_owned(), p.study[1]));
                 }
             };
-            let mut settings = Settings { threads: Some(threads), progress: &mut progress, stop: &mut || false };
+            let mut settings =
+                Settings { threads: Some(threads), progress: &mut progress, stop: &mut || false, store: None };
             let batch = Batch::new([("one", &one), ("three", &three), ("two", &two)]);
             batch.run_all(&mut settings, |_, _, _| Ok(())).unwrap();
             assert_eq!(ended, [("one".to_owned(), 1), ("three".to_owned(), 3), ("two".to_owned(), 2)]);
@@ -364,7 +449,8 @@ traffic = [{ name = "t", app = "bulk", from = "a", to = "b", access = { rate = "
         for threads in [1, 3] {
             let done = std::cell::Cell::new(0);
             let (mut progress, mut stop) = (|p: Progress<'_>| done.set(p.done), || done.get() >= 5);
-            let mut settings = Settings { threads: Some(threads), progress: &mut progress, stop: &mut stop };
+            let mut settings =
+                Settings { threads: Some(threads), progress: &mut progress, stop: &mut stop, store: None };
             let mut kept = Vec::new();
             run_until_stopped(&prepared, "t", &mut settings, |key, _| {
                 kept.push(key.run);
@@ -373,7 +459,8 @@ traffic = [{ name = "t", app = "bulk", from = "a", to = "b", access = { rate = "
             .unwrap();
             assert!((5..2000).contains(&kept.len()), "{} runs", kept.len());
             assert!(kept.is_sorted() && kept.windows(2).all(|pair| pair[0] != pair[1]), "{kept:?}");
-            let mut settings = Settings { threads: Some(threads), progress: &mut progress, stop: &mut stop };
+            let mut settings =
+                Settings { threads: Some(threads), progress: &mut progress, stop: &mut stop, store: None };
             let stopped = run_all(&prepared, "t", &mut settings, |_, _| Ok(()));
             assert!(matches!(stopped, Err(Error::Stopped)), "{stopped:?}");
         }
@@ -386,12 +473,13 @@ traffic = [{ name = "t", app = "bulk", from = "a", to = "b", access = { rate = "
         let prepared = Prepared::new(&plan, Path::new("."), Some(5)).unwrap();
         let (send, receive) = mpsc::channel();
         runs.into_iter().for_each(|run| send.send(run).unwrap());
-        let mut settings = Settings { threads: None, progress: &mut |_| {}, stop: &mut || true };
+        let mut settings = Settings { threads: None, progress: &mut |_| {}, stop: &mut || true, store: None };
         let mut passed = Vec::new();
-        let early = Batch::new([("t", &prepared)]).collect(&receive, &mut settings, &mut |_, key, _| {
-            passed.push(key.run);
-            Ok(())
-        });
+        let early =
+            Batch::new([("t", &prepared)]).collect(&receive, &BTreeSet::new(), &mut settings, &mut |_, key, _| {
+                passed.push(key.run);
+                Ok(())
+            });
         // The sender lives until here: a thread that is still at work.
         drop(send);
         Ok((passed, early?.expect("it was stopped").into_keys().collect()))

@@ -48,7 +48,7 @@ axes = { "tcp.window" = ["16 KiB", "24 KiB"] }
 "#;
 
 fn run(plan: &Plan, options: &CompareOptions<'_>) -> Result<Compared, Error> {
-    let mut settings = Settings { threads: Some(2), progress: &mut |_| {}, stop: &mut || false };
+    let mut settings = Settings { threads: Some(2), progress: &mut |_| {}, stop: &mut || false, store: None };
     compare(plan, Path::new("."), options, &mut settings)
 }
 

@@ -30,7 +30,7 @@ fn both(set: &[(&str, &str)]) -> (f64, &'static str, f64) {
     let points = predict::scenario(&plan).unwrap();
     let group = &points[0].groups[0];
     let limit = group.legs[group.binding].prediction.binding().limit.name();
-    let mut settings = Settings { threads: None, progress: &mut |_| {}, stop: &mut || false };
+    let mut settings = Settings { threads: None, progress: &mut |_| {}, stop: &mut || false, store: None };
     let simulated = simulate(&plan, Path::new("."), None, &mut settings).unwrap();
     let overview = Overview::of(&simulated.results).unwrap();
     let goodput = overview.points[0].1.iter().find(|cell| cell.subject == "bulk" && cell.metric == "goodput_total");
@@ -103,7 +103,7 @@ fn sections() -> String {
 #[test]
 fn a_simulation_reports_that_it_does_not_run_commands() {
     let run = |text: &str| {
-        let mut settings = Settings { threads: None, progress: &mut |_| {}, stop: &mut || false };
+        let mut settings = Settings { threads: None, progress: &mut |_| {}, stop: &mut || false, store: None };
         simulate(&plan(text, &[]), Path::new("."), None, &mut settings)
     };
     let plain = run(&sections()).unwrap().warnings;
@@ -119,7 +119,7 @@ fn without_traffic_there_is_nothing_to_simulate() {
     let (_, rest) = rest.split_once('\n').unwrap();
     let hosts = head.replacen("\"router\"", "\"host\"", 1);
     let text = format!("{hosts}{rest}{}", COMMAND.replace("bulk-1", "a"));
-    let mut settings = Settings { threads: None, progress: &mut |_| {}, stop: &mut || false };
+    let mut settings = Settings { threads: None, progress: &mut |_| {}, stop: &mut || false, store: None };
     let Err(error) = simulate(&plan(&text, &[("run.rtt", "40 ms")]), Path::new("."), None, &mut settings) else {
         panic!("not refused")
     };

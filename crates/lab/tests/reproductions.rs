@@ -15,7 +15,7 @@ const TWO: [&str; 2] = ["kdd/eq1-200ms", "spacing/eq24-high"];
 fn run(papers: &[&str], only: &[&str], out: Option<&Path>, force: bool) -> Result<Reproduced, Error> {
     let only: Vec<String> = only.iter().map(|&o| o.to_owned()).collect();
     let options = ReproduceOptions { only: &only, quick: true, out, force, ..ReproduceOptions::default() };
-    let mut settings = Settings { threads: Some(2), progress: &mut |_| {}, stop: &mut || false };
+    let mut settings = Settings { threads: Some(2), progress: &mut |_| {}, stop: &mut || false, store: None };
     reproduce(&Paper::find_all(papers)?, &options, &mut settings)
 }
 
@@ -208,7 +208,7 @@ fn emulated_paper(folder: &Path) -> &'static Paper {
 
 fn emulate(live: Live, quick: bool, out: Option<&Path>) -> Reproduced {
     let place = tempfile::tempdir().unwrap();
-    let mut settings = Settings { threads: Some(1), progress: &mut |_| {}, stop: &mut || false };
+    let mut settings = Settings { threads: Some(1), progress: &mut |_| {}, stop: &mut || false, store: None };
     let options = ReproduceOptions { quick, live, out, ..ReproduceOptions::default() };
     reproduce(&[emulated_paper(place.path())], &options, &mut settings).unwrap()
 }

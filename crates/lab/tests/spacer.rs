@@ -14,7 +14,7 @@ const BOUND: f64 = 1.0;
 fn theorems_1_to_3_hold_to_a_cell() {
     let only = ["theorem1", "theorem2", "theorem3"].map(str::to_owned);
     let options = ReproduceOptions { only: &only, quick: true, ..ReproduceOptions::default() };
-    let mut settings = Settings { threads: Some(2), progress: &mut |_| {}, stop: &mut || false };
+    let mut settings = Settings { threads: Some(2), progress: &mut |_| {}, stop: &mut || false, store: None };
     let done = reproduce(&[Paper::find("spacing").unwrap()], &options, &mut settings).unwrap();
     let mut compared = 0;
     // Theorem 1 holds for settings inside condition C1; its failure outside is a row of its own.

@@ -71,7 +71,7 @@ fn a_study_with_stacks_fills_the_same_tables() {
     let stacks = Stacks::new().with("voice", Payload::Udp, |_| {
         Ok([Box::new(Voice { sends: true, ..Voice::default() }) as Box<dyn Stack>, Box::new(Voice::default())])
     });
-    let mut settings = Settings { threads: Some(2), progress: &mut |_| {}, stop: &mut || false };
+    let mut settings = Settings { threads: Some(2), progress: &mut |_| {}, stop: &mut || false, store: None };
     let source = simulate(&plan, Path::new("."), None, &mut settings).unwrap();
     let stack = simulate_with(&plan, Path::new("."), None, &own(stacks), &mut settings).unwrap();
     assert_eq!(stack.results.runs.num_rows(), 4, "two rates, two seeds");

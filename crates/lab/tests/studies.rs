@@ -69,6 +69,7 @@ fn progress_counts_every_run_and_ends_at_the_total() {
         threads: Some(2),
         progress: &mut |p| seen.borrow_mut().push((p.label.to_owned(), p.done, p.total)),
         stop: &mut || false,
+        store: None,
     };
     cellway_lab::simulate(&plan(SWEEP, &[]), Path::new("."), Some(1), &mut settings).unwrap();
     let expected: Vec<_> = (0..=4).map(|done| ("small".to_owned(), done, 4)).collect();
@@ -77,7 +78,7 @@ fn progress_counts_every_run_and_ends_at_the_total() {
 
 #[test]
 fn no_seeds_and_more_than_a_file_accepts_are_refused() {
-    let mut settings = Settings { threads: None, progress: &mut |_| {}, stop: &mut || false };
+    let mut settings = Settings { threads: None, progress: &mut |_| {}, stop: &mut || false, store: None };
     let in_files = |seeds: u64| {
         let set = [Override::new("run.seeds", seeds.to_string())];
         cellway_lab::plan_from_text(SWEEP, "t.toml", &set).is_ok()
@@ -152,6 +153,7 @@ fn a_study_that_is_stopped_leaves_nothing() {
             *polls.borrow_mut() += 1;
             *polls.borrow() > 2
         },
+        store: None,
     };
     let stopped =
         cellway_lab::simulate(&plan(SWEEP, &[("run.duration", "\"100000 rtt\"")]), Path::new("."), None, &mut settings);
@@ -165,6 +167,7 @@ fn a_study_that_is_stopped_leaves_nothing() {
             half_way.borrow_mut().push(names(folder.path()));
             half_way.borrow().len() > 3
         },
+        store: None,
     };
     let stopped = reproduce(&[Paper::find("cellsim").unwrap()], &options, &mut settings);
     assert!(matches!(stopped, Err(Error::Stopped)));

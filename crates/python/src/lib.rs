@@ -77,7 +77,7 @@ fn run<T: Send>(
             }
         };
         let mut stop = || failed.borrow().is_some() || interrupted(&mut raised);
-        let outcome = work(&mut Settings { threads, progress: &mut tell, stop: &mut stop });
+        let outcome = work(&mut Settings { threads, progress: &mut tell, stop: &mut stop, store: None });
         (outcome, failed.into_inner())
     });
     match (raised, done) {

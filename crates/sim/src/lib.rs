@@ -25,6 +25,10 @@ mod stack_slot;
 mod timers;
 mod view;
 
+/// The version of results: the same scenario and seed give the same rows as long as it is the same. A test refuses new
+/// golden results without a new version, so that stores of runs never mix results of two simulators.
+pub const RESULT_VERSION: u32 = 1;
+
 pub use cellway_apps::Family;
 pub use cellway_tcp::{MAX_WINDOW, congestion};
 pub use cellway_testbed::{Capture, Error as BuildError, Input, workload};

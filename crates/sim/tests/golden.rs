@@ -10,7 +10,9 @@ use std::fmt::Write;
 use cellway_record::metric::{self, Definition, Recorded, Subject};
 use cellway_record::{Quantity, RunRecord, Source};
 use cellway_scenario::{Override, Plan, Scenario, SweepSpec, Traffic};
+use cellway_sim::RESULT_VERSION;
 use common::{repository, run};
+use sha2::{Digest, Sha256};
 
 const SHOWN: [&str; 14] = [
     "utilisation",
@@ -168,4 +170,32 @@ fn the_policed_burst() {
     let paced = [("traffic.burst.service", "{ class = \"cbr\", pcr = \"10.6 Mbit/s\" }")];
     let of = |set: &[(&str, &str)]| table("scenarios/policed.toml", set, Some(&sweep));
     assert_golden("policed.txt", &format!("# as they come\n{}# paced\n{}", of(&[]), of(&paced)));
+}
+
+/// Results change together with their version, so that a store of runs never mixes those of two simulators. The file
+/// `golden/version` has the version, and the digest of all golden files with it.
+#[test]
+fn changed_results_have_a_new_version() {
+    let folder = repository("crates/sim/tests/golden");
+    let mut names: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    names.retain(|path| path.extension().is_some_and(|extension| extension == "txt"));
+    names.sort();
+    let mut hash = Sha256::new();
+    names.iter().for_each(|path| hash.update(std::fs::read(path).unwrap()));
+    let digest: String = hash.finalize().iter().map(|octet| format!("{octet:02x}")).collect();
+    let known = std::fs::read_to_string(folder.join("version")).unwrap_or_default();
+    let (version, of) = known.trim().split_once(' ').unwrap_or_default();
+    let is_new = version != RESULT_VERSION.to_string();
+    if std::env::var_os("UPDATE_GOLDEN").is_some() && is_new {
+        std::fs::write(folder.join("version"), format!("{RESULT_VERSION} {digest}\n")).unwrap();
+        return;
+    }
+    assert!(
+        !is_new,
+        "the version is {RESULT_VERSION}, golden/version has {version:?} (UPDATE_GOLDEN=1 writes it anew)"
+    );
+    assert!(
+        digest == of,
+        "golden results have changed since version {version}: raise RESULT_VERSION in crates/sim/src/lib.rs"
+    );
 }

@@ -192,7 +192,7 @@ fn differences_between_policies_are_tighter_than_levels() {
         cellway_scenario::SweepSpec { axes: vec![("multiplexing.channel".to_owned(), policies)], variants: vec![] };
     let short = cellway_scenario::Plan::parse_with(plan.text(), "cellsim.toml", &set, Some(sweep)).unwrap();
     let ready = Prepared::new(&short, std::path::Path::new("."), Some(6)).unwrap();
-    let mut settings = Settings { threads: Some(2), progress: &mut |_| {}, stop: &mut || false };
+    let mut settings = Settings { threads: Some(2), progress: &mut |_| {}, stop: &mut || false, store: None };
     run_all(&ready, "t", &mut settings, |key, record| {
         values.add(&key, &record);
         Ok(())

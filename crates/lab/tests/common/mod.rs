@@ -74,7 +74,7 @@ pub(crate) fn simulate(plan: &Plan, threads: usize) -> Result<Simulated, Error> 
 }
 
 pub(crate) fn simulate_in(plan: &Plan, folder: &Path, threads: usize) -> Result<Simulated, Error> {
-    let mut settings = Settings { threads: Some(threads), progress: &mut |_| {}, stop: &mut || false };
+    let mut settings = Settings { threads: Some(threads), progress: &mut |_| {}, stop: &mut || false, store: None };
     cellway_lab::simulate(plan, folder, None, &mut settings)
 }
 

@@ -1,0 +1,74 @@
+//! The state of a sweep as a page that needs nothing else.
+
+use cellway_lab::sweep::PointStatus;
+
+/// Failed runs that are listed.
+const MOST: usize = 200;
+
+/// Returns the page; `failures` are failed runs by number, seed and message.
+pub(super) fn of(name: &str, rows: &[PointStatus], failures: &[(u64, u64, String)]) -> String {
+    let sum = |of: fn(&PointStatus) -> u64| rows.iter().map(of).sum::<u64>();
+    let (planned, finished, failed) = (sum(|row| row.planned), sum(|row| row.finished), sum(|row| row.failed));
+    let share = if planned == 0 { 100.0 } else { 100.0 * (finished + failed) as f64 / planned as f64 };
+    let mut body = String::new();
+    for row in rows {
+        let axes = if row.axes.is_empty() { "all".to_owned() } else { row.axes.join(", ") };
+        let missing = row.planned - row.finished - row.failed;
+        let reason = row.reason.map_or("", super::reason);
+        let cells =
+            [row.finished, row.failed, missing, row.planned].map(|number| format!("<td>{number}</td>")).concat();
+        body += &format!("<tr><th scope=\"row\">{}</th>{cells}<td class=\"text\">{reason}</td></tr>\n", escaped(&axes));
+    }
+    let mut list = String::new();
+    if !failures.is_empty() {
+        list += "<h2>Failed runs</h2>\n<ul>\n";
+        for (run, seed, message) in failures.iter().take(MOST) {
+            list += &format!("<li>Run {run}, seed {seed}: {}</li>\n", escaped(message));
+        }
+        list += "</ul>\n";
+        if failures.len() > MOST {
+            list += &format!("<p>And {} more.</p>\n", failures.len() - MOST);
+        }
+    }
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n<style>{STYLE}</style>\n\
+         </head>\n<body>\n<main>\n<h1>{title}</h1>\n\
+         <p>{finished} of {planned} runs have finished, {failed} have failed, {missing} are missing.</p>\n\
+         <progress max=\"100\" value=\"{share:.1}\" aria-label=\"runs that have ended\">{share:.1} %</progress>\n\
+         <div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"points\">\n<table>\n\
+         <thead><tr><th scope=\"col\">point</th><th scope=\"col\">finished</th><th scope=\"col\">failed</th>\
+         <th scope=\"col\">missing</th><th scope=\"col\">planned</th><th scope=\"col\" class=\"text\">ended by</th></tr></thead>\n\
+         <tbody>\n{body}</tbody>\n</table>\n</div>\n{list}</main>\n</body>\n</html>\n",
+        title = escaped(&format!("Sweep: {name}")),
+        missing = planned - finished - failed,
+    )
+}
+
+const STYLE: &str = "\
+:root{color-scheme:light dark}\
+body{font:16px/1.5 system-ui,sans-serif;margin:0}\
+main{max-width:60rem;margin:0 auto;padding:1rem}\
+progress{width:100%;height:1.2rem}\
+.wide{overflow-x:auto}\
+table{border-collapse:collapse;width:100%}\
+th,td{padding:.25rem .5rem;text-align:right;border-bottom:1px solid #8886;font-variant-numeric:tabular-nums}\
+th:first-child,.text{text-align:left}";
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_of_a_name_or_a_message_is_markup() {
+        let row = PointStatus { axes: vec!["a = <b>".to_owned()], planned: 4, finished: 1, failed: 1, reason: None };
+        let page = of("x<script>", &[row], &[(3, 7, "1 < 2 & \"so\"".to_owned())]);
+        assert!(page.contains("Sweep: x&lt;script&gt;") && page.contains("a = &lt;b&gt;"), "{page}");
+        assert!(page.contains("Run 3, seed 7: 1 &lt; 2 &amp; &quot;so&quot;"), "{page}");
+        assert!(page.contains("<td>1</td><td>1</td><td>2</td><td>4</td>") && page.contains("value=\"50.0\""), "{page}");
+    }
+}

@@ -1,0 +1,161 @@
+//! The plan of a sweep as a file in its store, so that any process can take up the work.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use cellway_scenario::{Override, Plan};
+use cellway_sim::RESULT_VERSION;
+use serde::{Deserialize, Serialize};
+
+use super::until::PointEnd;
+use crate::error::Error;
+use crate::load::plan_from_text;
+use crate::study::{Prepared, VERSION};
+
+/// The name of the file in the folder of a store.
+const NAME: &str = "plan.json";
+/// The version of its format.
+const FORMAT: u32 = 1;
+
+/// The reason why a point has no more replications.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StopReason {
+    /// All intervals are as narrow as wanted.
+    Met,
+    /// It has the most replications that were allowed.
+    MaxSeeds,
+    /// The time was over.
+    Budget,
+}
+
+/// The plan: everything that decides which runs there are.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SweepFile {
+    format: u32,
+    /// The version of Cellway that wrote it.
+    cellway: String,
+    /// The version of results: runs of another one count as missing.
+    results: u32,
+    /// The name of the scenario file, for messages.
+    file: String,
+    /// The folder at which relative paths in it start.
+    folder: PathBuf,
+    /// Its text.
+    scenario: String,
+    /// Keys set on top of it, with their values in TOML.
+    set: Vec<(String, String)>,
+    /// The replications of each point, or of all if there is one number.
+    replications: Vec<u64>,
+    /// The ends of points, if their replications were chosen by how narrow intervals are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    ends: Vec<PointEnd>,
+    /// The digests of all points in one, in hexadecimal digits.
+    points: String,
+}
+
+impl SweepFile {
+    pub(super) fn new(plan: &Plan, folder: &Path, prepared: &Prepared) -> SweepFile {
+        SweepFile {
+            format: FORMAT,
+            cellway: VERSION.to_owned(),
+            results: RESULT_VERSION,
+            file: plan.file_name().to_owned(),
+            folder: std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned()),
+            scenario: plan.text().to_owned(),
+            set: plan.overrides().iter().map(|set| (set.path.clone(), set.value.clone())).collect(),
+            replications: vec![prepared.seeds()],
+            ends: Vec::new(),
+            points: digest_of_all(prepared),
+        }
+    }
+
+    /// Takes over numbers of replications that were chosen point by point.
+    pub(super) fn chosen(&mut self, ends: Vec<PointEnd>) {
+        self.replications = ends.iter().map(|end| end.replications).collect();
+        self.ends = ends;
+    }
+
+    pub(super) fn reasons(&self) -> Vec<StopReason> {
+        self.ends.iter().map(|end| end.reason).collect()
+    }
+
+    pub(super) fn ends(&self) -> &[PointEnd] {
+        &self.ends
+    }
+
+    pub(super) fn write(&self, store: &Path) -> Result<(), Error> {
+        let path = store.join(NAME);
+        let failed = |source| Error::Write { path: path.clone(), source };
+        let text = serde_json::to_string_pretty(self).map_err(std::io::Error::from).map_err(failed)?;
+        let mut file = tempfile::NamedTempFile::new_in(store).map_err(failed)?;
+        std::io::Write::write_all(&mut file, text.as_bytes()).map_err(failed)?;
+        file.as_file().sync_all().map_err(failed)?;
+        file.persist(&path).map_err(|error| failed(error.error))?;
+        Ok(())
+    }
+
+    pub(super) fn read(store: &Path) -> Result<SweepFile, Error> {
+        let path = store.join(NAME);
+        let wrong = |message: String| Error::Experiments { path: path.clone(), message };
+        let text = std::fs::read_to_string(&path).map_err(|source| match source.kind() {
+            ErrorKind::NotFound => Error::Option(format!(
+                "{} has no plan of a sweep; accepted: a folder that `cellway sweep FILE --out DIR` or `cellway sweep plan` \
+                 has made",
+                store.display()
+            )),
+            _ => Error::Read { path: path.clone(), source },
+        })?;
+        // The version first: the rest may be of a form that this version does not know.
+        #[derive(Deserialize)]
+        struct Version {
+            format: u32,
+        }
+        let Version { format } = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+        if format != FORMAT {
+            return Err(wrong(format!("it has format {format}; accepted: {FORMAT}")));
+        }
+        serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))
+    }
+
+    /// Reads and checks the scenario again.
+    pub(super) fn prepare(&self, store: &Path) -> Result<(Plan, Prepared), Error> {
+        let refuse = |what: String| {
+            Error::Option(format!(
+                "{}: {what}; accepted: the same as when the plan was made. `cellway sweep plan FILE --out {}` makes a new \
+                 plan, and the runs that fit it stay",
+                store.display(),
+                store.display()
+            ))
+        };
+        if self.results != RESULT_VERSION {
+            let (was, is) = (self.results, RESULT_VERSION);
+            return Err(refuse(format!(
+                "Cellway {} with results of version {was} made its plan, this one has {is}",
+                self.cellway
+            )));
+        }
+        let set: Vec<Override> = self.set.iter().map(|(path, value)| Override::new(path, value)).collect();
+        let plan = plan_from_text(&self.scenario, &self.file, &set)?;
+        let prepared = match self.replications[..] {
+            [of_all] => Prepared::new(&plan, &self.folder, Some(of_all))?,
+            _ => Prepared::new(&plan, &self.folder, None)?,
+        };
+        let prepared = match self.replications.len() {
+            1 => prepared,
+            points if points == prepared.points().len() => prepared.with_replications(&self.replications),
+            _ => return Err(refuse("its plan has replications of other points".to_owned())),
+        };
+        if digest_of_all(&prepared) != self.points {
+            return Err(refuse("a file that its scenario names has changed".to_owned()));
+        }
+        Ok((plan, prepared))
+    }
+}
+
+fn digest_of_all(prepared: &Prepared) -> String {
+    use std::fmt::Write;
+    let mut writer = cellway_store::KeyWriter::default();
+    prepared.digests().iter().for_each(|digest| write!(writer, "{digest}").expect("a digest takes all text"));
+    writer.finish().to_string()
+}

@@ -1,0 +1,349 @@
+//! Replications until confidence intervals are as narrow as wanted.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::{Duration, Instant};
+
+use cellway_record::RunRecord;
+use cellway_record::stats::{Bounds, interval95};
+use cellway_store::{Outcome, Store};
+use serde::{Deserialize, Serialize};
+
+use super::fill::{Filled, Shard, fill};
+use super::{StopReason, Sweep};
+use crate::error::Error;
+use crate::study::{MAX_SEEDS, Prepared, Settings};
+
+/// The fewest replications from which an interval says anything.
+const LEAST: u64 = 4;
+const FORM: &str = "\"ci95(METRIC[subject=NAME]) < 2 %\", \"ci95(METRIC[subject=A] - METRIC[subject=B]) < 0.1\", or \
+                    \"ci95(METRIC[subject=A] against AXIS=VALUE) < 5 %\"";
+
+/// How narrow the 95 % confidence interval of a metric is to be: half its width, as a share of the mean or in the metric's
+/// unit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Criterion {
+    text: String,
+    of: Figure,
+    difference: Difference,
+    half: f64,
+    is_share: bool,
+}
+
+/// A figure of the summary.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Figure {
+    metric: String,
+    subject: String,
+}
+
+/// The difference that counts in place of the figure itself. Both are of the same seed, so their noise is common.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Difference {
+    None,
+    /// To another figure of the same run.
+    To(Figure),
+    /// To the same figure at the point with another value of an axis.
+    Against {
+        axis: String,
+        value: String,
+    },
+}
+
+impl FromStr for Figure {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Figure, ()> {
+        let (metric, rest) = text.trim().split_once('[').ok_or(())?;
+        let subject = rest.strip_suffix(']').and_then(|rest| rest.trim().strip_prefix("subject")).ok_or(())?;
+        let subject = subject.trim_start().strip_prefix('=').ok_or(())?.trim().trim_matches('"');
+        let (metric, subject) = (metric.trim().to_owned(), subject.to_owned());
+        if metric.is_empty() || subject.is_empty() { Err(()) } else { Ok(Figure { metric, subject }) }
+    }
+}
+
+impl FromStr for Criterion {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Criterion, String> {
+        let wrong = || format!("{text:?} is no criterion; accepted: {FORM}");
+        let (left, right) = text.rsplit_once('<').ok_or_else(wrong)?;
+        let inner = left.trim().strip_prefix("ci95(").and_then(|rest| rest.strip_suffix(')')).ok_or_else(wrong)?;
+        let figure = |text: &str| text.parse::<Figure>().map_err(|()| wrong());
+        let (of, difference) = if let Some((of, other)) = inner.split_once(" against ") {
+            let (axis, value) = other.split_once('=').ok_or_else(wrong)?;
+            let [axis, value] = [axis, value].map(|part| part.trim().to_owned());
+            (figure(of)?, Difference::Against { axis, value })
+        } else if let Some((of, other)) = inner.split_once("] - ") {
+            (figure(&format!("{of}]"))?, Difference::To(figure(other)?))
+        } else {
+            (figure(inner)?, Difference::None)
+        };
+        let right = right.trim();
+        let (number, is_share) = right.strip_suffix('%').map_or((right, false), |number| (number.trim(), true));
+        let half: f64 = number.parse().map_err(|_| wrong())?;
+        if !(half > 0.0 && half.is_finite()) {
+            return Err(wrong());
+        }
+        let half = if is_share { half / 100.0 } else { half };
+        Ok(Criterion { text: text.trim().to_owned(), of, difference, half, is_share })
+    }
+}
+
+impl fmt::Display for Criterion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// The limits of the search.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// The most replications of a point.
+    pub max_seeds: u64,
+    /// The time after which no replications are added.
+    pub budget: Option<Duration>,
+}
+
+/// The end of the search at a point.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PointEnd {
+    /// The replications that count.
+    pub replications: u64,
+    /// The reason why there are no more.
+    pub reason: StopReason,
+    /// Half the width of the interval of each criterion, as the criterion has it; absent if there is no interval.
+    pub halves: Vec<Option<f64>>,
+}
+
+impl Figure {
+    fn of(&self, record: &RunRecord) -> Option<f64> {
+        let mut rows = record.summary.iter();
+        let row = rows.find(|row| row.metric.name() == self.metric && *row.subject == *self.subject);
+        row.map(|row| row.value)
+    }
+
+    /// Returns the error that a run has no such figure, with those that it has.
+    fn missing(&self, record: &RunRecord) -> Error {
+        let of_metric = record.summary.iter().filter(|row| row.metric.name() == self.metric);
+        let mut subjects: Vec<&str> = of_metric.map(|row| &*row.subject).collect();
+        let accepted = if subjects.is_empty() {
+            let of_subject = record.summary.iter().filter(|row| *row.subject == *self.subject);
+            let mut metrics: Vec<&str> = of_subject.map(|row| row.metric.name()).collect();
+            metrics.sort_unstable();
+            metrics.dedup();
+            format!("one of {}: {}", self.subject, metrics.join(", "))
+        } else {
+            subjects.sort_unstable();
+            subjects.dedup();
+            format!("a subject with {}: {}", self.metric, subjects.join(", "))
+        };
+        Error::Option(format!("--until: no run has {} of {:?}; accepted: {accepted}", self.metric, self.subject))
+    }
+}
+
+/// The values of the criteria at each point, in the order of seeds.
+struct Values<'a> {
+    criteria: &'a [Criterion],
+    /// By point, criterion and replication. A run that failed has none.
+    all: Vec<Vec<Vec<Option<f64>>>>,
+    /// The point whose values are taken off, by point and criterion.
+    baselines: Vec<Vec<Option<usize>>>,
+}
+
+impl<'a> Values<'a> {
+    fn new(criteria: &'a [Criterion], prepared: &Prepared) -> Result<Values<'a>, Error> {
+        let axes: Vec<Vec<(String, String)>> = prepared
+            .points()
+            .map(|point| point.axes.iter().map(|(name, value)| (name.clone(), value.to_string())).collect())
+            .collect();
+        let baseline = |point: &Vec<(String, String)>, criterion: &Criterion| {
+            let Difference::Against { axis, value } = &criterion.difference else { return Ok(None) };
+            let other: Vec<(String, String)> = point
+                .iter()
+                .map(|(name, own)| (name.clone(), if name == axis { value.clone() } else { own.clone() }))
+                .collect();
+            let found = axes.iter().position(|known| *known == other && point.iter().any(|(name, _)| name == axis));
+            found.map(Some).ok_or_else(|| {
+                let values = axes.iter().flatten().filter(|(name, _)| name == axis).map(|(_, value)| &value[..]);
+                let mut values: Vec<&str> = values.collect();
+                values.dedup();
+                let known = if values.is_empty() {
+                    let names: Vec<&str> = point.iter().map(|(name, _)| &name[..]).collect();
+                    format!("an axis of the sweep: {}", names.join(", "))
+                } else {
+                    format!("{axis} = one of {}", values.join(", "))
+                };
+                Error::Option(format!("--until: no point has {axis} = {value}; accepted: {known}"))
+            })
+        };
+        let of_point =
+            |point| criteria.iter().map(|criterion| baseline(point, criterion)).collect::<Result<Vec<_>, _>>();
+        let baselines = axes.iter().map(of_point).collect::<Result<Vec<_>, Error>>()?;
+        Ok(Values { criteria, all: vec![vec![Vec::new(); criteria.len()]; axes.len()], baselines })
+    }
+
+    /// Reads the replications of a point that have come since the last time.
+    fn read(&mut self, prepared: &Prepared, point: usize, store: &Store) -> Result<(), Error> {
+        let known = self.all[point].first().map_or(0, Vec::len) as u64;
+        let runs = prepared.runs_of(point);
+        for run in runs.start + known..runs.end {
+            let outcome = store.get(prepared.stored(run))?;
+            let record = match &outcome {
+                Some(Outcome::Finished(record)) => Some(record),
+                _ => None,
+            };
+            for (criterion, values) in self.criteria.iter().zip(&mut self.all[point]) {
+                let value = record.map(|record| {
+                    let of = |figure: &Figure| figure.of(record).ok_or_else(|| figure.missing(record));
+                    Ok::<f64, Error>(match &criterion.difference {
+                        Difference::To(other) => of(&criterion.of)? - of(other)?,
+                        _ => of(&criterion.of)?,
+                    })
+                });
+                values.push(value.transpose()?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns half the width of the interval of a criterion at a point, as the criterion has it.
+    fn half(&self, point: usize, criterion: usize) -> Option<f64> {
+        let own = &self.all[point][criterion];
+        let sample: Vec<f64> = match self.baselines[point][criterion] {
+            Some(other) if other != point => {
+                let pairs = own.iter().zip(&self.all[other][criterion]);
+                pairs.filter_map(|(own, other)| Some((*own)? - (*other)?)).collect()
+            }
+            Some(_) => return Some(0.0),
+            None => own.iter().copied().flatten().collect(),
+        };
+        if (sample.len() as u64) < LEAST {
+            return None;
+        }
+        let interval = interval95(&sample, Bounds::NONE)?;
+        let half = (interval.high - interval.low) / 2.0;
+        Some(if self.criteria[criterion].is_share && half > 0.0 { half / interval.mean.abs() } else { half })
+    }
+
+    fn halves(&self, point: usize) -> Vec<Option<f64>> {
+        (0..self.criteria.len()).map(|criterion| self.half(point, criterion)).collect()
+    }
+
+    fn is_met(&self, point: usize) -> bool {
+        let is_met = |(half, criterion): (Option<f64>, &Criterion)| half.is_some_and(|half| half <= criterion.half);
+        self.halves(point).into_iter().zip(self.criteria).all(is_met)
+    }
+}
+
+impl Sweep {
+    /// Adds replications to each point until all criteria hold there, or a limit is reached; see [`Sweep::ends`]. The
+    /// choice depends on nothing but the results, so it is the same on any machine, unless the budget ends it.
+    ///
+    /// # Errors
+    /// As [`Sweep::fill`], or if no run has a figure of a criterion.
+    pub fn fill_until(
+        &mut self,
+        store: &Store,
+        criteria: &[Criterion],
+        limits: Limits,
+        fail_fast: bool,
+        settings: &mut Settings<'_>,
+    ) -> Result<Filled, Error> {
+        if !(LEAST..=MAX_SEEDS).contains(&limits.max_seeds) {
+            let message = format!("--max-seeds is {}; accepted: {LEAST} to {MAX_SEEDS}", limits.max_seeds);
+            return Err(Error::Option(message));
+        }
+        let begun = Instant::now();
+        let is_over = || limits.budget.is_some_and(|budget| begun.elapsed() >= budget);
+        let label = self.plan.base().name.clone();
+        let mut values = Values::new(criteria, &self.prepared)?;
+        let first = self.prepared.seeds().clamp(LEAST, limits.max_seeds);
+        let mut counts = vec![first; self.prepared.points().len()];
+        let mut all = Filled::default();
+        loop {
+            self.prepared.replicate(&counts);
+            let filled = {
+                let Settings { threads, progress, stop, .. } = &mut *settings;
+                let mut stop = || stop() || is_over();
+                let mut settings =
+                    Settings { threads: *threads, progress: &mut **progress, stop: &mut stop, store: None };
+                fill(&self.prepared, &label, store, Shard::ALL, fail_fast, &mut settings)?
+            };
+            all.found = filled.found;
+            all.finished += filled.finished;
+            all.failed += filled.failed;
+            if filled.stopped && !is_over() {
+                all.stopped = true;
+                return Ok(all);
+            }
+            (0..counts.len()).try_for_each(|point| {
+                let complete = self.prepared.runs_of(point).all(|run| store.contains(self.prepared.stored(run)));
+                if complete { values.read(&self.prepared, point, store) } else { Ok(()) }
+            })?;
+            let read = |values: &Values<'_>, point: usize| values.all[point].first().map_or(0, Vec::len) as u64;
+            let mut grown = counts.clone();
+            for point in (0..counts.len()).filter(|point| !values.is_met(*point)) {
+                // The point that is taken off needs as many.
+                let others = values.baselines[point].iter().flatten().copied();
+                for wanted in others.chain([point]) {
+                    grown[wanted] = (counts[wanted] + counts[wanted].div_ceil(2)).min(limits.max_seeds);
+                }
+            }
+            if grown == counts || is_over() {
+                let end = |point: usize| PointEnd {
+                    replications: read(&values, point),
+                    reason: match values.is_met(point) {
+                        true => StopReason::Met,
+                        false if counts[point] == limits.max_seeds => StopReason::MaxSeeds,
+                        false => StopReason::Budget,
+                    },
+                    halves: values.halves(point),
+                };
+                let ends: Vec<PointEnd> = (0..counts.len()).map(end).collect();
+                let counts: Vec<u64> = ends.iter().map(|end| end.replications).collect();
+                self.prepared.replicate(&counts);
+                self.file.chosen(ends);
+                return Ok(all);
+            }
+            counts = grown;
+        }
+    }
+
+    /// Returns the ends of the points after [`Sweep::fill_until`].
+    pub fn ends(&self) -> &[PointEnd] {
+        self.file.ends()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn criteria_are_read() {
+        let one: Criterion = "ci95(goodput[subject=a]) < 2 %".parse().unwrap();
+        assert_eq!((&*one.of.metric, &*one.of.subject, one.half, one.is_share), ("goodput", "a", 0.02, true));
+        let two: Criterion = "ci95(goodput[subject=a-1] - goodput[subject=b-1]) < 0.1".parse().unwrap();
+        assert_eq!((two.half, two.is_share), (0.1, false));
+        assert!(matches!(&two.difference, Difference::To(other) if other.subject == "b-1"));
+        let three: Criterion = "ci95(queue_mean[subject=r1>r2] against tcp.variant=reno)<5%".parse().unwrap();
+        assert_eq!(three.of.subject, "r1>r2");
+        assert!(
+            matches!(&three.difference, Difference::Against { axis, value } if axis == "tcp.variant" && value == "reno")
+        );
+        for wrong in [
+            "",
+            "goodput < 2 %",
+            "ci95(goodput) < 2 %",
+            "ci95(goodput[subject=a])",
+            "ci95(goodput[subject=a]) < 0 %",
+            "ci95(goodput[subject=a]) < x",
+            "ci95(goodput[flow=a]) < 2 %",
+            "ci95(goodput[subject=a]) < inf",
+        ] {
+            let refused = wrong.parse::<Criterion>().unwrap_err();
+            assert!(refused.contains("accepted: \"ci95("), "{refused}");
+        }
+    }
+}

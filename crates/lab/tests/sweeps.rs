@@ -1,0 +1,309 @@
+//! Sweeps end in every way, and go on: no run is done twice, and the tables are those of a simulation in one go.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use std::cell::Cell;
+use std::path::Path;
+use std::time::Duration;
+
+use cellway_lab::sweep::{Criterion, Filled, Limits, Shard, StopReason, Sweep};
+use cellway_lab::{Error, Override, Settings, Store};
+use cellway_store::Outcome;
+
+const TEXT: &str = r#"
+version = 1
+name = "small"
+run = { duration = "1 s", seeds = 3 }
+buffer = { size = "20 KiB", per = "port", count = "packet" }
+tcp = { profile = "linux-6", mss = "1460 B" }
+node = [{ name = "a", kind = "host" }, { name = "b", kind = "router" }]
+link = [{ between = ["a", "b"], rate = "1 Mbit/s", delay = "5 ms", framing = "packet", loss = "2 %" }]
+traffic = [{ name = "t", app = "bulk", from = "a", to = "b", access = { rate = "1 Gbit/s", delay = "0 s" } }]
+[sweep]
+axes = { "link.a-b.delay" = ["5 ms", "10 ms", "20 ms"], "tcp.variant" = ["reno", "cubic"] }
+"#;
+
+fn sweep(text: &str, seeds: Option<u64>) -> Sweep {
+    let plan = cellway_lab::plan_from_text(text, "small.toml", &[]).unwrap_or_else(|error| panic!("{error}"));
+    Sweep::new(plan, Path::new("."), seeds).unwrap()
+}
+
+fn settings<'a>(
+    progress: &'a mut dyn FnMut(cellway_lab::Progress<'_>),
+    stop: &'a mut dyn FnMut() -> bool,
+) -> Settings<'a> {
+    Settings { threads: Some(2), progress, stop, store: None }
+}
+
+fn fill(sweep: &Sweep, store: &Store, shard: Shard) -> Filled {
+    sweep.fill(store, shard, false, &mut settings(&mut |_| {}, &mut || false)).unwrap()
+}
+
+/// The files of the tables, of which nothing may depend on how they were made.
+fn tables(folder: &Path) -> Vec<Vec<u8>> {
+    ["runs", "summary", "series"]
+        .iter()
+        .map(|name| std::fs::read(folder.join(format!("{name}.parquet"))).unwrap())
+        .collect()
+}
+
+fn simulated(text: &str, seeds: Option<u64>) -> Vec<Vec<u8>> {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = cellway_lab::plan_from_text(text, "small.toml", &[]).unwrap();
+    let out = folder.path().join("out");
+    let mut settings = Settings { threads: Some(2), progress: &mut |_| {}, stop: &mut || false, store: None };
+    let simulated = cellway_lab::simulate(&plan, Path::new("."), seeds, &mut settings);
+    simulated.unwrap().write(&out, false).unwrap();
+    tables(&out)
+}
+
+fn merged(sweep: &Sweep, store: &Store) -> Vec<Vec<u8>> {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    sweep.merge_into(store, (&out, false), false, &mut settings(&mut |_| {}, &mut || false)).unwrap();
+    tables(&out)
+}
+
+#[test]
+fn a_sweep_that_is_stopped_again_and_again_ends_with_the_tables_of_a_simulation() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut finished = Vec::new();
+    // Long enough that threads do not end all before it is stopped.
+    let text = &TEXT.replace("\"1 s\"", "\"60 s\"");
+    loop {
+        // Each time another process: the plan and the runs come from the folder.
+        if finished.is_empty() {
+            sweep(text, None).save(folder.path()).unwrap();
+        }
+        let sweep = Sweep::open(folder.path()).unwrap();
+        let store = Store::open_part(folder.path(), "sweep").unwrap();
+        let done = Cell::new(0);
+        let mut progress = |p: cellway_lab::Progress<'_>| done.set(p.done);
+        let mut stop = || done.get() >= 4;
+        let filled = sweep.fill(&store, Shard::ALL, false, &mut settings(&mut progress, &mut stop)).unwrap();
+        assert_eq!(filled.found, store.totals().unwrap().finished - filled.finished, "{filled:?}");
+        finished.push(filled.finished);
+        if !filled.stopped {
+            assert_eq!(merged(&sweep, &store), simulated(text, None));
+            break;
+        }
+        let partly = sweep.merge(&store, false, &mut settings(&mut |_| {}, &mut || false));
+        assert!(matches!(partly, Err(Error::Incomplete { total: 18, .. })));
+    }
+    // Runs that were at work when it was stopped are lost; those that had ended are not done again.
+    assert!(finished.len() >= 3 && finished.iter().sum::<u64>() <= 18, "{finished:?}");
+    assert_eq!(Store::read(folder.path()).unwrap().totals().unwrap().finished, 18);
+}
+
+#[test]
+fn shards_make_the_same_tables_and_more_seeds_run_only_those() {
+    let folder = tempfile::tempdir().unwrap();
+    let small = sweep(TEXT, None);
+    let parts: Vec<Shard> = ["3/3", "1/3", "2/3"].iter().map(|text| text.parse().unwrap()).collect();
+    for shard in parts {
+        let store = Store::open_part(folder.path(), &shard.part()).unwrap();
+        assert_eq!(fill(&small, &store, shard).finished, 6);
+    }
+    let store = Store::open_part(folder.path(), "sweep").unwrap();
+    assert_eq!(fill(&small, &store, Shard::ALL), Filled { found: 18, ..Filled::default() });
+    assert_eq!(merged(&small, &store), simulated(TEXT, None));
+    let larger = sweep(TEXT, Some(5));
+    let filled = fill(&larger, &store, Shard::ALL);
+    assert_eq!((filled.found, filled.finished), (18, 12));
+    assert_eq!(merged(&larger, &store), simulated(TEXT, Some(5)));
+    // Of the smaller plan nothing else is kept.
+    drop(store);
+    assert!(small.remove_others(folder.path()).unwrap() > 0);
+    let store = Store::read(folder.path()).unwrap();
+    assert_eq!(store.totals().unwrap().finished, 18);
+    assert_eq!(merged(&small, &store), simulated(TEXT, None));
+}
+
+/// A study with another name and another sweep shares the points that resolve to the same scenario.
+#[test]
+fn a_point_of_two_studies_is_run_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).unwrap();
+    assert_eq!(fill(&sweep(TEXT, None), &store, Shard::ALL).finished, 18);
+    let other =
+        TEXT.replace("\"small\"", "\"other\"").replace("[\"5 ms\", \"10 ms\", \"20 ms\"]", "[\"10 ms\", \"30 ms\"]");
+    let other = other.replace("\"reno\", \"cubic\"", "\"cubic\", \"reno\"");
+    assert_eq!(fill(&sweep(&other, None), &store, Shard::ALL), Filled { found: 6, finished: 6, ..Filled::default() });
+    assert_eq!(merged(&sweep(&other, None), &store), simulated(&other, None));
+    // Within a study, too: the delay of the file is that of a point.
+    let twice = TEXT.replace("\"10 ms\", \"20 ms\"", "\"5000 us\", \"0.005 s\"");
+    let filled = fill(&sweep(&twice, None), &store, Shard::ALL);
+    assert_eq!((filled.found, filled.finished), (18, 0));
+    let fresh = tempfile::tempdir().unwrap();
+    let store = Store::open(fresh.path()).unwrap();
+    assert_eq!(fill(&sweep(&twice, None), &store, Shard::ALL).finished, 6);
+    assert_eq!(merged(&sweep(&twice, None), &store), simulated(&twice, None));
+}
+
+/// `simulate` with a store: nothing in the tables shows which runs were there, and twins are run once.
+#[test]
+fn a_simulation_with_a_store_has_the_same_tables() {
+    let folder = tempfile::tempdir().unwrap();
+    let twice = TEXT.replace("\"10 ms\", \"20 ms\"", "\"5000 us\", \"30 ms\"");
+    let plan = cellway_lab::plan_from_text(&twice, "small.toml", &[]).unwrap();
+    let expected = simulated(&twice, None);
+    for (round, threads) in [(0, 1), (1, 2), (2, 1)] {
+        let store = Store::open(&folder.path().join("store")).unwrap();
+        let mut totals = Vec::new();
+        let mut progress = |p: cellway_lab::Progress<'_>| totals.push((p.done, p.total));
+        let mut stop = || false;
+        let mut settings =
+            Settings { threads: Some(threads), progress: &mut progress, stop: &mut stop, store: Some(&store) };
+        let out = folder.path().join(format!("out-{round}"));
+        cellway_lab::simulate(&plan, Path::new("."), None, &mut settings).unwrap().write(&out, false).unwrap();
+        assert_eq!(tables(&out), expected);
+        assert_eq!(totals.last(), Some(&(18, 18)));
+        assert_eq!((store.totals().unwrap().finished, store.served()), (12, if round == 0 { 6 } else { 18 }));
+    }
+}
+
+#[test]
+fn damage_is_run_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let sweep = sweep(TEXT, None);
+    fill(&sweep, &Store::open_part(folder.path(), "sweep").unwrap(), Shard::ALL);
+    let file = folder.path().join("runs/sweep.runs");
+    let mut octets = std::fs::read(&file).unwrap();
+    let middle = octets.len() / 2;
+    octets[middle] ^= 0xff;
+    std::fs::write(&file, octets).unwrap();
+    let store = Store::open_part(folder.path(), "sweep").unwrap();
+    let found = sweep.merge(&store, false, &mut settings(&mut |_| {}, &mut || false));
+    assert!(matches!(found, Err(Error::Incomplete { .. })));
+    assert_eq!(store.damage().len(), 1);
+    assert_eq!(fill(&sweep, &store, Shard::ALL).finished, 1);
+    assert_eq!(merged(&sweep, &store), simulated(TEXT, None));
+}
+
+/// A stored run that differs from what the simulator says is found.
+#[test]
+fn a_wrong_run_is_found_by_verification() {
+    let folder = tempfile::tempdir().unwrap();
+    let right = sweep(TEXT, None);
+    let store = Store::open_part(folder.path(), "sweep").unwrap();
+    fill(&right, &store, Shard::ALL);
+    let verify = |share| right.verify(&store, share, &mut settings(&mut |_| {}, &mut || false)).unwrap();
+    let all = verify(1.0);
+    assert_eq!((all.finished, all.checked, all.differing.len()), (18, 18, 0));
+    assert_eq!(verify(0.01).checked, 1);
+    let other = store.get(right.stored(8)).unwrap().unwrap();
+    store.put(right.stored(7), &other).unwrap();
+    assert_eq!(verify(1.0).differing, [7]);
+}
+
+#[test]
+fn a_run_that_fails_is_kept_and_the_rest_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).unwrap();
+    let sweep = sweep(TEXT, None);
+    store.put(sweep.stored(4), &Outcome::Failed("no route".to_owned())).unwrap();
+    let filled = fill(&sweep, &store, Shard::ALL);
+    assert_eq!((filled.found, filled.finished, filled.failed), (1, 17, 0));
+    let failures = sweep.failures(&store).unwrap();
+    assert_eq!(failures, [(4, 2, "no route".to_owned())]);
+    let status = sweep.status(&store);
+    assert_eq!((status[1].planned, status[1].finished, status[1].failed), (3, 2, 1));
+    assert_eq!(status[1].axes, ["link.a-b.delay = 5 ms", "tcp.variant = cubic"]);
+    let merged = sweep.merge(&store, false, &mut settings(&mut |_| {}, &mut || false)).unwrap();
+    assert_eq!(merged.results.runs.num_rows(), 17);
+    assert!(merged.warnings.iter().any(|warning| warning.starts_with("1 of 18 runs failed")), "{:?}", merged.warnings);
+}
+
+#[test]
+fn replications_are_added_until_intervals_are_narrow() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open_part(folder.path(), "sweep").unwrap();
+    let criteria = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect::<Vec<Criterion>>();
+    let limits = Limits { max_seeds: 60, budget: None };
+    let until = |texts: &[&str], limits| {
+        let mut sweep = sweep(TEXT, Some(4));
+        sweep
+            .fill_until(&store, &criteria(texts), limits, false, &mut settings(&mut |_| {}, &mut || false))
+            .map(|_| sweep)
+    };
+    let wanted = "ci95(goodput[subject=t-1]) < 12 %";
+    let first = until(&[wanted], limits).unwrap();
+    let counts: Vec<u64> = first.ends().iter().map(|end| end.replications).collect();
+    assert!(counts.iter().any(|count| *count > 4) && first.runs() == counts.iter().sum::<u64>(), "{counts:?}");
+    for end in first.ends() {
+        let half = end.halves[0].unwrap();
+        assert!(
+            if end.reason == StopReason::Met { half <= 0.12 } else { half > 0.12 && end.replications == 60 },
+            "{end:?}"
+        );
+    }
+    // The plan in the folder has the numbers, and the tables have those runs.
+    first.save(folder.path()).unwrap();
+    let again = Sweep::open(folder.path()).unwrap();
+    assert_eq!((again.ends(), again.runs()), (first.ends(), first.runs()));
+    let merged = again.merge(&store, false, &mut settings(&mut |_| {}, &mut || false)).unwrap();
+    assert_eq!(merged.results.runs.num_rows() as u64, first.runs());
+    // The same choice from the store alone.
+    let before = store.totals().unwrap();
+    assert_eq!(until(&[wanted], limits).unwrap().ends(), first.ends());
+    assert_eq!(store.totals().unwrap(), before);
+    // A difference of the same seeds; the point that it is taken to has as many runs as the others.
+    let paired = until(&["ci95(goodput[subject=t-1] against tcp.variant=reno) < 20000"], limits).unwrap();
+    for pair in paired.ends().chunks(2) {
+        assert!(pair[0].replications >= pair[1].replications && pair[0].halves == [Some(0.0)], "{pair:?}");
+    }
+    // One that no number of runs meets.
+    let hard = until(&["ci95(goodput[subject=t-1]) < 0.001 %"], Limits { max_seeds: 6, budget: None }).unwrap();
+    assert!(hard.ends().iter().all(|end| end.reason == StopReason::MaxSeeds && end.replications == 6));
+    let over =
+        until(&["ci95(goodput[subject=t-1]) < 0.001 %"], Limits { budget: Some(Duration::ZERO), ..limits }).unwrap();
+    assert!(
+        over.ends().iter().all(|end| end.reason == StopReason::Budget && end.replications == 4),
+        "{:?}",
+        over.ends()
+    );
+    for (wrong, told) in [
+        ("ci95(goodputt[subject=t-1]) < 2 %", "accepted: one of t-1: "),
+        ("ci95(goodput[subject=u]) < 2 %", "accepted: a subject with goodput: "),
+        ("ci95(goodput[subject=t-1] against tcp.variant=bbr) < 2 %", "accepted: tcp.variant = one of reno, cubic"),
+        (
+            "ci95(goodput[subject=t-1] against tcp.window=1) < 2 %",
+            "accepted: an axis of the sweep: link.a-b.delay, tcp.variant",
+        ),
+    ] {
+        let Err(refused) = until(&[wrong], limits) else { panic!("{wrong}") };
+        assert!(refused.to_string().contains(told), "{refused}");
+    }
+}
+
+#[test]
+fn plans_of_others_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = |folder: &Path| {
+        let Err(error) = Sweep::open(folder) else { panic!("{}", folder.display()) };
+        assert!(error.is_input(), "{error}");
+        error.to_string()
+    };
+    assert!(refused(folder.path()).contains("has no plan of a sweep; accepted:"));
+    sweep(TEXT, None).save(folder.path()).unwrap();
+    let file = folder.path().join("plan.json");
+    let text = std::fs::read_to_string(&file).unwrap();
+    for (from, to, told) in [
+        ("\"format\": 1", "\"format\": 2", "format 2; accepted: 1"),
+        ("\"results\": 1", "\"results\": 9", "results of version 9"),
+        ("2 %", "3 %", "has changed"),
+        ("\"replications\": [\n    3\n  ]", "\"replications\": [3, 4]", "other points"),
+        ("\"replications\": [\n    3\n  ]", "\"replications\": []", "other points"),
+        ("{", "", "plan.json"),
+    ] {
+        assert!(text.contains(from), "{from}: {text}");
+        std::fs::write(&file, text.replacen(from, to, 1)).unwrap();
+        let told_now = refused(folder.path());
+        assert!(told_now.contains(told), "{from}: {told_now}");
+    }
+    let set = [Override::new("run.duration", "\"100 ms\"")];
+    let plan = cellway_lab::plan_from_text(TEXT, "small.toml", &set).unwrap();
+    Sweep::new(plan, Path::new("."), Some(2)).unwrap().save(folder.path()).unwrap();
+    assert_eq!(Sweep::open(folder.path()).unwrap().runs(), 12);
+}

@@ -1,0 +1,209 @@
+//! One file of runs: a line with the format, then frames, one appended for each run that has ended.
+//!
+//! A process that is killed leaves at most one frame that is not whole, the last. A reader ends before it, and the next
+//! writer cuts it off. Damage in the middle costs the runs that it touches.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::error::Error;
+use crate::frame::{HEAD, Head, Kind, MARK};
+use crate::key::Key;
+
+/// The version of the format of files.
+pub(crate) const FORMAT: u32 = 1;
+/// The end of a file's name.
+pub(crate) const SUFFIX: &str = ".runs";
+/// The octets of a file that are searched at once.
+const BLOCK: u64 = 1 << 20;
+const TITLE: &str = "cellway-runs ";
+/// The longest time that a run is only in memory of the system, where a machine that stops can lose it.
+const SYNC: Duration = Duration::from_secs(1);
+
+/// The place of an outcome in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) head: Head,
+    /// The offset of the head.
+    pub(crate) at: u64,
+}
+
+fn title() -> String {
+    format!("{TITLE}{FORMAT}\n")
+}
+
+/// Returns the offset of the first frame; `None` in a file that is not even begun.
+fn start(file: &mut File, path: &Path) -> Result<Option<u64>, Error> {
+    let title = title();
+    let mut found = vec![0; title.len()];
+    file.rewind().map_err(Error::io("cannot be read", path))?;
+    match file.read_exact(&mut found) {
+        Ok(()) if found == title.as_bytes() => Ok(Some(title.len() as u64)),
+        Ok(()) => {
+            let line = String::from_utf8_lossy(&found).trim_end().to_owned();
+            let found = line.strip_prefix(TITLE).map_or_else(|| format!("{line:?}"), str::to_owned);
+            Err(Error::Format { path: path.to_owned(), found })
+        }
+        Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(None),
+        Err(error) => Err(Error::io("cannot be read", path)(error)),
+    }
+}
+
+/// The content of a file.
+#[derive(Debug, Default)]
+pub(crate) struct Scanned {
+    /// The offset after the last whole frame.
+    pub(crate) end: u64,
+    /// The offsets at which octets that are no frame begin, before others that are.
+    pub(crate) gaps: Vec<u64>,
+}
+
+/// Calls `each` with the place of every whole frame. Only heads are read, unless one of them is damaged: then the next
+/// frame is searched for, so that damage costs no other run.
+pub(crate) fn scan(file: &mut File, path: &Path, mut each: impl FnMut(Place)) -> Result<Scanned, Error> {
+    let failed = |error| Error::io("cannot be read", path)(error);
+    let mut scanned = Scanned::default();
+    let Some(first) = start(file, path)? else { return Ok(scanned) };
+    let length = file.seek(SeekFrom::End(0)).map_err(failed)?;
+    scanned.end = first;
+    // The length in a damaged head leads past others, so the search begins within the frame before.
+    let (mut at, mut search) = (first, first);
+    while at < length {
+        if let Some(place) = head_at(file, at, length).map_err(failed)? {
+            each(place);
+            search = at + HEAD as u64;
+            at = place.end();
+        } else {
+            let Some(found) = search_from(file, search, length).map_err(failed)? else { break };
+            scanned.gaps.push(if found > at { at } else { search - HEAD as u64 });
+            at = found;
+        }
+        scanned.end = scanned.end.max(at);
+    }
+    Ok(scanned)
+}
+
+impl Place {
+    /// Returns the offset after the frame.
+    fn end(&self) -> u64 {
+        self.at + HEAD as u64 + u64::from(self.head.length)
+    }
+}
+
+/// Returns the frame at an offset, if its head is one and the file is long enough for it.
+fn head_at(file: &mut File, at: u64, length: u64) -> std::io::Result<Option<Place>> {
+    let mut octets = [0; HEAD];
+    if at + HEAD as u64 > length {
+        return Ok(None);
+    }
+    file.seek(SeekFrom::Start(at))?;
+    file.read_exact(&mut octets)?;
+    Ok(Head::read(&octets).map(|head| Place { head, at }).filter(|place| place.end() <= length))
+}
+
+/// Returns the offset of the first frame from `from` on whose checksum is right.
+fn search_from(file: &mut File, from: u64, length: u64) -> std::io::Result<Option<u64>> {
+    let mut block = Vec::new();
+    let mut begin = from;
+    while begin + HEAD as u64 <= length {
+        file.seek(SeekFrom::Start(begin))?;
+        block.clear();
+        Read::by_ref(file).take(BLOCK + HEAD as u64).read_to_end(&mut block)?;
+        let marks = block.windows(MARK.len()).enumerate().filter(|(_, octets)| *octets == MARK);
+        for (offset, _) in marks.take_while(|(offset, _)| (*offset as u64) < BLOCK) {
+            if let Some(place) = head_at(file, begin + offset as u64, length)? {
+                let mut octets = vec![0; place.head.length as usize];
+                file.read_exact(&mut octets)?;
+                if place.head.matches(&octets) {
+                    return Ok(Some(place.at));
+                }
+            }
+        }
+        begin += BLOCK;
+    }
+    Ok(None)
+}
+
+/// Reads the octets of an outcome.
+///
+/// # Errors
+/// [`Error::Damaged`] if they are not those that were written.
+pub(crate) fn read(file: &mut File, path: &Path, place: Place) -> Result<Vec<u8>, Error> {
+    let mut octets = vec![0; place.head.length as usize];
+    file.seek(SeekFrom::Start(place.at + HEAD as u64)).map_err(Error::io("cannot be read", path))?;
+    file.read_exact(&mut octets).map_err(Error::io("cannot be read", path))?;
+    match place.head.matches(&octets) {
+        true => Ok(octets),
+        false => Err(Error::Damaged { path: path.to_owned(), at: place.at, reason: "its checksum differs".to_owned() }),
+    }
+}
+
+/// The one process that appends to a file: it has the lock.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    path: PathBuf,
+    file: File,
+    end: u64,
+    synced: Instant,
+}
+
+impl Writer {
+    /// Opens the file, which is made if there is none; `None` if another process writes to it.
+    pub(crate) fn open(path: &Path) -> Result<Option<Writer>, Error> {
+        let open = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
+        let mut file = open.map_err(Error::io("cannot be opened for writing", path))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Ok(None),
+            Err(TryLockError::Error(error)) => return Err(Error::io("cannot be locked", path)(error)),
+        }
+        let end = scan(&mut file, path, |_| ())?.end;
+        let mut writer = Writer { path: path.to_owned(), file, end, synced: Instant::now() };
+        writer.cut()?;
+        if writer.end == 0 {
+            writer.add(title().as_bytes())?;
+        }
+        Ok(Some(writer))
+    }
+
+    /// Returns the path of the file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Appends an outcome. If that fails, the file is as before.
+    pub(crate) fn append(&mut self, key: Key, kind: Kind, octets: &[u8]) -> Result<Place, Error> {
+        let large = || std::io::Error::new(ErrorKind::FileTooLarge, "a run has more than 4 GiB");
+        let head = Head::new(key, kind, octets).ok_or_else(|| Error::io("cannot be written", &self.path)(large()))?;
+        let place = Place { head, at: self.end };
+        self.add(&[&head.octets(), octets].concat())?;
+        if self.synced.elapsed() >= SYNC {
+            self.sync()?;
+        }
+        Ok(place)
+    }
+
+    /// Waits until all that was appended survives a machine that stops.
+    pub(crate) fn sync(&mut self) -> Result<(), Error> {
+        self.file.sync_data().map_err(Error::io("cannot be written", &self.path))?;
+        self.synced = Instant::now();
+        Ok(())
+    }
+
+    fn add(&mut self, octets: &[u8]) -> Result<(), Error> {
+        let written = self.file.seek(SeekFrom::Start(self.end)).and_then(|_| self.file.write_all(octets));
+        if let Err(error) = written {
+            // On a full disk a part may be there; a reader ends before it even if it cannot be removed.
+            let _ = self.cut();
+            return Err(Error::io("cannot be written", &self.path)(error));
+        }
+        self.end += octets.len() as u64;
+        Ok(())
+    }
+
+    fn cut(&mut self) -> Result<(), Error> {
+        self.file.set_len(self.end).map_err(Error::io("cannot be cut", &self.path))
+    }
+}

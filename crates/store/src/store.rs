@@ -1,0 +1,349 @@
+//! The folder of a store: its files of runs, and the index of what they hold.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use cellway_record::RunRecord;
+
+use crate::codec;
+use crate::error::Error;
+use crate::frame::Kind;
+use crate::key::Key;
+use crate::log::{self, Place, SUFFIX, Writer};
+
+/// The folder of the files of runs.
+const RUNS: &str = "runs";
+/// More writers at once than any machine has; beyond them a store is refused rather than searched without end.
+const MOST_WRITERS: u32 = 100_000;
+
+/// The outcome of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// It finished.
+    Finished(RunRecord),
+    /// It failed, with this message: as it would again.
+    Failed(String),
+}
+
+/// A stored run that does not read back. It counts as missing, so that it is run again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damage {
+    /// The message, with file and place.
+    pub message: String,
+}
+
+/// The sizes of a store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Runs that finished.
+    pub finished: u64,
+    /// Runs that failed.
+    pub failed: u64,
+    /// The octets of all files, earlier outcomes of the same runs included.
+    pub octets: u64,
+    /// Files.
+    pub files: u64,
+}
+
+/// A store of runs, open. All threads of a process use the same one.
+///
+/// The folder has a folder `runs` with files that only grow, one for each process that writes at the same time. A process
+/// sees the runs that were there when it opened the store, and its own.
+#[derive(Debug)]
+pub struct Store {
+    folder: PathBuf,
+    held: Mutex<Held>,
+}
+
+#[derive(Debug, Default)]
+struct Held {
+    files: Vec<(PathBuf, File)>,
+    /// The file and the place of each run. Of several outcomes of a run the last counts.
+    index: BTreeMap<Key, (usize, Place)>,
+    writer: Option<(usize, Writer)>,
+    damage: Vec<Damage>,
+    /// Records that were read from it.
+    served: u64,
+}
+
+impl Store {
+    /// Makes an empty store; one that is there stays.
+    ///
+    /// # Errors
+    /// If the folder has other content, or cannot be written.
+    pub fn create(folder: &Path) -> Result<(), Error> {
+        check(folder)?;
+        let runs = folder.join(RUNS);
+        fs::create_dir_all(&runs).map_err(Error::io("cannot be made", &runs))
+    }
+
+    /// Opens a store to read from it. A folder that does not exist is a store without runs.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is no store.
+    pub fn read(folder: &Path) -> Result<Store, Error> {
+        check(folder)?;
+        let mut held = Held::default();
+        for path in names(&folder.join(RUNS))? {
+            let file = File::open(&path).map_err(Error::io("cannot be opened", &path))?;
+            held.add(path, file)?;
+        }
+        Ok(Store { folder: folder.to_owned(), held: Mutex::new(held) })
+    }
+
+    /// Opens a store to read and to add runs; it is made if there is none. Several processes may, each with a file of its
+    /// own.
+    ///
+    /// # Errors
+    /// As [`Store::read`], or if it cannot be written.
+    pub fn open(folder: &Path) -> Result<Store, Error> {
+        let free = |runs: &Path| {
+            for number in 0..MOST_WRITERS {
+                if let Some(writer) = Writer::open(&runs.join(format!("{number:05}{SUFFIX}")))? {
+                    return Ok(writer);
+                }
+            }
+            Err(Error::InUse { path: runs.to_owned() })
+        };
+        Store::open_with(folder, free)
+    }
+
+    /// As [`Store::open`], with the file of a part of the store that has one writer only, such as a shard.
+    ///
+    /// # Errors
+    /// As [`Store::open`]; [`Error::InUse`] if another process writes to the part.
+    pub fn open_part(folder: &Path, part: &str) -> Result<Store, Error> {
+        Store::open_with(folder, |runs| {
+            let path = runs.join(format!("{part}{SUFFIX}"));
+            Writer::open(&path)?.ok_or(Error::InUse { path })
+        })
+    }
+
+    fn open_with(folder: &Path, writer: impl FnOnce(&Path) -> Result<Writer, Error>) -> Result<Store, Error> {
+        Store::create(folder)?;
+        let runs = folder.join(RUNS);
+        // The lock comes before the reading, so that no run of an earlier writer of the file is missed.
+        let writer = writer(&runs)?;
+        let store = Store::read(folder)?;
+        {
+            let mut held = store.held();
+            let place = held.files.iter().position(|(path, _)| path == writer.path());
+            let place = place.expect("the file of the writer is among those of the folder");
+            held.writer = Some((place, writer));
+        }
+        Ok(store)
+    }
+
+    /// Returns the folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Returns true if the store has an outcome of a run.
+    pub fn contains(&self, key: Key) -> bool {
+        self.held().index.contains_key(&key)
+    }
+
+    /// Returns whether the run finished, without reading its rows; `None` if the store has no outcome.
+    pub fn finished(&self, key: Key) -> Option<bool> {
+        self.held().index.get(&key).map(|(_, place)| place.head.kind == Kind::Record)
+    }
+
+    /// Returns the outcome of a run, if the store has it. One that is damaged is reported by [`Store::damage`], and counts
+    /// as missing from then on.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn get(&self, key: Key) -> Result<Option<Outcome>, Error> {
+        let mut held = self.held();
+        let Some(&(number, place)) = held.index.get(&key) else { return Ok(None) };
+        let (path, file) = &mut held.files[number];
+        let path = path.clone();
+        let octets = log::read(file, &path, place);
+        // Others may read while this one is decoded.
+        drop(held);
+        let damaged = |reason| Error::Damaged { path, at: place.at, reason };
+        let outcome = octets.and_then(|octets| match place.head.kind {
+            Kind::Record => codec::decode(&octets).map(Outcome::Finished).map_err(damaged),
+            Kind::Failure => String::from_utf8(octets).map(Outcome::Failed).map_err(|error| damaged(error.to_string())),
+        });
+        match outcome {
+            Ok(outcome) => {
+                self.held().served += u64::from(matches!(outcome, Outcome::Finished(_)));
+                Ok(Some(outcome))
+            }
+            Err(error @ Error::Damaged { .. }) => {
+                let mut held = self.held();
+                held.index.remove(&key);
+                held.damage.push(Damage { message: error.to_string() });
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Adds the outcome of a run. When this returns, a process that is killed loses nothing; a machine that stops loses at
+    /// most the last second.
+    ///
+    /// # Errors
+    /// If it cannot be written; the runs before it stay.
+    ///
+    /// # Panics
+    /// If the store was opened to read.
+    pub fn put(&self, key: Key, outcome: &Outcome) -> Result<(), Error> {
+        let (kind, octets) = match outcome {
+            Outcome::Finished(record) => (Kind::Record, codec::encode(record)),
+            Outcome::Failed(message) => (Kind::Failure, message.clone().into_bytes()),
+        };
+        let mut held = self.held();
+        let (number, writer) = held.writer.as_mut().expect("the store was opened to write");
+        let place = (*number, writer.append(key, kind, &octets)?);
+        held.index.insert(key, place);
+        Ok(())
+    }
+
+    /// Waits until all runs survive a machine that stops.
+    ///
+    /// # Errors
+    /// If the system cannot do that.
+    pub fn sync(&self) -> Result<(), Error> {
+        self.held().writer.as_mut().map_or(Ok(()), |(_, writer)| writer.sync())
+    }
+
+    /// Returns true if the stored record of a run has the same values as `record`, to the bit.
+    ///
+    /// # Errors
+    /// As [`Store::get`].
+    pub fn has_same(&self, key: Key, record: &RunRecord) -> Result<bool, Error> {
+        Ok(match self.get(key)? {
+            Some(Outcome::Finished(stored)) => codec::encode(&stored) == codec::encode(record),
+            _ => false,
+        })
+    }
+
+    /// Returns the runs that did not read back so far.
+    pub fn damage(&self) -> Vec<Damage> {
+        self.held().damage.clone()
+    }
+
+    /// Returns the number of finished runs that were read from it.
+    pub fn served(&self) -> u64 {
+        self.held().served
+    }
+
+    /// Returns the numbers of runs and octets.
+    ///
+    /// # Errors
+    /// If a file cannot be read.
+    pub fn totals(&self) -> Result<Totals, Error> {
+        let held = self.held();
+        let finished = held.index.values().filter(|(_, place)| place.head.kind == Kind::Record).count() as u64;
+        let mut totals =
+            Totals { finished, failed: held.index.len() as u64 - finished, octets: 0, files: held.files.len() as u64 };
+        for (path, file) in &held.files {
+            totals.octets += file.metadata().map_err(Error::io("cannot be read", path))?.len();
+        }
+        Ok(totals)
+    }
+
+    /// Writes the runs that `wanted` chooses into one file, in the order of their keys, and removes all others. Returns the
+    /// octets that became free.
+    ///
+    /// # Errors
+    /// [`Error::InUse`] if a process writes to the store; or if it cannot be written, and then it is as before.
+    pub fn compact(folder: &Path, mut wanted: impl FnMut(Key) -> bool) -> Result<u64, Error> {
+        let store = Store::read(folder)?;
+        let before = store.totals()?.octets;
+        let mut held = store.held();
+        let locks = held.files.iter().map(|(path, _)| Writer::open(path)?.ok_or(Error::InUse { path: path.clone() }));
+        let locks = locks.collect::<Result<Vec<Writer>, Error>>()?;
+        let runs = folder.join(RUNS);
+        let partial = runs.join("compact.partial");
+        let _ = fs::remove_file(&partial);
+        let Held { files, index, .. } = &mut *held;
+        let written = Writer::open(&partial)?.ok_or(Error::InUse { path: partial.clone() }).and_then(|mut to| {
+            for (key, (number, place)) in index.iter().filter(|(key, _)| wanted(**key)) {
+                let (path, file) = &mut files[*number];
+                match log::read(file, path, *place) {
+                    Ok(octets) => drop(to.append(*key, place.head.kind, &octets)?),
+                    // A damaged run counts as missing anyway.
+                    Err(Error::Damaged { .. }) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            to.sync()
+        });
+        if let Err(error) = written {
+            let _ = fs::remove_file(&partial);
+            return Err(error);
+        }
+        // Whatever ends the process in between, each run is in one of the files.
+        let target = runs.join(format!("00000{SUFFIX}"));
+        fs::rename(&partial, &target).map_err(Error::io("cannot be replaced", &target))?;
+        for (path, _) in files.iter().filter(|(path, _)| *path != target) {
+            fs::remove_file(path).map_err(Error::io("cannot be removed", path))?;
+        }
+        drop(locks);
+        let after = fs::metadata(&target).map_err(Error::io("cannot be read", &target))?.len();
+        Ok(before.saturating_sub(after))
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held> {
+        // Each change is whole before the lock is released.
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Held {
+    fn add(&mut self, path: PathBuf, mut file: File) -> Result<(), Error> {
+        let number = self.files.len();
+        let scanned = log::scan(&mut file, &path, |place| {
+            self.index.insert(place.head.key, (number, place));
+        })?;
+        let damage = |at: &u64| {
+            let (path, reason) = (path.clone(), "these octets are no run".to_owned());
+            Damage { message: Error::Damaged { path, at: *at, reason }.to_string() }
+        };
+        self.damage.extend(scanned.gaps.iter().map(damage));
+        self.files.push((path, file));
+        Ok(())
+    }
+}
+
+/// Checks that `folder` is a store, or could become one.
+fn check(folder: &Path) -> Result<(), Error> {
+    let none = |found: String| Err(Error::NoStore { path: folder.to_owned(), found });
+    match fs::read_dir(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotADirectory => none("it is a file".to_owned()),
+        Err(error) => Err(Error::io("cannot be read", folder)(error)),
+        Ok(_) if folder.join(RUNS).is_dir() => Ok(()),
+        Ok(mut entries) => match entries.next() {
+            None => Ok(()),
+            Some(entry) => {
+                let entry = entry.map_err(Error::io("cannot be read", folder))?;
+                none(format!("it contains {:?} and no folder {RUNS:?}", entry.file_name().to_string_lossy()))
+            }
+        },
+    }
+}
+
+/// Returns the paths of the files of runs, sorted, so that the last outcome of a run does not depend on the system.
+fn names(runs: &Path) -> Result<Vec<PathBuf>, Error> {
+    let entries = match fs::read_dir(runs) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(Error::io("cannot be read", runs))?,
+    };
+    let mut paths = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(Error::io("cannot be read", runs))?.path();
+        if path.to_string_lossy().ends_with(SUFFIX) {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    Ok(paths)
+}

@@ -1,0 +1,209 @@
+//! Stores through ends of every kind: killed writers, damage, full files, several processes.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::fs;
+use std::path::Path;
+
+use cellway_record::metric::port;
+use cellway_record::{Row, RunRecord};
+use cellway_store::{Digest, Error, Key, Outcome, Store};
+
+fn key(number: u64) -> Key {
+    Key::new(Digest([7; 32]), number, 1)
+}
+
+fn outcome(number: u64) -> Outcome {
+    if number % 5 == 4 {
+        return Outcome::Failed(format!("run {number} failed"));
+    }
+    let row = |t: Option<f64>| Row {
+        subject: format!("r{number}>s").into(),
+        metric: (&port::UTILISATION).into(),
+        t,
+        value: 1.0 / number as f64,
+    };
+    Outcome::Finished(RunRecord { summary: vec![row(None)], series: vec![row(Some(0.5))], ..RunRecord::default() })
+}
+
+fn fill(folder: &Path, numbers: std::ops::Range<u64>) {
+    let store = Store::open(folder).unwrap();
+    numbers.for_each(|number| store.put(key(number), &outcome(number)).unwrap());
+}
+
+fn only_file(folder: &Path) -> std::path::PathBuf {
+    let mut files = fs::read_dir(folder.join("runs")).unwrap().map(|entry| entry.unwrap().path());
+    let file = files.next().unwrap();
+    assert!(files.next().is_none());
+    file
+}
+
+#[test]
+fn outcomes_are_found_by_the_next_process() {
+    let folder = tempfile::tempdir().unwrap();
+    fill(folder.path(), 0..10);
+    fill(folder.path(), 10..12);
+    let store = Store::read(folder.path()).unwrap();
+    for number in 0..12 {
+        assert_eq!(store.get(key(number)).unwrap(), Some(outcome(number)));
+        assert_eq!(store.finished(key(number)), Some(number % 5 != 4));
+    }
+    assert_eq!((store.get(key(12)).unwrap(), store.contains(key(12))), (None, false));
+    let totals = store.totals().unwrap();
+    assert_eq!((totals.finished, totals.failed, totals.files), (10, 2, 1));
+}
+
+/// A process that is killed, or a machine that stops, leaves the file at any length: all whole runs are there, and the next
+/// writer goes on after them.
+#[test]
+fn a_file_of_any_length_has_its_whole_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    fill(folder.path(), 0..3);
+    let file = only_file(folder.path());
+    let whole = fs::read(&file).unwrap();
+    let mut before = 0;
+    for length in 0..whole.len() {
+        fs::write(&file, &whole[..length]).unwrap();
+        let found = (0..3).filter(|number| Store::read(folder.path()).unwrap().contains(key(*number))).count();
+        assert!(found >= before && found < 3, "{found} runs in {length} octets");
+        before = found;
+        let store = Store::open(folder.path()).unwrap();
+        (0..3).for_each(|number| match store.get(key(number)).unwrap() {
+            Some(found) => assert_eq!(found, outcome(number)),
+            None => store.put(key(number), &outcome(number)).unwrap(),
+        });
+        drop(store);
+        assert!(fs::read(&file).unwrap() == whole, "after {length} octets");
+    }
+    assert_eq!(before, 2);
+}
+
+/// Zeros at the end, as file systems leave them when a machine stops.
+#[test]
+fn zeros_at_the_end_are_cut_off() {
+    let folder = tempfile::tempdir().unwrap();
+    fill(folder.path(), 0..2);
+    let file = only_file(folder.path());
+    let whole = fs::read(&file).unwrap();
+    fs::write(&file, [&whole[..], &[0; 5000]].concat()).unwrap();
+    fill(folder.path(), 2..3);
+    let store = Store::read(folder.path()).unwrap();
+    (0..3).for_each(|number| assert_eq!(store.get(key(number)).unwrap(), Some(outcome(number))));
+    assert!(fs::metadata(&file).unwrap().len() < whole.len() as u64 + 1000);
+}
+
+/// Any octet that changes leaves every other run; the damaged one is missing, reported, and can be added again.
+#[test]
+fn a_damaged_run_counts_as_missing() {
+    let folder = tempfile::tempdir().unwrap();
+    fill(folder.path(), 0..3);
+    let file = only_file(folder.path());
+    let whole = fs::read(&file).unwrap();
+    let begin = whole.iter().position(|octet| *octet == b'\n').unwrap() + 1;
+    let second = begin + whole[begin + 1..].windows(4).position(|four| four == b"run:").unwrap() + 1;
+    let third = second + whole[second + 1..].windows(4).position(|four| four == b"run:").unwrap() + 1;
+    for at in second..third {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 0x81;
+        fs::write(&file, &damaged).unwrap();
+        let store = Store::open(folder.path()).unwrap();
+        assert_eq!(store.get(key(0)).unwrap(), Some(outcome(0)));
+        assert_eq!(store.get(key(1)).unwrap(), None, "octet {at}");
+        assert_eq!(store.get(key(2)).unwrap(), Some(outcome(2)));
+        let damage = store.damage();
+        // A damaged key is that of no run.
+        let is_key = (second + 12..second + 44).contains(&at);
+        assert!(damage.iter().all(|damage| damage.message.contains("octet ")), "{damage:?}");
+        assert!(is_key || !damage.is_empty(), "octet {at}: {damage:?}");
+        store.put(key(1), &outcome(1)).unwrap();
+        drop(store);
+        assert_eq!(Store::read(folder.path()).unwrap().get(key(1)).unwrap(), Some(outcome(1)));
+    }
+}
+
+#[test]
+fn each_process_has_a_file_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let stores: Vec<Store> = (0..3).map(|_| Store::open(folder.path()).unwrap()).collect();
+    for (number, store) in stores.iter().enumerate() {
+        store.put(key(number as u64), &outcome(number as u64)).unwrap();
+    }
+    let part = Store::open_part(folder.path(), "shard-1-of-2").unwrap();
+    let refused = Store::open_part(folder.path(), "shard-1-of-2").unwrap_err();
+    assert!(matches!(refused, Error::InUse { .. }), "{refused}");
+    part.put(key(3), &outcome(3)).unwrap();
+    let all = Store::read(folder.path()).unwrap();
+    assert_eq!((all.totals().unwrap().finished, all.totals().unwrap().files), (4, 4));
+    assert!(matches!(Store::compact(folder.path(), |_| true), Err(Error::InUse { .. })));
+    drop((stores, part));
+    // Nothing was lost by the refusal.
+    assert_eq!(Store::read(folder.path()).unwrap().totals().unwrap(), all.totals().unwrap());
+    // A file that is free again is used again.
+    drop(Store::open(folder.path()).unwrap());
+    assert_eq!(Store::read(folder.path()).unwrap().totals().unwrap().files, 4);
+}
+
+#[test]
+fn compaction_keeps_what_is_wanted() {
+    let folder = tempfile::tempdir().unwrap();
+    let other = Store::open(folder.path()).unwrap();
+    fill(folder.path(), 0..20);
+    other.put(key(3), &outcome(3)).unwrap();
+    drop(other);
+    let before = Store::read(folder.path()).unwrap().totals().unwrap();
+    let wanted: Vec<Key> = (0..20).filter(|number| number % 2 == 0).map(key).collect();
+    let freed = Store::compact(folder.path(), |key| wanted.contains(&key)).unwrap();
+    let store = Store::read(folder.path()).unwrap();
+    let after = store.totals().unwrap();
+    assert_eq!((before.files, after.files, before.octets - after.octets), (2, 1, freed));
+    for number in 0..20 {
+        assert_eq!(store.get(key(number)).unwrap(), (number % 2 == 0).then(|| outcome(number)));
+    }
+}
+
+#[test]
+fn other_folders_are_refused_and_stay_as_they_were() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("thesis.tex"), "text").unwrap();
+    let refused = Store::open(folder.path()).unwrap_err().to_string();
+    assert!(refused.contains("thesis.tex") && refused.contains("accepted:"), "{refused}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    let refused = Store::open(&folder.path().join("thesis.tex")).unwrap_err().to_string();
+    assert!(refused.contains("it is a file"), "{refused}");
+    let store = folder.path().join("store");
+    fill(&store, 0..1);
+    fs::write(only_file(&store), "cellway-runs 2\nand more").unwrap();
+    for refused in [Store::read(&store), Store::open(&store)] {
+        let refused = refused.unwrap_err().to_string();
+        assert!(refused.contains("format 2; accepted: 1"), "{refused}");
+    }
+    assert!(fs::read(only_file(&store)).unwrap() == b"cellway-runs 2\nand more");
+    assert_eq!(Store::read(&folder.path().join("none")).unwrap().totals().unwrap().files, 0);
+    assert!(!folder.path().join("none").exists());
+}
+
+/// The device `/dev/full` refuses every write, as a full disk does.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_is_an_error_and_keeps_the_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    fill(folder.path(), 0..2);
+    std::os::unix::fs::symlink("/dev/full", folder.path().join("runs/full.runs")).unwrap();
+    let refused = Store::open_part(folder.path(), "full").unwrap_err().to_string();
+    assert!(refused.contains("full.runs"), "{refused}");
+    fs::remove_file(folder.path().join("runs/full.runs")).unwrap();
+    assert_eq!(Store::read(folder.path()).unwrap().totals().unwrap().finished, 2);
+}
+
+#[test]
+fn equal_records_are_equal_to_the_bit() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).unwrap();
+    let Outcome::Finished(mut record) = outcome(1) else { panic!("it finished") };
+    record.summary[0].value = f64::NAN;
+    store.put(key(1), &Outcome::Finished(record.clone())).unwrap();
+    assert!(store.has_same(key(1), &record).unwrap());
+    record.series[0].value = -0.0;
+    assert!(!store.has_same(key(1), &record).unwrap());
+    record.series[0].value = 1.0;
+    assert!(store.has_same(key(1), &record).unwrap());
+}
