@@ -39,11 +39,11 @@ SOURCES := $(shell find Cargo.toml Cargo.lock pyproject.toml LICENSE README.md c
 help: ## List the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: $(INSTALLED) ## A first look: seven papers with few seeds, one or two minutes; open out/quick/index.html
-	$(BIN)/cellway reproduce --quick --out out/quick --force $(filter-out --quick,$(ARGS))
+run: $(INSTALLED) ## A first look: seven papers with few seeds, one or two minutes, seconds the second time
+	$(BIN)/cellway reproduce --quick --out out/quick --force --cache out/runs $(filter-out --quick,$(ARGS))
 
 reproduce: $(INSTALLED) ## Reproduce seven papers with all seeds, emulation included; open out/papers/index.html
-	$(BIN)/cellway reproduce --out out/papers --force $(ARGS)
+	$(BIN)/cellway reproduce --out out/papers --force --cache out/runs $(ARGS)
 
 test: $(DEVELOP) ## Run every test, in Rust and in Python, those of emulation where this machine allows it
 	$(BIN)/python tools/test.py

@@ -30,6 +30,7 @@ from cellway.api import (
     reproduce,
     schema,
     simulate,
+    sweep,
 )
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ __all__ = [
     "reproduce",
     "schema",
     "simulate",
+    "sweep",
     "stats",
 ]
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+result_version: int
 version: str
 
 Source = str | tuple[str, str, str]
@@ -105,6 +106,7 @@ def simulate(
     controllers: Sequence[tuple[str, Callable[[], object]]],
     out: str | None,
     force: bool,
+    cache: str | None,
     progress: Callable[[int, int], None] | None,
 ) -> Results: ...
 def emulates_here() -> bool: ...
@@ -127,6 +129,7 @@ def compare(
     threads: int | None,
     out: str | None,
     force: bool,
+    cache: str | None,
     progress: Callable[[int, int], None] | None,
 ) -> tuple[Results, str]: ...
 
@@ -145,6 +148,7 @@ def reproduce(
     out: str | None,
     force: bool,
     threads: int | None,
+    cache: str | None,
     progress: Callable[[int, int], None] | None,
 ) -> str: ...
 def confidence_interval(sample: list[float], level: float, metric: str | None) -> tuple[float, float] | None: ...
@@ -153,3 +157,33 @@ def picoseconds(text: str) -> int: ...
 def time_text(picoseconds: int) -> str: ...
 def schema() -> str: ...
 def cli_main(argv: list[str], face: object) -> int: ...
+
+class Sweep:
+    @staticmethod
+    def plan(source: Source, set: list[tuple[str, str]], seeds: int | None, store: str) -> Sweep: ...
+    @staticmethod
+    def open(store: str) -> Sweep: ...
+    @property
+    def runs(self) -> int: ...
+    @property
+    def warnings(self) -> list[str]: ...
+    def missing(self) -> list[int]: ...
+    def failures(self) -> list[tuple[int, int, str]]: ...
+    def run(
+        self,
+        runs: list[int] | None,
+        part: str | None,
+        threads: int | None,
+        fail_fast: bool,
+        progress: Callable[[int, int], None] | None,
+    ) -> tuple[int, int, int]: ...
+    def until(
+        self,
+        criteria: list[str],
+        max_seeds: int,
+        budget: float | None,
+        threads: int | None,
+        fail_fast: bool,
+        progress: Callable[[int, int], None] | None,
+    ) -> list[tuple[int, str]]: ...
+    def merge(self, out: str, partial: bool) -> list[str]: ...

@@ -1,4 +1,4 @@
-"""The functions of the package: `simulate`, `emulate`, `compare`, `check`, `predict`, `reproduce`, `load`."""
+"""The functions of the package: `simulate`, `sweep`, `emulate`, `compare`, `check`, `predict`, `reproduce`, `load`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from cellway.source import Source, native, overrides
 
 if TYPE_CHECKING:
     import polars as pl
+    from distributed import Client
 
     from cellway.comparison import Comparison
     from cellway.controller import Controller
@@ -29,6 +30,7 @@ def simulate(
     controllers: Mapping[str, Callable[[], Controller]] | None = None,
     out: str | os.PathLike[str] | None = None,
     force: bool = False,
+    cache: str | os.PathLike[str] | None = None,
     progress: bool = True,
 ) -> Results:
     """Simulate every point of a scenario with every seed.
@@ -41,6 +43,7 @@ def simulate(
     `controllers` names the traffic groups whose hosts use a congestion controller of your own: a subclass of
     `Controller`, or a function that returns one. These groups need `recovery = "rack"`.
     With `out`, the tables and the manifest are also written to that folder, which must not exist unless `force`.
+    `cache` is a folder that keeps finished runs: none that is there is run again. It never changes a result.
 
     Raises `ScenarioError` for a scenario that is not valid, `Error` for any other failure, such as an exception in a
     controller.
@@ -51,9 +54,9 @@ def simulate(
     arguments.count("seeds", seeds)
     arguments.count("threads", threads)
     own = arguments.controllers(controllers)
-    target = None if out is None else os.fspath(out)
+    target, store = (None if path is None else os.fspath(path) for path in (out, cache))
     with reporter("simulate", enabled=progress) as tick:
-        done = _native.simulate(native(source), overrides(set), seeds, threads, own, target, force, tick)
+        done = _native.simulate(native(source), overrides(set), seeds, threads, own, target, force, store, tick)
     return Results.from_native(done)
 
 
@@ -105,11 +108,12 @@ def compare(
     threads: int | None = None,
     out: str | os.PathLike[str] | None = None,
     force: bool = False,
+    cache: str | os.PathLike[str] | None = None,
     progress: bool = True,
 ) -> Comparison:
     """Predict, simulate and emulate a scenario, and compare the three.
 
-    `source`, `seeds`, `set` and `threads` are those of `simulate`; `repeat` is the number of emulations of each point
+    `source`, `seeds`, `set`, `threads` and `cache` are those of `simulate`; `repeat` is the number of emulations of each point
     (default: 3). With `emulate=True` a machine that cannot emulate raises `EmulationError`; by default the scenario is
     emulated if possible, and `emulation` of the result has the outcome. `published` is a CSV file with the header
     `subject,metric,unit,value` and columns for axes of the sweep.
@@ -133,7 +137,7 @@ def compare(
     if not here:
         from cellway import inside
 
-        given = {"--seeds": seeds, "--repeat": repeat, "--published": published, "--threads": threads}
+        given = {"--seeds": seeds, "--repeat": repeat, "--published": published, "--threads": threads, "--cache": cache}
         options = [word for key, value in given.items() if value is not None for word in (key, str(value))]
         return inside.run("compare", scenario, changes, options, out, Comparison.from_folder, force=force)
     with reporter("compare", enabled=progress) as tick:
@@ -147,6 +151,7 @@ def compare(
             threads,
             None if out is None else os.fspath(out),
             force,
+            None if cache is None else os.fspath(cache),
             tick,
         )
     about = documents.record(rows, "the rows of the comparison")
@@ -158,6 +163,54 @@ def compare(
 
         build(out)
     return Comparison(Results.from_native(done), about)
+
+
+def sweep(
+    source: Source,
+    store: str | os.PathLike[str],
+    *,
+    seeds: int | None = None,
+    set: Mapping[str, object] | None = None,
+    until: str | Sequence[str] = (),
+    max_seeds: int = 1000,
+    budget: float | None = None,
+    threads: int | None = None,
+    client: Client | str | None = None,
+    fail_fast: bool = False,
+    progress: bool = True,
+) -> pl.LazyFrame:
+    """Simulate what a store does not have, and return a lazy frame over all of it; the same call goes on where an earlier
+    one was, whatever ended that.
+
+    `store` is a folder: the plan, the finished runs and, at the end, the tables, in its folder `results`. The frame has a
+    row for each run, subject and metric, as `Results.summary` has it. `source`, `seeds`, `set` and `threads` are those of
+    `simulate`, and the tables are the same.
+
+    `until` adds replications to each point until this holds, or `max_seeds` or the `budget` (in seconds) is reached:
+    `"ci95(goodput[subject=a-1]) < 2 %"`, `"ci95(goodput[subject=a-1] against tcp.variant=reno) < 5 %"`.
+
+    `client` runs it on a cluster of Dask, whose workers see the folder: a `distributed.Client`, the address of a
+    scheduler, `"local:4"` for four processes here, or the name of a cluster of `dask_jobqueue` or `dask_kubernetes` with
+    the number of its workers, as `"SLURMCluster:16"`. It cannot be used with `until`.
+
+    Runs that fail are left out with a warning, or raise `Error` with `fail_fast`. Raises `ScenarioError` for a scenario
+    that is not valid, `Error` for a store that cannot be used.
+    """
+    from cellway import sweeps
+
+    return sweeps.sweep(
+        native(source),
+        overrides(set),
+        os.fspath(store),
+        seeds=seeds,
+        until=[until] if isinstance(until, str) else list(until),
+        max_seeds=max_seeds,
+        budget=budget,
+        threads=threads,
+        client=client,
+        fail_fast=fail_fast,
+        progress=progress,
+    )
 
 
 def check(source: Source, *, set: Mapping[str, object] | None = None) -> Checked:
@@ -301,6 +354,7 @@ def reproduce(
     out: str | os.PathLike[str] | None = None,
     force: bool = False,
     threads: int | None = None,
+    cache: str | os.PathLike[str] | None = None,
     progress: bool = True,
 ) -> Reproduction: ...
 @overload
@@ -313,6 +367,7 @@ def reproduce(
     out: str | os.PathLike[str] | None = None,
     force: bool = False,
     threads: int | None = None,
+    cache: str | os.PathLike[str] | None = None,
     progress: bool = True,
 ) -> dict[str, Reproduction]: ...
 def reproduce(
@@ -324,6 +379,7 @@ def reproduce(
     out: str | os.PathLike[str] | None = None,
     force: bool = False,
     threads: int | None = None,
+    cache: str | os.PathLike[str] | None = None,
     progress: bool = True,
 ) -> Reproduction | dict[str, Reproduction]:
     """Run the studies of published papers, or of folders of your own, and judge their claims.
@@ -338,7 +394,7 @@ def reproduce(
     `PAPER/`; only the studies that they need are run. `quick` runs few seeds; its confidence intervals
     are wide. `emulate` selects whether emulated studies run (Linux, as root); by default they do if the run is not
     quick. Rows of emulations that did not run have the verdict `not-run`. Call `.report()` on a `Reproduction` for the
-    HTML page, or `cellway.report.build` on the folder of several. Raises `Error`.
+    HTML page, or `cellway.report.build` on the folder of several. `cache` is that of `simulate`. Raises `Error`.
     """
     from cellway import _native
 
@@ -359,8 +415,9 @@ def reproduce(
     label = f"reproduce {' '.join(names)}".strip()
     # A list of one name gets folders in a folder, as any list does.
     target = folder if single or len(names) != 1 else folder / short[0]
+    store = None if cache is None else os.fspath(cache)
     with reporter(label, enabled=progress) as tick:
-        _native.reproduce(names, claims, quick, emulate, str(target), force, threads, tick)
+        _native.reproduce(names, claims, quick, emulate, str(target), force, threads, store, tick)
     if single:
         return load_reproduction(folder)
     found = sorted(path.parent for path in folder.glob("*/study.json"))

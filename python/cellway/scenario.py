@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from cellway import arguments, paths, toml_text
 
 if TYPE_CHECKING:
+    import polars as pl
+    from distributed import Client
     from matplotlib.figure import Figure
 
     from cellway.comparison import Comparison
@@ -272,13 +274,50 @@ class Scenario:
         controllers: Mapping[str, Callable[[], Controller]] | None = None,
         out: str | os.PathLike[str] | None = None,
         force: bool = False,
+        cache: str | os.PathLike[str] | None = None,
         progress: bool = True,
     ) -> Results:
         """Simulate every point with every seed; see `cellway.simulate`."""
         from cellway import api
 
         return api.simulate(
-            self, seeds=seeds, threads=threads, controllers=controllers, out=out, force=force, progress=progress
+            self,
+            seeds=seeds,
+            threads=threads,
+            controllers=controllers,
+            out=out,
+            force=force,
+            cache=cache,
+            progress=progress,
+        )
+
+    def run(
+        self,
+        store: str | os.PathLike[str],
+        *,
+        seeds: int | None = None,
+        until: str | Sequence[str] = (),
+        max_seeds: int = 1000,
+        budget: float | None = None,
+        threads: int | None = None,
+        client: Client | str | None = None,
+        fail_fast: bool = False,
+        progress: bool = True,
+    ) -> pl.LazyFrame:
+        """Simulate what a store does not have, on this machine or a cluster; see `cellway.sweep`."""
+        from cellway import api
+
+        return api.sweep(
+            self,
+            store,
+            seeds=seeds,
+            until=until,
+            max_seeds=max_seeds,
+            budget=budget,
+            threads=threads,
+            client=client,
+            fail_fast=fail_fast,
+            progress=progress,
         )
 
     def emulate(
@@ -305,6 +344,7 @@ class Scenario:
         threads: int | None = None,
         out: str | os.PathLike[str] | None = None,
         force: bool = False,
+        cache: str | os.PathLike[str] | None = None,
         progress: bool = True,
     ) -> Comparison:
         """Predict, simulate and emulate, and compare the three; see `cellway.compare`."""
@@ -319,6 +359,7 @@ class Scenario:
             threads=threads,
             out=out,
             force=force,
+            cache=cache,
             progress=progress,
         )
 

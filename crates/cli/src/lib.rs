@@ -135,6 +135,19 @@ pub struct FoundLab {
 /// Finds or copies the pages of the lab.
 pub type FindLab<'a> = &'a mut dyn FnMut(&LabPages<'_>) -> Result<FoundLab, NotDrawn>;
 
+/// The sweep that a cluster is to work on.
+pub struct OnCluster<'a> {
+    /// The store, which has the plan.
+    pub store: &'a Path,
+    /// The scheduler: an address, or a kind of cluster and the number of its workers.
+    pub scheduler: &'a str,
+    /// True if the first run that fails ends the work.
+    pub fail_fast: bool,
+}
+
+/// Runs what a store does not have on a cluster; returns the reason why it could not.
+pub type RunOnCluster<'a> = &'a mut dyn FnMut(&OnCluster<'_>) -> Result<(), String>;
+
 /// The functions that the caller provides to the command line.
 pub struct Face<'a> {
     /// Draws reports; absent outside the Python package, which draws them.
@@ -149,6 +162,8 @@ pub struct Face<'a> {
     pub flent: Option<WriteFlent<'a>>,
     /// Finds the pages of the lab; absent likewise.
     pub lab: Option<FindLab<'a>>,
+    /// Runs sweeps on clusters; absent likewise.
+    pub cluster: Option<RunOnCluster<'a>>,
     /// Polled several times a second; true if the user has requested to stop.
     pub interrupted: Box<dyn FnMut() -> bool + 'a>,
 }
@@ -164,6 +179,7 @@ impl Face<'_> {
             open: None,
             flent: None,
             lab: None,
+            cluster: None,
             interrupted: Box::new(|| false),
         }
     }

@@ -14,7 +14,7 @@ use crate::check::{folder_of, plan};
 use crate::interruption::Interruption;
 use crate::progress::Bar;
 use crate::table::Table;
-use crate::{FAILED, Face, Failure, INTERRUPTED, output, store};
+use crate::{FAILED, Face, Failure, INTERRUPTED, OnCluster, output, store};
 
 pub(crate) fn run(options: &args::Sweep, face: &mut Face<'_>) -> Result<(), Failure> {
     let Some(command) = &options.command else {
@@ -61,8 +61,12 @@ fn make_plan(planned: &Planned) -> Result<(), Failure> {
 }
 
 fn run_whole(options: &Whole, planned: &Planned, face: &mut Face<'_>) -> Result<(), Failure> {
-    let Whole { work, until, max_seeds, budget, .. } = options;
+    let Whole { work, until, max_seeds, budget, scheduler, .. } = options;
     let mut sweep = new_sweep(planned)?;
+    if let Some(scheduler) = scheduler {
+        sweep.save(&planned.out)?;
+        on_cluster(&planned.out, scheduler, work.fail_fast, face)?;
+    }
     let opened = Store::open_part(&planned.out, &Shard::ALL.part()).map_err(Error::from)?;
     if until.is_empty() {
         sweep.save(&planned.out)?;
@@ -90,6 +94,16 @@ fn run_whole(options: &Whole, planned: &Planned, face: &mut Face<'_>) -> Result<
     }
     merge(&sweep, &opened, (&out, true), false, face)?;
     failed(&sweep, &opened)
+}
+
+/// Runs what a store does not have on a cluster.
+fn on_cluster(store: &Path, scheduler: &str, fail_fast: bool, face: &mut Face<'_>) -> Result<(), Failure> {
+    let failed = |message: String| Failure { message, code: FAILED };
+    let Some(run) = &mut face.cluster else {
+        return Err(failed("--scheduler: only the Python package reaches a cluster; install it with pip".to_owned()));
+    };
+    let done = run(&OnCluster { store, scheduler, fail_fast });
+    done.map_err(|why| if why == "stopped" { stopped(store) } else { failed(why) })
 }
 
 fn run_shard(folder: &Path, shard: Shard, work: &Work, face: &mut Face<'_>) -> Result<(), Failure> {

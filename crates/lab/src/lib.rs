@@ -35,7 +35,7 @@ pub use cellway_record::Counts;
 pub use cellway_scenario::{
     AxisValue, Override, OverrideError, Plan, Point, Problem, Scenario, refusal, refusal_in_words, schema,
 };
-pub use cellway_sim::{Controllers, MAX_WINDOW, QlogEnd, congestion};
+pub use cellway_sim::{Controllers, MAX_WINDOW, QlogEnd, RESULT_VERSION, congestion};
 pub use cellway_store::{Store, Totals};
 pub use cellway_tables::{Manifest, ResultFolder, Results, Table, check_target};
 pub use cellway_units::{Span, Time, printable, printable_json};

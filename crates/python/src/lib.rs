@@ -9,15 +9,16 @@ mod emulation;
 mod error;
 mod results;
 mod source;
+mod sweep;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use cellway_cli::{DrawnFigure, Face, FlentFiles, FoundLab, LabPages, NotDrawn};
+use cellway_cli::{DrawnFigure, Face, FlentFiles, FoundLab, LabPages, NotDrawn, OnCluster};
 use cellway_lab::compare::{CompareOptions, Published};
 use cellway_lab::reproduce::{Live, Paper, ReproduceOptions};
-use cellway_lab::{Own, Progress, Settings, Span};
+use cellway_lab::{Own, Progress, Settings, Span, Store};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyValueError};
 use pyo3::prelude::*;
 
@@ -38,6 +39,9 @@ mod _native {
         time_text,
     };
 
+    #[pymodule_export]
+    use super::sweep::Sweep;
+
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use super::emulation::{Emulation, Program};
@@ -46,6 +50,7 @@ mod _native {
     fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
         module.add("ScenarioError", super::error::scenario_error(module.py())?)?;
         module.add("MissingFileError", super::error::missing_file_error(module.py())?)?;
+        module.add("result_version", cellway_lab::RESULT_VERSION)?;
         module.add("version", cellway_lab::VERSION)
     }
 }
@@ -65,6 +70,20 @@ fn run<T: Send>(
     progress: Option<Py<PyAny>>,
     work: impl FnOnce(&mut Settings<'_>) -> Result<T, cellway_lab::Error> + Send,
 ) -> PyResult<T> {
+    run_with(py, threads, progress, None, work)
+}
+
+/// As [`run`], with the store of finished runs in a folder.
+fn run_with<T: Send>(
+    py: Python<'_>,
+    threads: Option<usize>,
+    progress: Option<Py<PyAny>>,
+    cache: Option<PathBuf>,
+    work: impl FnOnce(&mut Settings<'_>) -> Result<T, cellway_lab::Error> + Send,
+) -> PyResult<T> {
+    let store = cache.map(|folder| Store::open(&folder)).transpose();
+    let store = store.map_err(|error| raise(error.into()))?;
+    let store = store.as_ref();
     let mut raised = None;
     let done = py.detach(|| {
         // A callback that raises stops the run, as a signal does.
@@ -77,7 +96,7 @@ fn run<T: Send>(
             }
         };
         let mut stop = || failed.borrow().is_some() || interrupted(&mut raised);
-        let outcome = work(&mut Settings { threads, progress: &mut tell, stop: &mut stop, store: None });
+        let outcome = work(&mut Settings { threads, progress: &mut tell, stop: &mut stop, store });
         (outcome, failed.into_inner())
     });
     match (raised, done) {
@@ -90,7 +109,7 @@ fn run<T: Send>(
 /// Simulates every point of a scenario with every seed. `controllers` has a factory of congestion controllers for each
 /// traffic group that has its own.
 #[pyfunction]
-#[pyo3(signature = (source, set, seeds, threads, controllers, out, force, progress))]
+#[pyo3(signature = (source, set, seeds, threads, controllers, out, force, cache, progress))]
 #[allow(clippy::too_many_arguments, reason = "the Python side calls it by one wrapper only")]
 fn simulate(
     py: Python<'_>,
@@ -101,6 +120,7 @@ fn simulate(
     controllers: Vec<(String, Py<PyAny>)>,
     out: Option<PathBuf>,
     force: bool,
+    cache: Option<PathBuf>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Results> {
     let (plan, folder) = source.plan(set).map_err(raise)?;
@@ -108,7 +128,7 @@ fn simulate(
         cellway_lab::check_target(out, force).map_err(cellway_lab::Error::from).map_err(raise)?;
     }
     let own = Own { controllers: controller::controllers(controllers), ..Own::default() };
-    run(py, threads, progress, |settings| {
+    run_with(py, threads, progress, cache, |settings| {
         let simulated = cellway_lab::simulate_with(&plan, &folder, seeds, &own, settings)?;
         let manifest = match &out {
             Some(out) => simulated.write(out, force)?,
@@ -178,7 +198,7 @@ fn emulate(
 
 /// Predicts, simulates and, unless `no_emulate`, emulates a scenario; returns the tables and the rows as JSON.
 #[pyfunction]
-#[pyo3(signature = (source, set, seeds, repeat, no_emulate, published, threads, out, force, progress))]
+#[pyo3(signature = (source, set, seeds, repeat, no_emulate, published, threads, out, force, cache, progress))]
 #[allow(clippy::too_many_arguments, reason = "the Python side calls it by one wrapper only")]
 fn compare(
     py: Python<'_>,
@@ -191,6 +211,7 @@ fn compare(
     threads: Option<usize>,
     out: Option<PathBuf>,
     force: bool,
+    cache: Option<PathBuf>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(Results, String)> {
     let (plan, folder) = source.plan(set).map_err(raise)?;
@@ -198,7 +219,7 @@ fn compare(
         cellway_lab::check_target(out, force).map_err(cellway_lab::Error::from).map_err(raise)?;
     }
     let published = published.as_deref().map(Published::read).transpose().map_err(raise)?;
-    run(py, threads, progress, |settings| {
+    run_with(py, threads, progress, cache, |settings| {
         let published = published.as_ref();
         let options = CompareOptions { seeds, repeats: repeat, no_emulation: no_emulate, published };
         let compared = cellway_lab::compare::compare(&plan, &folder, &options, settings)?;
@@ -285,7 +306,7 @@ fn metrics() -> PyResult<String> {
 /// are the names of the requested claims, all if empty. `emulate` selects whether emulated studies run; if None they do
 /// unless it is a quick run.
 #[pyfunction]
-#[pyo3(signature = (papers, only, quick, emulate, out, force, threads, progress))]
+#[pyo3(signature = (papers, only, quick, emulate, out, force, threads, cache, progress))]
 #[allow(clippy::too_many_arguments, reason = "the Python side calls it by one wrapper only")]
 fn reproduce(
     py: Python<'_>,
@@ -296,10 +317,11 @@ fn reproduce(
     out: Option<PathBuf>,
     force: bool,
     threads: Option<usize>,
+    cache: Option<PathBuf>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let papers = Paper::find_all(&papers).map_err(raise)?;
-    run(py, threads, progress, |settings| {
+    run_with(py, threads, progress, cache, |settings| {
         let live = match emulate {
             None => Live::Unless,
             Some(true) => Live::Always,
@@ -396,6 +418,12 @@ fn cli_main(py: Python<'_>, argv: Vec<std::ffi::OsString>, face: Py<PyAny>) -> P
                 })
             })
         };
+        let mut cluster = |of: &OnCluster<'_>| {
+            Python::attach(|py| {
+                let done = face.call_method1(py, "cluster", (of.store, of.scheduler, of.fail_fast));
+                done.map(drop).map_err(|e| in_words(py, e))
+            })
+        };
         let stop = Box::new(|| interrupted(&mut raised.borrow_mut()));
         let mut face = Face {
             report: Some(&mut draw),
@@ -404,6 +432,7 @@ fn cli_main(py: Python<'_>, argv: Vec<std::ffi::OsString>, face: Py<PyAny>) -> P
             open: Some(&mut open),
             flent: Some(&mut write),
             lab: Some(&mut lab),
+            cluster: Some(&mut cluster),
             interrupted: stop,
         };
         let args = std::iter::once("cellway".into()).chain(argv);

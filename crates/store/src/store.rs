@@ -122,6 +122,22 @@ impl Store {
         })
     }
 
+    /// As [`Store::open_part`], without the runs of other files: for a shard whose runs are known to be missing. The time
+    /// that it takes does not depend on the size of the store.
+    ///
+    /// # Errors
+    /// As [`Store::open_part`].
+    pub fn open_part_alone(folder: &Path, part: &str) -> Result<Store, Error> {
+        Store::create(folder)?;
+        let path = folder.join(RUNS).join(format!("{part}{SUFFIX}"));
+        let writer = Writer::open(&path)?.ok_or_else(|| Error::InUse { path: path.clone() })?;
+        let mut held = Held::default();
+        let file = File::open(&path).map_err(Error::io("cannot be opened", &path))?;
+        held.add(path, file)?;
+        held.writer = Some((0, writer));
+        Ok(Store { folder: folder.to_owned(), held: Mutex::new(held) })
+    }
+
     fn open_with(folder: &Path, writer: impl FnOnce(&Path) -> Result<Writer, Error>) -> Result<Store, Error> {
         Store::create(folder)?;
         let runs = folder.join(RUNS);

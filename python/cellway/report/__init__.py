@@ -23,13 +23,12 @@ from pathlib import Path
 from urllib.parse import quote
 
 from cellway.comparison import FILE_NAME as COMPARE_NAME
-from cellway.report import comparison, shell, study
+from cellway.report import comparison, papers, shell, study
 from cellway.report.claims import Claim
-from cellway.report.index import Entry, entry, index
-from cellway.report.page import page
+from cellway.report.index import entry, index
+from cellway.report.papers import FILE_NAME
 from cellway.report.plates import Plate, Section, Studies, add
 from cellway.report.recipe import RecipeError
-from cellway.report.sections import sections
 from cellway.report.sensitivity import Sensitivity, sensitivity
 from cellway.report.sources import (
     MEGA,
@@ -71,7 +70,6 @@ __all__ = [
     "simulated",
 ]
 
-FILE_NAME = "report.html"
 INDEX_NAME = "index.html"
 
 
@@ -90,14 +88,7 @@ def build(folder: str | os.PathLike[str], *, seed: int | None = None) -> Path:
         return study.write(at, seed)
     inner = sorted(path.parent for path in at.glob("*/study.json") if ".partial-" not in path.parent.name)
     if (at / "study.json").is_file() or not inner:
-        return _one(Reproduction(at))
-    entries: list[Entry] = []
-    for path in inner:
-        reproduction = Reproduction(path)
-        _one(reproduction, f"../{INDEX_NAME}")
-        entries.append(entry(reproduction, f"{quote(path.name)}/{FILE_NAME}"))
+        return papers.write(Reproduction(at))
+    papers.write_all(inner, f"../{INDEX_NAME}")
+    entries = [entry(Reproduction(path), f"{quote(path.name)}/{FILE_NAME}") for path in inner]
     return shell.write(at / INDEX_NAME, index(entries))
-
-
-def _one(reproduction: Reproduction, others: str | None = None) -> Path:
-    return shell.write(reproduction.folder / FILE_NAME, page(reproduction, sections(reproduction), others))

@@ -45,6 +45,10 @@ pub(crate) struct Whole {
     /// The most replications of a point with --until.
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = seeds, allow_negative_numbers = true, requires = "until")]
     pub(crate) max_seeds: u64,
+    /// Run it on a cluster of Dask whose workers see STORE under the same path: tcp://HOST:8786, local:4 for processes
+    /// here, or a class of dask_jobqueue or dask_kubernetes and its number of workers, SLURMCluster:16.
+    #[arg(long, value_name = "SCHEDULER", conflicts_with_all = ["until", "threads"])]
+    pub(crate) scheduler: Option<String>,
     /// The time after which --until adds no replications: 55m, 8h, 90 s.
     #[arg(long, value_name = "TIME", value_parser = time, requires = "until")]
     pub(crate) budget: Option<Duration>,

@@ -83,6 +83,29 @@ impl Sweep {
         let label = &self.plan.base().name;
         fill(&self.prepared, label, store, shard, fail_fast, settings)
     }
+
+    /// Returns the runs that a store does not have, by number; of those that are the same, one.
+    pub fn missing(&self, store: &Store) -> Vec<u64> {
+        missing(&self.prepared, store, Shard::ALL).0
+    }
+
+    /// Runs the runs of these numbers, whatever the store has, and adds them to it; otherwise as [`Sweep::fill`].
+    ///
+    /// # Errors
+    /// As [`Sweep::fill`], or if there is no run of a number.
+    pub fn run(
+        &self,
+        store: &Store,
+        runs: &[u64],
+        fail_fast: bool,
+        settings: &mut Settings<'_>,
+    ) -> Result<Filled, Error> {
+        let total = self.prepared.runs();
+        if let Some(run) = runs.iter().find(|run| **run >= total) {
+            return Err(Error::Option(format!("there is no run {run}; accepted: 0 to {}", total - 1)));
+        }
+        run(&self.prepared, &self.plan.base().name, store, runs, fail_fast, settings)
+    }
 }
 
 /// As [`Sweep::fill`].
@@ -94,14 +117,33 @@ pub(super) fn fill(
     fail_fast: bool,
     settings: &mut Settings<'_>,
 ) -> Result<Filled, Error> {
-    let all: Vec<u64> = (0..prepared.runs()).filter(|run| shard.has(*run)).collect();
+    let (missing, all) = missing(prepared, store, shard);
+    let filled = run(prepared, label, store, &missing, fail_fast, settings)?;
+    Ok(Filled { found: all - missing.len() as u64, ..filled })
+}
+
+/// Returns the runs of a shard that the store does not have, those that are the same as an earlier one left out, and the
+/// number of all runs of the shard.
+pub(super) fn missing(prepared: &Prepared, store: &Store, shard: Shard) -> (Vec<u64>, u64) {
+    let all = (0..prepared.runs()).filter(|run| shard.has(*run));
     let mut seen = BTreeSet::new();
-    let mut is_missing = |run: &u64| {
+    let is_missing = |run: &u64| {
         let key = prepared.stored(*run);
         !store.contains(key) && seen.insert(key)
     };
-    let missing: Vec<u64> = all.iter().copied().filter(|run| is_missing(run)).collect();
-    let mut filled = Filled { found: (all.len() - missing.len()) as u64, ..Filled::default() };
+    (all.clone().filter(is_missing).collect(), all.count() as u64)
+}
+
+/// Runs some, and adds them to the store.
+pub(super) fn run(
+    prepared: &Prepared,
+    label: &str,
+    store: &Store,
+    missing: &[u64],
+    fail_fast: bool,
+    settings: &mut Settings<'_>,
+) -> Result<Filled, Error> {
+    let mut filled = Filled::default();
     let total = missing.len() as u64;
     if missing.is_empty() {
         return Ok(filled);
@@ -117,7 +159,7 @@ pub(super) fn fill(
         store.put(prepared.stored(run), &outcome)?;
         Ok(failure)
     };
-    let ended = each(&missing, *threads, &mut **stop, work, |run, outcome: Result<Option<String>, Error>| {
+    let ended = each(missing, *threads, &mut **stop, work, |run, outcome: Result<Option<String>, Error>| {
         match outcome {
             Err(Error::Stopped) => {
                 filled.stopped = true;

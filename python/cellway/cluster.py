@@ -1,0 +1,205 @@
+"""Sweeps on a cluster of Dask: workers run shards and write them into the store; nothing but numbers of runs passes the
+scheduler.
+
+A worker that is lost costs its shard, which is run elsewhere. A scheduler that is lost costs the shards at work: the
+sweep waits for it, and gives out what is still missing. So does the next sweep, if the client is lost.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from cellway import _native
+from cellway.progress import reporter
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+SHARD_SECONDS = 3.0
+"""The aim for the time of one shard: long beside the cost of a task, short beside the time between two failures."""
+
+MOST_RUNS = 2000
+"""The most runs of a shard."""
+
+PATIENCE = 600.0
+"""The longest wait for a scheduler that does not answer (s)."""
+
+RETRY = 1.0
+"""The time between two tries to reach a scheduler (s)."""
+
+_plans: dict[tuple[str, int], _native.Sweep] = {}
+"""The plan that this worker has read last."""
+
+
+class ClusterError(_native.Error):
+    """A cluster that cannot be used."""
+
+
+def run(
+    sweep: _native.Sweep, store: str, client: Client | str, *, fail_fast: bool = False, progress: bool = True
+) -> None:
+    """Run what a store does not have on a cluster. Raises `ClusterError` if the cluster cannot be used, and `Error` for a
+    store that its workers cannot write."""
+    folder = os.path.abspath(store)
+    missing = sweep.missing()
+    total = len(missing)
+    if not missing:
+        return
+    begun = time.monotonic()
+    # One run here gives the time of a run, and finds what would fail everywhere.
+    sweep.run(missing[:1], "client", 1, fail_fast, None)
+    size = max(1, min(MOST_RUNS, int(SHARD_SECONDS / max(time.monotonic() - begun, 1e-6))))
+    with _connected(client) as connect, reporter("sweep", enabled=progress) as tick:
+        tell = tick or (lambda done, total: None)
+        while missing := sweep.missing():
+            tell(total - len(missing), total)
+            before = len(missing)
+            try:
+                _give_out(connect(), folder, missing, size, fail_fast, lambda done, of=before: tell(total - of + done, total))
+            except _lost() as error:
+                connect(error)
+                continue
+            if len(sweep.missing()) >= before:
+                raise ClusterError(
+                    f"the workers have run {before} runs and {folder} has none of them; accepted: a folder that the client "
+                    "and all workers see under the same path"
+                )
+
+
+def _give_out(
+    client: Client, store: str, missing: list[int], size: int, fail_fast: bool, tell: Callable[[int], None]
+) -> None:
+    """Run shards on the workers, until each has been run."""
+    from distributed import as_completed
+
+    version = (_native.version, _native.result_version)
+    # Enough shards for all workers, and again for those that are faster.
+    workers = sum(client.nthreads().values()) or 1
+    size = max(1, min(size, len(missing) // (4 * workers)))
+    shards = [missing[at : at + size] for at in range(0, len(missing), size)]
+    futures = [client.submit(shard, store, part, fail_fast, version, pure=False, retries=3) for part in shards]
+    done = 0
+    try:
+        for future in as_completed(futures):
+            done += future.result()
+            tell(done)
+    finally:
+        for future in futures:
+            future.release()
+
+
+def shard(store: str, runs: list[int], fail_fast: bool, version: tuple[str, int]) -> int:
+    """Run some runs of the plan in a store, on a worker. Returns their number."""
+    own = (_native.version, _native.result_version)
+    if own != tuple(version):
+        raise ClusterError(
+            f"the worker at {socket.gethostname()} has Cellway {own[0]} with results of version {own[1]}, the client "
+            f"{version[0]} with {version[1]}; accepted: the same on all machines"
+        )
+    plan = os.path.join(store, "plan.json")
+    try:
+        key = (plan, os.stat(plan).st_mtime_ns)
+    except OSError as error:
+        raise ClusterError(
+            f"the worker at {socket.gethostname()} cannot read {plan}: {error.strerror}; accepted: a folder that all workers "
+            "see under the same path"
+        ) from None
+    sweep = _plans.get(key)
+    if sweep is None:
+        _plans.clear()
+        sweep = _plans[key] = _native.Sweep.open(store)
+    name = "".join(c if c.isalnum() else "-" for c in socket.gethostname().lower())
+    sweep.run(runs, f"dask-{name}-{os.getpid()}-{threading.get_ident()}", 1, fail_fast, None)
+    return len(runs)
+
+
+def _lost() -> tuple[type[BaseException], ...]:
+    """Return the errors of a scheduler, or of its connection, that is lost."""
+    from asyncio import CancelledError
+    from concurrent import futures
+
+    from distributed import CommClosedError
+    from distributed.client import FutureCancelledError
+
+    return (CommClosedError, FutureCancelledError, CancelledError, futures.CancelledError, TimeoutError, ConnectionError)
+
+
+@contextmanager
+def _connected(client: Client | str) -> Iterator[Callable[..., Client]]:
+    """Yield a function that returns a client that is connected. With the error of a lost one it connects again."""
+    try:
+        from distributed import Client as Connection
+    except ImportError:
+        raise ClusterError("the package distributed is missing; accepted: pip install 'cellway[dask]'") from None
+    cluster = _cluster(client) if isinstance(client, str) else None
+    own: list[Any] = []
+
+    def address() -> Any:
+        if cluster is not None:
+            return cluster
+        return client if isinstance(client, str) else client.scheduler.address
+
+    def connect(error: BaseException | None = None) -> Connection:
+        if error is None and own:
+            return own[0]
+        if error is None and isinstance(client, Connection):
+            own.append(client)
+            return client
+        while own:
+            if (old := own.pop()) is not client:
+                old.close(timeout=0)
+        last = time.monotonic() + (PATIENCE if error is not None else 10.0)
+        while True:
+            try:
+                own.append(Connection(address(), timeout=5, set_as_default=False))
+            except (OSError, TimeoutError, ValueError) as refused:
+                if isinstance(refused, ValueError) or time.monotonic() > last:
+                    raise ClusterError(
+                        f"the scheduler {address()} cannot be reached: {refused}; accepted: the address of a scheduler of Dask "
+                        'that runs, such as tcp://host:8786, or "local:4"'
+                    ) from None
+                time.sleep(RETRY)
+            else:
+                return own[0]
+
+    try:
+        yield connect
+    finally:
+        for one in own:
+            if one is not client:
+                one.close()
+        if cluster is not None:
+            cluster.close()
+
+
+def _cluster(name: str) -> Any:
+    """Return the cluster that a text names, or None for the address of a scheduler."""
+    kind, colon, count = name.rpartition(":")
+    if not colon or not kind.isidentifier():
+        return None
+    if not count.isdecimal() or int(count) < 1:
+        raise ClusterError(f"{name!r}: {count!r} is no number of workers; accepted: {kind}:4")
+    if kind == "local":
+        from distributed import LocalCluster
+
+        return LocalCluster(n_workers=int(count), threads_per_worker=1, processes=True, dashboard_address=None)
+    for package in ("dask_jobqueue", "dask_kubernetes.operator"):
+        try:
+            module = __import__(package, fromlist=[kind])
+        except ImportError:
+            continue
+        if hasattr(module, kind):
+            # Queues, images and memory are those of Dask's configuration files.
+            cluster = getattr(module, kind)()
+            cluster.scale(int(count))
+            return cluster
+    raise ClusterError(
+        f"no package has a cluster {kind}; accepted: the address of a scheduler, local:N, or a class of dask_jobqueue or "
+        "dask_kubernetes.operator with N workers, such as SLURMCluster:16"
+    )
