@@ -141,6 +141,7 @@ fmt: $(DEVELOP) ## Format the code
 bench: ## Measure the speed of the simulator, and what an emulation holds on this machine
 	cargo bench --package cellway-net --locked
 	cargo bench --package cellway-sim --locked --bench packets
+	cargo bench --package cellway-lab --locked --bench sweeps
 	cargo bench --package cellway-emu --locked --bench held
 
 bench-gateway: ## Measure a pair of gateways against the kernel and kcptun, into out/bench-gateway (ARGS=--quick)

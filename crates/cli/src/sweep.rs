@@ -278,14 +278,10 @@ fn stopped(folder: &Path) -> Failure {
 fn ended_early(error: Error, opened: &Store) -> Failure {
     let kept = opened.totals().map(|totals| totals.finished).unwrap_or_default();
     let failure: Failure = error.into();
+    let (folder, kept) = (opened.folder().display(), output::count(kept, "finished run"));
     let message = match failure.code {
         crate::WRONG_INPUT => failure.message,
-        _ => format!(
-            "{}. {} are kept in {}",
-            failure.message,
-            output::count(kept, "finished run"),
-            opened.folder().display()
-        ),
+        _ => format!("{}. The store {folder} keeps {kept}", failure.message),
     };
     Failure { message, ..failure }
 }

@@ -22,9 +22,9 @@ const TITLE: &str = "cellway-runs ";
 /// The longest time that a run is only in memory of the system, where a machine that stops can lose it.
 const SYNC: Duration = Duration::from_secs(1);
 
-/// The place of an outcome in a file.
+/// A frame in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct Frame {
     pub(crate) head: Head,
     /// The offset of the head.
     pub(crate) at: u64,
@@ -60,9 +60,9 @@ pub(crate) struct Scanned {
     pub(crate) gaps: Vec<u64>,
 }
 
-/// Calls `each` with the place of every whole frame. Only heads are read, unless one of them is damaged: then the next
+/// Calls `each` with every whole frame. Only heads are read, unless one of them is damaged: then the next
 /// frame is searched for, so that damage costs no other run.
-pub(crate) fn scan(file: &mut File, path: &Path, mut each: impl FnMut(Place)) -> Result<Scanned, Error> {
+pub(crate) fn scan(file: &mut File, path: &Path, mut each: impl FnMut(Frame)) -> Result<Scanned, Error> {
     let failed = |error| Error::io("cannot be read", path)(error);
     let mut scanned = Scanned::default();
     let Some(first) = start(file, path)? else { return Ok(scanned) };
@@ -71,10 +71,10 @@ pub(crate) fn scan(file: &mut File, path: &Path, mut each: impl FnMut(Place)) ->
     // The length in a damaged head leads past others, so the search begins within the frame before.
     let (mut at, mut search) = (first, first);
     while at < length {
-        if let Some(place) = head_at(file, at, length).map_err(failed)? {
-            each(place);
+        if let Some(frame) = head_at(file, at, length).map_err(failed)? {
+            each(frame);
             search = at + HEAD as u64;
-            at = place.end();
+            at = frame.end();
         } else {
             let Some(found) = search_from(file, search, length).map_err(failed)? else { break };
             scanned.gaps.push(if found > at { at } else { search - HEAD as u64 });
@@ -85,7 +85,7 @@ pub(crate) fn scan(file: &mut File, path: &Path, mut each: impl FnMut(Place)) ->
     Ok(scanned)
 }
 
-impl Place {
+impl Frame {
     /// Returns the offset after the frame.
     fn end(&self) -> u64 {
         self.at + HEAD as u64 + u64::from(self.head.length)
@@ -93,14 +93,14 @@ impl Place {
 }
 
 /// Returns the frame at an offset, if its head is one and the file is long enough for it.
-fn head_at(file: &mut File, at: u64, length: u64) -> std::io::Result<Option<Place>> {
+fn head_at(file: &mut File, at: u64, length: u64) -> std::io::Result<Option<Frame>> {
     let mut octets = [0; HEAD];
     if at + HEAD as u64 > length {
         return Ok(None);
     }
     file.seek(SeekFrom::Start(at))?;
     file.read_exact(&mut octets)?;
-    Ok(Head::read(&octets).map(|head| Place { head, at }).filter(|place| place.end() <= length))
+    Ok(Head::read(&octets).map(|head| Frame { head, at }).filter(|frame| frame.end() <= length))
 }
 
 /// Returns the offset of the first frame from `from` on whose checksum is right.
@@ -113,11 +113,11 @@ fn search_from(file: &mut File, from: u64, length: u64) -> std::io::Result<Optio
         Read::by_ref(file).take(BLOCK + HEAD as u64).read_to_end(&mut block)?;
         let marks = block.windows(MARK.len()).enumerate().filter(|(_, octets)| *octets == MARK);
         for (offset, _) in marks.take_while(|(offset, _)| (*offset as u64) < BLOCK) {
-            if let Some(place) = head_at(file, begin + offset as u64, length)? {
-                let mut octets = vec![0; place.head.length as usize];
+            if let Some(frame) = head_at(file, begin + offset as u64, length)? {
+                let mut octets = vec![0; frame.head.length as usize];
                 file.read_exact(&mut octets)?;
-                if place.head.matches(&octets) {
-                    return Ok(Some(place.at));
+                if frame.head.matches(&octets) {
+                    return Ok(Some(frame.at));
                 }
             }
         }
@@ -126,17 +126,20 @@ fn search_from(file: &mut File, from: u64, length: u64) -> std::io::Result<Optio
     Ok(None)
 }
 
-/// Reads the octets of an outcome.
+/// Reads the octets of an outcome, whose frame begins at an offset.
 ///
 /// # Errors
 /// [`Error::Damaged`] if they are not those that were written.
-pub(crate) fn read(file: &mut File, path: &Path, place: Place) -> Result<Vec<u8>, Error> {
-    let mut octets = vec![0; place.head.length as usize];
-    file.seek(SeekFrom::Start(place.at + HEAD as u64)).map_err(Error::io("cannot be read", path))?;
-    file.read_exact(&mut octets).map_err(Error::io("cannot be read", path))?;
-    match place.head.matches(&octets) {
-        true => Ok(octets),
-        false => Err(Error::Damaged { path: path.to_owned(), at: place.at, reason: "its checksum differs".to_owned() }),
+pub(crate) fn read(file: &mut File, path: &Path, at: u64) -> Result<(Kind, Vec<u8>), Error> {
+    let failed = |error| Error::io("cannot be read", path)(error);
+    let damaged = |reason: &str| Error::Damaged { path: path.to_owned(), at, reason: reason.to_owned() };
+    let length = file.metadata().map_err(failed)?.len();
+    let frame = head_at(file, at, length).map_err(failed)?.ok_or_else(|| damaged("it has no head"))?;
+    let mut octets = vec![0; frame.head.length as usize];
+    file.read_exact(&mut octets).map_err(failed)?;
+    match frame.head.matches(&octets) {
+        true => Ok((frame.head.kind, octets)),
+        false => Err(damaged("its checksum differs")),
     }
 }
 
@@ -173,16 +176,16 @@ impl Writer {
         &self.path
     }
 
-    /// Appends an outcome. If that fails, the file is as before.
-    pub(crate) fn append(&mut self, key: Key, kind: Kind, octets: &[u8]) -> Result<Place, Error> {
+    /// Appends an outcome; returns the offset of its frame. If that fails, the file is as before.
+    pub(crate) fn append(&mut self, key: Key, kind: Kind, octets: &[u8]) -> Result<u64, Error> {
         let large = || std::io::Error::new(ErrorKind::FileTooLarge, "a run has more than 4 GiB");
         let head = Head::new(key, kind, octets).ok_or_else(|| Error::io("cannot be written", &self.path)(large()))?;
-        let place = Place { head, at: self.end };
+        let at = self.end;
         self.add(&[&head.octets(), octets].concat())?;
         if self.synced.elapsed() >= SYNC {
             self.sync()?;
         }
-        Ok(place)
+        Ok(at)
     }
 
     /// Waits until all that was appended survives a machine that stops.

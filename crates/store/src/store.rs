@@ -12,7 +12,7 @@ use crate::codec;
 use crate::error::Error;
 use crate::frame::Kind;
 use crate::key::Key;
-use crate::log::{self, Place, SUFFIX, Writer};
+use crate::log::{self, SUFFIX, Writer};
 
 /// The folder of the files of runs.
 const RUNS: &str = "runs";
@@ -61,12 +61,20 @@ pub struct Store {
 #[derive(Debug, Default)]
 struct Held {
     files: Vec<(PathBuf, File)>,
-    /// The file and the place of each run. Of several outcomes of a run the last counts.
-    index: BTreeMap<Key, (usize, Place)>,
+    /// Of several outcomes of a run the last counts.
+    index: BTreeMap<Key, Place>,
     writer: Option<(usize, Writer)>,
     damage: Vec<Damage>,
     /// Records that were read from it.
     served: u64,
+}
+
+/// The place of an outcome: few octets, as a store may have millions.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    at: u64,
+    file: u32,
+    kind: Kind,
 }
 
 impl Store {
@@ -165,7 +173,7 @@ impl Store {
 
     /// Returns whether the run finished, without reading its rows; `None` if the store has no outcome.
     pub fn finished(&self, key: Key) -> Option<bool> {
-        self.held().index.get(&key).map(|(_, place)| place.head.kind == Kind::Record)
+        self.held().index.get(&key).map(|place| place.kind == Kind::Record)
     }
 
     /// Returns the outcome of a run, if the store has it. One that is damaged is reported by [`Store::damage`], and counts
@@ -175,14 +183,14 @@ impl Store {
     /// If the file cannot be read.
     pub fn get(&self, key: Key) -> Result<Option<Outcome>, Error> {
         let mut held = self.held();
-        let Some(&(number, place)) = held.index.get(&key) else { return Ok(None) };
-        let (path, file) = &mut held.files[number];
+        let Some(&Place { at, file, .. }) = held.index.get(&key) else { return Ok(None) };
+        let (path, file) = &mut held.files[file as usize];
         let path = path.clone();
-        let octets = log::read(file, &path, place);
+        let read = log::read(file, &path, at);
         // Others may read while this one is decoded.
         drop(held);
-        let damaged = |reason| Error::Damaged { path, at: place.at, reason };
-        let outcome = octets.and_then(|octets| match place.head.kind {
+        let damaged = |reason| Error::Damaged { path, at, reason };
+        let outcome = read.and_then(|(kind, octets)| match kind {
             Kind::Record => codec::decode(&octets).map(Outcome::Finished).map_err(damaged),
             Kind::Failure => String::from_utf8(octets).map(Outcome::Failed).map_err(|error| damaged(error.to_string())),
         });
@@ -216,7 +224,7 @@ impl Store {
         };
         let mut held = self.held();
         let (number, writer) = held.writer.as_mut().expect("the store was opened to write");
-        let place = (*number, writer.append(key, kind, &octets)?);
+        let place = Place { at: writer.append(key, kind, &octets)?, file: *number as u32, kind };
         held.index.insert(key, place);
         Ok(())
     }
@@ -256,7 +264,7 @@ impl Store {
     /// If a file cannot be read.
     pub fn totals(&self) -> Result<Totals, Error> {
         let held = self.held();
-        let finished = held.index.values().filter(|(_, place)| place.head.kind == Kind::Record).count() as u64;
+        let finished = held.index.values().filter(|place| place.kind == Kind::Record).count() as u64;
         let mut totals =
             Totals { finished, failed: held.index.len() as u64 - finished, octets: 0, files: held.files.len() as u64 };
         for (path, file) in &held.files {
@@ -281,10 +289,12 @@ impl Store {
         let _ = fs::remove_file(&partial);
         let Held { files, index, .. } = &mut *held;
         let written = Writer::open(&partial)?.ok_or(Error::InUse { path: partial.clone() }).and_then(|mut to| {
-            for (key, (number, place)) in index.iter().filter(|(key, _)| wanted(**key)) {
-                let (path, file) = &mut files[*number];
-                match log::read(file, path, *place) {
-                    Ok(octets) => drop(to.append(*key, place.head.kind, &octets)?),
+            for (key, place) in index.iter().filter(|(key, _)| wanted(**key)) {
+                let (path, file) = &mut files[place.file as usize];
+                match log::read(file, path, place.at) {
+                    Ok((kind, octets)) => {
+                        to.append(*key, kind, &octets)?;
+                    }
                     // A damaged run counts as missing anyway.
                     Err(Error::Damaged { .. }) => {}
                     Err(error) => return Err(error),
@@ -315,9 +325,9 @@ impl Store {
 
 impl Held {
     fn add(&mut self, path: PathBuf, mut file: File) -> Result<(), Error> {
-        let number = self.files.len();
-        let scanned = log::scan(&mut file, &path, |place| {
-            self.index.insert(place.head.key, (number, place));
+        let number = self.files.len() as u32;
+        let scanned = log::scan(&mut file, &path, |frame| {
+            self.index.insert(frame.head.key, Place { at: frame.at, file: number, kind: frame.head.kind });
         })?;
         let damage = |at: &u64| {
             let (path, reason) = (path.clone(), "these octets are no run".to_owned());

@@ -1,0 +1,204 @@
+//! `cellway sweep`, its parts, and `--cache`: ends of every kind, and the tables in the end.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use common::{Place, SMALL, names};
+
+const SWEPT: &str = "\n[sweep]\naxes = { \"traffic.ftp.count\" = [1, 2, 3] }\n";
+
+fn place() -> Place {
+    Place::new(&format!("{SMALL}{SWEPT}"))
+}
+
+fn tables(folder: &Path) -> Vec<Vec<u8>> {
+    ["runs", "summary", "series"].map(|name| std::fs::read(folder.join(format!("{name}.parquet"))).unwrap()).into()
+}
+
+/// Kills a sweep of many runs at random-looking moments; each finished run is done once, and the tables are those of
+/// `simulate`.
+#[test]
+#[cfg(unix)]
+fn a_sweep_that_is_killed_again_and_again_ends_with_the_tables_of_simulate() {
+    let place = place();
+    let args = ["sweep", "study.toml", "--seeds", "30", "--set", "run.duration=1000 rtt", "--out", "store"];
+    let mut finished = 0;
+    for round in 1..200 {
+        let mut child = place.command(&args).stderr(std::process::Stdio::null()).spawn().unwrap();
+        let end = Instant::now() + Duration::from_millis(40 * round);
+        let status = loop {
+            match child.try_wait().unwrap() {
+                Some(status) => break Some(status),
+                None if Instant::now() > end => break None,
+                None => std::thread::sleep(Duration::from_millis(2)),
+            }
+        };
+        if let Some(status) = status {
+            assert!(status.success(), "{status}");
+            break;
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        if place.path().join("store/plan.json").exists() {
+            let state = place.run(&["sweep", "status", "store", "--json"]).done().json();
+            let now = state["finished"].as_u64().unwrap();
+            assert!(now >= finished && state["runs"] == 90, "{state}");
+            finished = now;
+        }
+    }
+    assert!(finished > 0, "it was killed before its first run each time");
+    place.run(&["simulate", "study.toml", "--seeds", "30", "--set", "run.duration=1000 rtt", "--out", "out"]).done();
+    assert_eq!(tables(&place.path().join("store/results")), tables(&place.path().join("out")));
+    let again = place.run(&args).done();
+    assert!(again.err().contains("0 runs done, 90 of 90 were in the store store"), "{}", again.err());
+}
+
+#[test]
+fn shards_of_a_plan_make_the_tables_of_simulate() {
+    let place = place();
+    let planned = place.run(&["sweep", "plan", "study.toml", "--out", "store"]).done();
+    assert!(planned.out().contains("6 runs: 0 finished, 0 failed, 6 missing"), "{}", planned.out());
+    // The plan has all that a shard needs.
+    std::fs::rename(place.path().join("study.toml"), place.path().join("other.toml")).unwrap();
+    place.run(&["sweep", "run", "store", "--shard", "2/2"]).done();
+    let early = place.run(&["sweep", "merge", "store"]).refused();
+    assert!(early.contains("3 of 6 runs are missing") && early.contains("accepted:"), "{early}");
+    assert!(!place.path().join("store/results").exists());
+    let partial = place.run(&["sweep", "merge", "store", "--partial", "--out", "so-far"]).done();
+    assert!(partial.err().contains("stopped after 3 of 6 runs"), "{}", partial.err());
+    place.run(&["sweep", "run", "store", "--shard", "1/2"]).done();
+    place.run(&["sweep", "merge", "store"]).done();
+    place.run(&["simulate", "other.toml", "--out", "out"]).done();
+    assert_eq!(tables(&place.path().join("store/results")), tables(&place.path().join("out")));
+    assert_eq!(names(&place.path().join("store/runs")), ["shard-1-of-2.runs", "shard-2-of-2.runs"]);
+    let verified = place.run(&["sweep", "verify", "store", "--share", "50%"]).done();
+    assert!(verified.err().contains("3 runs of 6 finished ones came out the same"), "{}", verified.err());
+    place.run(&["sweep", "gc", "store"]).done();
+    assert_eq!(names(&place.path().join("store/runs")), ["00000.runs"]);
+    let status = place.run(&["sweep", "status", "store", "--html", "status.html"]).done();
+    assert!(status.out().contains("6 runs: 6 finished, 0 failed, 0 missing"), "{}", status.out());
+    let page = std::fs::read_to_string(place.path().join("status.html")).unwrap();
+    assert!(page.contains("6 of 6 runs have finished") && !page.contains("http"), "{page}");
+    let script = place.run(&["sweep", "script", "slurm", "store", "--shards", "4"]).done().out();
+    assert!(script.contains("#SBATCH --array=1-4") && script.contains("/store' --shard"), "{script}");
+    let job = place.run(&["sweep", "script", "kubernetes", "store", "--shards", "4"]).done().out();
+    assert!(job.contains("completionMode: Indexed") && job.contains("completions: 4"), "{job}");
+}
+
+/// The script of Slurm is one of a shell: run as its tasks are.
+#[test]
+#[cfg(unix)]
+fn the_script_of_slurm_runs_its_shards() {
+    let place = place();
+    place.run(&["sweep", "plan", "study.toml", "--out", "a store"]).done();
+    let script = place.run(&["sweep", "script", "slurm", "a store", "--shards", "2"]).done().out();
+    let program = Path::new(env!("CARGO_BIN_EXE_cellway")).parent().unwrap();
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
+    for task in ["1", "2"] {
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", &script]).env("SLURM_ARRAY_TASK_ID", task).env("PATH", &path);
+        assert!(shell.current_dir("/").status().unwrap().success());
+    }
+    place.run(&["sweep", "merge", "a store"]).done();
+}
+
+#[test]
+fn replications_are_added_until_the_interval_is_narrow() {
+    let place = place();
+    let until = ["--until", "ci95(throughput[subject=ftp-1]) < 20 %", "--max-seeds", "12"];
+    let args = [&["sweep", "study.toml", "--out", "store"][..], &until].concat();
+    let ran = place.run(&args).done();
+    assert!(ran.out().contains("replications") && ran.out().contains("ended by"), "{}", ran.out());
+    let state = place.run(&["sweep", "status", "store", "--json"]).done().json();
+    assert_eq!(state["missing"], 0);
+    let reasons = state["points"].as_array().unwrap().iter().map(|point| point["reason"].as_str().unwrap());
+    assert!(reasons.clone().all(|reason| ["narrow enough", "--max-seeds"].contains(&reason)), "{state}");
+    assert_eq!(place.run(&args).done().out(), ran.out());
+}
+
+#[test]
+fn runs_of_a_cache_are_not_run_again() {
+    let place = place();
+    let first = place.run(&["simulate", "study.toml", "--cache", "runs", "--out", "a"]).done();
+    assert!(first.err().contains("0 of 6 runs were in the store runs"), "{}", first.err());
+    let second = place.run(&["simulate", "study.toml", "--cache", "runs", "--out", "b", "--threads", "1"]).done();
+    assert!(second.err().contains("6 of 6 runs were in the store runs"), "{}", second.err());
+    assert_eq!((first.out(), tables(&place.path().join("a"))), (second.out(), tables(&place.path().join("b"))));
+    let sweep = place.run(&["sweep", "study.toml", "--out", "runs"]).done();
+    assert!(sweep.err().contains("0 runs done, 6 of 6"), "{}", sweep.err());
+    let compared = place.run(&["compare", "study.toml", "--no-emulate", "--cache", "runs"]).done();
+    assert!(compared.err().contains("6 of 6 runs were in the store"), "{}", compared.err());
+}
+
+#[test]
+fn what_cannot_be_used_is_refused_and_loses_nothing() {
+    let place = place();
+    for (args, told) in [
+        (&["sweep", "study.toml"][..], "--out <STORE>"),
+        (&["sweep", "--out", "store"], "<FILE>"),
+        (&["sweep", "none.toml", "--out", "store"], "none.toml"),
+        (&["sweep", "run", "store"], "has no plan of a sweep; accepted:"),
+        (&["sweep", "run", "store", "--shard", "3/2"], "accepted: I/N"),
+        (&["sweep", "study.toml", "--out", "."], "is no store of runs"),
+        (&["sweep", "study.toml", "--out", "study.toml"], "it is a file"),
+        (&["simulate", "study.toml", "--cache", "."], "is no store of runs"),
+        (&["sweep", "study.toml", "--out", "store", "--until", "narrow"], "accepted: \"ci95("),
+        (&["sweep", "study.toml", "--out", "store", "--max-seeds", "5"], "--until"),
+        (
+            &["sweep", "study.toml", "--out", "store", "--until", "ci95(a[subject=b]) < 1 %", "--budget", "5"],
+            "accepted: a time",
+        ),
+        (&["sweep", "verify", "store", "--share", "0"], "accepted: a share"),
+        (&["sweep", "script", "slurm", "store", "--shards", "0"], "--shards"),
+    ] {
+        let refused = place.run(args).refused();
+        assert!(refused.contains(told), "{args:?}: {refused}");
+        assert_eq!(place.names(), ["study.toml"], "{args:?}");
+    }
+    // Only the Python package reaches a cluster.
+    let alone = place.run(&["sweep", "study.toml", "--out", "store", "--scheduler", "local:2"]);
+    assert!(alone.code() == 1 && alone.err().contains("Python package"), "{}", alone.err());
+}
+
+/// A limit on the size of files stands for a full disk: the runs before it stay, and the same command goes on.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_ends_a_sweep_and_loses_nothing() {
+    let place = place();
+    let program = env!("CARGO_BIN_EXE_cellway");
+    let limited =
+        format!("trap '' XFSZ; ulimit -f 8; exec {program} sweep study.toml --seeds 40 --out store --threads 1");
+    let mut shell = std::process::Command::new("sh");
+    let output = shell.args(["-c", &limited]).current_dir(place.path()).output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains("cannot be written") && told.contains("The store store keeps "), "{told}");
+    let state = place.run(&["sweep", "status", "store", "--json"]).done().json();
+    let kept = state["finished"].as_u64().unwrap();
+    assert!((1..120).contains(&kept), "{state}");
+    let ran = place.run(&["sweep", "study.toml", "--seeds", "40", "--out", "store"]).done();
+    assert!(ran.err().contains(&format!("{kept} of 120 were in the store")), "{}", ran.err());
+    place.run(&["simulate", "study.toml", "--seeds", "40", "--out", "out"]).done();
+    assert_eq!(tables(&place.path().join("store/results")), tables(&place.path().join("out")));
+}
+
+/// Two sweeps into one store: the second is refused while the first works.
+#[test]
+#[cfg(unix)]
+fn a_store_has_one_sweep_at_a_time() {
+    let place = place();
+    let mut first = place.command(&["sweep", "study.toml", "--seeds", "2000", "--out", "store"]);
+    let mut first = first.stderr(std::process::Stdio::null()).spawn().unwrap();
+    let end = Instant::now() + Duration::from_secs(60);
+    while !place.path().join("store/plan.json").exists() {
+        assert!(Instant::now() < end && first.try_wait().unwrap().is_none(), "it has not begun");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let second = place.run(&["sweep", "study.toml", "--out", "store"]);
+    first.kill().unwrap();
+    first.wait().unwrap();
+    assert!(second.code() == 1 && second.err().contains("in use by another process"), "{}", second.err());
+}
