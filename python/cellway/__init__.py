@@ -79,8 +79,8 @@ __all__ = [
     "reproduce",
     "schema",
     "simulate",
-    "sweep",
     "stats",
+    "sweep",
 ]
 
 # Attributes loaded on first use: attribute -> (module, name in it, or None for the module itself).

@@ -113,10 +113,10 @@ def compare(
 ) -> Comparison:
     """Predict, simulate and emulate a scenario, and compare the three.
 
-    `source`, `seeds`, `set`, `threads` and `cache` are those of `simulate`; `repeat` is the number of emulations of each point
-    (default: 3). With `emulate=True` a machine that cannot emulate raises `EmulationError`; by default the scenario is
-    emulated if possible, and `emulation` of the result has the outcome. `published` is a CSV file with the header
-    `subject,metric,unit,value` and columns for axes of the sweep.
+    `source`, `seeds`, `set`, `threads` and `cache` are those of `simulate`; `repeat` is the number of emulations of
+    each point (default: 3). With `emulate=True` a machine that cannot emulate raises `EmulationError`; by default the
+    scenario is emulated if possible, and `emulation` of the result has the outcome. `published` is a CSV file with the
+    header `subject,metric,unit,value` and columns for axes of the sweep.
 
     With `out`, tables, manifest and rows are written to that folder, with `compare.html` and `compare.svg`.
     """
@@ -137,7 +137,13 @@ def compare(
     if not here:
         from cellway import inside
 
-        given = {"--seeds": seeds, "--repeat": repeat, "--published": published, "--threads": threads, "--cache": cache}
+        given: dict[str, object] = {
+            "--seeds": seeds,
+            "--repeat": repeat,
+            "--published": published,
+            "--threads": threads,
+        }
+        given["--cache"] = cache
         options = [word for key, value in given.items() if value is not None for word in (key, str(value))]
         return inside.run("compare", scenario, changes, options, out, Comparison.from_folder, force=force)
     with reporter("compare", enabled=progress) as tick:
@@ -179,19 +185,20 @@ def sweep(
     fail_fast: bool = False,
     progress: bool = True,
 ) -> pl.LazyFrame:
-    """Simulate what a store does not have, and return a lazy frame over all of it; the same call goes on where an earlier
-    one was, whatever ended that.
+    """Simulate what a store does not have, and return a lazy frame over all of it.
 
-    `store` is a folder: the plan, the finished runs and, at the end, the tables, in its folder `results`. The frame has a
-    row for each run, subject and metric, as `Results.summary` has it. `source`, `seeds`, `set` and `threads` are those of
-    `simulate`, and the tables are the same.
+    The same call goes on where an earlier one was, whatever ended that.
+
+    `store` is a folder: the plan, the finished runs and, at the end, the tables, in its folder `results`. The frame
+    has a row for each run, subject and metric, as `Results.summary` has it. `source`, `seeds`, `set` and `threads` are
+    those of `simulate`, and the tables are the same.
 
     `until` adds replications to each point until this holds, or `max_seeds` or the `budget` (in seconds) is reached:
     `"ci95(goodput[subject=a-1]) < 2 %"`, `"ci95(goodput[subject=a-1] against tcp.variant=reno) < 5 %"`.
 
     `client` runs it on a cluster of Dask, whose workers see the folder: a `distributed.Client`, the address of a
-    scheduler, `"local:4"` for four processes here, or the name of a cluster of `dask_jobqueue` or `dask_kubernetes` with
-    the number of its workers, as `"SLURMCluster:16"`. It cannot be used with `until`.
+    scheduler, `"local:4"` for four processes here, or the name of a cluster of `dask_jobqueue` or `dask_kubernetes`
+    with the number of its workers, as `"SLURMCluster:16"`. It cannot be used with `until`.
 
     Runs that fail are left out with a warning, or raise `Error` with `fail_fast`. Raises `ScenarioError` for a scenario
     that is not valid, `Error` for a store that cannot be used.

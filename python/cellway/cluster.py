@@ -12,7 +12,10 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
+from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cellway import _native
@@ -44,9 +47,11 @@ class ClusterError(_native.Error):
 def run(
     sweep: _native.Sweep, store: str, client: Client | str, *, fail_fast: bool = False, progress: bool = True
 ) -> None:
-    """Run what a store does not have on a cluster. Raises `ClusterError` if the cluster cannot be used, and `Error` for a
-    store that its workers cannot write."""
-    folder = os.path.abspath(store)
+    """Run what a store does not have on a cluster.
+
+    Raises `ClusterError` if the cluster cannot be used, and `Error` for a store that its workers cannot write.
+    """
+    folder = str(Path(store).absolute())
     missing = sweep.missing()
     total = len(missing)
     if not missing:
@@ -56,37 +61,44 @@ def run(
     sweep.run(missing[:1], "client", 1, fail_fast, None)
     size = max(1, min(MOST_RUNS, int(SHARD_SECONDS / max(time.monotonic() - begun, 1e-6))))
     with _connected(client) as connect, reporter("sweep", enabled=progress) as tick:
-        tell = tick or (lambda done, total: None)
+        tell = tick or _quiet
         while missing := sweep.missing():
             tell(total - len(missing), total)
             before = len(missing)
             try:
-                _give_out(connect(), folder, missing, size, fail_fast, lambda done, of=before: tell(total - of + done, total))
+                _give_out(connect(), folder, missing, size, fail_fast, partial(_tell, tell, total - before, total))
             except _lost() as error:
                 connect(error)
                 continue
             if len(sweep.missing()) >= before:
                 raise ClusterError(
-                    f"the workers have run {before} runs and {folder} has none of them; accepted: a folder that the client "
-                    "and all workers see under the same path"
+                    f"the workers have run {before} runs and {folder} has none of them; accepted: a folder that the "
+                    "client and all workers see under the same path"
                 )
 
 
+def _quiet(done: int, total: int) -> None:
+    """Show no progress."""
+
+
+def _tell(tell: Callable[[int, int], None], before: int, total: int, done: int) -> None:
+    tell(before + done, total)
+
+
 def _give_out(
-    client: Client, store: str, missing: list[int], size: int, fail_fast: bool, tell: Callable[[int], None]
+    client: Any, store: str, missing: list[int], size: int, fail_fast: bool, tell: Callable[[int], None]
 ) -> None:
     """Run shards on the workers, until each has been run."""
-    from distributed import as_completed
-
+    as_completed: Any = _dask("distributed", "as_completed")
     version = (_native.version, _native.result_version)
     # Enough shards for all workers, and again for those that are faster.
     workers = sum(client.nthreads().values()) or 1
     size = max(1, min(size, len(missing) // (4 * workers)))
     shards = [missing[at : at + size] for at in range(0, len(missing), size)]
-    futures = [client.submit(shard, store, part, fail_fast, version, pure=False, retries=3) for part in shards]
+    futures = [client.submit(shard, store, part, fail_fast, version, pure=False) for part in shards]
     done = 0
     try:
-        for future in as_completed(futures):
+        for future in as_completed(futures, loop=client.loop):
             done += future.result()
             tell(done)
     finally:
@@ -102,13 +114,13 @@ def shard(store: str, runs: list[int], fail_fast: bool, version: tuple[str, int]
             f"the worker at {socket.gethostname()} has Cellway {own[0]} with results of version {own[1]}, the client "
             f"{version[0]} with {version[1]}; accepted: the same on all machines"
         )
-    plan = os.path.join(store, "plan.json")
+    plan = Path(store, "plan.json")
     try:
-        key = (plan, os.stat(plan).st_mtime_ns)
+        key = (store, plan.stat().st_mtime_ns)
     except OSError as error:
         raise ClusterError(
-            f"the worker at {socket.gethostname()} cannot read {plan}: {error.strerror}; accepted: a folder that all workers "
-            "see under the same path"
+            f"the worker at {socket.gethostname()} cannot read {plan}: {error.strerror}; accepted: a folder that all "
+            "workers see under the same path"
         ) from None
     sweep = _plans.get(key)
     if sweep is None:
@@ -124,45 +136,53 @@ def _lost() -> tuple[type[BaseException], ...]:
     from asyncio import CancelledError
     from concurrent import futures
 
-    from distributed import CommClosedError
-    from distributed.client import FutureCancelledError
+    return (
+        _dask("distributed.comm", "CommClosedError"),
+        _dask("distributed.client", "FutureCancelledError"),
+        CancelledError,
+        futures.CancelledError,
+        TimeoutError,
+        ConnectionError,
+    )
 
-    return (CommClosedError, FutureCancelledError, CancelledError, futures.CancelledError, TimeoutError, ConnectionError)
+
+def _dask(module: str, name: str) -> Any:
+    """Return a part of Dask, whose functions have no types."""
+    try:
+        return getattr(import_module(module), name)
+    except ImportError:
+        raise ClusterError("the package distributed is missing; accepted: pip install 'cellway[dask]'") from None
 
 
 @contextmanager
-def _connected(client: Client | str) -> Iterator[Callable[..., Client]]:
+def _connected(client: Client | str) -> Iterator[Callable[..., Any]]:
     """Yield a function that returns a client that is connected. With the error of a lost one it connects again."""
-    try:
-        from distributed import Client as Connection
-    except ImportError:
-        raise ClusterError("the package distributed is missing; accepted: pip install 'cellway[dask]'") from None
+    connection = _dask("distributed", "Client")
     cluster = _cluster(client) if isinstance(client, str) else None
+    given: Any = client
+    address = cluster if cluster is not None else given if isinstance(client, str) else given.scheduler.address
     own: list[Any] = []
 
-    def address() -> Any:
-        if cluster is not None:
-            return cluster
-        return client if isinstance(client, str) else client.scheduler.address
-
-    def connect(error: BaseException | None = None) -> Connection:
+    def connect(error: BaseException | None = None) -> Any:
         if error is None and own:
             return own[0]
-        if error is None and isinstance(client, Connection):
+        if error is None and not isinstance(client, str):
             own.append(client)
             return client
         while own:
             if (old := own.pop()) is not client:
-                old.close(timeout=0)
+                # Its scheduler may not answer.
+                with suppress(TimeoutError):
+                    old.close(timeout=0)
         last = time.monotonic() + (PATIENCE if error is not None else 10.0)
         while True:
             try:
-                own.append(Connection(address(), timeout=5, set_as_default=False))
+                own.append(connection(address, timeout=5, set_as_default=False))
             except (OSError, TimeoutError, ValueError) as refused:
                 if isinstance(refused, ValueError) or time.monotonic() > last:
                     raise ClusterError(
-                        f"the scheduler {address()} cannot be reached: {refused}; accepted: the address of a scheduler of Dask "
-                        'that runs, such as tcp://host:8786, or "local:4"'
+                        f"the scheduler {address} cannot be reached: {refused}; accepted: the address of a scheduler "
+                        'of Dask that runs, such as tcp://host:8786, or "local:4"'
                     ) from None
                 time.sleep(RETRY)
             else:
@@ -186,12 +206,12 @@ def _cluster(name: str) -> Any:
     if not count.isdecimal() or int(count) < 1:
         raise ClusterError(f"{name!r}: {count!r} is no number of workers; accepted: {kind}:4")
     if kind == "local":
-        from distributed import LocalCluster
-
-        return LocalCluster(n_workers=int(count), threads_per_worker=1, processes=True, dashboard_address=None)
+        return _dask("distributed", "LocalCluster")(
+            n_workers=int(count), threads_per_worker=1, processes=True, dashboard_address=None
+        )
     for package in ("dask_jobqueue", "dask_kubernetes.operator"):
         try:
-            module = __import__(package, fromlist=[kind])
+            module = import_module(package)
         except ImportError:
             continue
         if hasattr(module, kind):
@@ -200,6 +220,6 @@ def _cluster(name: str) -> Any:
             cluster.scale(int(count))
             return cluster
     raise ClusterError(
-        f"no package has a cluster {kind}; accepted: the address of a scheduler, local:N, or a class of dask_jobqueue or "
-        "dask_kubernetes.operator with N workers, such as SLURMCluster:16"
+        f"no package has a cluster {kind}; accepted: the address of a scheduler, local:N, or a class of dask_jobqueue "
+        "or dask_kubernetes.operator with N workers, such as SLURMCluster:16"
     )

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from cellway import _native, arguments
 from cellway.progress import reporter
-from cellway.source import Source
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,7 +20,7 @@ RESULTS = "results"
 
 
 def sweep(
-    source: Source,
+    source: str | tuple[str, str, str],
     changes: list[tuple[str, str]],
     store: str,
     *,
@@ -50,7 +49,7 @@ def sweep(
                 made.until(list(until), max_seeds, budget, threads, fail_fast, tick)
             else:
                 made.run(None, None, threads, fail_fast, tick)
-    for warning in made.merge(os.path.join(store, RESULTS), False):
+    for warning in made.merge(str(Path(store, RESULTS)), False):
         messages.warn(warning, stacklevel=3)
     return frame(store)
 
