@@ -49,8 +49,15 @@ def sweep(
                 made.until(list(until), max_seeds, budget, threads, fail_fast, tick)
             else:
                 made.run(None, None, threads, fail_fast, tick)
-    for warning in made.merge(str(Path(store, RESULTS)), False):
-        messages.warn(warning, stacklevel=3)
+    # The warnings of the tables are in their manifest.
+    made.merge(str(Path(store, RESULTS)), False)
+    if failures := made.failures():
+        run, seed, message = failures[0]
+        messages.warn(
+            f"{len(failures)} of {made.runs} runs failed and have no rows; the first is run {run}, seed {seed}: "
+            f"{message}",
+            stacklevel=4,
+        )
     return frame(store)
 
 

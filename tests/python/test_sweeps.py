@@ -15,6 +15,7 @@ import cellway
 import polars as pl
 import pytest
 from cellway import Scenario, _native
+from guides import GUIDE, blocks
 
 TABLES = ("runs", "summary", "series")
 
@@ -75,6 +76,24 @@ def test_stores_and_arguments_that_cannot_be_used(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="accepted: one of them"):
         study().run(tmp_path / "store", until="ci95(goodput[subject=t-1]) < 1 %", client="local:2")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["thesis.tex"]
+
+
+def guide(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
+    text = (GUIDE / "sweeps.md").read_text(encoding="utf-8")
+    study = text.split("<!-- file: study.toml -->\n```toml\n")[1].split("```")[0]
+    (folder / "study.toml").write_text(study)
+    monkeypatch.chdir(folder)
+    names: dict[str, object] = {}
+    for block in blocks("sweeps.md", name):
+        exec(block, names)
+    return names
+
+
+def test_the_frame_of_the_guide(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    guide("frame", tmp_path, monkeypatch)
+    assert "shape: (6, 3)" in capsys.readouterr().out
 
 
 distributed = pytest.importorskip("distributed", reason="distributed is not installed (pip install 'cellway[dask]')")
@@ -213,3 +232,9 @@ def test_the_command_runs_on_a_cluster(tmp_path: Path) -> None:
         env=os.environ,
     )
     assert refused.returncode != 0
+
+
+def test_the_cluster_of_the_guide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = guide("scheduler", tmp_path, monkeypatch)["frame"]
+    assert isinstance(frame, pl.LazyFrame)
+    assert frame.select(pl.col("run").n_unique()).collect().item() == 30

@@ -41,6 +41,7 @@ blocks! {
     readme = "README.md": behind_a_path;
     emulation = "docs/guide/emulation.md": ping throughput internet queue nested scenario views;
     coming_from = "docs/guide/coming-from.md": mahimahi dumbbell;
+    sweeps = "docs/guide/sweeps.md": first until shards;
     from_netem = "docs/guide/from-netem.md": delay_and_rate loss shared_queue;
 }
 

@@ -75,7 +75,7 @@ mod tests {
         let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(point("abc").to_string(), abc);
         let key = Key::new(point("abc"), 1, 1);
-        for other in [Key::new(point("abd"), 1, 1), Key::new(point("abc"), 2, 1), Key::new(point("abc"), 1, 2)] {
+        for other in [Key::new(point("abe"), 1, 1), Key::new(point("abc"), 2, 1), Key::new(point("abc"), 1, 2)] {
             assert_ne!(key, other);
         }
         assert_eq!(key, Key::new(point("abc"), 1, 1));

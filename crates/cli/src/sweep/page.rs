@@ -45,15 +45,7 @@ pub(super) fn of(name: &str, rows: &[PointStatus], failures: &[(u64, u64, String
     )
 }
 
-const STYLE: &str = "\
-:root{color-scheme:light dark}\
-body{font:16px/1.5 system-ui,sans-serif;margin:0}\
-main{max-width:60rem;margin:0 auto;padding:1rem}\
-progress{width:100%;height:1.2rem}\
-.wide{overflow-x:auto}\
-table{border-collapse:collapse;width:100%}\
-th,td{padding:.25rem .5rem;text-align:right;border-bottom:1px solid #8886;font-variant-numeric:tabular-nums}\
-th:first-child,.text{text-align:left}";
+const STYLE: &str = include_str!("page.css");
 
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
