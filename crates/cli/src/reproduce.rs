@@ -157,11 +157,12 @@ fn summarise(done: &Reproduced, options: &Reproduce, report: &Result<Option<Path
             output::say(&format!("  {}: {}", paper.paper, tally_text(&tally)));
         }
     }
+    let speed =
+        if done.from_store { String::new() } else { format!(", {}", figures::speed(done.counts, done.wall_seconds)) };
     output::say(&format!(
-        "{} in {:.1} s, {}{}",
+        "{} in {:.1} s{speed}{}",
         output::count(done.runs, "run"),
         done.wall_seconds,
-        figures::speed(done.counts, done.wall_seconds),
         if options.quick { " (quick: few seeds, wide intervals)" } else { "" },
     ));
     if let Some(page) = page {

@@ -118,7 +118,8 @@ pub(crate) fn simulated(
     let stopped = finished < planned;
     let (run, points) = (Some(&plan.base().run), prepared.points().len());
     let about = clock.provenance(&asked_for(plan), run, prepared.seeds(), points, settings.threads);
-    let about = Provenance { planned_runs: stopped.then_some(planned), ..about };
+    let from_store = settings.store.is_some_and(|store| store.served() > 0);
+    let about = Provenance { planned_runs: stopped.then_some(planned), from_store, ..about };
     let warnings = match stopped {
         true => Some(format!("stopped after {finished} of {planned} runs: points have fewer replications, or none")),
         false => transient.warning(prepared.points(), prepared.seeds()),
@@ -341,6 +342,7 @@ impl Stopwatch {
             warnings: Vec::new(),
             scheduling: Vec::new(),
             planned_runs: None,
+            from_store: false,
         }
     }
 }

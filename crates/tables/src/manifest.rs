@@ -43,6 +43,8 @@ pub struct Provenance {
     pub scheduling: Vec<String>,
     /// The planned runs, if the user stopped it before all had finished.
     pub planned_runs: Option<u64>,
+    /// True if runs came from a store: their time was not measured.
+    pub from_store: bool,
 }
 
 /// A file of the result.
@@ -104,7 +106,8 @@ pub struct Manifest {
     pub packet_hops: u64,
     /// IP packets sent.
     pub packets: u64,
-    /// Cell-hops per second of wall time, all threads together; absent if no time was measured.
+    /// Cell-hops per second of wall time, all threads together; absent if no time was measured, or runs came
+    /// from a store.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub cell_hops_per_second: Option<f64>,
     /// Packet-hops per second, likewise.
@@ -120,7 +123,8 @@ pub struct Manifest {
 impl Manifest {
     /// Creates the manifest of `runs` runs with the work `counts` and the files `files`.
     pub fn new(about: &Provenance, runs: u64, counts: Counts, files: Vec<FileEntry>) -> Manifest {
-        let per_second = |count: u64| Some(count as f64 / about.wall_seconds).filter(|rate| rate.is_finite());
+        let rate = |count: u64| Some(count as f64 / about.wall_seconds).filter(|rate| rate.is_finite());
+        let per_second = |count| rate(count).filter(|_| !about.from_store);
         Manifest {
             format: FORMAT,
             cellway: about.version.clone(),

@@ -54,6 +54,8 @@ pub struct Reproduced {
     pub runs: u64,
     /// The work done.
     pub counts: Counts,
+    /// True if runs came from a store: the time says nothing of the speed.
+    pub from_store: bool,
     /// The path of the result folder.
     pub folder: Option<PathBuf>,
 }
@@ -146,7 +148,8 @@ pub fn reproduce(
         works.push(work);
     }
     let (emulated, jobs): (Vec<Job>, Vec<Job>) = jobs.into_iter().partition(|job| job.study.is_emulated());
-    let threads = settings.threads;
+    let (threads, store) = (settings.threads, settings.store);
+    let from_store = || store.is_some_and(|store| store.served() > 0);
     let mut open: Option<Open> = None;
     Batch::new(jobs.iter().map(|job| (&job.label[..], &job.ready))).run_all(settings, |place, key, record| {
         let job = &jobs[place];
@@ -154,7 +157,7 @@ pub fn reproduce(
         let last = u64::from(key.run) + 1 == job.ready.runs();
         running.add(job, key, record)?;
         match open.take_if(|_| last) {
-            Some(done) => works[job.paper].add(job, done, threads),
+            Some(done) => works[job.paper].add(job, done, threads, from_store()),
             None => Ok(()),
         }
     })?;
@@ -167,10 +170,11 @@ pub fn reproduce(
         wall_seconds: 0.0,
         runs: 0,
         counts: Counts::default(),
+        from_store: from_store(),
         folder: options.out.map(Path::to_owned),
     };
     for work in works {
-        let done = work.finish(options.quick, &clock, threads)?;
+        let done = work.finish(options.quick, &clock, threads, result.from_store)?;
         result.runs += done.runs;
         result.counts.add(done.counts);
         result.papers.push(done);
@@ -212,7 +216,7 @@ fn emulate_all(
         (settings.progress)(Progress { label: &job.label, done: before, total, study });
         match running.runs {
             0 => drop(work.values.insert(job.study.id.clone(), running.values)),
-            _ => work.add(job, running, Some(1))?,
+            _ => work.add(job, running, Some(1), false)?,
         }
     }
     Ok(())
@@ -285,7 +289,7 @@ impl Work {
     }
 
     /// Adds a finished study: writes its tables and keeps its figures.
-    fn add(&mut self, job: &Job, done: Open, threads: Option<usize>) -> Result<(), Error> {
+    fn add(&mut self, job: &Job, done: Open, threads: Option<usize>, from_store: bool) -> Result<(), Error> {
         let Job { study, plan, ready, .. } = job;
         let run = plan.base().run;
         self.run = self.run.or(Some(run));
@@ -303,6 +307,7 @@ impl Work {
         if let Some(folder) = &self.folder {
             let text = plan.base().to_toml();
             let about = done.clock.provenance(&text, Some(&run), ready.seeds(), ready.points().len(), threads);
+            let about = Provenance { from_store, ..about };
             results.write(&folder.path().join("tables").join(&study.id), false, &about)?;
         }
         self.about.runs += done.runs;
@@ -324,7 +329,13 @@ impl Work {
     }
 
     /// Judges the claims after all studies have run, and writes everything.
-    fn finish(mut self, quick: bool, clock: &Stopwatch, threads: Option<usize>) -> Result<PaperResult, Error> {
+    fn finish(
+        mut self,
+        quick: bool,
+        clock: &Stopwatch,
+        threads: Option<usize>,
+        from_store: bool,
+    ) -> Result<PaperResult, Error> {
         let values = &self.values;
         let of = |id: &Option<String>| id.as_ref().and_then(|id| values.get(id));
         let claims = self.selected.claims.iter().zip(self.predictions);
@@ -350,6 +361,7 @@ impl Work {
             let text = self.selected.paper.studies_text();
             let mut about: Provenance = clock.provenance(text, self.run.as_ref(), seeds, points, threads);
             about.wall_seconds = self.about.wall_seconds;
+            about.from_store = from_store;
             about.warnings.clone_from(&self.about.warnings);
             write_paper(folder, &self.about, self.selected.paper.recipe(), self.studies, quick, &about)?;
         }

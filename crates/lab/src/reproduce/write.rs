@@ -40,9 +40,11 @@ struct PaperFile<'a> {
     threads: u32,
     runs: u64,
     cell_hops: u64,
-    cell_hops_per_second: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cell_hops_per_second: Option<f64>,
     packet_hops: u64,
-    packet_hops_per_second: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    packet_hops_per_second: Option<f64>,
     tally: Tally,
     studies: Vec<Entry>,
     remarks: &'a [String],
@@ -60,9 +62,11 @@ struct IndexFile<'a> {
     threads: u32,
     runs: u64,
     cell_hops: u64,
-    cell_hops_per_second: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cell_hops_per_second: Option<f64>,
     packet_hops: u64,
-    packet_hops_per_second: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    packet_hops_per_second: Option<f64>,
     tally: Tally,
     papers: Vec<IndexEntry<'a>>,
     claims: Vec<&'a ClaimRow>,
@@ -80,9 +84,10 @@ struct IndexEntry<'a> {
     warnings: &'a [String],
 }
 
-/// Returns a rate, which is 0 without work.
-fn per_second(hops: u64, seconds: f64) -> f64 {
-    if seconds > 0.0 { hops as f64 / seconds } else { 0.0 }
+/// Returns a rate, which is 0 without work; `None` if runs came from a store.
+fn per_second(hops: u64, seconds: f64, from_store: bool) -> Option<f64> {
+    let rate = if seconds > 0.0 { hops as f64 / seconds } else { 0.0 };
+    (!from_store).then_some(rate)
 }
 
 /// Writes the description of a paper next to its tables, and the recipe of its figures, so that the report can be drawn
@@ -109,9 +114,9 @@ pub(super) fn write_paper(
         threads: about.threads,
         runs: paper.runs,
         cell_hops: paper.counts.cell_hops,
-        cell_hops_per_second: per_second(paper.counts.cell_hops, paper.wall_seconds),
+        cell_hops_per_second: per_second(paper.counts.cell_hops, paper.wall_seconds, about.from_store),
         packet_hops: paper.counts.packet_hops,
-        packet_hops_per_second: per_second(paper.counts.packet_hops, paper.wall_seconds),
+        packet_hops_per_second: per_second(paper.counts.packet_hops, paper.wall_seconds, about.from_store),
         tally: tally(&paper.claims),
         studies,
         remarks: &paper.remarks,
@@ -137,6 +142,7 @@ pub(super) fn write_index(
     let texts: Vec<String> = papers.iter().map(|p| format!("# {}\n{}", p.name, p.studies_text())).collect();
     let text = texts.join("\n");
     let about = clock.provenance(&text, None, 0, 0, threads);
+    let about = Provenance { from_store: result.from_store, ..about };
     let papers = result.papers.iter().map(|paper| IndexEntry {
         paper: paper.paper,
         title: &paper.title,
@@ -156,9 +162,9 @@ pub(super) fn write_index(
         threads: about.threads,
         runs: result.runs,
         cell_hops: result.counts.cell_hops,
-        cell_hops_per_second: per_second(result.counts.cell_hops, result.wall_seconds),
+        cell_hops_per_second: per_second(result.counts.cell_hops, result.wall_seconds, result.from_store),
         packet_hops: result.counts.packet_hops,
-        packet_hops_per_second: per_second(result.counts.packet_hops, result.wall_seconds),
+        packet_hops_per_second: per_second(result.counts.packet_hops, result.wall_seconds, result.from_store),
         tally: result.tally(),
         papers: papers.collect(),
         claims: result.claims().collect(),

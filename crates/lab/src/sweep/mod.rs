@@ -11,7 +11,7 @@ use std::path::Path;
 
 use cellway_scenario::Plan;
 use cellway_store::{Key, Outcome, Store};
-use cellway_tables::Manifest;
+use cellway_tables::{Manifest, Provenance};
 
 pub use file::{StopReason, SweepFile};
 pub use fill::{Filled, Shard};
@@ -179,7 +179,8 @@ impl Sweep {
             })?;
         let warning = (failed > 0).then(|| format!("{failed} of {total} runs failed and have no rows"));
         let warnings = warning.into_iter().chain(merged.warnings).collect();
-        Ok(Simulated { warnings, ..merged })
+        let about = Provenance { from_store: true, ..merged.about };
+        Ok(Simulated { warnings, about, ..merged })
     }
 
     /// Merges into `out`, a result folder; an earlier one is replaced with `force`.
