@@ -46,7 +46,9 @@ def main() -> None:
     few, many = (seconds(study("1 s"), n, threads=1) for n in (20, 120))
     duration = f"{max(1, round(RUN / ((many - few) / 100) * 1000))} ms"
     with (
-        LocalCluster(n_workers=cores, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        LocalCluster(  # type: ignore[no-untyped-call]
+            n_workers=cores, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster,
         Client(cluster) as client,  # type: ignore[no-untyped-call]
     ):
         seconds(study(duration), 50, client=client)
