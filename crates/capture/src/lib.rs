@@ -6,9 +6,15 @@
 //! samples of a distribution.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod classes;
+mod cluster;
+mod collect;
 mod conversations;
+mod derive;
 mod exchange;
 mod fault;
+mod fits;
+mod knots;
 mod left_out;
 mod link;
 mod octets;
@@ -16,18 +22,29 @@ mod packet;
 mod pcap;
 mod pcapng;
 mod reader;
+mod rules;
+mod samples;
+mod services;
 mod stream;
 mod table;
 mod tcp;
 mod udp;
+mod workload;
 
+pub use classes::By;
 pub use conversations::{Conversations, Limits, Observer, Protocol, Totals};
+pub use derive::{Derived, Next, Options, Progress, derive};
 pub use exchange::{Exchange, RoundTrip};
 pub use fault::{Cause, Error, Fault};
+pub use fits::{Fit, Law, fit};
+pub use knots::{KS, Knot, MAX_KNOTS, distance, knots};
 pub use left_out::{ConversationCounts, ConversationReason, Counts, PacketCounts, PacketReason};
 pub use link::Link;
 pub use octets::Octets;
 pub use packet::{Endpoint, Packet, Segment, Transport};
 pub use reader::{MAX_RECORD, Reader, Record};
+pub use rules::Rules;
+pub use samples::{MAX_SAMPLES, Samples};
 pub use tcp::{DirectionTotals, TcpConversation};
 pub use udp::{Datagram, UdpConversation};
+pub use workload::{Class, ClassTotals, Distribution, VERSION, Workload};

@@ -10,6 +10,7 @@ mod emulate;
 mod export;
 mod figures;
 mod fit;
+mod from_pcap;
 mod help;
 mod install;
 mod interruption;
@@ -20,6 +21,7 @@ mod output;
 mod pages;
 mod predict;
 mod progress;
+mod reading;
 mod record;
 mod reproduce;
 #[cfg(target_os = "linux")]
@@ -218,6 +220,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>, face: &mut Face<'_>) -> u8
         Command::Completions { shell } => install::completions(shell),
         Command::Man { folder } => install::man(&folder),
         Command::Workload(WorkloadCommand::Fit(options)) => fit::run(&options),
+        Command::Workload(WorkloadCommand::FromPcap(options)) => from_pcap::run(&options, face),
     };
     written(match done {
         Ok(()) => DONE,

@@ -36,6 +36,9 @@ pub enum Error {
         /// The reason.
         message: String,
     },
+    /// A capture, or a file of rules for it, cannot be used.
+    #[error(transparent)]
+    Captured(cellway_capture::Error),
     /// An option makes no sense.
     #[error("{0}")]
     Option(String),
@@ -88,6 +91,12 @@ pub enum Error {
     /// The user stopped it.
     #[error("stopped; nothing was written")]
     Stopped,
+}
+
+impl From<cellway_capture::Error> for Error {
+    fn from(error: cellway_capture::Error) -> Error {
+        if matches!(error, cellway_capture::Error::Stopped) { Error::Stopped } else { Error::Captured(error) }
+    }
 }
 
 #[cfg(target_os = "linux")]
@@ -157,6 +166,7 @@ impl Error {
             Error::Scenario(_)
             | Error::Read { .. }
             | Error::Table(_)
+            | Error::Captured(_)
             | Error::Option(_)
             | Error::Theory(_)
             | Error::NoSuchPaper { .. }

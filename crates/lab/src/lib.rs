@@ -24,6 +24,7 @@ mod study;
 mod text_file;
 mod traces;
 mod transient;
+pub mod workload;
 
 #[cfg(target_os = "linux")]
 pub use cellway_emu::sys::{StopSignals, is_reentered};
