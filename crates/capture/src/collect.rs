@@ -12,6 +12,10 @@ use crate::workload::{Class, ClassTotals, Distribution, Workload};
 /// The most starts of conversations that are kept of a class: the first ones, because gaps are between neighbours.
 const MAX_STARTS: usize = 200_000;
 
+/// The largest values that a workload file accepts: exchanges of a conversation, and octets of a datagram.
+const MAX_EXCHANGES: f64 = 1e6;
+const MAX_DATAGRAM: f64 = 65_507.0;
+
 /// The distributions of TCP, in the order of the file, without that of the gaps between arrivals.
 const TCP: [&str; 6] = ["exchanges", "request", "response", "pause", "think", "rtt"];
 /// Those of UDP.
@@ -115,7 +119,8 @@ impl Observer for Collector {
         match conversation.left_out {
             None => {
                 collected.conversations += 1;
-                exchanges.add((conversation.exchanges_before + conversation.exchanges.len() as u64) as f64);
+                let count = conversation.exchanges_before + conversation.exchanges.len() as u64;
+                exchanges.add((count as f64).min(MAX_EXCHANGES));
             }
             Some(reason) => collected.left_out.add(reason),
         }
@@ -137,7 +142,7 @@ impl Observer for Collector {
     fn datagram(&mut self, class: u16, datagram: Datagram) {
         let [_, _, size, size_back, gap, gap_back] = &mut self.class(class).samples;
         let (size, gap) = if datagram.is_back { (size_back, gap_back) } else { (size, gap) };
-        size.add(f64::from(datagram.size));
+        size.add(f64::from(datagram.size).min(MAX_DATAGRAM));
         datagram.gap.into_iter().for_each(|seconds| gap.add(seconds));
     }
 

@@ -121,9 +121,7 @@ impl Workload {
             let _ = writeln!(text, "conversations = {}", class.conversations);
             let left_out: Vec<String> =
                 class.left_out.present().map(|(reason, count)| format!("\"{reason}\" = {count}")).collect();
-            if left_out.is_empty() {
-                text.push_str("left_out = {}\n");
-            } else {
+            if !left_out.is_empty() {
                 let _ = writeln!(text, "left_out = {{ {} }}", left_out.join(", "));
             }
             for (name, distribution) in &class.distributions {

@@ -1,6 +1,6 @@
 //! `cellway workload from-pcap`.
 
-use cellway_lab::workload::{self, Class, Derived, Next, Progress, Protocol};
+use cellway_lab::captured::{self, Class, Derived, Next, Progress, Protocol};
 
 use crate::args::FromPcap;
 use crate::reading::Reading;
@@ -11,29 +11,40 @@ pub(crate) fn run(options: &FromPcap, face: &mut Face<'_>) -> Result<(), Failure
     if let Some(out) = &options.out {
         cellway_lab::check_free(out, options.force)?;
     }
-    let by = workload::by(&options.by)?;
+    let by = captured::by(&options.by)?;
     options.files.iter().for_each(|file| output::detail(&format!("reads {}", file.display())));
     let mut reading = Reading::new();
-    let derived = workload::from_captures(&options.files, by, &mut |Progress { done, total }| {
+    let derived = captured::from_captures(&options.files, by, &mut |Progress { done, total }| {
         reading.show(done, total);
         if (face.interrupted)() { Next::Stop } else { Next::Continue }
     })?;
     drop(reading);
     if let Some(out) = &options.out {
-        workload::write(&derived, out, options.force)?;
+        captured::write(&derived, out, options.force)?;
         output::detail(&format!("wrote {}", out.display()));
+    }
+    if let (Some(_), [_, ..]) = (&options.out, &incomplete(&derived)[..]) {
+        output::warn(&[format!(
+            "no conversation of {} is complete, so the file has no such class; a longer capture may have some",
+            incomplete(&derived).join(", ")
+        )]);
     }
     let warnings = derived.faults.iter().map(|(file, fault)| {
         format!("{}: {fault}; the records before it count, the rest was not read", file.display())
     });
     output::warn(&warnings.collect::<Vec<_>>());
     if options.json {
-        output::json(&workload::document(&derived));
+        output::json(&captured::document(&derived));
         return Ok(());
     }
     table(&derived).print();
     summary(&derived);
     Ok(())
+}
+
+/// Returns the classes that a workload file does not have.
+fn incomplete(derived: &Derived) -> Vec<&str> {
+    derived.workload.classes.iter().filter(|class| class.conversations == 0).map(|class| &class.name[..]).collect()
 }
 
 fn table(derived: &Derived) -> Table {
@@ -69,7 +80,7 @@ fn row(class: &Class) -> [String; 10] {
     let totals = &class.totals;
     let reasons: Vec<String> = class.left_out.present().map(|(reason, count)| format!("{count} {reason}")).collect();
     [
-        format!("{} ({})", class.name, workload::transport(class.transport)),
+        format!("{} ({})", class.name, captured::transport(class.transport)),
         class.conversations.to_string(),
         class.left_out.total().to_string(),
         totals.packets.iter().sum::<u64>().to_string(),

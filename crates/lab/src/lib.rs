@@ -6,6 +6,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod alike;
+pub mod captured;
 pub mod compare;
 #[cfg(target_os = "linux")]
 pub mod emulate;
@@ -24,7 +25,6 @@ mod study;
 mod text_file;
 mod traces;
 mod transient;
-pub mod workload;
 
 #[cfg(target_os = "linux")]
 pub use cellway_emu::sys::{StopSignals, is_reentered};
