@@ -18,8 +18,8 @@ if [ "$seconds" -ge 600 ] && cargo +nightly fuzz --version >/dev/null 2>&1; then
 		cargo +nightly fuzz run "$target" "fuzz/target/found/$target" "fuzz/corpus/$target" -- -max_total_time="$each"
 	done
 else
-	for package in cellway-gateway cellway-gatewayd; do
-		CELLWAY_FUZZ_SECONDS=$((seconds / 4)) cargo test --package "$package" --locked --test corpus \
+	for package in cellway-gateway cellway-gatewayd cellway-capture; do
+		CELLWAY_FUZZ_SECONDS=$((seconds / 6)) cargo test --package "$package" --locked --test corpus \
 			others_for_as_long_as_is_wanted -- --nocapture
 	done
 fi

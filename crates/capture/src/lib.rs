@@ -14,6 +14,8 @@ mod derive;
 mod exchange;
 mod fault;
 mod fits;
+#[doc(hidden)]
+pub mod fuzz;
 mod knots;
 mod left_out;
 mod link;

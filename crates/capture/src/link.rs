@@ -48,7 +48,7 @@ impl Link {
     /// # Errors
     /// It has no IP packet, or too few octets.
     pub fn header(self, octets: &[u8]) -> Result<usize, PacketReason> {
-        match self {
+        let header = match self {
             Link::RawIp => Ok(0),
             Link::Ethernet => tagged(octets, 12),
             Link::LinuxCooked => tagged(octets, 14),
@@ -65,7 +65,8 @@ impl Link {
                     _ => Err(PacketReason::NotIp),
                 }
             }
-        }
+        }?;
+        if header <= octets.len() { Ok(header) } else { Err(PacketReason::Cut) }
     }
 }
 

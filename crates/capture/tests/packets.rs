@@ -49,6 +49,7 @@ fn each_link_type_carries_both_versions() {
     assert_eq!(whole(1, &[&[0; 12][..], &[8, 6], &[0; 28]].concat()), Err(PacketReason::NotIp));
     assert_eq!(whole(0, &[7, 0, 0, 0, 0x45]), Err(PacketReason::NotIp));
     assert_eq!(whole(1, &[0; 13]), Err(PacketReason::Cut));
+    assert_eq!(whole(276, &[8, 0, 0, 0]), Err(PacketReason::Cut));
     assert_eq!(Link::from_number(105), None);
 }
 

@@ -249,7 +249,7 @@ its deviation from the table (Kolmogorov-Smirnov distance, mean).")]
 Examples:
   cellway workload from-pcap trace.pcap                  a table of its classes
   cellway workload from-pcap trace.pcap -o traffic.toml  and the workload file
-  cellway workload from-pcap ring-*.pcap.gz --by rules:sites.toml -o traffic.toml
+  cellway workload from-pcap ring-*.pcap.gz --by rules:sites.toml -o ring.toml
   cellway workload from-pcap trace.pcapng --by cluster:4 --json
 
 Files are pcap or pcapng, plain or compressed by gzip or zstd, in the order of their times. Conversations \
