@@ -21,6 +21,7 @@ mod left_out;
 mod link;
 mod octets;
 mod packet;
+pub mod path;
 mod pcap;
 mod pcapng;
 mod reader;

@@ -24,6 +24,10 @@ pub struct Packet {
     pub destination: Endpoint,
     /// The header behind that of IP.
     pub transport: Transport,
+    /// The offset of that header in the IP packet, in octets.
+    pub header: usize,
+    /// The octets of the whole IP packet.
+    pub length: u32,
 }
 
 /// The header of a transport protocol.
@@ -120,6 +124,8 @@ impl Packet {
             source: Endpoint { address: source, port: source_port },
             destination: Endpoint { address: destination, port: destination_port },
             transport,
+            header: ip.transport,
+            length: ip.transport as u32 + ip.rest,
         })
     }
 }
