@@ -220,6 +220,23 @@ Example:
     /// Models of traffic.
     #[command(subcommand)]
     Workload(WorkloadCommand),
+    /// Paths in numbers.
+    #[command(subcommand)]
+    Path(PathCommand),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PathCommand {
+    /// Estimate rate, round trip, buffer and loss of a path from captures of bulk transfers over it.
+    #[command(after_help = "\
+Examples:
+  cellway path from-pcap transfer.pcap                  a table
+  cellway path from-pcap transfer.pcap -o path.toml     and a scenario file
+  cellway simulate path.toml                            the same path, simulated
+
+The captures are of the sender, of the receiver or of a place between. They must have all that shares the \
+bottleneck: the rate is that of the transfers in them.")]
+    FromPcap(PathFromPcap),
 }
 
 /// `metrics`.
@@ -486,6 +503,22 @@ pub(crate) struct FromPcap {
     #[arg(long, requires = "out")]
     pub(crate) force: bool,
     /// Print the classes as JSON on standard output.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Group)]
+pub(crate) struct PathFromPcap {
+    /// Captures, in the order of their times.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Write a scenario file with the path, and a transfer over it.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Replace FILE if it exists.
+    #[arg(long, requires = "out")]
+    pub(crate) force: bool,
+    /// Print the estimates as JSON on standard output.
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -19,6 +19,7 @@ mod measure;
 mod metrics;
 mod output;
 mod pages;
+mod path;
 mod predict;
 mod progress;
 mod reading;
@@ -37,7 +38,7 @@ use std::path::{Path, PathBuf};
 use clap::Parser;
 use clap::error::{ContextKind, ErrorKind};
 
-use args::{Args, Command, WorkloadCommand};
+use args::{Args, Command, PathCommand, WorkloadCommand};
 use output::Verbosity;
 
 /// Everything went well.
@@ -221,6 +222,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>, face: &mut Face<'_>) -> u8
         Command::Man { folder } => install::man(&folder),
         Command::Workload(WorkloadCommand::Fit(options)) => fit::run(&options),
         Command::Workload(WorkloadCommand::FromPcap(options)) => from_pcap::run(&options, face),
+        Command::Path(PathCommand::FromPcap(options)) => path::run(&options, face),
     };
     written(match done {
         Ok(()) => DONE,

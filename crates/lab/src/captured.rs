@@ -67,9 +67,14 @@ pub fn write(derived: &Derived, path: &Path, force: bool) -> Result<(), Error> {
          Octets are those of payload, times are in s. A knot is a probability, and the value that is not exceeded with it.",
         derived.totals.records
     );
+    write_text(&derived.workload.to_toml(&comment), path, force)
+}
+
+/// Writes a text to a file, which has all of it or is as it was.
+pub(crate) fn write_text(text: &str, path: &Path, force: bool) -> Result<(), Error> {
     let failed = |source| Error::Write { path: path.to_owned(), source };
     let mut file = beside(path).map_err(failed)?;
-    file.write_all(derived.workload.to_toml(&comment).as_bytes()).map_err(failed)?;
+    file.write_all(text.as_bytes()).map_err(failed)?;
     let moved = if force { file.persist(path) } else { file.persist_noclobber(path) };
     match moved.map_err(|error| error.error) {
         Ok(_) => Ok(()),

@@ -7,6 +7,7 @@
 
 mod alike;
 pub mod captured;
+pub mod captured_path;
 pub mod compare;
 #[cfg(target_os = "linux")]
 pub mod emulate;

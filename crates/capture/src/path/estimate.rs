@@ -19,6 +19,9 @@ const LEAST_WINDOW: usize = 200;
 /// The most ticks of the merged deliveries; longer captures have longer ticks.
 const MAX_TICKS: u64 = 8_000_000;
 
+/// The largest payload of a segment in a packet of Ethernet, in octets.
+const ETHERNET: u32 = 1_460;
+
 /// A value with the interval in which it probably is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
@@ -56,7 +59,7 @@ pub struct PathEstimate {
     pub transfers: usize,
     /// Segments with payload.
     pub packets: u64,
-    /// The largest payload of a segment, in octets.
+    /// The largest payload of a segment, in octets; of several where the capture has coalesced ones.
     pub mss: u32,
 }
 
@@ -157,8 +160,9 @@ pub(super) fn estimate(connections: Vec<([u128; 2], Bulk)>) -> Option<PathEstima
     let mut events: Vec<f64> = all.iter().flat_map(queues).collect();
     events.sort_unstable_by(f64::total_cmp);
     let mss = all.iter().map(|transfer| transfer.half.largest).max().unwrap_or_default();
-    // The packet in front of a lost one waits for all but itself.
-    let octets = |seconds: f64| seconds * rate.value / 8.0 + f64::from(mss) * headers;
+    // The packet in front of a lost one waits for all but itself. A capture may have coalesced segments.
+    let packet = f64::from(mss.min(ETHERNET)) * headers;
+    let octets = |seconds: f64| seconds * rate.value / 8.0 + packet;
     let largest = swings[0].max(swings[1]);
     let buffer = quantile(&events, 0.5).map(|value| Interval {
         value: octets(value),
