@@ -40,9 +40,7 @@ pub fn path_from_captures(
 pub fn warnings(estimate: &PathEstimate) -> Vec<String> {
     let mut all = Vec::new();
     if estimate.is_lower_bound {
-        all.push(
-            "no loss and no queue: the transfers may not have filled the link, and its rate may be higher".to_owned(),
-        );
+        all.push("no queue: the transfers may not have filled the link, and its rate may be higher".to_owned());
     }
     if estimate.dispersion > SHARED * estimate.rate.value {
         all.push(format!(

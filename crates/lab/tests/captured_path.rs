@@ -112,15 +112,20 @@ fn a_share_of_a_link_is_no_rate_of_it() {
     assert!(warnings(&found)[0].contains("traffic that is not in the capture may share the link"));
 }
 
-/// With losses at random the buffer is not known, and their share is.
+/// With losses at random the buffer is not known, and their share is. With many the link is not busy.
 #[test]
 fn random_losses_are_no_full_buffer() {
-    let known = Known { rate: 20.0, buffer: 1e6, link: "forward = { loss = \"0.2%\" }", ..PLAIN };
-    for node in ["bulk-1", "bulk-1-sink"] {
-        let found = known.estimate(node);
-        let Interval { low, high, .. } = found.loss;
-        assert!((low..=high).contains(&0.002), "{node}: {found:?}");
-        assert!(near(found.rtt.value, 0.040, 0.01), "{node}: {found:?}");
-        assert!(found.has_random_loss || found.buffer.unwrap().value < 500_000.0, "{node}: {found:?}");
+    for (link, share, is_busy) in
+        [("forward = { loss = \"0.2%\" }", 0.002, false), ("forward = { loss = \"0.02%\" }", 0.000_2, true)]
+    {
+        let known = Known { rate: 20.0, buffer: 1e6, link, ..PLAIN };
+        for node in ["bulk-1", "bulk-1-sink"] {
+            let found = known.estimate(node);
+            let Interval { low, high, .. } = found.loss;
+            assert!((low..=high).contains(&share), "{link} at {node}: {found:?}");
+            assert!(near(found.rtt.value, 0.040, 0.01), "{link} at {node}: {found:?}");
+            assert!(found.has_random_loss && found.is_lower_bound != is_busy, "{link} at {node}: {found:?}");
+            assert!(!is_busy || near(found.rate.value, 20e6, 0.01), "{link} at {node}: {found:?}");
+        }
     }
 }

@@ -19,6 +19,8 @@ const LEAST_WINDOW: usize = 200;
 /// The most ticks of the merged deliveries; longer captures have longer ticks.
 const MAX_TICKS: u64 = 8_000_000;
 
+/// The packets of a queue with which no buffer is taken to be full.
+const FEW_PACKETS: f64 = 4.0;
 /// The largest payload of a segment in a packet of Ethernet, in octets.
 const ETHERNET: u32 = 1_460;
 
@@ -51,9 +53,10 @@ pub struct PathEstimate {
     pub queue: f64,
     /// The share of segments that were lost.
     pub loss: Interval,
-    /// True if losses occurred with a queue that was short beside the largest one: they were not those of a full buffer.
+    /// True if some losses occurred with a queue of less than half the largest one, or of few packets: they were not those of
+    /// a full buffer.
     pub has_random_loss: bool,
-    /// True if no queue and no loss shows that the link was busy: its rate may be higher.
+    /// True if no queue shows that the link was busy: its rate may be higher.
     pub is_lower_bound: bool,
     /// Bulk transfers.
     pub transfers: usize,
@@ -170,12 +173,12 @@ pub(super) fn estimate(connections: Vec<([u128; 2], Bulk)>) -> Option<PathEstima
         high: octets(quantile(&events, 0.9).unwrap_or(value)),
     });
     let queue = octets(largest);
-    let has_random_loss = buffer.is_some_and(|buffer| buffer.value < queue / 2.0);
+    let has_random_loss = buffer.is_some_and(|buffer| buffer.low < queue / 2.0 || buffer.value < FEW_PACKETS * packet);
 
     let lost = sum(|half| half.lost) as f64;
     let (share, error) = (lost / packets as f64, 1.96 * lost.max(1.0).sqrt() / packets as f64);
     let loss = Interval { value: share, low: (share - error).max(0.0), high: share + error };
-    let is_lower_bound = lost == 0.0 && largest < base / 10.0;
+    let is_lower_bound = largest < base / 10.0;
     let transfers = all.len();
     Some(PathEstimate {
         rate,
