@@ -20,6 +20,8 @@ pub enum PacketReason {
     LinkType,
     /// The format has no time for it.
     NoTime,
+    /// ERF: it left the node that captured, and is there as one that arrived, too.
+    SentCopy,
     /// TCP: outside any window of its connection.
     OutsideWindow,
     /// TCP: a reset without a connection.
@@ -28,7 +30,7 @@ pub enum PacketReason {
 
 impl PacketReason {
     /// Every reason, in the order of reports.
-    pub const ALL: [PacketReason; 9] = [
+    pub const ALL: [PacketReason; 10] = [
         PacketReason::NotIp,
         PacketReason::OtherProtocol,
         PacketReason::LaterFragment,
@@ -36,6 +38,7 @@ impl PacketReason {
         PacketReason::Malformed,
         PacketReason::LinkType,
         PacketReason::NoTime,
+        PacketReason::SentCopy,
         PacketReason::OutsideWindow,
         PacketReason::StrayReset,
     ];
@@ -50,6 +53,7 @@ impl PacketReason {
             PacketReason::Malformed => "malformed headers",
             PacketReason::LinkType => "unsupported link type",
             PacketReason::NoTime => "without a time",
+            PacketReason::SentCopy => "copies that left the node",
             PacketReason::OutsideWindow => "outside the window of their connection",
             PacketReason::StrayReset => "resets without a connection",
         }
@@ -118,7 +122,7 @@ pub struct Counts<R, const N: usize> {
 }
 
 /// Counts of packets.
-pub type PacketCounts = Counts<PacketReason, 9>;
+pub type PacketCounts = Counts<PacketReason, 10>;
 /// Counts of conversations.
 pub type ConversationCounts = Counts<ConversationReason, 6>;
 

@@ -53,6 +53,26 @@ fn each_link_type_carries_both_versions() {
     assert_eq!(Link::from_number(105), None);
 }
 
+#[test]
+fn erf_records_hold_packets_frames_and_ethernet() {
+    let packet = v4((1, 2), 6, &SEGMENT.octets());
+    let expected = Ok((30, 40_000, 80));
+    let record = |kind: u8, flags: u8, front: &[u8]| {
+        [&[0; 8][..], &[kind, flags, 0, 0, 0, 0, 0, 0], front, &packet, &[0; 20]].concat()
+    };
+    assert_eq!(whole(197, &record(22, 5, &[])), expected);
+    assert_eq!(whole(197, &record(22, 4, &[])), Err(PacketReason::SentCopy));
+    let cells = [0, 0, 2, 2];
+    assert_eq!(whole(197, &record(4, 5, &cells)), expected, "VC multiplexing");
+    let llc = [&cells[..], &[0xaa, 0xaa, 3, 0, 0, 0, 8, 0]].concat();
+    assert_eq!(whole(197, &record(4, 5, &llc)), expected);
+    assert_eq!(whole(197, &record(2, 5, &[&[0; 14][..], &[8, 0]].concat())), expected);
+    let extensions = [&[0x80, 0, 0, 0, 0, 0, 0, 0][..], &[0; 8]].concat();
+    assert_eq!(whole(197, &record(22 | 0x80, 5, &extensions)), expected);
+    assert_eq!(whole(197, &record(22 | 0x80, 5, &[])[..16]), Err(PacketReason::Cut));
+    assert_eq!(whole(197, &record(3, 5, &[])), Err(PacketReason::NotIp), "a single cell");
+}
+
 /// Padding of Ethernet and octets that were not captured do not count: lengths are those of IP.
 #[test]
 fn lengths_are_those_of_the_headers() {

@@ -54,6 +54,6 @@ fn table(estimate: &PathEstimate) -> Table {
         row("buffer", buffer, &|octets| output::size(octets.round() as u64));
     }
     row("lost segments", estimate.loss, &|share| format!("{:.3} %", share * 1e2));
-    table.add_row(["largest queue", &output::size(estimate.queue.round() as u64), ""]);
+    table.add_row(["queue of 95 % of packets", &output::size(estimate.queue.round() as u64), ""]);
     table
 }

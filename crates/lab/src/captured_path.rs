@@ -55,7 +55,7 @@ pub fn warnings(estimate: &PathEstimate) -> Vec<String> {
         );
     }
     if estimate.buffer.is_none() {
-        all.push("no loss: the buffer is at least the largest queue".to_owned());
+        all.push("no loss: the buffer is at least the queue that was seen".to_owned());
     }
     all
 }
@@ -153,7 +153,7 @@ pub fn document(estimate: &PathEstimate, measured: &MeasuredPath) -> Value {
         "rate": interval(estimate.rate),
         "rtt": interval(estimate.rtt),
         "buffer": estimate.buffer.map(interval),
-        "largest_queue": estimate.queue,
+        "queue_p95": estimate.queue,
         "loss": interval(estimate.loss),
         "back_to_back_rate": estimate.dispersion,
         "random_loss": estimate.has_random_loss,

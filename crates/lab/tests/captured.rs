@@ -196,6 +196,31 @@ fn sizes_and_gaps_are_those_that_were_simulated() {
     assert!((0.044..0.0445).contains(&rtt), "{rtt}");
 }
 
+/// A router records AAL5 frames and packets, each when it arrives and when it leaves.
+#[test]
+fn a_router_has_the_conversations_of_its_host() {
+    let folder = tempfile::tempdir().unwrap();
+    let set = [("run.duration", "\"20 s\""), ("run.warmup", "\"0 s\"")];
+    let counts = |node: &str| {
+        let path = folder.path().join(node);
+        let plan = plan(common::single(), &set);
+        cellway_lab::capture(&plan, Path::new("."), node, &path, false, &mut || false).unwrap();
+        let found = derived(&[path]);
+        let classes: BTreeMap<String, (u64, u64)> = found
+            .workload
+            .classes
+            .iter()
+            .map(|class| (class.name.clone(), (class.conversations, class.left_out.total())))
+            .collect();
+        classes
+    };
+    let hosts: Vec<_> = (1..=3).map(|host| counts(&format!("ftp-{host}"))).collect();
+    let sum = hosts.iter().map(|host| host["ftp"].0).sum::<u64>();
+    let router = counts("r1");
+    assert!(sum > 10 && router["ftp"].0 == sum, "{router:?}, {hosts:?}");
+    assert!(router.contains_key("telnet"), "{router:?}");
+}
+
 #[test]
 fn datagrams_have_their_sizes_and_gaps() {
     let folder = tempfile::tempdir().unwrap();

@@ -49,11 +49,11 @@ pub struct PathEstimate {
     /// The buffer in front of the bottleneck, in octets of IP packets, from the delays before losses (10 to 90 %);
     /// `None` without a loss.
     pub buffer: Option<Interval>,
-    /// The largest queue that was seen, in octets: a lower bound of the buffer.
+    /// The queue that one packet of twenty found, or a longer one, in octets: a lower bound of the buffer.
     pub queue: f64,
     /// The share of segments that were lost.
     pub loss: Interval,
-    /// True if some losses occurred with a queue of less than half the largest one, or of few packets: they were not those of
+    /// True if some losses occurred with less than half of that queue, or of few packets: they were not those of
     /// a full buffer.
     pub has_random_loss: bool,
     /// True if no queue shows that the link was busy: its rate may be higher.
