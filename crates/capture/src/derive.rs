@@ -119,7 +119,7 @@ fn read(
                     break;
                 }
             }
-            if conversations.totals().records % STEP == 0 {
+            if conversations.totals().records.is_multiple_of(STEP) {
                 let done = before + reader.read_from_file().min(size);
                 if progress(Progress { done, total }) == Next::Stop {
                     return Err(Error::Stopped);

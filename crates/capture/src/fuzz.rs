@@ -8,6 +8,7 @@ use crate::collect::Collector;
 use crate::conversations::{Conversations, Limits};
 use crate::knots::MAX_KNOTS;
 use crate::octets::Octets;
+use crate::path::Connections;
 use crate::reader::{MAX_RECORD, Reader};
 
 /// A capture: read to a fault or to its end, and its conversations with small tables.
@@ -25,6 +26,7 @@ pub fn capture(data: &[u8]) {
     let limits = Limits { open: 3, pending: 4, ..Limits::default() };
     let mut conversations = Conversations::new(limits);
     let mut collector = Collector::new(Classes::new(Naming::Port));
+    let mut connections = Connections::default();
     loop {
         match reader.read() {
             Ok(Some(record)) => {
@@ -32,6 +34,7 @@ pub fn capture(data: &[u8]) {
                     record.octets.len() <= MAX_RECORD.min(data.len()) && record.wire as usize >= record.octets.len()
                 );
                 conversations.record(&record, &mut collector);
+                connections.record(&record);
             }
             Ok(None) => break,
             Err(fault) => {
@@ -39,6 +42,10 @@ pub fn capture(data: &[u8]) {
                 break;
             }
         }
+    }
+    if let Some(path) = connections.estimate() {
+        let numbers = [path.rate.value, path.rtt.value, path.queue, path.loss.value, path.dispersion];
+        assert!(numbers.iter().all(|number| number.is_finite() && *number >= 0.0), "{path:?}");
     }
     conversations.finish(&mut collector);
     let records = conversations.totals().records;

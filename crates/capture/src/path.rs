@@ -25,8 +25,13 @@ use crate::reader::{Reader, Record};
 use crate::table::Key;
 use bulk::Bulk;
 
-/// The most connections; packets of later ones are ignored.
-const MAX_CONNECTIONS: usize = 20_000;
+/// The most connections. When there are as many, those that are idle and no bulk transfers are forgotten; if none are,
+/// packets of further connections are ignored.
+const MAX_CONNECTIONS: usize = 2_000;
+/// The idle time after which a connection may be forgotten, in ns.
+const IDLE: u64 = 10_000_000_000;
+/// The most deliveries of all connections together.
+const MAX_DELIVERIES: usize = 6_000_000;
 /// Records between two calls of the function for the progress.
 const STEP: u64 = 1 << 14;
 
@@ -43,14 +48,17 @@ pub struct MeasuredPath {
 
 /// The connections of a capture.
 #[derive(Default)]
-struct Connections {
+pub(crate) struct Connections {
     index: HashMap<Key, usize>,
     /// In the order of their first packets.
     all: Vec<(Key, Bulk)>,
+    deliveries: usize,
+    /// The time of the last attempt to forget some, in ns.
+    cleared: u64,
 }
 
 impl Connections {
-    fn record(&mut self, record: &Record<'_>) {
+    pub(crate) fn record(&mut self, record: &Record<'_>) {
         let (Some(link), Some(now)) = (record.link, record.time) else { return };
         let Ok(header) = link.header(record.octets) else { return };
         let octets = &record.octets[header..];
@@ -60,15 +68,42 @@ impl Connections {
         let is_another = |at: usize| self.all[at].1.is_another(side, &segment);
         let at = match self.index.get(&key).copied().filter(|at| !is_another(*at)) {
             Some(at) => at,
-            None if self.all.len() == MAX_CONNECTIONS => return,
             None => {
+                if self.all.len() >= MAX_CONNECTIONS {
+                    self.forget(now);
+                }
+                if self.all.len() >= MAX_CONNECTIONS {
+                    return;
+                }
                 self.all.push((key, Bulk::default()));
                 self.index.insert(key, self.all.len() - 1);
                 self.all.len() - 1
             }
         };
         let options = options::options(octets, packet.header);
-        self.all[at].1.packet(side, &segment, &options, packet.length, now);
+        let may_deliver = self.deliveries < MAX_DELIVERIES;
+        let bulk = &mut self.all[at].1;
+        self.deliveries += bulk.packet(side, &segment, &options, packet.length, now, may_deliver);
+    }
+
+    /// Forgets connections that are idle and no bulk transfers, at most once for each idle time.
+    fn forget(&mut self, now: u64) {
+        if now.saturating_sub(self.cleared) < IDLE {
+            return;
+        }
+        self.cleared = now;
+        let deliveries = &mut self.deliveries;
+        self.all.retain(|(_, bulk)| {
+            let stays = bulk.is_bulk() || now.saturating_sub(bulk.last()) < IDLE;
+            *deliveries -= if stays { 0 } else { bulk.deliveries() };
+            stays
+        });
+        self.index = self.all.iter().enumerate().map(|(at, (key, _))| (*key, at)).collect();
+    }
+
+    pub(crate) fn estimate(self) -> Option<PathEstimate> {
+        let bulk = self.all.into_iter().map(|(key, bulk)| (key.ends.map(|end| end.address), bulk)).collect();
+        estimate::estimate(bulk)
     }
 }
 
@@ -100,6 +135,5 @@ pub fn measure(files: &[PathBuf], progress: &mut dyn FnMut(Progress) -> Next) ->
         }
         before += size;
     }
-    let bulk = connections.all.into_iter().map(|(key, bulk)| (key.ends.map(|end| end.address), bulk)).collect();
-    Ok(MeasuredPath { estimate: estimate::estimate(bulk), records, faults })
+    Ok(MeasuredPath { estimate: connections.estimate(), records, faults })
 }

@@ -26,6 +26,9 @@ const MAX_INTERFACE: u32 = 1 << 20;
 /// The most interfaces of a section.
 const MAX_INTERFACES: usize = 1 << 16;
 
+/// The latest time, in ns: in the year 2116, a little later than that of pcap. Sums of two times do not overflow.
+const LATEST: u64 = 1 << 62;
+
 /// The options of an interface: resolution and offset of its times.
 const TSRESOL: u16 = 9;
 const TSOFFSET: u16 = 14;
@@ -73,7 +76,8 @@ impl Interface {
     fn time(&self, high: u32, low: u32) -> u64 {
         let time = self.resolution.nanoseconds(u64::from(high) << 32 | u64::from(low));
         let offset = self.offset.unsigned_abs().saturating_mul(1_000_000_000);
-        if self.offset < 0 { time.saturating_sub(offset) } else { time.saturating_add(offset) }
+        let time = if self.offset < 0 { time.saturating_sub(offset) } else { time.saturating_add(offset) };
+        time.min(LATEST)
     }
 }
 
@@ -118,7 +122,7 @@ impl NextGeneration {
             found => return Err(Cause::ByteOrder { found }),
         };
         let length = self.order.u32(header, 4);
-        if length < 28 || length % 4 != 0 {
+        if length < 28 || !length.is_multiple_of(4) {
             let accepted = "a multiple of 4, at least 28";
             return Err(Cause::Length { what: "the header of a section", found: length.into(), accepted });
         }
@@ -190,7 +194,7 @@ impl NextGeneration {
                 continue;
             }
             let [kind, length] = [0, 4].map(|at| self.order.u32(front, at));
-            if length < EMPTY || length % 4 != 0 {
+            if length < EMPTY || !length.is_multiple_of(4) {
                 let accepted = "a multiple of 4, at least 12";
                 return Err(Cause::Length { what: "a block", found: length.into(), accepted });
             }

@@ -10,14 +10,15 @@ use crate::samples::Samples;
 use crate::stream::{Place, Stream};
 
 /// The most segments that wait for their acknowledgement, timestamps for their echo, and recent delays.
-const MAX_SENT: usize = 1 << 16;
-const MAX_STAMPS: usize = 1 << 12;
-const MAX_RECENT: usize = 1 << 10;
-/// The most deliveries that are kept of a direction, one for each millisecond with any.
-const MAX_DELIVERIES: usize = 4_000_000;
+const MAX_SENT: usize = 1 << 14;
+const MAX_STAMPS: usize = 1 << 10;
+const MAX_RECENT: usize = 1 << 9;
 /// The most losses that are kept, and delays.
-const MAX_LOSSES: usize = 10_000;
-const MAX_DELAYS: usize = 20_000;
+const MAX_LOSSES: usize = 1_000;
+const MAX_DELAYS: usize = 2_000;
+/// The fewest segments and octets of payload of a bulk transfer.
+const FEWEST_PACKETS: u64 = 100;
+const FEWEST_OCTETS: u64 = 100_000;
 /// The least time that a gap of a loss stays open, in ns. What is filled sooner was reordered.
 const REORDERING: u64 = 3_000_000;
 /// The unit of time of deliveries, in ns.
@@ -129,17 +130,44 @@ pub(super) struct Bulk {
     /// The round trips of the handshake, by the index of the side on which they are, in ns.
     pub(super) handshake: Option<[u64; 2]>,
     is_repeated: bool,
+    /// The time of the last packet, in ns.
+    last: u64,
 }
 
 impl Bulk {
+    /// Returns true if a direction is a bulk transfer.
+    pub(super) fn is_bulk(&self) -> bool {
+        self.halves.iter().any(Half::is_bulk)
+    }
+
+    /// Returns the time of the last packet, in ns.
+    pub(super) fn last(&self) -> u64 {
+        self.last
+    }
+
+    /// Returns the number of deliveries that are kept.
+    pub(super) fn deliveries(&self) -> usize {
+        self.halves.iter().map(|half| half.deliveries.len()).sum()
+    }
+
     /// Returns true if a SYN is of a later connection.
     pub(super) fn is_another(&self, side: usize, segment: &Segment) -> bool {
         let known = self.halves[side].stream.base();
         segment.syn && segment.ack.is_none() && known.is_some_and(|known| known != segment.seq)
     }
 
-    /// Takes a packet of `length` octets that `side` sent.
-    pub(super) fn packet(&mut self, side: usize, segment: &Segment, options: &Options, length: u32, now: u64) {
+    /// Takes a packet of `length` octets that `side` sent. Returns the number of deliveries that are kept besides those
+    /// before, none unless `may_deliver`.
+    pub(super) fn packet(
+        &mut self,
+        side: usize,
+        segment: &Segment,
+        options: &Options,
+        length: u32,
+        now: u64,
+        may_deliver: bool,
+    ) -> usize {
+        self.last = now;
         self.handshake(side, segment, now);
         let [low, high] = &mut self.halves;
         let (own, other) = if side == 0 { (low, high) } else { (high, low) };
@@ -160,8 +188,9 @@ impl Bulk {
             }
         }
         own.data(first, segment.payload, length, now);
-        if let Some(ack) = segment.ack {
-            other.acknowledge(ack, options, now);
+        match segment.ack {
+            Some(ack) => other.acknowledge(ack, options, now, may_deliver),
+            None => 0,
         }
     }
 
@@ -256,11 +285,17 @@ impl Half {
         self.losses.push(Loss { receiver: self.receiver.before(at), sender: self.sender.before(at) });
     }
 
-    /// Takes an acknowledgement of this direction.
-    fn acknowledge(&mut self, ack: u32, options: &Options, now: u64) {
+    /// Returns true if this is a bulk transfer.
+    pub(super) fn is_bulk(&self) -> bool {
+        self.packets >= FEWEST_PACKETS && self.payload >= FEWEST_OCTETS
+    }
+
+    /// Takes an acknowledgement of this direction. Returns the number of new deliveries.
+    fn acknowledge(&mut self, ack: u32, options: &Options, now: u64, may_deliver: bool) -> usize {
         if self.stream.base().is_none() {
-            return;
+            return 0;
         }
+        let before = self.deliveries.len();
         self.stream.acknowledge(ack);
         let upto = self.stream.acked.min(self.stream.highest());
         // The SYN is octet 0.
@@ -282,10 +317,9 @@ impl Half {
                 self.dispersion.add(new, now - self.delivered_at);
             }
             self.delivered_at = now;
-            let is_full = self.deliveries.len() == MAX_DELIVERIES;
             match self.deliveries.last_mut() {
                 Some((last, sum)) if *last == tick => *sum = sum.saturating_add(octets),
-                _ if !is_full => self.deliveries.push((tick, octets)),
+                _ if may_deliver => self.deliveries.push((tick, octets)),
                 _ => {}
             }
         }
@@ -296,5 +330,6 @@ impl Half {
         if let Some(sent) = newest.filter(|sent| !sent.is_repeated && sent.end > self.recovery) {
             self.receiver.add(sent.at, now.saturating_sub(sent.at));
         }
+        self.deliveries.len() - before
     }
 }

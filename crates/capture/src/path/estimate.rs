@@ -6,9 +6,6 @@ use super::bulk::{Bulk, Half, TICK};
 use super::dispersion::Dispersion;
 use crate::samples::Samples;
 
-/// The fewest segments and octets of payload of a bulk transfer.
-const FEWEST_PACKETS: u64 = 100;
-const FEWEST_OCTETS: u64 = 100_000;
 /// The share of windows whose rate is lower than the estimate: the link is busy in most windows.
 const QUANTILE: f64 = 0.9;
 /// The parts of the capture whose estimates give the interval of the rate.
@@ -85,7 +82,7 @@ fn transfers(connections: Vec<([u128; 2], Bulk)>) -> Vec<Transfer> {
     let mut all = Vec::new();
     for (ends, Bulk { halves, handshake, .. }) in connections {
         for (side, half) in halves.into_iter().enumerate() {
-            if half.packets >= FEWEST_PACKETS && half.payload >= FEWEST_OCTETS {
+            if half.is_bulk() {
                 let order = [side, 1 - side];
                 let handshake = handshake.map(|trips| order.map(|at| trips[at]));
                 all.push(Transfer { addresses: order.map(|at| ends[at]), half, handshake });
