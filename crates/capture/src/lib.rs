@@ -1,7 +1,7 @@
 //! Packet captures: the records of a file, the conversations of its packets, and the distributions of a workload file.
 //!
 //! [`Reader`] yields the records of a capture, [`Packet`] parses one, `Conversations` joins packets to conversations of
-//! TCP and UDP, and [`derive`] has all of it: from files to a [`Workload`]. A file that is damaged counts up to the
+//! TCP and UDP, and [`derive()`] has all of it: from files to a [`Workload`]. A file that is damaged counts up to the
 //! damage, whose place the report names. Memory is bounded: by the limit on open conversations and by that on the
 //! samples of a distribution.
 #![cfg_attr(test, allow(clippy::unwrap_used))]

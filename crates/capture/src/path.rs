@@ -1,9 +1,9 @@
 //! A path from captures of bulk transfers over it: the rate of its bottleneck, its base round trip, buffer and loss.
 //!
-//! - Rate: octets that receivers have acknowledged, selectively or not, in windows of several round trips. The stream of
-//!   acknowledgements has the speed of the bottleneck wherever the tap is.
-//! - Round trip: the least time from data to their acknowledgement at the tap, and that from a timestamp of the receiver
-//!   to its echo, for the other side of the tap (K. Nichols, pping, 2017), or what the handshake shows of it.
+//! - Rate: octets that receivers have acknowledged, selectively or not, in windows of several round trips. The stream
+//!   of acknowledgements has the speed of the bottleneck wherever the tap is.
+//! - Round trip: the least time from data to their acknowledgement at the tap, and that from a timestamp of the
+//!   receiver to its echo, for the other side of the tap (K. Nichols, pping, 2017), or what the handshake shows of it.
 //! - Buffer: the round trip of the packets in front of a lost one, above the base round trip, times the rate.
 //! - Loss: retransmissions, and gaps that are filled later than by reordering.
 

@@ -8,7 +8,7 @@ const LARGEST_WINDOW: i64 = 1 << 30;
 /// The place of a segment in its direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// Octets beyond all that have been seen. `span` is their number with those that are missing before them, in octets.
+    /// Octets beyond all that have been seen. `span` is their number, with those that are missing before them.
     New { span: u64 },
     /// Octets that were missing: reordered, or retransmitted after a loss before the tap.
     Late,

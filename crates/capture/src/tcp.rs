@@ -6,12 +6,15 @@ use crate::packet::{Endpoint, Segment};
 use crate::stream::{Place, Stream};
 use crate::table::Key;
 
+/// The time within which a SYN that is seen again is a copy that the capture has, not one that was sent again, in ns.
+const COPY: u64 = 10_000_000;
+
 /// The state of the handshake. Times are in ns.
 #[derive(Clone, Copy, Debug)]
 enum Handshake {
     /// The capture begins after it.
     Unseen,
-    /// A SYN was seen; `is_repeated` if several.
+    /// A SYN was seen; `is_repeated` if it was sent again.
     Syn { is_repeated: bool },
     /// The responder has answered.
     Answered { at: u64, is_repeated: bool },
@@ -171,15 +174,17 @@ impl Tcp {
 
     fn handshake(&mut self, side: usize, segment: &Segment, now: u64) {
         let is_originator = side == self.originator;
-        let is_repeat = |stream: &Stream| stream.base().is_some();
+        let start = self.start;
         match &mut self.handshake {
             Handshake::Syn { is_repeated } if is_originator && segment.syn => {
-                *is_repeated |= is_repeat(&self.streams[side])
+                *is_repeated |= now.saturating_sub(start) > COPY;
             }
             &mut Handshake::Syn { is_repeated } if !is_originator && segment.syn && segment.ack.is_some() => {
                 self.handshake = Handshake::Answered { at: now, is_repeated };
             }
-            Handshake::Answered { is_repeated, .. } if segment.syn => *is_repeated = true,
+            Handshake::Answered { at, is_repeated } if segment.syn => {
+                *is_repeated |= now.saturating_sub(*at) > COPY;
+            }
             &mut Handshake::Answered { at, is_repeated } if is_originator && segment.ack.is_some() && !segment.rst => {
                 let path = RoundTrip { originator: now.saturating_sub(at), responder: at.saturating_sub(self.start) };
                 self.handshake = Handshake::Established { at: now, path: (!is_repeated).then_some(path) };

@@ -101,8 +101,8 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// Returns the text of the file, in TOML. `comment` is in front of it. Classes without a conversation that counts are
-    /// left out.
+    /// Returns the text of the file, in TOML. `comment` is in front of it. Classes without a conversation that counts
+    /// are left out.
     pub fn to_toml(&self, comment: &str) -> String {
         let mut text = String::new();
         for line in comment.lines() {

@@ -238,6 +238,34 @@ fn a_conversation_that_is_cut_at_the_end_has_its_complete_exchanges() {
     assert_eq!((found.left_out, found.exchanges.len()), (Some(ConversationReason::CutAtEnd), 1));
 }
 
+/// Each packet twice, as a mirror of both ports of a link has it.
+#[test]
+fn copies_of_packets_change_no_size_and_no_time() {
+    let run = |copies: usize| {
+        let mut tap = Tap::new(Limits::default());
+        for (wait, is_client, flags, seq, ack, payload) in [
+            (0, true, SYN, 0, None, 0),
+            (30, false, SYN, 0, Some(0), 0),
+            (10, true, 0, 0, Some(0), 0),
+            (1, true, 0, 0, Some(0), 200),
+            (50, false, 0, 0, Some(200), 900),
+            (300, true, 0, 200, Some(900), 20),
+            (31, false, FIN, 900, Some(220), 0),
+            (10, true, FIN, 220, Some(901), 0),
+            (30, false, 0, 901, Some(221), 0),
+        ] {
+            (0..copies)
+                .for_each(|copy| tap.segment(if copy == 0 { wait } else { 0 }, is_client, flags, seq, ack, payload));
+        }
+        tap.one()
+    };
+    let (once, twice) = (run(1), run(2));
+    assert_eq!((&once.exchanges, once.round_trip, once.left_out), (&twice.exchanges, twice.round_trip, None));
+    assert_eq!((once.directions[0].octets, twice.directions[0].octets), (220, 220));
+    assert_eq!(twice.left_out, None);
+    assert_eq!(once.exchanges[0].pause, Some(0.02));
+}
+
 #[test]
 fn the_same_ports_are_used_again() {
     let mut tap = Tap::new(Limits::default());

@@ -1,11 +1,13 @@
 //! `cellway workload from-pcap`.
 
+use std::path::Path;
+
 use cellway_lab::captured::{self, Class, Derived, Next, Progress, Protocol};
 
 use crate::args::FromPcap;
 use crate::reading::Reading;
 use crate::table::{Kind, LeftOut, Table};
-use crate::{Face, Failure, output};
+use crate::{FAILED, Face, Failure, output};
 
 pub(crate) fn run(options: &FromPcap, face: &mut Face<'_>) -> Result<(), Failure> {
     if let Some(out) = &options.out {
@@ -19,26 +21,38 @@ pub(crate) fn run(options: &FromPcap, face: &mut Face<'_>) -> Result<(), Failure
         if (face.interrupted)() { Next::Stop } else { Next::Continue }
     })?;
     drop(reading);
-    if let Some(out) = &options.out {
-        captured::write(&derived, out, options.force)?;
-        output::detail(&format!("wrote {}", out.display()));
-    }
-    if let (Some(_), [_, ..]) = (&options.out, &incomplete(&derived)[..]) {
-        output::warn(&[format!(
-            "no conversation of {} is complete, so the file has no such class; a longer capture may have some",
-            incomplete(&derived).join(", ")
-        )]);
-    }
     let warnings = derived.faults.iter().map(|(file, fault)| {
         format!("{}: {fault}; the records before it count, the rest was not read", file.display())
     });
     output::warn(&warnings.collect::<Vec<_>>());
     if options.json {
         output::json(&captured::document(&derived));
-        return Ok(());
+    } else {
+        table(&derived).print();
+        summary(&derived);
     }
-    table(&derived).print();
-    summary(&derived);
+    options.out.as_deref().map_or(Ok(()), |out| write(&derived, out, options.force))
+}
+
+/// Writes the workload file, unless no class would be in it.
+fn write(derived: &Derived, out: &Path, force: bool) -> Result<(), Failure> {
+    let incomplete = incomplete(derived);
+    if incomplete.len() == derived.workload.classes.len() {
+        let message = format!(
+            "{} was not written: no conversation in the captures is complete; accepted: captures with the first and the \
+             last packet of a conversation",
+            out.display()
+        );
+        return Err(Failure { message, code: FAILED });
+    }
+    if !incomplete.is_empty() {
+        output::warn(&[format!(
+            "no conversation of {} is complete, so the file has no such class; a longer capture may have some",
+            incomplete.join(", ")
+        )]);
+    }
+    captured::write(derived, out, force)?;
+    output::detail(&format!("wrote {}", out.display()));
     Ok(())
 }
 

@@ -70,9 +70,20 @@ fn a_table_a_file_and_json() {
 #[test]
 fn a_class_without_a_complete_conversation_is_named() {
     let place = place();
-    let ran = place.run(&["workload", "from-pcap", "ask-1.pcap", "-o", "out.toml"]).done();
-    assert!(ran.out().contains("1 cut off at the end"), "{}", ran.out());
-    assert!(ran.err().contains("no conversation of netperf is complete"), "{}", ran.err());
+    let ran = place.run(&["workload", "from-pcap", "ask-1.pcap", "-o", "out.toml"]);
+    assert!(ran.code() == 1 && ran.out().contains("1 cut off at the end"), "{}", ran.out());
+    assert!(
+        ran.err().contains("out.toml was not written: no conversation in the captures is complete"),
+        "{}",
+        ran.err()
+    );
+    let both = ["workload", "from-pcap", "flows-1.pcap", "ask-1.pcap", "-o", "out.toml"];
+    let ran = place.run(&both).done();
+    assert!(
+        ran.err().contains("no conversation of netperf is complete, so the file has no such class"),
+        "{}",
+        ran.err()
+    );
     // Its exchanges are there.
     let json = place.run(&["workload", "from-pcap", "ask-1.pcap", "--json"]).done().json();
     let request = &json["classes"][0]["distributions"]["request"];
@@ -108,6 +119,15 @@ fn a_damaged_file_counts_up_to_the_damage() {
     let json = ran.json();
     assert_eq!(json["faults"][0]["file"], "cut.pcap");
     assert!(json["classes"][0]["conversations"].as_u64().unwrap() > 50);
+}
+
+#[test]
+fn a_path_needs_a_bulk_transfer() {
+    let place = place();
+    let refused = place.run(&["path", "from-pcap", "ask-1.pcap"]).refused();
+    assert!(refused.contains("ask-1.pcap: none of") && refused.contains("accepted: captures with a TCP"), "{refused}");
+    let refused = place.run(&["path", "from-pcap", "study.toml"]).refused();
+    assert!(refused.contains("no capture begins with the octets"), "{refused}");
 }
 
 #[test]

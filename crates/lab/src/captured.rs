@@ -64,7 +64,8 @@ pub fn write(derived: &Derived, path: &Path, force: bool) -> Result<(), Error> {
     let seconds = derived.totals.time.map_or(0.0, |(first, last)| (last - first) as f64 / 1e9);
     let comment = format!(
         "Made by cellway workload from-pcap of {} packets in {seconds:.3} s.\n\
-         Octets are those of payload, times are in s. A knot is a probability, and the value that is not exceeded with it.",
+         Octets are those of payload, times are in s. A knot is a probability, and a value that is not exceeded with \
+         it.",
         derived.totals.records
     );
     write_text(&derived.workload.to_toml(&comment), path, force)
@@ -120,7 +121,10 @@ pub fn document(derived: &Derived) -> Value {
     };
     let left_out: serde_json::Map<String, Value> =
         derived.totals.left_out.present().map(|(reason, count)| (reason.to_string(), count.into())).collect();
-    let fault = |(path, fault): &(PathBuf, Fault)| json!({ "file": path, "offset": fault.offset, "message": fault.cause.to_string() });
+    let fault = |(path, fault): &(PathBuf, Fault)| {
+        let message = fault.cause.to_string();
+        json!({ "file": path, "offset": fault.offset, "message": message })
+    };
     json!({
         "packets": derived.totals.records,
         "seconds": derived.totals.time.map(|(first, last)| (last - first) as f64 / 1e9),

@@ -9,7 +9,7 @@ use cellway_lab::captured::Next;
 use cellway_lab::captured_path::{Interval, PathEstimate, path_from_captures, scenario, warnings};
 use common::plan;
 
-/// A known path: rate (Mbit/s), one-way delay (ms), buffer (B), transfers on hosts of their own, and a line for the link.
+/// A known path: rate (Mbit/s), one-way delay (ms), buffer (B), transfers from hosts of their own, a line for the link.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     rate: f64,

@@ -253,7 +253,7 @@ impl Half {
                 self.recovery = self.recovery.max(self.stream.highest());
             }
             Place::Seen => {
-                // What was acknowledged already was retransmitted without need.
+                // Octets that were acknowledged before are retransmitted without need.
                 let at = self.sent.partition_point(|sent| sent.end <= start);
                 if let Some(first) = self.sent.get(at).copied() {
                     if !first.is_repeated && end > self.acknowledged.upto() {

@@ -37,9 +37,9 @@ pub struct Interval {
 pub struct PathEstimate {
     /// The rate of the bottleneck for IP packets, in bit/s.
     pub rate: Interval,
-    /// The highest rate at which acknowledgements of many octets follow one another, in bit/s: that of packets that left
-    /// the bottleneck back to back. It is higher than `rate` if others share the link, or if acknowledgements are joined
-    /// on their way.
+    /// The highest rate at which acknowledgements of many octets follow one another, in bit/s: that of packets that
+    /// left the bottleneck back to back. It is higher than `rate` if others share the link, or if acknowledgements are
+    /// joined on their way.
     pub dispersion: f64,
     /// The round trip without queues, in s. The interval ends at the lowest 5 % of the measured ones.
     pub rtt: Interval,
