@@ -9,6 +9,9 @@ use crate::table::Key;
 /// The time within which a SYN that is seen again is a copy that the capture has, not one that was sent again, in ns.
 const COPY: u64 = 10_000_000;
 
+/// The most octets of the responder that may cross data of the originator: two session tickets.
+const MAX_TICKET: i64 = 800;
+
 /// The state of the handshake. Times are in ns.
 #[derive(Clone, Copy, Debug)]
 enum Handshake {
@@ -92,6 +95,8 @@ pub(crate) struct Tcp {
     exchanges: Exchanges,
     exchanges_before: u64,
     is_concurrent: bool,
+    /// The octet of the responder at which the first data that crossed began.
+    ticket: Option<i64>,
     has_ended: bool,
 }
 
@@ -116,6 +121,7 @@ impl Tcp {
             exchanges: Exchanges::default(),
             exchanges_before: 0,
             is_concurrent: false,
+            ticket: None,
             has_ended: false,
         }
     }
@@ -207,17 +213,30 @@ impl Tcp {
         let start = own.octet(segment.seq);
         // The sender had not received all that the other side had sent, which had not received this.
         let received = segment.ack.map_or(0, |ack| other.octet(ack));
-        if other.octets > 0 && other.highest() > received && own.acked <= start {
+        let has_crossed = other.octets > 0 && other.highest() > received && own.acked <= start;
+        if has_crossed && !self.is_ticket(side, received, start) {
             self.is_concurrent = true;
             self.exchanges = Exchanges::default();
             return;
         }
+        let own = &self.streams[side];
         if side == self.originator {
             let is_acknowledged = own.acked >= own.highest() - span as i64;
             self.exchanges.request(span, now, path, is_acknowledged);
         } else {
             self.exchanges.response(span, now, path, at);
         }
+    }
+
+    /// Returns true if data that crossed are few octets of the responder near the start. A server of TLS 1.3 sends session
+    /// tickets before it has received the first request (RFC 8446, section 4.6.1): what follows is a sequence.
+    fn is_ticket(&mut self, side: usize, received: i64, start: i64) -> bool {
+        let exchanges = self.exchanges_before + self.exchanges.complete.len() as u64;
+        if self.ticket.is_none() && exchanges >= 3 {
+            return false;
+        }
+        let begin = *self.ticket.get_or_insert(if side == self.originator { received } else { start });
+        self.streams[1 - self.originator].highest() - begin <= MAX_TICKET
     }
 
     /// Returns the exchanges up to now, of a conversation that goes on.

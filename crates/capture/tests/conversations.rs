@@ -190,6 +190,38 @@ fn both_at_the_same_time_are_concurrent_and_pipelining_is() {
     assert_eq!(reordered, None);
 }
 
+/// After the handshake of TLS 1.3 the tickets of the server cross the first request, seen in either order.
+#[test]
+fn session_tickets_are_no_concurrency() {
+    for is_first in [false, true] {
+        let mut tap = Tap::new(Limits::default());
+        tap.handshake();
+        tap.segment(0, true, 0, 0, Some(0), 500);
+        tap.segment(31, false, 0, 0, Some(500), 3000);
+        tap.segment(11, true, 0, 500, Some(3000), 80);
+        if is_first {
+            tap.segment(1, false, 0, 3000, Some(580), 500);
+            tap.segment(0, true, 0, 580, Some(3000), 300);
+        } else {
+            tap.segment(0, true, 0, 580, Some(3000), 300);
+            tap.segment(1, false, 0, 3000, Some(580), 500);
+        }
+        tap.segment(31, false, 0, 3500, Some(880), 20_000);
+        tap.segment(200, true, 0, 880, Some(23_500), 300);
+        tap.segment(31, false, 0, 23_500, Some(1180), 1_000);
+        tap.close(1180, 24_500);
+        let found = tap.one();
+        assert_eq!(found.left_out, None, "tickets first: {is_first}");
+        let sizes: Vec<_> = found.exchanges.iter().map(|exchange| (exchange.request, exchange.response)).collect();
+        let expected: &[(u64, u64)] = if is_first {
+            &[(500, 3000), (80, 500), (300, 20_000), (300, 1_000)]
+        } else {
+            &[(500, 3000), (380, 20_500), (300, 1_000)]
+        };
+        assert_eq!(sizes, expected);
+    }
+}
+
 #[test]
 fn what_is_not_whole_is_left_out_with_its_reason() {
     let reason = |script: &dyn Fn(&mut Tap)| {
