@@ -12,7 +12,8 @@ use crate::workload::{Class, ClassTotals, Distribution, Workload};
 /// The most starts of conversations that are kept of a class: the first ones, because gaps are between neighbours.
 const MAX_STARTS: usize = 200_000;
 
-/// The largest values that a workload file accepts: exchanges of a conversation, and octets of a datagram.
+/// The largest values that a workload file accepts: seconds, exchanges of a conversation, and octets of a datagram.
+const MAX_SECONDS: f64 = 1e7;
 const MAX_EXCHANGES: f64 = 1e6;
 const MAX_DATAGRAM: f64 = 65_507.0;
 
@@ -26,8 +27,10 @@ const UDP: [&str; 6] = ["packets", "packets_back", "size", "size_back", "gap", "
 struct Collected {
     conversations: u64,
     left_out: ConversationCounts,
-    /// Starts of conversations, in ns; not in order.
+    /// Starts of conversations of this capture, in ns; not in order.
     starts: Vec<u64>,
+    /// Gaps between starts, of earlier captures.
+    gaps: Samples,
     samples: [Samples; 6],
     totals: ClassTotals,
 }
@@ -64,8 +67,7 @@ impl Collector {
                 Protocol::Tcp => TCP,
                 Protocol::Udp => UDP,
             };
-            let Collected { conversations, left_out, starts, samples, totals } = collected;
-            let gaps = arrival_gaps(starts);
+            let Collected { conversations, left_out, gaps, samples, totals, .. } = collected;
             let samples = [("arrival_gap", gaps)].into_iter().chain(names.into_iter().zip(samples));
             // Each is sorted and then dropped, so that only one is there twice.
             let distributions =
@@ -77,19 +79,23 @@ impl Collector {
     }
 }
 
-/// Returns the gaps between the starts of conversations, in s.
-fn arrival_gaps(mut starts: Vec<u64>) -> Samples {
-    starts.sort_unstable();
-    let mut samples = Samples::default();
-    starts.windows(2).for_each(|pair| samples.add((pair[1] - pair[0]) as f64 / 1e9));
-    samples
-}
-
 impl Collected {
     fn start(&mut self, at: u64) {
         if self.starts.len() < MAX_STARTS {
             self.starts.push(at);
         }
+    }
+
+    /// Turns the starts of a capture into gaps.
+    fn end_capture(&mut self) {
+        self.starts.sort_unstable();
+        for pair in self.starts.windows(2) {
+            let seconds = (pair[1] - pair[0]) as f64 / 1e9;
+            if seconds <= MAX_SECONDS {
+                self.gaps.add(seconds);
+            }
+        }
+        self.starts.clear();
     }
 }
 
@@ -161,5 +167,9 @@ impl Observer for Collector {
         let [packets, packets_back, ..] = &mut collected.samples;
         packets.add(conversation.packets[0] as f64);
         packets_back.add(conversation.packets[1] as f64);
+    }
+
+    fn ended(&mut self) {
+        self.collected.iter_mut().for_each(Collected::end_capture);
     }
 }

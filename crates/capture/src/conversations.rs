@@ -49,6 +49,8 @@ pub trait Observer {
     fn datagram(&mut self, class: u16, datagram: Datagram);
     /// Takes a UDP conversation that has ended.
     fn udp(&mut self, class: u16, conversation: &UdpConversation);
+    /// Notes that the capture has ended. Another one may follow.
+    fn ended(&mut self) {}
 }
 
 /// The totals of a capture.
@@ -234,5 +236,6 @@ impl Conversations {
         while let Some((at, _)) = self.udp.oldest(List::Open) {
             self.remove_udp(at, false, to);
         }
+        to.ended();
     }
 }

@@ -16,7 +16,7 @@ use crate::conversations::Protocol;
 use crate::packet::Endpoint;
 
 /// The most rules of a file.
-const MAX_RULES: usize = 256;
+const MAX_RULES: usize = 64;
 
 /// The rules of a file. The first that applies to a conversation names its class.
 #[derive(Clone, Debug, PartialEq)]
@@ -169,7 +169,7 @@ mod tests {
     fn wrong_rules_are_refused_in_words() {
         for (text, fault) in [
             ("", "missing field `class`"),
-            ("class = []", "0 rules; accepted: 1 to 256"),
+            ("class = []", "0 rules; accepted: 1 to 64"),
             ("[[class]]\nname = \"a b\"", "the name is not accepted"),
             ("[[class]]\nname = \"a\"\nport = [1]", "unknown field `port`"),
             ("[[class]]\nname = \"a\"\nports = [70000]", "port 70000 is out of range; accepted"),

@@ -159,6 +159,12 @@ fn formats_and_short_packets_change_nothing() {
     parts.sort();
     assert!(parts.len() > 5);
     assert_eq!(document(&derived(&parts)), expected);
+    // The same twice is two captures: as many gaps again, and none between them.
+    let twice = derived(&[path.clone(), path]);
+    let gaps = |found: &Derived| only_class(found).distribution("arrival_gap").cloned().unwrap();
+    let once = derived(&[folder.path().join("a.pcapng")]);
+    assert_eq!((gaps(&twice).samples, twice.restarts), (2 * gaps(&once).samples, 1));
+    assert!((gaps(&twice).mean() / gaps(&once).mean() - 1.0).abs() < 0.01);
 }
 
 /// Returns the cumulative probability of a log-normal law at `value`, by summing its density.
