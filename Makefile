@@ -65,7 +65,7 @@ soak: ## Two gateway daemons under churn for SECONDS (1800): neither may grow in
 	CELLWAY_SOAK_SECONDS=$(SECONDS) cargo test --package cellway-gatewayd --locked --test soak -- --ignored --nocapture
 
 fuzz: SECONDS ?= 3600
-fuzz: ## Fuzz the gateway for SECONDS (3600): pairs of gateways against a model, and the fuzz targets
+fuzz: ## Fuzz the gateway and captures for SECONDS (3600): pairs of gateways against a model, and the fuzz targets
 	tools/fuzz.sh $(SECONDS)
 
 check: $(DEVELOP) ## Formatting, lints, types, spelling, links, dependencies and the reference of the crates

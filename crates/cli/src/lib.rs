@@ -10,6 +10,7 @@ mod emulate;
 mod export;
 mod figures;
 mod fit;
+mod from_pcap;
 mod help;
 mod install;
 mod interruption;
@@ -18,8 +19,10 @@ mod measure;
 mod metrics;
 mod output;
 mod pages;
+mod path;
 mod predict;
 mod progress;
+mod reading;
 mod record;
 mod reproduce;
 #[cfg(target_os = "linux")]
@@ -37,7 +40,7 @@ use std::path::{Path, PathBuf};
 use clap::Parser;
 use clap::error::{ContextKind, ErrorKind};
 
-use args::{Args, Command, WorkloadCommand};
+use args::{Args, Command, PathCommand, WorkloadCommand};
 use output::Verbosity;
 
 /// Everything went well.
@@ -237,6 +240,8 @@ pub fn main(args: impl IntoIterator<Item = OsString>, face: &mut Face<'_>) -> u8
         Command::Completions { shell } => install::completions(shell),
         Command::Man { folder } => install::man(&folder),
         Command::Workload(WorkloadCommand::Fit(options)) => fit::run(&options),
+        Command::Workload(WorkloadCommand::FromPcap(options)) => from_pcap::run(&options, face),
+        Command::Path(PathCommand::FromPcap(options)) => path::run(&options, face),
     };
     written(match done {
         Ok(()) => DONE,

@@ -36,6 +36,9 @@ pub enum Error {
         /// The reason.
         message: String,
     },
+    /// A capture, or a file of rules for it, cannot be used.
+    #[error(transparent)]
+    Captured(cellway_capture::Error),
     /// An option makes no sense.
     #[error("{0}")]
     Option(String),
@@ -113,6 +116,12 @@ pub enum Error {
     Stopped,
 }
 
+impl From<cellway_capture::Error> for Error {
+    fn from(error: cellway_capture::Error) -> Error {
+        if matches!(error, cellway_capture::Error::Stopped) { Error::Stopped } else { Error::Captured(error) }
+    }
+}
+
 #[cfg(target_os = "linux")]
 impl From<cellway_measure::Error> for Error {
     fn from(error: cellway_measure::Error) -> Error {
@@ -180,6 +189,7 @@ impl Error {
             Error::Scenario(_)
             | Error::Read { .. }
             | Error::Table(_)
+            | Error::Captured(_)
             | Error::Option(_)
             | Error::Incomplete { .. }
             | Error::Theory(_)

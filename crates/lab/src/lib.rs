@@ -6,6 +6,8 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod alike;
+pub mod captured;
+pub mod captured_path;
 pub mod compare;
 mod digest;
 #[cfg(target_os = "linux")]

@@ -179,7 +179,7 @@ pub fn check_free(path: &Path, force: bool) -> Result<(), Error> {
     Err(Error::Option(format!("{} cannot be written: {fault}", path.display())))
 }
 
-fn exists(path: &Path) -> Error {
+pub(crate) fn exists(path: &Path) -> Error {
     Error::Option(format!("{} exists; --force replaces it", path.display()))
 }
 
@@ -261,7 +261,7 @@ fn first_run_into(
 }
 
 /// Creates a file beside `path`, which is removed unless it is moved there.
-fn beside(path: &Path) -> std::io::Result<NamedTempFile> {
+pub(crate) fn beside(path: &Path) -> std::io::Result<NamedTempFile> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".partial-");
     let mut builder = tempfile::Builder::new();

@@ -12,7 +12,7 @@ use common::repository;
 use serde_json::Value;
 
 /// For each crate those of the workspace that it may name. Tests may use more: dev-dependencies are free.
-const MAY_SEE: [(&str, &[&str]); 25] = [
+const MAY_SEE: [(&str, &[&str]); 26] = [
     ("units", &[]),
     ("settings", &["units"]),
     ("spec", &["units", "settings"]),
@@ -32,10 +32,17 @@ const MAY_SEE: [(&str, &[&str]); 25] = [
     ("stacks", &["units", "sim"]),
     ("web", &["units", "apps", "scenario", "record", "sim"]),
     ("measure", &["units", "record", "sys"]),
+    ("capture", &[]),
     ("sys", &[]),
     ("gatewayd", &["units", "settings", "spec", "wire", "gateway", "sys"]),
     ("emu", &["units", "spec", "wire", "net", "apps", "scenario", "record", "testbed", "measure", "sys", "gatewayd"]),
-    ("lab", &["units", "apps", "settings", "scenario", "theory", "record", "tables", "store", "sim", "emu", "measure"]),
+    (
+        "lab",
+        &[
+            "units", "apps", "settings", "scenario", "theory", "record", "tables", "store", "sim", "emu", "measure",
+            "capture",
+        ],
+    ),
     ("cli", &["lab"]),
     ("python", &["lab", "cli"]),
 ];

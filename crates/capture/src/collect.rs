@@ -1,0 +1,175 @@
+//! The samples of every class.
+
+use crate::classes::Classes;
+use crate::conversations::{Observer, Protocol};
+use crate::left_out::{ConversationCounts, ConversationReason};
+use crate::packet::Endpoint;
+use crate::samples::Samples;
+use crate::tcp::TcpConversation;
+use crate::udp::{Datagram, UdpConversation};
+use crate::workload::{Class, ClassTotals, Distribution, Workload};
+
+/// The most starts of conversations that are kept of a class: the first ones, because gaps are between neighbours.
+const MAX_STARTS: usize = 200_000;
+
+/// The largest values that a workload file accepts: seconds, exchanges of a conversation, and octets of a datagram.
+const MAX_SECONDS: f64 = 1e7;
+const MAX_EXCHANGES: f64 = 1e6;
+const MAX_DATAGRAM: f64 = 65_507.0;
+
+/// The distributions of TCP, in the order of the file, without that of the gaps between arrivals.
+const TCP: [&str; 6] = ["exchanges", "request", "response", "pause", "think", "rtt"];
+/// Those of UDP.
+const UDP: [&str; 6] = ["packets", "packets_back", "size", "size_back", "gap", "gap_back"];
+
+/// The samples of one class.
+#[derive(Debug, Default)]
+struct Collected {
+    conversations: u64,
+    left_out: ConversationCounts,
+    /// Starts of conversations of this capture, in ns; not in order.
+    starts: Vec<u64>,
+    /// Gaps between starts, of earlier captures.
+    gaps: Samples,
+    samples: [Samples; 6],
+    totals: ClassTotals,
+}
+
+/// Collects the samples of all classes.
+#[derive(Debug)]
+pub(crate) struct Collector {
+    classes: Classes,
+    collected: Vec<Collected>,
+}
+
+impl Collector {
+    pub(crate) fn new(classes: Classes) -> Collector {
+        Collector { classes, collected: Vec::new() }
+    }
+
+    fn class(&mut self, class: u16) -> &mut Collected {
+        let at = usize::from(class);
+        if self.collected.len() <= at {
+            self.collected.resize_with(at + 1, Collected::default);
+        }
+        &mut self.collected[at]
+    }
+
+    /// Returns the workload: the classes with the most conversations first.
+    pub(crate) fn finish(self) -> Workload {
+        let Collector { classes, collected } = self;
+        let mut all: Vec<Class> = Vec::new();
+        for (at, collected) in collected.into_iter().enumerate() {
+            let Some((name, transport)) = u16::try_from(at).ok().and_then(|at| classes.name(at)).cloned() else {
+                continue;
+            };
+            let names = match transport {
+                Protocol::Tcp => TCP,
+                Protocol::Udp => UDP,
+            };
+            let Collected { conversations, left_out, gaps, samples, totals, .. } = collected;
+            let samples = [("arrival_gap", gaps)].into_iter().chain(names.into_iter().zip(samples));
+            // Each is sorted and then dropped, so that only one is there twice.
+            let distributions =
+                samples.filter_map(|(name, samples)| Some((name, Distribution::of(&samples)?))).collect();
+            all.push(Class { name, transport, conversations, left_out, distributions, totals });
+        }
+        all.sort_by(|a, b| b.conversations.cmp(&a.conversations).then(a.name.cmp(&b.name)));
+        Workload { classes: all }
+    }
+}
+
+impl Collected {
+    fn start(&mut self, at: u64) {
+        if self.starts.len() < MAX_STARTS {
+            self.starts.push(at);
+        }
+    }
+
+    /// Turns the starts of a capture into gaps.
+    fn end_capture(&mut self) {
+        self.starts.sort_unstable();
+        for pair in self.starts.windows(2) {
+            let seconds = (pair[1] - pair[0]) as f64 / 1e9;
+            if seconds <= MAX_SECONDS {
+                self.gaps.add(seconds);
+            }
+        }
+        self.starts.clear();
+    }
+}
+
+impl Observer for Collector {
+    fn classify(&mut self, id: u64, protocol: Protocol, originator: Endpoint, responder: Endpoint) -> u16 {
+        self.classes.of(id, protocol, originator, responder)
+    }
+
+    fn tcp(&mut self, class: u16, conversation: &TcpConversation) {
+        let collected = self.class(class);
+        let counts = match conversation.left_out {
+            None | Some(ConversationReason::CutAtEnd | ConversationReason::Evicted) => true,
+            Some(_) => false,
+        };
+        let [exchanges, request, response, pause, think, rtt] = &mut collected.samples;
+        if counts {
+            for exchange in &conversation.exchanges {
+                request.add(exchange.request as f64);
+                response.add(exchange.response as f64);
+                exchange.pause.into_iter().for_each(|seconds| pause.add(seconds));
+                exchange.think.into_iter().for_each(|seconds| think.add(seconds));
+            }
+        }
+        if !conversation.is_last {
+            return;
+        }
+        match conversation.left_out {
+            None => {
+                collected.conversations += 1;
+                let count = conversation.exchanges_before + conversation.exchanges.len() as u64;
+                exchanges.add((count as f64).min(MAX_EXCHANGES));
+            }
+            Some(reason) => collected.left_out.add(reason),
+        }
+        if let Some(path) = conversation.round_trip {
+            rtt.add(path.seconds());
+        }
+        for (at, direction) in conversation.directions.iter().enumerate() {
+            collected.totals.packets[at] += direction.packets;
+            collected.totals.octets[at] += direction.octets;
+            collected.totals.retransmitted[at] += direction.retransmitted;
+            collected.totals.late[at] += direction.late;
+        }
+        collected.totals.missing += u64::from(conversation.directions.iter().any(|direction| direction.has_missing));
+        if conversation.is_established {
+            collected.start(conversation.start);
+        }
+    }
+
+    fn datagram(&mut self, class: u16, datagram: Datagram) {
+        let [_, _, size, size_back, gap, gap_back] = &mut self.class(class).samples;
+        let (size, gap) = if datagram.is_back { (size_back, gap_back) } else { (size, gap) };
+        size.add(f64::from(datagram.size).min(MAX_DATAGRAM));
+        datagram.gap.into_iter().for_each(|seconds| gap.add(seconds));
+    }
+
+    fn udp(&mut self, class: u16, conversation: &UdpConversation) {
+        let collected = self.class(class);
+        for at in [0, 1] {
+            collected.totals.packets[at] += conversation.packets[at];
+            collected.totals.octets[at] += conversation.octets[at];
+        }
+        collected.start(conversation.start);
+        if conversation.is_evicted {
+            collected.left_out.add(ConversationReason::Evicted);
+            return;
+        }
+        collected.conversations += 1;
+        let [packets, packets_back, ..] = &mut collected.samples;
+        packets.add(conversation.packets[0] as f64);
+        packets_back.add(conversation.packets[1] as f64);
+    }
+
+    fn ended(&mut self) {
+        self.collected.iter_mut().for_each(Collected::end_capture);
+    }
+}

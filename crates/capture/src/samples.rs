@@ -1,0 +1,87 @@
+//! The samples of a distribution, in bounded memory.
+
+/// The most samples that are kept; of more, a random choice is kept in which each has the same probability.
+pub const MAX_SAMPLES: usize = 100_000;
+
+/// Samples of a distribution. Which are kept of more than the limit depends on their order alone: the random numbers
+/// have a fixed seed.
+#[derive(Clone, Debug)]
+pub struct Samples {
+    seen: u64,
+    kept: Vec<f64>,
+    limit: usize,
+    random: u64,
+}
+
+impl Samples {
+    /// Starts without samples; keeps at most `limit`.
+    pub fn new(limit: usize) -> Samples {
+        Samples { seen: 0, kept: Vec::new(), limit, random: 0 }
+    }
+
+    /// Takes a sample. Ignores one that is not a finite number.
+    pub fn add(&mut self, value: f64) {
+        if !value.is_finite() {
+            return;
+        }
+        self.seen += 1;
+        if self.kept.len() < self.limit {
+            self.kept.push(value);
+            return;
+        }
+        // Algorithm R: J. S. Vitter, Random sampling with a reservoir, ACM TOMS 11(1), 1985.
+        let at = (u128::from(self.next()) * u128::from(self.seen)) >> 64;
+        if let Some(kept) = usize::try_from(at).ok().and_then(|at| self.kept.get_mut(at)) {
+            *kept = value;
+        }
+    }
+
+    /// Returns the number of all samples, kept or not.
+    pub fn seen(&self) -> u64 {
+        self.seen
+    }
+
+    /// Returns the kept samples, rising.
+    pub fn sorted(&self) -> Vec<f64> {
+        let mut sorted = self.kept.clone();
+        sorted.sort_unstable_by(f64::total_cmp);
+        sorted
+    }
+
+    /// SplitMix64.
+    fn next(&mut self) -> u64 {
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.random;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+}
+
+impl Default for Samples {
+    fn default() -> Samples {
+        Samples::new(MAX_SAMPLES)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_samples_are_kept_up_to_the_limit() {
+        let mut samples = Samples::new(3);
+        [3.0, f64::NAN, 1.0, 2.0].into_iter().for_each(|value| samples.add(value));
+        assert_eq!((samples.seen(), samples.sorted()), (3, vec![1.0, 2.0, 3.0]));
+    }
+
+    /// Of 0 to 99,999 the mean of 1,000 is 50,000 with a standard deviation of 913.
+    #[test]
+    fn of_more_each_is_kept_with_the_same_probability() {
+        let mut samples = Samples::new(1_000);
+        (0..100_000).for_each(|n| samples.add(f64::from(n)));
+        let kept = samples.sorted();
+        let mean = kept.iter().sum::<f64>() / 1_000.0;
+        assert!(kept.len() == 1_000 && (mean - 50_000.0).abs() < 4.0 * 913.0, "{mean}");
+    }
+}
