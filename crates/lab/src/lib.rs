@@ -24,6 +24,7 @@ mod study;
 mod text_file;
 mod traces;
 mod transient;
+mod workload;
 
 #[cfg(target_os = "linux")]
 pub use cellway_emu::sys::{StopSignals, is_reentered};
@@ -44,3 +45,5 @@ pub use simulate::{
     simulate_with,
 };
 pub use study::{MAX_SEEDS, Progress, Settings, VERSION};
+pub use cellway_workload as workload_file;
+pub use workload::{compare_workloads, read_workload};

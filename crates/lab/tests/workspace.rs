@@ -12,7 +12,7 @@ use common::repository;
 use serde_json::Value;
 
 /// For each crate those of the workspace that it may name. Tests may use more: dev-dependencies are free.
-const MAY_SEE: [(&str, &[&str]); 24] = [
+const MAY_SEE: [(&str, &[&str]); 25] = [
     ("units", &[]),
     ("settings", &["units"]),
     ("spec", &["units", "settings"]),
@@ -25,6 +25,7 @@ const MAY_SEE: [(&str, &[&str]); 24] = [
     ("scenario", &["units", "settings", "spec"]),
     ("record", &["units"]),
     ("tables", &["units", "record"]),
+    ("workload", &["apps", "settings"]),
     ("theory", &["units", "spec", "scenario"]),
     ("testbed", &["units", "spec", "wire", "net", "tcp", "apps", "gateway", "scenario", "record"]),
     ("sim", &["units", "spec", "wire", "net", "tcp", "apps", "gateway", "scenario", "record", "testbed"]),
@@ -34,15 +35,15 @@ const MAY_SEE: [(&str, &[&str]); 24] = [
     ("sys", &[]),
     ("gatewayd", &["units", "settings", "spec", "wire", "gateway", "sys"]),
     ("emu", &["units", "spec", "wire", "net", "apps", "scenario", "record", "testbed", "measure", "sys", "gatewayd"]),
-    ("lab", &["units", "apps", "settings", "scenario", "theory", "record", "tables", "sim", "emu", "measure"]),
+    ("lab", &["units", "apps", "settings", "scenario", "workload", "theory", "record", "tables", "sim", "emu", "measure"]),
     ("cli", &["lab"]),
     ("python", &["lab", "cli"]),
 ];
 
 /// The crates whose results must not depend on the computer.
-const PURE: [&str; 15] = [
+const PURE: [&str; 16] = [
     "units", "spec", "wire", "net", "tcp", "apps", "delivery", "gateway", "settings", "scenario", "record", "theory",
-    "testbed", "sim", "web",
+    "testbed", "sim", "web", "workload",
 ];
 
 /// Returns the dependencies of each crate of the workspace on others of it, without dev-dependencies.

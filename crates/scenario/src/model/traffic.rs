@@ -111,7 +111,8 @@ impl Traffic {
     /// Returns whether most data goes from the responder to the originator.
     pub fn responder_sends(&self) -> bool {
         match self.app() {
-            Some(App::FtpGet { .. } | App::Www { .. } | App::Page(_)) => true,
+            // That of a measured class is known only to its file; most traffic of clients is what they fetch.
+            Some(App::FtpGet { .. } | App::Www { .. } | App::Page(_) | App::Workload(_)) => true,
             Some(App::RequestResponse { request, response, .. }) => response > request,
             _ => false,
         }

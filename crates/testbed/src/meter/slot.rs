@@ -68,6 +68,8 @@ pub(super) enum Own {
     Flows(Box<Flows>),
     /// Of the answers or pages that it waits for.
     Answers(Box<Answers>),
+    /// Of measured conversations, which are flows that wait for answers.
+    Measured(Box<(Flows, Answers)>),
 }
 
 /// The records of a slot at changes, as far as the scenario asks for them.
@@ -115,6 +117,10 @@ impl SlotMeter {
             Protocol::Udp(source) => Some(Own::Datagrams(Box::new(Datagrams::new(source)))),
             Protocol::Tcp(tcp) => match &tcp.app {
                 App::Flows(_) => Some(Own::Flows(Box::new(Flows::new(Ideal::new(traffic, tcp, round_trip))))),
+                // A conversation has times to think, so that its completion time has no least value on a path.
+                app @ App::Workload(_) => {
+                    Answers::of(app).map(|answers| Own::Measured(Box::new((Flows::without_ideal(), answers))))
+                }
                 app => Answers::of(app).map(|answers| Own::Answers(Box::new(answers))),
             },
         };
@@ -177,6 +183,7 @@ impl SlotMeter {
     pub(super) fn flows(&self) -> Option<&Flows> {
         match &self.own {
             Some(Own::Flows(flows)) => Some(flows),
+            Some(Own::Measured(both)) => Some(&both.0),
             _ => None,
         }
     }
@@ -184,6 +191,7 @@ impl SlotMeter {
     pub(super) fn flows_mut(&mut self) -> Option<&mut Flows> {
         match &mut self.own {
             Some(Own::Flows(flows)) => Some(flows),
+            Some(Own::Measured(both)) => Some(&mut both.0),
             _ => None,
         }
     }
@@ -191,6 +199,7 @@ impl SlotMeter {
     pub(super) fn answers(&self) -> Option<&Answers> {
         match &self.own {
             Some(Own::Answers(answers)) => Some(answers),
+            Some(Own::Measured(both)) => Some(&both.1),
             _ => None,
         }
     }
@@ -198,6 +207,7 @@ impl SlotMeter {
     pub(super) fn answers_mut(&mut self) -> Option<&mut Answers> {
         match &mut self.own {
             Some(Own::Answers(answers)) => Some(answers),
+            Some(Own::Measured(both)) => Some(&mut both.1),
             _ => None,
         }
     }
@@ -206,6 +216,7 @@ impl SlotMeter {
     pub(super) fn delay_metric(&self) -> &'static Metric {
         match &self.own {
             Some(Own::Answers(answers)) => answers.mean_metric(),
+            Some(Own::Measured(both)) => both.1.mean_metric(),
             Some(Own::Datagrams(datagrams)) => datagrams.times()[0],
             Some(Own::Flows(_)) | None => &slot::DELAY_MEAN,
         }
