@@ -28,6 +28,7 @@ mod simulate;
 mod table;
 #[cfg(target_os = "linux")]
 mod top;
+mod workload;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -218,6 +219,8 @@ pub fn main(args: impl IntoIterator<Item = OsString>, face: &mut Face<'_>) -> u8
         Command::Completions { shell } => install::completions(shell),
         Command::Man { folder } => install::man(&folder),
         Command::Workload(WorkloadCommand::Fit(options)) => fit::run(&options),
+        Command::Workload(WorkloadCommand::Show(options)) => workload::show(&options),
+        Command::Workload(WorkloadCommand::Compare(options)) => workload::compare(&options),
     };
     written(match done {
         Ok(()) => DONE,
