@@ -2,7 +2,7 @@
 //!
 //! Both ends follow the same script, and each acts only on data that have arrived at it. An exchange without a request is a
 //! message that the responder sends by itself; one without a response ends for the originator when TCP has accepted the
-//! request, as its program is not notified of more.
+//! request, as its program is not notified of more. One without either is skipped, with the time before it.
 
 use cellway_units::{Bytes, Span, Time};
 
@@ -83,13 +83,9 @@ impl Exchanges {
 
     pub(super) fn connected(&mut self, now: Time, side: Side, out: &mut Vec<Action>) {
         if self.end(side).phase == Phase::Unconnected {
-            self.end(side).phase = match side {
-                Side::Responder if self.script.exchange(0).is_some_and(|first| first.request == 0) => {
-                    let pause = self.script.exchange(0).map_or(Span::ZERO, |first| first.pause);
-                    self.wait(now, side, pause, Phase::Responds, out)
-                }
-                _ => Phase::Begins,
-            };
+            if let Some(first) = self.script.exchange(0) {
+                self.end(side).phase = self.next(now, side, Span::ZERO, first, out);
+            }
             self.proceed(now, side, out);
         }
     }
@@ -200,12 +196,18 @@ impl Exchanges {
             }
             return Phase::Done;
         };
+        self.next(now, side, exchange.think, next, out)
+    }
+
+    /// Returns how an end goes on to an exchange, `think` after the one before it.
+    fn next(&self, now: Time, side: Side, think: Span, next: Exchange, out: &mut Vec<Action>) -> Phase {
         match side {
             // The time before a message that the responder sends by itself passes there.
-            Side::Originator if next.request == 0 && next.response > 0 => Phase::Begins,
-            Side::Originator => self.wait(now, side, exchange.think, Phase::Begins, out),
+            Side::Originator if next.request == 0 => Phase::Begins,
+            Side::Originator => self.wait(now, side, think, Phase::Begins, out),
             Side::Responder if next.request > 0 => Phase::Begins,
-            Side::Responder => self.wait(now, side, exchange.think + next.pause, Phase::Responds, out),
+            Side::Responder if next.response > 0 => self.wait(now, side, think + next.pause, Phase::Responds, out),
+            Side::Responder => Phase::Finished,
         }
     }
 
