@@ -51,11 +51,7 @@ impl QuantileModel {
     }
 
     /// Checks rows, with a rule for the values of two that follow each other.
-    fn checked(
-        rows: &[(usize, Knot)],
-        file: &str,
-        follows: fn(f64, f64) -> bool,
-    ) -> Result<QuantileModel, TableError> {
+    fn checked(rows: &[(usize, Knot)], file: &str, follows: fn(f64, f64) -> bool) -> Result<QuantileModel, TableError> {
         let file = || file.to_string();
         for &(line, Knot { probability, value }) in rows {
             if value > MAX_VALUE as f64 {

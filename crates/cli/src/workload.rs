@@ -41,9 +41,9 @@ pub(crate) fn show(options: &ShowWorkload) -> Result<(), Failure> {
                 "" => name.to_owned(),
                 unit => format!("{name} [{unit}]"),
             };
-            let numbers = [distribution.mean(false)].into_iter().chain(
-                QUANTILES.map(|(p, _)| Some(distribution.model.quantile(p))),
-            );
+            let numbers = [distribution.mean(false)]
+                .into_iter()
+                .chain(QUANTILES.map(|(p, _)| Some(distribution.model.quantile(p))));
             let mut cells = vec![of_class, named, distribution.samples.to_string()];
             cells.extend(numbers.map(|value| value.map_or_else(String::new, short)));
             cells.extend(match &distribution.fit {
@@ -120,9 +120,10 @@ fn differences(comparison: &Comparison) -> Value {
         json!({ "class": one.class, "distribution": one.distribution, "distance": one.distance, "bound": one.bound,
                 "samples": one.samples, "means": one.means, "differs": one.is_significant() })
     });
-    let only = comparison.only.iter().map(|only| {
-        json!({ "file": only.file + 1, "class": only.class, "distribution": only.distribution })
-    });
+    let only = comparison
+        .only
+        .iter()
+        .map(|only| json!({ "file": only.file + 1, "class": only.class, "distribution": only.distribution }));
     json!({ "alike": comparison.is_alike(), "differences": rows.collect::<Vec<_>>(),
             "only": only.collect::<Vec<_>>() })
 }

@@ -12,8 +12,8 @@ mod harness;
 use std::time::Duration;
 
 use cellway_apps::{
-    AppKind, DataConnection, Distribution, ExchangeModel, FlowProcess, Knot, MeasuredArrivals, MeasuredWorkload, Outcome,
-    QuantileModel, RequestResponseWorkload, Side, SizeLaw, Tables, Variable, Workload,
+    AppKind, DataConnection, Distribution, ExchangeModel, FlowProcess, Knot, MeasuredArrivals, MeasuredWorkload,
+    Outcome, QuantileModel, RequestResponseWorkload, Side, SizeLaw, Tables, Variable, Workload,
 };
 use cellway_emu::player::{HostTcp, PlayerError, Seen};
 use cellway_measure::tcp::TcpOptions;

@@ -36,6 +36,7 @@ pub use cellway_scenario::{
 pub use cellway_sim::{Controllers, MAX_WINDOW, QlogEnd, congestion};
 pub use cellway_tables::{Manifest, ResultFolder, Results, Table, check_target};
 pub use cellway_units::{Span, Time, printable, printable_json};
+pub use cellway_workload as workload_file;
 pub use error::Error;
 pub use fit::{FitReport, fit_file};
 pub use load::{Checked, check, plan_from_file, plan_from_text};
@@ -45,5 +46,4 @@ pub use simulate::{
     simulate_with,
 };
 pub use study::{MAX_SEEDS, Progress, Settings, VERSION};
-pub use cellway_workload as workload_file;
 pub use workload::{compare_workloads, read_workload};

@@ -59,7 +59,12 @@ pub(crate) struct TableFolders {
 
 impl TableFolders {
     pub(crate) fn new(base: &Path) -> TableFolders {
-        TableFolders { base: base.to_owned(), read: BTreeMap::new(), files: BTreeMap::new(), workload_files: BTreeMap::new() }
+        TableFolders {
+            base: base.to_owned(),
+            read: BTreeMap::new(),
+            files: BTreeMap::new(),
+            workload_files: BTreeMap::new(),
+        }
     }
 
     /// Returns the workload of each traffic group at a point of `plan`.
@@ -86,7 +91,9 @@ impl TableFolders {
             Some((AppFile::Tables(folder), key)) => (folder, key),
             Some((AppFile::Sizes(file), key)) => return self.file(plan, at, (file, false), key).map(Some),
             Some((AppFile::Trace(file), key)) => return self.file(plan, at, (file, true), key).map(Some),
-            Some((AppFile::Workload { file, class }, key)) => return self.class(plan, at, (file, class), key).map(Some),
+            Some((AppFile::Workload { file, class }, key)) => {
+                return self.class(plan, at, (file, class), key).map(Some);
+            }
         };
         let tables = self.folder(folder).map_err(|error| match error {
             // The error names the key of the scenario file that the user can correct.
@@ -159,7 +166,10 @@ impl TableFolders {
             Some(ClassModel::Tcp(model)) => Ok(Input::Class(Arc::clone(model))),
             Some(ClassModel::Udp(_)) => {
                 let message = format!("the class \"{class}\" is of UDP, which is not played");
-                Err(refused(&message, &format!("a class of TCP: {}", names(|model| matches!(model, ClassModel::Tcp(_))))))
+                Err(refused(
+                    &message,
+                    &format!("a class of TCP: {}", names(|model| matches!(model, ClassModel::Tcp(_)))),
+                ))
             }
             None => Err(refused(&format!("the file has no class \"{class}\""), &names(|_| true))),
         }

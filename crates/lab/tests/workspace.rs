@@ -35,7 +35,10 @@ const MAY_SEE: [(&str, &[&str]); 25] = [
     ("sys", &[]),
     ("gatewayd", &["units", "settings", "spec", "wire", "gateway", "sys"]),
     ("emu", &["units", "spec", "wire", "net", "apps", "scenario", "record", "testbed", "measure", "sys", "gatewayd"]),
-    ("lab", &["units", "apps", "settings", "scenario", "workload", "theory", "record", "tables", "sim", "emu", "measure"]),
+    (
+        "lab",
+        &["units", "apps", "settings", "scenario", "workload", "theory", "record", "tables", "sim", "emu", "measure"],
+    ),
     ("cli", &["lab"]),
     ("python", &["lab", "cli"]),
 ];

@@ -3,9 +3,7 @@
 
 mod common;
 
-use cellway_scenario::{
-    App, AppFile, ConversationPace, ConversationUse, Plan, Scenario, WorkloadSpec,
-};
+use cellway_scenario::{App, AppFile, ConversationPace, ConversationUse, Plan, Scenario, WorkloadSpec};
 use cellway_units::Span;
 use common::{edited, refusal, scenario};
 

@@ -144,7 +144,8 @@ fn the_octets_of_a_class_are_on_the_wire() {
 #[test]
 fn enormous_messages_are_carried_as_far_as_the_time_allows() {
     let model = ExchangeModel { response: Some(always(1e15)), ..fixed() };
-    let record = run(&line(&[("traffic.web.workload", "{ conversations = 1 }"), ("tcp.window", "\"16 KiB\"")]), model, 1);
+    let record =
+        run(&line(&[("traffic.web.workload", "{ conversations = 1 }"), ("tcp.window", "\"16 KiB\"")]), model, 1);
     assert_eq!(figure(&record, "web", "flows_completed"), 0.0);
     // 960 B of each packet of 1000 B on 1 Mbit/s.
     let goodput = figure(&record, "web-1", "goodput");
@@ -155,7 +156,8 @@ fn enormous_messages_are_carried_as_far_as_the_time_allows() {
 #[test]
 fn closed_users_take_turns_with_themselves() {
     let closed = |count: &str| {
-        let set = [("traffic.web.workload", "{ arrivals = \"closed\", gap = \"300 ms\" }"), ("traffic.web.count", count)];
+        let set =
+            [("traffic.web.workload", "{ arrivals = \"closed\", gap = \"300 ms\" }"), ("traffic.web.count", count)];
         run(&line(&set), fixed(), 1)
     };
     let one = closed("1");
@@ -206,7 +208,9 @@ fn a_load_is_carried_and_a_seed_repeats_it() {
 /// The conversations are the same on a path of half the rate: common random numbers.
 #[test]
 fn a_slower_path_has_the_same_conversations() {
-    let set = |rate| [("traffic.web.workload", "{ conversations = 20 }"), ("link.line.rate", rate), ("run.warmup", "\"0 s\"")];
+    let set = |rate| {
+        [("traffic.web.workload", "{ conversations = 20 }"), ("link.line.rate", rate), ("run.warmup", "\"0 s\"")]
+    };
     let all = |rate| {
         let record = run(&line(&[("run.duration", "\"200 s\""), set(rate)[0], set(rate)[1], set(rate)[2]]), heavy(), 5);
         let of = |metric| figure(&record, "web", metric);

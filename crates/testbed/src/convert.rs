@@ -91,7 +91,9 @@ fn application(traffic: &Traffic, tcp: &TcpTraffic, input: Option<Input>) -> Res
     let tables = || match &input {
         Some(Input::Tables(tables)) => Ok(tables.clone()),
         None => Ok(apps::Tables::shipped()),
-        Some(Input::Sizes(_) | Input::Trace(_) | Input::Class(_)) => Err(refused(traffic, "the tables have not been read")),
+        Some(Input::Sizes(_) | Input::Trace(_) | Input::Class(_)) => {
+            Err(refused(traffic, "the tables have not been read"))
+        }
     };
     match (&mut workload, &tcp.app) {
         (apps::Workload::Ftp(ftp), App::Ftp { tables: source, spike, data_connection, handshake }) => {
@@ -193,11 +195,7 @@ fn flows_of(traffic: &Traffic, spec: &FlowSpec, input: Option<&Input>) -> Result
 }
 
 /// Returns the measured conversations of a group; `input` is their class.
-fn measured_of(
-    traffic: &Traffic,
-    spec: &WorkloadSpec,
-    input: Option<&Input>,
-) -> Result<apps::MeasuredWorkload, Error> {
+fn measured_of(traffic: &Traffic, spec: &WorkloadSpec, input: Option<&Input>) -> Result<apps::MeasuredWorkload, Error> {
     let Some(Input::Class(model)) = input else {
         return Err(refused(traffic, "the class of the workload file has not been read"));
     };

@@ -89,7 +89,8 @@ impl Check<'_> {
                 self.refuse(&path, format!("{name:?} is the name of a class before"), "a name of its own");
             }
         }
-        let classes: Vec<Option<Class>> = classes.into_iter().enumerate().map(|(i, class)| self.class(i, class)).collect();
+        let classes: Vec<Option<Class>> =
+            classes.into_iter().enumerate().map(|(i, class)| self.class(i, class)).collect();
         Some(WorkloadFile { classes: classes.into_iter().collect::<Option<_>>()? })
     }
 

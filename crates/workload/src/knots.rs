@@ -45,7 +45,8 @@ pub(crate) fn model(knots: &KnotsFile, most: f64) -> Result<QuantileModel, Fault
         }
         let Some(&before) = place.checked_sub(1).and_then(|before| knots.get(before)) else { continue };
         if probability <= before.0 {
-            let message = format!("has the probability {probability}, which is not above {} of the knot before", before.0);
+            let message =
+                format!("has the probability {probability}, which is not above {} of the knot before", before.0);
             return Err(fault(place, message, "probabilities that rise"));
         }
         if value < before.1 {

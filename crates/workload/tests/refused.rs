@@ -24,7 +24,10 @@ fn cases() -> Vec<(&'static str, String)> {
         ("a negative count", edited(&[("conversations = 120", "conversations = -1")])),
         ("a reason without a number", edited(&[("\"no SYN\" = 3", "\"no SYN\" = \"many\"")])),
         ("a distribution of the other protocol", edited(&[("[class.think]", "[class.gap_back]")])),
-        ("no request", edited(&[("[class.request]", "[class.response]"), ("[class.request.fit]", "[class.response.fit]")])),
+        (
+            "no request",
+            edited(&[("[class.request]", "[class.response]"), ("[class.request.fit]", "[class.response.fit]")]),
+        ),
         ("no packets", edited(&[("[class.packets]", "[class.packets_back]")])),
         ("no samples", edited(&[("samples = 300\n", "")])),
         ("samples of nothing", edited(&[("samples = 300", "samples = 0")])),
@@ -47,7 +50,10 @@ fn cases() -> Vec<(&'static str, String)> {
         ("a law without its parameters", law("law = \"pareto\"\nshape = 1.2")),
         ("a law with those of another", law("law = \"exponential\"\nmean = 3.0\nsigma = 1.0")),
         ("a parameter out of range", law("law = \"weibull\"\nscale = 0.0\nshape = 1.0")),
-        ("several at once", edited(&[("samples = 300", "samples = \"300\""), ("ks = 0.04", "ks = 4"), ("= 7", "= 7.5")])),
+        (
+            "several at once",
+            edited(&[("samples = 300", "samples = \"300\""), ("ks = 0.04", "ks = 4"), ("= 7", "= 7.5")]),
+        ),
     ]
 }
 

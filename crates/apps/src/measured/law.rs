@@ -64,9 +64,7 @@ impl Law {
         }
         match *self {
             Law::Lognormal { mu, sigma } if sigma == 0.0 => f64::from(libm::log(x) >= mu),
-            Law::Lognormal { mu, sigma } => {
-                libm::erfc((mu - libm::log(x)) / (sigma * std::f64::consts::SQRT_2)) / 2.0
-            }
+            Law::Lognormal { mu, sigma } => libm::erfc((mu - libm::log(x)) / (sigma * std::f64::consts::SQRT_2)) / 2.0,
             Law::Pareto { minimum, .. } if x <= minimum => 0.0,
             Law::Pareto { minimum, shape } => 1.0 - libm::pow(minimum / x, shape),
             Law::Weibull { scale, shape } => -libm::expm1(-libm::pow(x / scale, shape)),

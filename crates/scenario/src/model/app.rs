@@ -1,6 +1,8 @@
 //! Applications.
 
-use cellway_spec::{AppKind, ConversationUse, DataConnection, Draw, FlowArrivals, FlowSpec, PageSpec, Spike, WorkloadSpec};
+use cellway_spec::{
+    AppKind, ConversationUse, DataConnection, Draw, FlowArrivals, FlowSpec, PageSpec, Spike, WorkloadSpec,
+};
 use cellway_units::{Bytes, Rate, Span};
 
 /// The application of a group's conversations, with its options.
@@ -151,9 +153,7 @@ impl App {
             App::Page(page) => {
                 page.sizes.file().map(|path| (AppFile::Sizes(path), &["workload", "objects", "file"][..]))
             }
-            App::Workload(spec) => {
-                Some((AppFile::Workload { file: &spec.file, class: &spec.class }, &["app"][..]))
-            }
+            App::Workload(spec) => Some((AppFile::Workload { file: &spec.file, class: &spec.class }, &["app"][..])),
             App::Bulk { .. }
             | App::Ttcp { .. }
             | App::FtpGet { .. }
