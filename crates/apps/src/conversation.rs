@@ -230,8 +230,8 @@ impl Conversation {
         self.end_if_over(out);
     }
 
-    /// Reports that `conn` was reset or timed out: the conversation fails. Of conversations that arrive by themselves only the
-    /// one of `conn` does, and a page or measured conversation that is complete needs no connection.
+    /// Reports that `conn` was reset or timed out: the conversation fails. Of conversations that arrive by themselves
+    /// only the one of `conn` does, and a page or measured conversation that is complete needs no connection.
     pub fn failed(&mut self, now: Time, conn: ConnId, out: &mut Vec<Action>) {
         self.open = self.open.saturating_sub(1);
         match &mut self.app {

@@ -2,8 +2,8 @@
 //!
 //! A class over TCP is the exchange model of tmix (M. C. Weigle et al., "Tmix: a tool for generating realistic TCP
 //! application workloads in ns-2", ACM SIGCOMM CCR 36(3), 2006): a conversation is a connection with a sequence of
-//! requests, responses, and times between them. Unlike tmix, which replays the vectors of connections, each value is drawn
-//! on its own.
+//! requests, responses, and times between them. Unlike tmix, which replays the vectors of connections, each value is
+//! drawn on its own.
 
 mod closed;
 mod distribution;

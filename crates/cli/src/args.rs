@@ -259,8 +259,8 @@ Examples:
   cellway workload compare measured.toml simulated.toml --json
 
 The distance is that of Kolmogorov and Smirnov: the largest difference of the two cumulative \
-distributions. Samples of one distribution exceed the bound, 1.36 sqrt(1/n + 1/m), in 5 % of the cases; a larger distance \
-is marked. The exit status does not depend on the distances.")]
+distributions. Samples of one distribution exceed the bound, 1.36 sqrt(1/n + 1/m), in 5 % of the cases; \
+a larger distance is marked. The exit status does not depend on the distances.")]
     Compare(CompareWorkloads),
 }
 

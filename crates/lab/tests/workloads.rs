@@ -1,5 +1,5 @@
-//! Workload files: where they are found, what is refused in words, and that their conversations are the same on any number
-//! of threads.
+//! Workload files: where they are found, what is refused in words, and that their conversations are the same on any
+//! number of threads.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;

@@ -77,7 +77,10 @@ macro_rules! table {
         impl $crate::in_file::Table for $table {
             fn take(keys: &mut $crate::in_file::Keys) -> Result<$table, $crate::serde_json::Error> {
                 Ok($table {
-                    $($field: keys.take($crate::table!(key $field $(, $key)?), $crate::table!(left_out $type $(, $default)?))?,)+
+                    $($field: keys.take(
+                        $crate::table!(key $field $(, $key)?),
+                        $crate::table!(left_out $type $(, $default)?),
+                    )?,)+
                     $($part: <$keys as $crate::in_file::Table>::take(keys)?,)?
                 })
             }

@@ -34,7 +34,8 @@ fn always(value: f64) -> Distribution {
     of(&[(0.0, value), (1.0, value)])
 }
 
-/// Two requests of 100 B with responses of 960 B, twice a second; 30 ms before a response, 70 ms before the second request.
+/// Two requests of 100 B with responses of 960 B, twice a second; 30 ms before a response, 70 ms before the second
+/// request.
 fn fixed() -> ExchangeModel {
     ExchangeModel {
         arrival_gap: Some(always(0.5)),
@@ -65,8 +66,8 @@ fn has(record: &RunRecord, subject: &str, metric: &str) -> bool {
 
 /// SYN and SYN+ACK of 44 B take 35.2 us on a fast link and 352 us on the line, and 22 ms.
 const HANDSHAKE: f64 = 2.0 * (2.0 * 35.2e-6 + 352e-6 + 22e-3);
-/// The request of 140 B follows an ACK of 40 B: that takes 32 us and 1 ms, and the line for 320 us; the request 1.12 ms on
-/// the line, 112 us on the last link, and 21 ms.
+/// The request of 140 B follows an ACK of 40 B: that takes 32 us and 1 ms, and the line for 320 us; the request 1.12 ms
+/// on the line, 112 us on the last link, and 21 ms.
 const FIRST_REQUEST: f64 = 32e-6 + 1e-3 + 320e-6 + 1.12e-3 + 112e-6 + 21e-3;
 /// The response of 1000 B: 0.8 ms on a fast link, 8 ms on the line, and 22 ms.
 const RESPONSE: f64 = 2.0 * 0.8e-3 + 8e-3 + 22e-3;

@@ -214,8 +214,8 @@ fn measured_of(traffic: &Traffic, spec: &WorkloadSpec, input: Option<&Input>) ->
     Ok(apps::MeasuredWorkload { model: model.clone(), fits: spec.fits, arrivals })
 }
 
-/// Returns the factor on the rate of conversations that gives a load of the bottleneck link, or the reason for which there
-/// is none.
+/// Returns the factor on the rate of conversations that gives a load of the bottleneck link, or the reason for which
+/// there is none.
 fn scale_of(traffic: &Traffic, load: f64, model: &apps::ExchangeModel, fits: bool) -> Result<f64, String> {
     let octets = model.mean_octets(fits).ok_or("load needs mean sizes, and a fitted law has none")?;
     let gap = match &model.arrival_gap {

@@ -92,8 +92,9 @@ table! {
 table! {
     /// A distribution, by its quantiles.
     pub(crate) struct DistributionFile {
-        /// Knots of a probability and the value that is exceeded with the rest: the probabilities rise to 1, the values do not
-        /// fall. Between knots the cumulative distribution is a straight line; the first value has its whole probability.
+        /// Knots of a probability and the value that is exceeded with the rest: the probabilities rise to 1, the values
+        /// do not fall. Between knots the cumulative distribution is a straight line; the first value has its whole
+        /// probability.
         knots: KnotsFile,
         /// The number of samples.
         #[range(min = 1)]

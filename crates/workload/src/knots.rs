@@ -64,8 +64,8 @@ pub(crate) fn model(knots: &KnotsFile, most: f64) -> Result<QuantileModel, Fault
     }
 }
 
-/// Returns the distribution of pairs of a probability and a value; `None` if they break the rules of a file. A single one
-/// is a distribution of one value.
+/// Returns the distribution of pairs of a probability and a value; `None` if they break the rules of a file. A single
+/// one is a distribution of one value.
 pub fn quantiles(knots: impl IntoIterator<Item = (f64, f64)>) -> Option<QuantileModel> {
     let mut knots: Vec<Knot> =
         knots.into_iter().map(|(probability, value)| Knot { probability, value }).take(MAX_KNOTS + 1).collect();

@@ -1,7 +1,8 @@
 //! Workload files: classes of measured traffic with the distributions of their conversations.
 //!
-//! A [`WorkloadFile`] is read from TOML and written as such; errors carry the location of each problem. The distributions
-//! are those of [`cellway_apps`], which plays conversations drawn from them. No I/O: callers read and write the files.
+//! A [`WorkloadFile`] is read from TOML and written as such; errors carry the location of each problem. The
+//! distributions are those of [`cellway_apps`], which plays conversations drawn from them. No I/O: callers read and
+//! write the files.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod check;

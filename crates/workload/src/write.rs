@@ -11,8 +11,8 @@ use crate::model::WorkloadFile;
 const WIDTH: usize = 118;
 
 impl WorkloadFile {
-    /// Returns the text of the file, which [`WorkloadFile::parse`] reads as the same content. The lines of `comment` are
-    /// in front of it.
+    /// Returns the text of the file, which [`WorkloadFile::parse`] reads as the same content. The lines of `comment`
+    /// are in front of it.
     pub fn to_toml(&self, comment: &str) -> String {
         let mut text = String::new();
         for line in comment.lines() {

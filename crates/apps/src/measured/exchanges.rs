@@ -1,8 +1,9 @@
 //! One measured conversation: exchanges over a connection.
 //!
-//! Both ends follow the same script, and each acts only on data that have arrived at it. An exchange without a request is a
-//! message that the responder sends by itself; one without a response ends for the originator when TCP has accepted the
-//! request, as its program is not notified of more. One without either is skipped, with the time before it.
+//! Both ends follow the same script, and each acts only on data that have arrived at it. An exchange without a request
+//! is a message that the responder sends by itself; one without a response ends for the originator when TCP has
+//! accepted the request, as its program is not notified of more. One without either is skipped, with the time before
+//! it.
 
 use cellway_units::{Bytes, Span, Time};
 

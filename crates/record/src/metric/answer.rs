@@ -8,8 +8,9 @@ metrics! {
     TRANSACTIONS: Count of [Slot, Group] in [Summary] by [Simulate, Emulate];
     /// Request-response, measured conversations: `transactions` per second of the time after the warm-up.
     TRANSACTION_RATE: PerSecond of [Slot, Group] in [Summary] by [Simulate, Emulate];
-    /// Request-response, pings, measured conversations: mean time from the sending of a [request](../models/requests.md#figures) to the arrival of
-    /// the last byte of its response; of a ping the round trip. In a bin, of the responses that arrive in it.
+    /// Request-response, pings, measured conversations: mean time from the sending of a
+    /// [request](../models/requests.md#figures) to the arrival of the last byte of its response; of a ping the round
+    /// trip. In a bin, of the responses that arrive in it.
     RESPONSE_TIME_MEAN as "Mean response time": Second of [Slot, Group] in [Summary, Bins] by [Simulate, Emulate];
     /// Request-response, pings, measured conversations: median response time, to 0.4 %.
     RESPONSE_TIME_P50 as "Response time, median": Second of [Slot, Group] in [Summary] by [Simulate, Emulate];

@@ -7,7 +7,8 @@ metrics! {
     FLOWS_STARTED: Count of [Slot, Group] in [Summary] by [Simulate, Emulate];
     /// Flows and measured conversations: flows whose last byte arrived.
     FLOWS_COMPLETED: Count of [Slot, Group] in [Summary] by [Simulate, Emulate];
-    /// Flows and measured conversations: flows whose connection was reset or timed out before that; no row if there were none.
+    /// Flows and measured conversations: flows whose connection was reset or timed out before that; no row if there
+    /// were none.
     FLOWS_FAILED: Count of [Slot, Group] in [Summary] by [Simulate, Emulate];
     /// Flows and measured conversations: flows that arrived while `limit` were open; no row if there were none.
     FLOWS_REJECTED: Count of [Slot, Group] in [Summary] by [Simulate, Emulate];

@@ -188,20 +188,21 @@ table! {
         /// workload, open: a factor on the rate of conversations. Default: 1, unless `load` is given.
         #[range(above = 0, max = 1_000_000)]
         scale: Option<f64>,
-        /// workload, open: the octets of the conversations of all slots, as a share of the rate of the bottleneck link, in the
-        /// direction that has more of them. It gives the rate of conversations, in place of `scale`.
+        /// workload, open: the octets of the conversations of all slots, as a share of the rate of the bottleneck link,
+        /// in the direction that has more of them. It gives the rate of conversations, in place of `scale`.
         #[range(above = 0, max = 1000)]
         load: Option<f64>,
         /// workload, open: the number of conversations of each slot. Default: without end.
         #[range(min = 1)]
         conversations: Option<u64>,
-        /// workload, open: the most conversations of a slot that are open at once; one that arrives beyond is rejected and
-        /// counted. Default: 10000.
+        /// workload, open: the most conversations of a slot that are open at once; one that arrives beyond is rejected
+        /// and counted. Default: 10000.
         #[range(min = 1, max = 1_000_000)]
         limit: Option<u32>,
         /// workload, closed: the time from the end of a conversation to the next one. Default: none.
         gap: Option<Span>,
-        /// workload: whether values are drawn from the fitted laws, where a distribution has one, in place of its quantiles.
+        /// workload: whether values are drawn from the fitted laws, where a distribution has one, in place of its
+        /// quantiles.
         fits: bool = false,
     }
 }
