@@ -136,7 +136,7 @@ fn conversations_are_the_same_whatever_the_network_does() {
     for number in 0..500 {
         let whole = net().run(&workload, 2, "web-1", number);
         let sum = |run: &Run| [Side::Originator, Side::Responder].map(|side| run.writes(side).iter().sum::<u64>());
-        let all = sum(&whole).iter().sum();
+        let all: u64 = sum(&whole).iter().sum();
         assert_eq!(completed(&whole).iter().map(|one| one.1).collect::<Vec<_>>(), [all], "{number}");
         octets += all;
         for (chunk, send_buffer) in [(1000, u64::MAX), (u64::MAX, 700), (77, 1000)] {

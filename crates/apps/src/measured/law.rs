@@ -63,7 +63,7 @@ impl Law {
             return 0.0;
         }
         match *self {
-            Law::Lognormal { mu, sigma } if sigma == 0.0 => f64::from(libm::log(x) >= mu),
+            Law::Lognormal { mu, sigma: 0.0 } => f64::from(libm::log(x) >= mu),
             Law::Lognormal { mu, sigma } => libm::erfc((mu - libm::log(x)) / (sigma * std::f64::consts::SQRT_2)) / 2.0,
             Law::Pareto { minimum, .. } if x <= minimum => 0.0,
             Law::Pareto { minimum, shape } => 1.0 - libm::pow(minimum / x, shape),
