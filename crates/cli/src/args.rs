@@ -249,6 +249,7 @@ its deviation from the table (Kolmogorov-Smirnov distance, mean).")]
 Examples:
   cellway workload show scenarios/workloads/office.toml
   cellway workload show office.toml --class web --json
+  cellway workload show office.toml --class web --plot web.svg
 
 Times are in seconds, sizes in octets. A scenario plays a class with app = \"workload:FILE#CLASS\".")]
     Show(ShowWorkload),
@@ -275,6 +276,12 @@ pub(crate) struct ShowWorkload {
     /// Print the classes as JSON on standard output.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Draw the cumulative distributions to this file: .svg, .pdf or .png.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plot: Option<PathBuf>,
+    /// Replace FILE.
+    #[arg(long, requires = "plot")]
+    pub(crate) force: bool,
 }
 
 /// `workload compare`.

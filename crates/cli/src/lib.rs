@@ -134,12 +134,25 @@ pub struct FoundLab {
 /// Finds or copies the pages of the lab.
 pub type FindLab<'a> = &'a mut dyn FnMut(&LabPages<'_>) -> Result<FoundLab, NotDrawn>;
 
+/// The classes of a workload file that are drawn, and the file of the figure.
+pub struct DrawnWorkload<'a> {
+    /// The classes, as `workload show --json` prints them.
+    pub classes: &'a str,
+    /// The file to write, whose ending is the format.
+    pub out: &'a Path,
+}
+
+/// Draws the distributions of a workload file; returns the path of the figure.
+pub type DrawWorkload<'a> = &'a mut dyn FnMut(&DrawnWorkload<'_>) -> Result<PathBuf, NotDrawn>;
+
 /// The functions that the caller provides to the command line.
 pub struct Face<'a> {
     /// Draws reports; absent outside the Python package, which draws them.
     pub report: Option<DrawReport<'a>>,
     /// Draws figures; absent likewise.
     pub figure: Option<DrawFigure<'a>>,
+    /// Draws distributions of workload files; absent likewise.
+    pub workload: Option<DrawWorkload<'a>>,
     /// Lists what can be drawn; absent likewise.
     pub figures: Option<ListFigures<'a>>,
     /// Opens pages; absent likewise.
@@ -159,6 +172,7 @@ impl Face<'_> {
         Face {
             report: None,
             figure: None,
+            workload: None,
             figures: None,
             open: None,
             flent: None,
@@ -219,7 +233,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>, face: &mut Face<'_>) -> u8
         Command::Completions { shell } => install::completions(shell),
         Command::Man { folder } => install::man(&folder),
         Command::Workload(WorkloadCommand::Fit(options)) => fit::run(&options),
-        Command::Workload(WorkloadCommand::Show(options)) => workload::show(&options),
+        Command::Workload(WorkloadCommand::Show(options)) => workload::show(&options, face),
         Command::Workload(WorkloadCommand::Compare(options)) => workload::compare(&options),
     };
     written(match done {

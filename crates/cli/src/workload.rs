@@ -5,13 +5,14 @@ use cellway_lab::{Error, reproduce::short};
 use serde_json::{Value, json};
 
 use crate::args::{CompareWorkloads, ShowWorkload};
+use crate::draw::no_report;
 use crate::table::{Kind, LeftOut, Table};
-use crate::{Failure, output};
+use crate::{DrawnWorkload, FAILED, Face, Failure, NotDrawn, WRONG_INPUT, output};
 
 /// The shown quantiles.
 const QUANTILES: [(f64, &str); 5] = [(0.1, "p10"), (0.5, "p50"), (0.9, "p90"), (0.99, "p99"), (1.0, "max")];
 
-pub(crate) fn show(options: &ShowWorkload) -> Result<(), Failure> {
+pub(crate) fn show(options: &ShowWorkload, face: &mut Face<'_>) -> Result<(), Failure> {
     let file = cellway_lab::read_workload(&options.file)?;
     if let Some(unknown) = options.class.iter().find(|name| file.class(name).is_none()) {
         let names: Vec<&str> = file.classes.iter().map(|class| &*class.name).collect();
@@ -20,10 +21,27 @@ pub(crate) fn show(options: &ShowWorkload) -> Result<(), Failure> {
     }
     let is_shown = |class: &&Class| options.class.is_empty() || options.class.contains(&class.name);
     let classes: Vec<&Class> = file.classes.iter().filter(is_shown).collect();
+    let document = json!(classes.iter().copied().map(document).collect::<Vec<_>>());
+    if let Some(out) = &options.plot {
+        let Some(draw) = &mut face.workload else { return Err(no_report()) };
+        cellway_lab::check_free(out, options.force)?;
+        let drawn = DrawnWorkload { classes: &document.to_string(), out };
+        let path = draw(&drawn).map_err(|not_drawn| match not_drawn {
+            NotDrawn::WrongInput(message) => Failure { message, code: WRONG_INPUT },
+            NotDrawn::Failed(message) => Failure { message, code: FAILED },
+        })?;
+        output::say(&format!("figure in {}", path.display()));
+    }
     if options.json {
-        output::json(&json!(classes.into_iter().map(document).collect::<Vec<_>>()));
+        output::json(&document);
         return Ok(());
     }
+    table(&classes);
+    Ok(())
+}
+
+/// Prints the classes.
+fn table(classes: &[&Class]) {
     let titles = ["class", "distribution", "samples", "mean"].into_iter().chain(QUANTILES.map(|(_, title)| title));
     let titles: Vec<String> = titles.chain(["law", "KS"]).map(str::to_owned).collect();
     let law = titles.len() - 2;
@@ -34,7 +52,7 @@ pub(crate) fn show(options: &ShowWorkload) -> Result<(), Failure> {
     });
     // The law and its distance, the sample size and the outer quantiles are the least needed.
     table.may_leave_out(LeftOut::First, vec![2, 3, 4, 7, law, law + 1]);
-    for class in &classes {
+    for class in classes {
         for (place, (name, distribution)) in class.distributions().into_iter().enumerate() {
             let of_class = if place == 0 { class.name.clone() } else { String::new() };
             let named = match Class::unit(name) {
@@ -54,7 +72,7 @@ pub(crate) fn show(options: &ShowWorkload) -> Result<(), Failure> {
         }
     }
     table.print();
-    for class in &classes {
+    for class in classes {
         let left_out: u64 = class.left_out.values().sum();
         let conversations = output::count(class.conversations, "conversation");
         let mut line = format!("{}: {conversations} over {}", class.name, class.transport());
@@ -64,7 +82,6 @@ pub(crate) fn show(options: &ShowWorkload) -> Result<(), Failure> {
         }
         output::say(&line);
     }
-    Ok(())
 }
 
 pub(crate) fn compare(options: &CompareWorkloads) -> Result<(), Failure> {
@@ -106,7 +123,8 @@ fn document(class: &Class) -> Value {
     let one = |(name, distribution): (&str, &Distribution)| {
         let quantiles: serde_json::Map<String, Value> =
             QUANTILES.iter().map(|(p, title)| ((*title).to_owned(), json!(distribution.model.quantile(*p)))).collect();
-        json!({ "name": name, "unit": Class::unit(name), "samples": distribution.samples,
+        let knots: Vec<[f64; 2]> = distribution.model.knots().iter().map(|k| [k.probability, k.value]).collect();
+        json!({ "name": name, "unit": Class::unit(name), "samples": distribution.samples, "knots": knots,
                 "mean": distribution.mean(false), "quantiles": quantiles,
                 "law": distribution.fit.map(|fit| law_name(fit.law)), "ks": distribution.fit.map(|fit| fit.ks) })
     };
