@@ -50,7 +50,8 @@ pub use flow_file::{FlowFileError, parse_trace};
 pub use flow_sizes::SizeLaw;
 pub use flows::{FlowProcess, FlowsWorkload, TraceFlow};
 pub use measured::{
-    DatagramModel, Distribution, ExchangeModel, FittedLaw, Law, MOST_SECONDS, MeasuredArrivals, MeasuredWorkload,
+    DatagramModel, Distribution, ExchangeModel, FittedLaw, Law, MOST_SECONDS, MeasuredArrivals, MeasuredDatagrams,
+    MeasuredWorkload,
 };
 pub use model::{Knot, QuantileModel, Sampler};
 pub use size_table::SizeTable;

@@ -6,6 +6,7 @@
 //! drawn on its own.
 
 mod closed;
+mod datagrams;
 mod distribution;
 mod exchanges;
 mod law;
@@ -18,10 +19,12 @@ use cellway_units::Span;
 
 use crate::model::{Knot, QuantileModel};
 
+pub use datagrams::MeasuredDatagrams;
 pub use distribution::{Distribution, MOST_SECONDS};
 pub use law::{FittedLaw, Law};
 
 pub(crate) use closed::ClosedMeasured;
+pub(crate) use datagrams::MeasuredSource;
 pub(crate) use open::OpenMeasured;
 
 /// The distributions of a class over TCP. Those that are absent were not seen: there is no response, or no time.

@@ -5,7 +5,7 @@ use cellway_units::{Bytes, Rate, Span};
 
 use crate::flow_sizes::SizeLaw;
 use crate::flows::{FlowProcess, FlowsWorkload};
-use crate::measured::{MeasuredArrivals, MeasuredWorkload};
+use crate::measured::{MeasuredArrivals, MeasuredDatagrams, MeasuredWorkload};
 use crate::workload::{Handshakes, Workload};
 
 /// The faults of a setting.
@@ -201,9 +201,28 @@ fn validate_measured(measured: &MeasuredWorkload) -> Result<(), WorkloadError> {
         return Err(WorkloadError::NoTime);
     }
     let gap = measured.model.arrival_gap.as_ref().ok_or(WorkloadError::NoArrivals)?.mean(measured.fits);
+    arrives_slowly(gap, scale)
+}
+
+/// Checks the mean time between conversations (s), if it is finite.
+fn arrives_slowly(gap: Option<f64>, scale: f64) -> Result<(), WorkloadError> {
     match gap.map(|gap| gap / scale) {
         Some(gap) if gap < LEAST_GAP => Err(WorkloadError::ArrivalGap { gap }),
         _ => Ok(()),
+    }
+}
+
+impl MeasuredDatagrams {
+    /// Checks that sources can be made of it.
+    ///
+    /// # Errors
+    /// Conversations do not arrive, or too fast.
+    pub fn validate(&self) -> Result<(), WorkloadError> {
+        if self.scale.is_nan() || self.scale <= 0.0 {
+            return Err(WorkloadError::Parameter { what: "scale", given: self.scale });
+        }
+        let gap = self.model.arrival_gap.as_ref().ok_or(WorkloadError::NoArrivals)?;
+        arrives_slowly(gap.mean(self.fits), self.scale)
     }
 }
 

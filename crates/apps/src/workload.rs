@@ -7,7 +7,7 @@ use cellway_units::{Bytes, Rate, Span};
 
 use crate::flow_sizes::SizeLaw;
 use crate::flows::{FlowProcess, FlowsWorkload};
-use crate::measured::{ExchangeModel, MeasuredArrivals, MeasuredWorkload};
+use crate::measured::{ExchangeModel, MeasuredArrivals, MeasuredDatagrams, MeasuredWorkload};
 use crate::tables::Tables;
 
 /// Request-and-reply exchanges, each a pause of one round trip between the two hosts.
@@ -162,6 +162,8 @@ pub enum GroupWorkload {
     Conversations(Workload),
     /// Datagrams of a source, in one direction.
     Datagrams(UdpSource),
+    /// Datagrams of measured conversations, in both directions.
+    MeasuredDatagrams(Box<MeasuredDatagrams>),
 }
 
 /// A kind of application with its settings.

@@ -23,7 +23,7 @@ fn the_examples_run_in_real_time() {
         ("video", &["video", "download"]),
         ("rrul", &["ping", "icmp", "download", "upload"]),
         ("page", &["page", "download"]),
-        ("office", &["web", "bulk", "shell"]),
+        ("office", &["web", "bulk", "shell", "voice"]),
     ] {
         let text = std::fs::read_to_string(repository(&format!("scenarios/{name}.toml"))).unwrap();
         let first_point = text.split_once("[sweep]").map_or(&text[..], |(first, _)| first);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cellway_apps::{GroupWorkload, SizeTable, Tables, Variable, parse_trace};
-use cellway_scenario::{App, AppFile, Override, Plan, Point, Problem};
+use cellway_scenario::{AppFile, Override, Plan, Point, Problem, Traffic};
 use cellway_sim::Input;
 use cellway_workload::{ClassModel, WorkloadFile};
 
@@ -67,26 +67,34 @@ impl TableFolders {
         }
     }
 
-    /// Returns the workload of each traffic group at a point of `plan`.
-    pub(crate) fn workloads(&mut self, plan: &Plan, point: &Point) -> Result<Vec<GroupWorkload>, Error> {
+    /// Returns the workload of each traffic group at a point of `plan`. Groups with a class of a workload file that is of UDP
+    /// become such of datagrams: a scenario does not know the protocol of a class.
+    pub(crate) fn workloads(&mut self, plan: &Plan, point: &mut Point) -> Result<Vec<GroupWorkload>, Error> {
+        let index = point.index;
         point
             .scenario
             .traffic
-            .iter()
+            .iter_mut()
             .enumerate()
             .map(|(group, traffic)| {
-                let input = match traffic.app() {
-                    Some(app) => self.input(plan, (point.index, group), app)?,
-                    None => None,
-                };
+                let input = self.input(plan, (index, group), traffic)?;
+                if let Some(Input::Datagrams(_)) = input {
+                    if traffic.app().is_some_and(|app| !app.arrives_by_itself()) {
+                        let message = "needs a class of TCP; this one is of UDP, in which nobody waits for an end";
+                        let key = ["workload", "arrivals"];
+                        return Err(plan.refuse_traffic(index, group, &key, message, "arrivals = \"open\"").into());
+                    }
+                    traffic.use_datagrams();
+                }
+                let traffic = &*traffic;
                 Ok(cellway_sim::workload(traffic, input).map_err(cellway_sim::Error::from)?)
             })
             .collect()
     }
 
-    /// Returns the content of the files that `app` names, which is that of a point and traffic group.
-    fn input(&mut self, plan: &Plan, at: (usize, usize), app: &App) -> Result<Option<Input>, Error> {
-        let (folder, key) = match app.file() {
+    /// Returns the content of the files that a traffic group of a point names.
+    fn input(&mut self, plan: &Plan, at: (usize, usize), traffic: &Traffic) -> Result<Option<Input>, Error> {
+        let (folder, key) = match traffic.file() {
             None => return Ok(None),
             Some((AppFile::Tables(folder), key)) => (folder, key),
             Some((AppFile::Sizes(file), key)) => return self.file(plan, at, (file, false), key).map(Some),
@@ -158,20 +166,14 @@ impl TableFolders {
                 read
             }
         };
-        let names = |is_played: fn(&ClassModel) -> bool| {
-            let names = read.classes.iter().filter(|class| is_played(&class.model)).map(|class| &class.name);
-            names.map(|name| format!("\"workload:{file}#{name}\"")).collect::<Vec<_>>().join(", ")
+        let names = || {
+            let names = read.classes.iter().map(|class| format!("\"workload:{file}#{}\"", class.name));
+            names.collect::<Vec<_>>().join(", ")
         };
         match read.class(class).map(|class| &class.model) {
             Some(ClassModel::Tcp(model)) => Ok(Input::Class(Arc::clone(model))),
-            Some(ClassModel::Udp(_)) => {
-                let message = format!("the class \"{class}\" is of UDP, which is not played");
-                Err(refused(
-                    &message,
-                    &format!("a class of TCP: {}", names(|model| matches!(model, ClassModel::Tcp(_)))),
-                ))
-            }
-            None => Err(refused(&format!("the file has no class \"{class}\""), &names(|_| true))),
+            Some(ClassModel::Udp(model)) => Ok(Input::Datagrams(Arc::clone(model))),
+            None => Err(refused(&format!("the file has no class \"{class}\""), &names())),
         }
     }
 

@@ -93,9 +93,9 @@ fn what_cannot_be_played_is_refused_with_both_locations() {
         (
             "udp",
             "voice",
-            CLOSED,
+            "arrivals = \"closed\", gap = \"1 s\"",
             Some(FILE),
-            "the class \"voice\" is of UDP, which is not played; accepted: a class of TCP: ",
+            "traffic.web.workload.arrivals: needs a class of TCP; this one is of UDP, in which nobody waits for an end",
         ),
         (
             "problems",

@@ -5,7 +5,7 @@ mod common;
 
 use std::sync::Arc;
 
-use cellway_apps::{Distribution, ExchangeModel, GroupWorkload, Knot, QuantileModel};
+use cellway_apps::{DatagramModel, Distribution, ExchangeModel, GroupWorkload, Knot, QuantileModel};
 use cellway_record::RunRecord;
 use cellway_scenario::Scenario;
 use cellway_sim::{Capture, Control, Input};
@@ -220,4 +220,62 @@ fn a_slower_path_has_the_same_conversations() {
     let (fast, slow) = (all("\"1 Mbit/s\""), all("\"0.5 Mbit/s\""));
     assert_eq!((fast.0, fast.1, fast.2), (slow.0, slow.1, slow.2));
     assert!(fast.0 == 20.0 && slow.3 > fast.3, "{fast:?} {slow:?}");
+}
+
+/// Conversations over UDP each second, with 5 packets of 172 B there, 20 ms apart, and 3 of 100 B back, 30 ms apart.
+fn voice() -> DatagramModel {
+    DatagramModel {
+        arrival_gap: Some(always(1.0)),
+        packets: always(5.0),
+        packets_back: Some(always(3.0)),
+        size: always(172.0),
+        size_back: Some(always(100.0)),
+        gap: Some(always(0.02)),
+        gap_back: Some(always(0.03)),
+    }
+}
+
+fn run_datagrams(set: &[(&str, &str)], model: DatagramModel) -> RunRecord {
+    let mut scenario = line(set);
+    scenario.traffic.iter_mut().for_each(|group| group.use_datagrams());
+    let input = Input::Datagrams(Arc::new(model));
+    let workloads = scenario.traffic.iter().map(|group| cellway_sim::workload(group, Some(input.clone())).unwrap());
+    run_with(&scenario, &workloads.collect::<Vec<_>>(), 1)
+}
+
+/// A packet of 200 B takes 160 us on a fast link and 1.6 ms on the line, one of 128 B 102.4 us and 1.024 ms, and 22 ms of
+/// propagation.
+#[test]
+fn datagrams_of_a_class_go_both_ways() {
+    let record = run_datagrams(&[], voice());
+    let (there, back) = (2.0 * 160e-6 + 1.6e-3 + 22e-3, 2.0 * 102.4e-6 + 1.024e-3 + 22e-3);
+    for subject in ["web-1", "web"] {
+        let of = |metric| figure(&record, subject, metric);
+        // Those of the conversations from 2 to 19 s.
+        assert_eq!(["packets_sent", "packets_received", "packets_lost"].map(of), [18.0 * 8.0, 18.0 * 8.0, 0.0]);
+        assert!((of("delay_max") - there).abs() < 1e-12, "{}", of("delay_max"));
+        assert!((of("delay_mean") - (5.0 * there + 3.0 * back) / 8.0).abs() < 1e-9, "{}", of("delay_mean"));
+    }
+    assert_eq!(figure(&record, "web-1", "goodput"), 18.0 * (5.0 * 172.0 + 3.0 * 100.0) * 8.0 / 18.0);
+    assert!(!has(&record, "web", "fct_mean") && !has(&record, "web", "timeouts_mean"));
+}
+
+/// Packets of a mark at least and of the MTU at most; conversations that overlap; a direction without packets.
+#[test]
+fn datagrams_have_bounds() {
+    let set = [("traffic.web.workload", "{ scale = 10, conversations = 7 }"), ("run.warmup", "\"0 s\"")];
+    let sent = |model| {
+        let record = run_datagrams(&set, model);
+        ["packets_sent", "packets_received", "goodput_total"].map(|metric| figure(&record, "web", metric))
+    };
+    let octets = |bytes: f64| bytes * 8.0 / 20.0;
+    // 100 ms apart, 80 ms long.
+    assert_eq!(sent(voice()), [56.0, 56.0, octets(7.0 * 1160.0)]);
+    let tiny = DatagramModel { size: always(0.0), packets_back: None, ..voice() };
+    assert_eq!(sent(tiny), [35.0, 35.0, octets(35.0 * 16.0)]);
+    let large = DatagramModel { size: always(9000.0), packets_back: Some(always(0.0)), ..voice() };
+    assert_eq!(sent(large)[2], octets(35.0 * 1472.0));
+    // All packets at once.
+    let at_once = DatagramModel { gap: None, packets: always(20.0), packets_back: None, ..voice() };
+    assert_eq!(sent(at_once)[0], 140.0);
 }

@@ -243,7 +243,7 @@ fn the_first_point_of_every_shipped_scenario_runs() {
                 let duration = point.scenario.run.duration;
                 point.scenario.run.duration = duration.min(cellway_units::Span::from_secs(65));
                 read_traces(&mut point.scenario, &repository("scenarios"));
-                let workloads = workloads_in(&point.scenario, &repository("scenarios"));
+                let workloads = workloads_in(&mut point.scenario, &repository("scenarios"));
                 let counts = run_with(&point.scenario, &workloads, 1).counts;
                 let hops = counts.cell_hops + counts.packet_hops;
                 assert!(hops > 0, "{path}: nothing was sent at {:?}", point.axes);

@@ -74,6 +74,8 @@ pub enum Input {
     Trace(Arc<[apps::TraceFlow]>),
     /// A class of a workload file.
     Class(Arc<apps::ExchangeModel>),
+    /// A class of a workload file that is of UDP.
+    Datagrams(Arc<apps::DatagramModel>),
 }
 
 /// Returns the workload of a traffic group, with the distributions built into the program. `input` is the content of the files
@@ -82,6 +84,10 @@ pub fn workload(traffic: &Traffic, input: Option<Input>) -> Result<apps::GroupWo
     match &traffic.protocol {
         Protocol::Tcp(tcp) => Ok(apps::GroupWorkload::Conversations(application(traffic, tcp, input)?)),
         Protocol::Udp(source) => Ok(apps::GroupWorkload::Datagrams(*source)),
+        Protocol::Class(class) => {
+            let workload = datagrams_of(traffic, &class.spec, input.as_ref())?;
+            Ok(apps::GroupWorkload::MeasuredDatagrams(Box::new(workload)))
+        }
     }
 }
 
@@ -91,7 +97,7 @@ fn application(traffic: &Traffic, tcp: &TcpTraffic, input: Option<Input>) -> Res
     let tables = || match &input {
         Some(Input::Tables(tables)) => Ok(tables.clone()),
         None => Ok(apps::Tables::shipped()),
-        Some(Input::Sizes(_) | Input::Trace(_) | Input::Class(_)) => {
+        Some(Input::Sizes(_) | Input::Trace(_) | Input::Class(_) | Input::Datagrams(_)) => {
             Err(refused(traffic, "the tables have not been read"))
         }
     };
@@ -205,7 +211,9 @@ fn measured_of(traffic: &Traffic, spec: &WorkloadSpec, input: Option<&Input>) ->
             let scale = match pace {
                 ConversationPace::Scale(scale) => scale,
                 ConversationPace::Load(load) => {
-                    scale_of(traffic, load, model, spec.fits).map_err(|message| refused(traffic, message))?
+                    let octets = model.mean_octets(spec.fits);
+                    let scale = scale_of(traffic, load, octets, model.arrival_gap.as_ref(), spec.fits);
+                    scale.map_err(|message| refused(traffic, message))?
                 }
             };
             apps::MeasuredArrivals::Open { scale, count, duration, limit }
@@ -214,11 +222,43 @@ fn measured_of(traffic: &Traffic, spec: &WorkloadSpec, input: Option<&Input>) ->
     Ok(apps::MeasuredWorkload { model: model.clone(), fits: spec.fits, arrivals })
 }
 
+/// Returns the datagrams of a class that is of UDP; `input` is the class.
+fn datagrams_of(
+    traffic: &Traffic,
+    spec: &WorkloadSpec,
+    input: Option<&Input>,
+) -> Result<apps::MeasuredDatagrams, Error> {
+    let Some(Input::Datagrams(model)) = input else {
+        return Err(refused(traffic, "the class of the workload file has not been read"));
+    };
+    let ConversationUse::Open { pace, count, duration, limit } = spec.arrivals else {
+        return Err(refused(traffic, "a class of UDP has no closed users; accepted: workload.arrivals = \"open\""));
+    };
+    let scale = match pace {
+        ConversationPace::Scale(scale) => scale,
+        ConversationPace::Load(load) => {
+            let octets = model.mean_octets(spec.fits);
+            let scale = scale_of(traffic, load, octets, model.arrival_gap.as_ref(), spec.fits);
+            scale.map_err(|message| refused(traffic, message))?
+        }
+    };
+    let (model, fits, family, largest) = (model.clone(), spec.fits, traffic.family(), traffic.mtu);
+    let workload = apps::MeasuredDatagrams { model, fits, scale, count, duration, limit, family, largest };
+    workload.validate().map_err(|e| refused(traffic, e.to_string()))?;
+    Ok(workload)
+}
+
 /// Returns the factor on the rate of conversations that gives a load of the bottleneck link, or the reason for which
 /// there is none.
-fn scale_of(traffic: &Traffic, load: f64, model: &apps::ExchangeModel, fits: bool) -> Result<f64, String> {
-    let octets = model.mean_octets(fits).ok_or("load needs mean sizes, and a fitted law has none")?;
-    let gap = match &model.arrival_gap {
+fn scale_of(
+    traffic: &Traffic,
+    load: f64,
+    octets: Option<[f64; 2]>,
+    arrival_gap: Option<&apps::Distribution>,
+    fits: bool,
+) -> Result<f64, String> {
+    let octets = octets.ok_or("load needs mean sizes, and a fitted law has none")?;
+    let gap = match arrival_gap {
         Some(gap) => gap.mean(fits).ok_or("load needs a mean arrival_gap, and the fitted law has none")?,
         None => return Err("load needs an arrival_gap, which the class does not have".to_owned()),
     };

@@ -23,6 +23,9 @@ impl Scenario {
                 app => writeln!(out, "app = \"{}\"", app.kind().name())?,
             }
         }
+        if let Protocol::Class(class) = &traffic.protocol {
+            writeln!(out, "app = {}", quoted(&class_name(&class.spec)))?;
+        }
         let [from, to] = [traffic.from, traffic.to].map(|end| quoted(&self.nodes[end.node().0].name));
         writeln!(out, "count = {}\nfrom = {from}\nto = {to}", traffic.count)?;
         writeln!(out, "start = \"{}\"\nstagger = \"{}\"", traffic.start, traffic.stagger)?;
@@ -63,6 +66,10 @@ impl Scenario {
                 writeln!(out, "[traffic.tcp]\n{}", TcpKeys::from(tcp.tcp).lines().join("\n"))
             }
             Protocol::Udp(source) => write_udp(out, source),
+            Protocol::Class(class) => {
+                writeln!(out, "[traffic.workload]")?;
+                write_workload(out, &class.spec)
+            }
         }
     }
 

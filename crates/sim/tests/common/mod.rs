@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use cellway_apps::GroupWorkload;
 use cellway_record::RunRecord;
-use cellway_scenario::{App, AppFile, LinkTrace, Override, Plan, Scenario, Traffic};
+use cellway_scenario::{AppFile, LinkTrace, Override, Plan, Scenario, Traffic};
 use cellway_sim::{Capture, Control, Input};
 use cellway_workload::{ClassModel, WorkloadFile};
 
@@ -135,18 +135,26 @@ pub(crate) fn workloads(scenario: &Scenario) -> Vec<GroupWorkload> {
     scenario.traffic.iter().map(|t| cellway_sim::workload(t, None).unwrap()).collect()
 }
 
-/// Returns the workloads of a scenario whose files start at `folder`.
-pub(crate) fn workloads_in(scenario: &Scenario, folder: &Path) -> Vec<GroupWorkload> {
-    let input = |app: &App| match app.file()?.0 {
+/// Returns the workloads of a scenario whose files start at `folder`. Groups with a class of UDP become such of datagrams.
+pub(crate) fn workloads_in(scenario: &mut Scenario, folder: &Path) -> Vec<GroupWorkload> {
+    let input = |group: &Traffic| match group.file()?.0 {
         AppFile::Workload { file, class } => {
             let read = WorkloadFile::parse(&std::fs::read_to_string(folder.join(file)).unwrap(), file).unwrap();
-            let ClassModel::Tcp(model) = &read.class(class).unwrap().model else { panic!("{class} is of UDP") };
-            Some(Input::Class(model.clone()))
+            Some(match &read.class(class).unwrap().model {
+                ClassModel::Tcp(model) => Input::Class(model.clone()),
+                ClassModel::Udp(model) => Input::Datagrams(model.clone()),
+            })
         }
         other => panic!("{other:?} is not read here"),
     };
-    let workload = |group: &Traffic| cellway_sim::workload(group, group.app().and_then(input)).unwrap();
-    scenario.traffic.iter().map(workload).collect()
+    let workload = |group: &mut Traffic| {
+        let input = input(group);
+        if let Some(Input::Datagrams(_)) = input {
+            group.use_datagrams();
+        }
+        cellway_sim::workload(group, input).unwrap()
+    };
+    scenario.traffic.iter_mut().map(workload).collect()
 }
 
 pub(crate) fn run(scenario: &Scenario, seed: u64) -> RunRecord {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use cellway_apps::Side;
 use cellway_net::{ChannelId, Framing, PortId};
 use cellway_record::metric::{Metric, slot};
 use cellway_record::stats::{Moments, Sample, TimeWeighted};
@@ -64,6 +65,8 @@ pub(crate) struct SlotTotals {
 pub(super) enum Own {
     /// Of datagrams; the slot has none of TCP and of items.
     Datagrams(Box<Datagrams>),
+    /// Of datagrams from the originator and from the responder.
+    BothWays(Box<[Datagrams; 2]>),
     /// Of flows that arrive by themselves.
     Flows(Box<Flows>),
     /// Of the answers or pages that it waits for.
@@ -115,6 +118,7 @@ impl SlotMeter {
     pub(crate) fn new(name: &str, traffic: &Traffic, round_trip: Span, records: Records) -> SlotMeter {
         let own = match &traffic.protocol {
             Protocol::Udp(source) => Some(Own::Datagrams(Box::new(Datagrams::new(source)))),
+            Protocol::Class(_) => Some(Own::BothWays(Box::default())),
             Protocol::Tcp(tcp) => match &tcp.app {
                 App::Flows(_) => Some(Own::Flows(Box::new(Flows::new(Ideal::new(traffic, tcp, round_trip))))),
                 // A conversation has times to think, so that its completion time has no least value on a path.
@@ -164,6 +168,23 @@ impl SlotMeter {
     /// Returns the bytes delivered to the responder in the present fairness window.
     pub(super) fn delivered_in_window(&self) -> f64 {
         (self.now.delivered[0] - self.at_fairness) as f64
+    }
+
+    /// Returns the datagrams of each direction that has any of its own: the echoes of pings are of the way there.
+    pub(super) fn directions(&self) -> &[Datagrams] {
+        match &self.own {
+            Some(Own::Datagrams(datagrams)) => std::slice::from_ref(datagrams),
+            Some(Own::BothWays(both)) => &both[..],
+            _ => &[],
+        }
+    }
+
+    /// Returns the datagrams that a side has sent, in whose direction that has a meaning.
+    pub(super) fn sent_by_mut(&mut self, side: Side) -> Option<&mut Datagrams> {
+        match &mut self.own {
+            Some(Own::BothWays(both)) => Some(&mut both[side as usize]),
+            _ => None,
+        }
     }
 
     pub(super) fn datagrams(&self) -> Option<&Datagrams> {
@@ -218,6 +239,7 @@ impl SlotMeter {
             Some(Own::Answers(answers)) => answers.mean_metric(),
             Some(Own::Measured(both)) => both.1.mean_metric(),
             Some(Own::Datagrams(datagrams)) => datagrams.times()[0],
+            Some(Own::BothWays(both)) => both[0].times()[0],
             Some(Own::Flows(_)) | None => &slot::DELAY_MEAN,
         }
     }
