@@ -47,6 +47,14 @@ fn a_class_is_taken_with_its_defaults_and_printed_again() {
         assert_eq!(s.traffic[0].app().unwrap().file(), Some((named, &["app"][..])));
         let printed = s.to_toml();
         assert_eq!(Plan::parse(&printed, "printed.toml").unwrap().base(), &s, "{printed}");
+        // A group whose file has a class of UDP is written as it was.
+        let mut datagrams = s.clone();
+        datagrams.traffic[0].use_datagrams();
+        assert!(datagrams.traffic[0].tcp().is_none() && datagrams.traffic[0].udp().is_none());
+        assert_eq!(datagrams.traffic[0].file(), s.traffic[0].file());
+        let mut again = Plan::parse(&datagrams.to_toml(), "printed.toml").unwrap().base().clone();
+        again.traffic[0].use_datagrams();
+        assert_eq!(again, datagrams);
     }
 }
 

@@ -14,7 +14,7 @@ table! {
     pub(crate) struct TrafficFile {
         /// Letters, digits, - and _; unique among groups.
         name: String,
-        /// The application, over TCP. A group has this, `udp` or `flows`.
+        /// The application, over TCP, or a class of a workload file. A group has this, `udp` or `flows`.
         app: Option<AppName>,
         /// Transfers over TCP that arrive by themselves; `app` is "flows" then and need not be given.
         flows: Option<FlowsFile>,

@@ -63,8 +63,6 @@ pub struct ClassDatagrams {
     pub spec: WorkloadSpec,
     /// The version of IP.
     pub family: Family,
-    /// True if conversations over TCP would repeat: the key of the group.
-    pub repeat: bool,
 }
 
 /// Conversations of an application over TCP.
@@ -126,8 +124,8 @@ impl Traffic {
         if let Protocol::Tcp(tcp) = &self.protocol
             && let App::Workload(spec) = &tcp.app
         {
-            let (spec, family, repeat) = (spec.clone(), tcp.family, tcp.repeat);
-            self.protocol = Protocol::Class(Box::new(ClassDatagrams { spec, family, repeat }));
+            let (spec, family) = (spec.clone(), tcp.family);
+            self.protocol = Protocol::Class(Box::new(ClassDatagrams { spec, family }));
         }
     }
     /// Returns the gateways that its connections are split at, in the direction from `from` to `to`.
