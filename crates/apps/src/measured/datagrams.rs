@@ -186,3 +186,84 @@ impl MeasuredSource {
         Bytes((payload + self.workload.family.udp_headers()).min(self.workload.largest.0))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Knot, QuantileModel};
+
+    fn of(knots: &[(f64, f64)]) -> Distribution {
+        let knots = knots.iter().map(|&(probability, value)| Knot { probability, value }).collect();
+        Distribution { model: QuantileModel::with_atoms(knots, "t").unwrap(), samples: 1, fit: None }
+    }
+
+    fn always(value: f64) -> Distribution {
+        of(&[(0.0, value), (1.0, value)])
+    }
+
+    /// Conversations each 100 ms with 3 packets there, 40 ms apart, and 0 to 4 packets back.
+    fn workload(limit: u32) -> MeasuredDatagrams {
+        let model = DatagramModel {
+            arrival_gap: Some(always(0.1)),
+            packets: always(3.0),
+            packets_back: Some(of(&[(0.0, 0.0), (1.0, 4.0)])),
+            size: of(&[(0.0, 0.0), (1.0, 2000.0)]),
+            size_back: Some(always(100.0)),
+            gap: Some(always(0.04)),
+            gap_back: Some(always(0.07)),
+        };
+        MeasuredDatagrams {
+            model: model.into(),
+            fits: false,
+            scale: 1.0,
+            count: Some(50),
+            duration: None,
+            limit,
+            family: Family::Ipv4,
+            largest: Bytes(1500),
+        }
+    }
+
+    fn packets(workload: &MeasuredDatagrams, side: Side, seed: u64) -> Vec<(Time, Bytes)> {
+        let mut source = MeasuredSource::new(workload, side, &Streams::new(seed), "voice-1", Time::ZERO);
+        std::iter::from_fn(|| {
+            let packet = (source.next()?, source.packet());
+            source.send();
+            Some(packet)
+        })
+        .take(1000)
+        .collect()
+    }
+
+    #[test]
+    fn packets_of_overlapping_conversations_are_in_order() {
+        let there = packets(&workload(9), Side::Originator, 1);
+        assert_eq!(there.len(), 150);
+        assert!(
+            there.is_sorted_by_key(|packet| packet.0) && there.iter().all(|(_, size)| (44..=1500).contains(&size.0))
+        );
+        let ms = |ms| Time::ZERO + Span::from_ms(ms);
+        assert_eq!(there[..4].iter().map(|packet| packet.0).collect::<Vec<_>>(), [100, 140, 180, 200].map(ms));
+        let back = packets(&workload(9), Side::Responder, 1);
+        // The mean is 2, the standard deviation 1.2: four standard errors of 50.
+        assert!((back.len() as f64 - 100.0).abs() < 4.0 * 1.25 * 50f64.sqrt(), "{}", back.len());
+        assert!(back.is_sorted_by_key(|packet| packet.0) && back[0].0 >= ms(170));
+        assert_eq!(packets(&workload(9), Side::Responder, 1), back);
+        assert_ne!(packets(&workload(9), Side::Responder, 2), back);
+        // A conversation of 80 ms has ended before the next, one of 210 ms back has not.
+        assert_eq!(packets(&workload(1), Side::Originator, 1), there);
+        assert!(packets(&workload(1), Side::Responder, 1).iter().all(|packet| back.contains(packet)));
+    }
+
+    /// Conversations without a packet come to an end, also without a limit of their number.
+    #[test]
+    fn a_direction_without_packets_is_silent() {
+        let mut empty = workload(9);
+        empty.count = None;
+        let model = DatagramModel { packets: always(0.0), packets_back: None, ..(*empty.model).clone() };
+        empty.model = model.into();
+        assert_eq!([Side::Originator, Side::Responder].map(|side| packets(&empty, side, 1).len()), [0, 0]);
+        assert_eq!(empty.model.mean_octets(false), Some([0.0, 0.0]));
+        assert_eq!(workload(9).model.mean_octets(false), Some([3000.0, 200.0]));
+    }
+}
