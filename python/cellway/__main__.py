@@ -63,6 +63,14 @@ class Face:
             return str(files.write(folder, metric, where=where, **given))
 
     @staticmethod
+    def workload(classes: str, out: str) -> str:
+        """Draw the distributions of a workload file, from the document of `workload show --json`; return the path."""
+        from cellway.plot import workload
+
+        with _plain():
+            return str(workload.write(classes, Path(out)))
+
+    @staticmethod
     def figures(folder: str) -> list[list[str]]:
         """Return what can be drawn of a folder: rows of metric, form, unit and subjects."""
         from cellway.plot import drawable

@@ -25,8 +25,12 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SCENARIOS = ROOT / "scenarios"
-# Recorded links: a page has no files.
-WITH_FILES = {"leo": "link.satellite.forward.trace.csv", "lte": "link.radio.forward.trace.rate"}
+# Recorded links and a workload file: a page has no files.
+WITH_FILES = {
+    "leo": "link.satellite.forward.trace.csv",
+    "lte": "link.radio.forward.trace.rate",
+    "office": "traffic.web.app",
+}
 # Those that take long: keys that make them short.
 SHORT = {"page": {"run.duration": "60 s"}, "satellite-bulk": {"run.duration": "120 s", "run.warmup": "20 s"}}
 NAMES = sorted(path.stem for path in SCENARIOS.glob("*.toml") if path.stem not in WITH_FILES)

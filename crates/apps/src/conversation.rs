@@ -10,6 +10,7 @@ use crate::dialogue::Dialogue;
 use crate::flows::Flows;
 use crate::ftp::FtpScript;
 use crate::ftp_get::FtpGet;
+use crate::measured::{ClosedMeasured, OpenMeasured};
 use crate::nntp::NntpScript;
 use crate::page::Page;
 use crate::random::{Named, Streams};
@@ -59,6 +60,8 @@ enum App {
     Flows(Box<Flows>),
     RequestResponse(Box<RequestResponse>),
     Page(Box<Page>),
+    OpenMeasured(Box<OpenMeasured>),
+    ClosedMeasured(Box<ClosedMeasured>),
 }
 
 impl Conversation {
@@ -93,6 +96,10 @@ impl Conversation {
             Workload::Flows(flows) => App::Flows(Box::new(Flows::new(flows, &named))),
             Workload::RequestResponse(workload) => App::RequestResponse(Box::new(RequestResponse::new(workload))),
             Workload::Page(page) => App::Page(Box::new(Page::new(page, &named))),
+            Workload::Measured(measured) => match OpenMeasured::new(measured, named.keep()) {
+                Some(open) => App::OpenMeasured(Box::new(open)),
+                None => App::ClosedMeasured(Box::new(ClosedMeasured::new(measured, named.stream("conversation")))),
+            },
         };
         Conversation { app, open: 0, outcome: Outcome::Running }
     }
@@ -108,6 +115,8 @@ impl Conversation {
             App::Www(www) => www.open(now, out),
             App::Flows(flows) => flows.start(now, out),
             App::Page(page) => page.start(now, out),
+            App::OpenMeasured(open) => open.start(now, out),
+            App::ClosedMeasured(closed) => closed.start(now, out),
             _ => out.push(Action::Open { conn: ConnId(0), from: Side::Originator }),
         });
         self.end_if_over(out);
@@ -135,6 +144,8 @@ impl Conversation {
             App::Flows(flows) => flows.connected(conn, side, out),
             App::RequestResponse(requests) => requests.connected(now, side, out),
             App::Page(page) => page.connected(now, conn, side, out),
+            App::OpenMeasured(open) => open.connected(now, conn, side, out),
+            App::ClosedMeasured(closed) => closed.connected(now, side, out),
         });
     }
 
@@ -152,15 +163,19 @@ impl Conversation {
             App::Flows(flows) => flows.received(conn, side, bytes, out),
             App::RequestResponse(requests) => requests.received(now, side, bytes, out),
             App::Page(page) => page.received(now, conn, side, bytes, out),
+            App::OpenMeasured(open) => open.received(now, conn, side, bytes, out),
+            App::ClosedMeasured(closed) => closed.received(now, side, bytes, out),
         });
     }
 
     /// Reports that TCP has accepted all bytes that `side` wrote on `conn` so far: a blocking write returns.
-    pub fn written(&mut self, now: Time, conn: ConnId, _side: Side, out: &mut Vec<Action>) {
+    pub fn written(&mut self, now: Time, conn: ConnId, side: Side, out: &mut Vec<Action>) {
         self.step(out, |app, out| match app {
             App::Transfer(transfer) => transfer.written(now, out),
             App::FtpGet(get) => get.written(now, conn, out),
             App::Animation(animation) => animation.written(now, out),
+            App::OpenMeasured(open) => open.written(now, conn, side, out),
+            App::ClosedMeasured(closed) => closed.written(now, side, out),
             App::Dialogue(_)
             | App::Telnet(_)
             | App::Bulk(_)
@@ -193,7 +208,9 @@ impl Conversation {
             | App::Animation(_)
             | App::Flows(_)
             | App::RequestResponse(_)
-            | App::Page(_) => {
+            | App::Page(_)
+            | App::OpenMeasured(_)
+            | App::ClosedMeasured(_) => {
                 if side == Side::Responder {
                     out.push(Action::Close { conn, side });
                 }
@@ -202,21 +219,31 @@ impl Conversation {
     }
 
     /// Reports that both sides of `conn` have closed it, and each has received the FIN of the other.
-    pub fn closed(&mut self, _now: Time, conn: ConnId, out: &mut Vec<Action>) {
+    pub fn closed(&mut self, now: Time, conn: ConnId, out: &mut Vec<Action>) {
         self.open = self.open.saturating_sub(1);
-        if let App::Flows(flows) = &mut self.app {
-            flows.closed(conn);
+        match &mut self.app {
+            App::Flows(flows) => flows.closed(conn),
+            App::OpenMeasured(open) => open.closed(conn),
+            App::ClosedMeasured(closed) if self.outcome == Outcome::Running => closed.closed(now, out),
+            _ => {}
         }
         self.end_if_over(out);
     }
 
-    /// Reports that `conn` was reset or timed out: the conversation fails. Of flows only the one of `conn` does, and a page
-    /// that is complete needs no connection.
-    pub fn failed(&mut self, _now: Time, conn: ConnId, out: &mut Vec<Action>) {
+    /// Reports that `conn` was reset or timed out: the conversation fails. Of conversations that arrive by themselves
+    /// only the one of `conn` does, and a page or measured conversation that is complete needs no connection.
+    pub fn failed(&mut self, now: Time, conn: ConnId, out: &mut Vec<Action>) {
         self.open = self.open.saturating_sub(1);
         match &mut self.app {
             App::Flows(flows) => flows.failed(conn, out),
+            App::OpenMeasured(open) => open.failed(conn, out),
             App::Page(page) if page.is_complete() => {}
+            App::ClosedMeasured(closed) if self.outcome == Outcome::Running => {
+                if closed.failed(now, out) {
+                    return self.end(Outcome::Failed, out);
+                }
+                out.push(Action::Abort { conn });
+            }
             _ if self.outcome == Outcome::Running => return self.end(Outcome::Failed, out),
             _ => return,
         }
@@ -234,6 +261,8 @@ impl Conversation {
             App::Flows(flows) => flows.timer(now, out),
             App::RequestResponse(requests) => requests.timer(now, out),
             App::Page(page) => page.timer(),
+            App::OpenMeasured(open) => open.timer(now, id, out),
+            App::ClosedMeasured(closed) => closed.timer(now, id, out),
             App::Dialogue(_) | App::Bulk(_) => {}
         });
         self.end_if_over(out);
@@ -254,6 +283,8 @@ impl Conversation {
         let is_over = match &self.app {
             App::Flows(flows) => flows.is_over(),
             App::Page(page) => self.open == 0 && page.is_over(),
+            App::OpenMeasured(open) => open.is_over(),
+            App::ClosedMeasured(closed) => self.open == 0 && closed.is_over(),
             _ => self.open == 0,
         };
         if is_over && self.outcome == Outcome::Running {

@@ -1,8 +1,10 @@
 //! A source of datagrams, as a state machine without I/O: the times at which its packets leave.
 
-use cellway_spec::{Arrivals, UDP_MARK_OCTETS, UdpSource};
-use cellway_units::{Bytes, Span, Time};
+use cellway_spec::{Arrivals, DatagramEcn, UDP_MARK_OCTETS, UdpSource};
+use cellway_units::{Bytes, Rate, Span, Time};
 
+use crate::action::Side;
+use crate::measured::{MeasuredDatagrams, MeasuredSource};
 use crate::random::{Stream, Streams};
 use crate::video::Frames;
 
@@ -17,6 +19,8 @@ pub struct DatagramSource {
     /// No packet leaves at this time or later.
     end: Time,
     sequence: u64,
+    /// The packets of measured conversations, in place of those of `spec`.
+    measured: Option<Box<MeasuredSource>>,
 }
 
 /// The first octets of the payload of a datagram: its sequence number and the time at which it was sent, in
@@ -92,20 +96,42 @@ impl DatagramSource {
             Arrivals::Video(video) => Gaps::Video(Box::new(Frames::new(&spec, video, start, stream("frame-size")))),
         };
         let end = spec.duration.map_or(Time::MAX, |duration| start + duration);
-        let mut source = DatagramSource { gaps, spec, next: Some(start), end, sequence: 0 };
+        let mut source = DatagramSource { gaps, spec, next: Some(start), end, sequence: 0, measured: None };
         if let Arrivals::Poisson = spec.arrivals {
             source.advance(start);
         }
         source
     }
 
+    /// Creates the source of one side of measured conversations. `slot` names the random streams.
+    pub fn measured(
+        workload: &MeasuredDatagrams,
+        side: Side,
+        streams: &Streams,
+        slot: &str,
+        start: Time,
+    ) -> DatagramSource {
+        let (packet, family) = (workload.largest, workload.family);
+        let (rate, ecn) = (Rate::from_bps(1), DatagramEcn::NotEct);
+        let spec = UdpSource { arrivals: Arrivals::Constant, family, packet, rate, duration: None, ecn };
+        let measured = Some(Box::new(MeasuredSource::new(workload, side, streams, slot, start)));
+        let gaps = Gaps::Equal(Span::ZERO);
+        DatagramSource { gaps, spec, next: None, end: Time::MAX, sequence: 0, measured }
+    }
+
     /// Returns when the next packet leaves; `None` if none does any more.
     pub fn next(&self) -> Option<Time> {
+        if let Some(measured) = &self.measured {
+            return measured.next();
+        }
         self.next
     }
 
     /// Returns the size of the packet that leaves next.
     pub fn packet(&self) -> Bytes {
+        if let Some(measured) = &self.measured {
+            return measured.packet();
+        }
         match &self.gaps {
             Gaps::Video(frames) => frames.packet(),
             Gaps::Constant(_) | Gaps::Poisson(_) | Gaps::OnOff(_) | Gaps::Equal(_) => self.spec.packet,
@@ -125,6 +151,10 @@ impl DatagramSource {
     pub fn send(&mut self) -> u64 {
         let sequence = self.sequence;
         self.sequence += 1;
+        if let Some(measured) = &mut self.measured {
+            measured.send();
+            return sequence;
+        }
         if let Some(last) = self.next {
             self.advance(last);
         }

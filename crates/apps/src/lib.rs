@@ -22,6 +22,7 @@ mod flows;
 mod ftp;
 mod ftp_get;
 mod item;
+mod measured;
 mod model;
 mod nntp;
 mod page;
@@ -48,6 +49,10 @@ pub use fit::{Fit, FitError, FitOptions, fit, models_file};
 pub use flow_file::{FlowFileError, parse_trace};
 pub use flow_sizes::SizeLaw;
 pub use flows::{FlowProcess, FlowsWorkload, TraceFlow};
+pub use measured::{
+    DatagramModel, Distribution, ExchangeModel, FittedLaw, Law, MOST_SECONDS, MeasuredArrivals, MeasuredDatagrams,
+    MeasuredWorkload,
+};
 pub use model::{Knot, QuantileModel, Sampler};
 pub use size_table::SizeTable;
 pub use table::FullTable;

@@ -22,7 +22,8 @@ pub struct Knot {
 
 /// A distribution given by knots that increase strictly in probability and value, the last with
 /// probability 1. Between knots the cumulative distribution is a straight line, which is tcplib's
-/// own reading of its tables; the first value holds its whole probability as an atom.
+/// own reading of its tables; the first value holds its whole probability as an atom. One made
+/// [with atoms](QuantileModel::with_atoms) has others where its value stays.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QuantileModel {
     knots: Vec<Knot>,
@@ -35,7 +36,22 @@ impl QuantileModel {
         QuantileModel::from_rows(&rows, name)
     }
 
+    /// Checks and keeps `knots` as [`QuantileModel::new`] does, but with values that may be equal to those before: the
+    /// probability between two knots of one value is an atom there.
+    ///
+    /// # Errors
+    /// Those of [`QuantileModel::new`], but for the values.
+    pub fn with_atoms(knots: Vec<Knot>, name: &str) -> Result<QuantileModel, TableError> {
+        let rows: Vec<(usize, Knot)> = knots.into_iter().enumerate().map(|(i, knot)| (i + 1, knot)).collect();
+        QuantileModel::checked(&rows, name, |value, before| value >= before)
+    }
+
     pub(crate) fn from_rows(rows: &[(usize, Knot)], file: &str) -> Result<QuantileModel, TableError> {
+        QuantileModel::checked(rows, file, |value, before| value > before)
+    }
+
+    /// Checks rows, with a rule for the values of two that follow each other.
+    fn checked(rows: &[(usize, Knot)], file: &str, follows: fn(f64, f64) -> bool) -> Result<QuantileModel, TableError> {
         let file = || file.to_string();
         for &(line, Knot { probability, value }) in rows {
             if value > MAX_VALUE as f64 {
@@ -51,9 +67,13 @@ impl QuantileModel {
         }
         for pair in rows.windows(2) {
             let [(_, before), (line, knot)] = [pair[0], pair[1]];
-            let columns = [("value", knot.value, before.value), ("cum_prob", knot.probability, before.probability)];
-            for (column, found, before) in columns {
-                if found <= before {
+            let rises: fn(f64, f64) -> bool = |found, before| found > before;
+            let columns = [
+                ("value", knot.value, before.value, follows),
+                ("cum_prob", knot.probability, before.probability, rises),
+            ];
+            for (column, found, before, rule) in columns {
+                if !rule(found, before) {
                     let (found, before) = (found.to_string(), before.to_string());
                     return Err(TableError::NotIncreasing { file: file(), line, column, found, before });
                 }
@@ -104,17 +124,23 @@ impl QuantileModel {
 
     /// Returns the largest distance between the cumulative distributions of draws by `rule` from this model and from
     /// `other` (Kolmogorov-Smirnov), before any rounding. Exact: both are straight lines between the knots of both,
-    /// with jumps at the first knots only.
+    /// with jumps at knots only.
     pub fn distance(&self, other: &QuantileModel, rule: Draw) -> f64 {
         let (mine, others) = (self.weights(rule), other.weights(rule));
         let at = |x| (self.cdf_of(&mine, x) - other.cdf_of(&others, x)).abs();
-        // Just before a first knot its own distribution is still 0.
-        let before = |model: &QuantileModel, other: &QuantileModel, weights| {
-            let first = model.knots[0].value;
-            if other.knots[0].value < first { other.cdf_of(weights, first) } else { 0.0 }
-        };
-        let points = self.knots.iter().chain(&other.knots).map(|knot| at(knot.value));
-        points.fold(before(self, other, &others).max(before(other, self, &mine)), f64::max)
+        // Just before an atom its own distribution is still below.
+        let before = |x| (self.below(&mine, x) - other.below(&others, x)).abs();
+        let points = self.knots.iter().chain(&other.knots);
+        points.map(|knot| at(knot.value).max(before(knot.value))).fold(0.0, f64::max)
+    }
+
+    /// Returns the probability of less than `x`.
+    fn below(&self, (atom, weights): &(f64, Vec<f64>), x: f64) -> f64 {
+        if x <= self.knots[0].value {
+            return 0.0;
+        }
+        let parts = self.knots.windows(2).zip(weights).take_while(|(pair, _)| pair[0].value < x);
+        (atom + parts.map(|(pair, weight)| weight * share(pair, x)).sum::<f64>()).min(1.0)
     }
 
     fn cdf_of(&self, (atom, weights): &(f64, Vec<f64>), x: f64) -> f64 {
@@ -123,10 +149,10 @@ impl QuantileModel {
         }
         let mut sum = *atom;
         for (pair, weight) in self.knots.windows(2).zip(weights) {
-            sum += weight * ((x - pair[0].value) / (pair[1].value - pair[0].value)).min(1.0);
-            if x <= pair[1].value {
+            if x < pair[0].value {
                 break;
             }
+            sum += weight * share(pair, x);
         }
         sum.min(1.0) // the sum of the weights may be a rounding error above
     }
@@ -174,8 +200,17 @@ impl QuantileModel {
     }
 }
 
+/// Returns the share of the draws between a pair of knots that is at most `x`, which is not below the first.
+fn share(pair: &[Knot], x: f64) -> f64 {
+    let [a, b] = [pair[0].value, pair[1].value];
+    if b > a { ((x - a) / (b - a)).min(1.0) } else { 1.0 }
+}
+
 /// Returns the mean of `floor(x)` for `x` uniform in [a, b], both 0 or more.
 fn mean_floor(a: f64, b: f64) -> f64 {
+    if a == b {
+        return a.floor();
+    }
     // The integral of floor from 0 to x.
     let area = |x: f64| x.floor() * (x.floor() - 1.0) / 2.0 + x.floor() * (x - x.floor());
     (area(b) - area(a)) / (b - a)
@@ -276,6 +311,36 @@ mod tests {
         let c = model(&[(0.9, 1.5), (1.0, 2.0)]);
         assert!((a.distance(&c, Draw::Continuous) - 0.75).abs() < 1e-12);
         assert_eq!(a.distance(&a, Draw::Tcplib), 0.0);
+    }
+
+    /// Three tenths from 1 to 2, four at 2, three from 2 to 4.
+    #[test]
+    fn values_that_stay_are_atoms() {
+        let knots = [(0.0, 1.0), (0.3, 2.0), (0.7, 2.0), (1.0, 4.0)];
+        let knots = knots.map(|(probability, value)| Knot { probability, value }).to_vec();
+        assert!(QuantileModel::new(knots.clone(), "test").is_err());
+        let model = QuantileModel::with_atoms(knots, "test").unwrap();
+        for (u, x) in [(0.15, 1.5), (0.3, 2.0), (0.5, 2.0), (0.7, 2.0), (0.85, 3.0), (1.0, 4.0)] {
+            assert!((model.quantile(u) - x).abs() < 1e-12, "{u}");
+        }
+        for (x, p) in [(0.9, 0.0), (1.0, 0.0), (1.5, 0.15), (2.0, 0.7), (3.0, 0.85), (4.0, 1.0)] {
+            assert!((model.cdf(Draw::Continuous, x) - p).abs() < 1e-12, "{x}");
+        }
+        assert!((model.mean(Draw::Continuous, false) - (0.45 + 0.8 + 0.9)).abs() < 1e-12);
+        // All at 2: below 2 the other has 0.3, above it 0.3 are missing.
+        let all = [(0.0, 2.0), (1.0, 2.0)].map(|(probability, value)| Knot { probability, value }).to_vec();
+        let all = QuantileModel::with_atoms(all, "test").unwrap();
+        assert_eq!(all.mean(Draw::Continuous, true), 2.0);
+        for distance in [model.distance(&all, Draw::Continuous), all.distance(&model, Draw::Continuous)] {
+            assert!((distance - 0.3).abs() < 1e-12, "{distance}");
+        }
+        let later = QuantileModel::with_atoms(
+            vec![Knot { probability: 0.0, value: 5.0 }, Knot { probability: 1.0, value: 5.0 }],
+            "test",
+        );
+        assert_eq!(all.distance(&later.unwrap(), Draw::Continuous), 1.0);
+        let falling = [(0.0, 2.0), (1.0, 1.0)].map(|(probability, value)| Knot { probability, value }).to_vec();
+        assert!(QuantileModel::with_atoms(falling, "test").is_err());
     }
 
     #[test]

@@ -91,6 +91,27 @@ impl<'a> Named<'a> {
     }
 }
 
+/// The random streams of one conversation that draws them as it proceeds.
+#[derive(Clone, Debug)]
+pub(crate) struct NamedStreams {
+    streams: Streams,
+    /// "web-3/0".
+    path: String,
+}
+
+impl Named<'_> {
+    /// Returns these streams to keep.
+    pub(crate) fn keep(&self) -> NamedStreams {
+        NamedStreams { streams: self.streams.clone(), path: format!("{}/{}", self.slot, self.number) }
+    }
+}
+
+impl NamedStreams {
+    pub(crate) fn stream(&self, name: impl fmt::Display) -> Stream {
+        self.streams.stream(&format!("{}/{name}", self.path))
+    }
+}
+
 /// Advances SplitMix64 (Steele, Lea and Flood 2014) and returns its next output.
 fn split_mix(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -5,6 +5,7 @@ use cellway_units::{Bytes, Rate, Span};
 
 use crate::flow_sizes::SizeLaw;
 use crate::flows::{FlowProcess, FlowsWorkload};
+use crate::measured::{MeasuredArrivals, MeasuredDatagrams, MeasuredWorkload};
 use crate::workload::{Handshakes, Workload};
 
 /// The faults of a setting.
@@ -67,6 +68,15 @@ pub enum WorkloadError {
     /// Flows without time between them.
     #[error("interval is 0 s; it must be above that")]
     NoTimeBetween,
+    /// Open arrivals of a class whose gaps were not seen.
+    #[error("the class has no arrival_gap; conversations that arrive by themselves need it")]
+    NoArrivals,
+    /// Conversations that arrive too fast.
+    #[error("conversations arrive every {gap:e} s; the mean must be at least {LEAST_GAP:e} s, with a lower scale")]
+    ArrivalGap {
+        /// The mean time between two (s).
+        gap: f64,
+    },
     /// A parameter of a distribution that is out of range.
     #[error("{what} is {given}; it must be above 0")]
     Parameter {
@@ -83,6 +93,8 @@ pub enum WorkloadError {
     Unannounced,
 }
 
+/// The least mean time between measured conversations of a slot (s).
+const LEAST_GAP: f64 = 1e-6;
 /// The most exchanges in a row, far above any protocol: a typing error, not a workload.
 const MOST_HANDSHAKES: u32 = 1000;
 /// The largest transfer, far above any: 1 PiB.
@@ -168,7 +180,49 @@ impl Workload {
                 }
                 validate_sizes(&page.sizes)
             }
+            Workload::Measured(measured) => validate_measured(measured),
         }
+    }
+}
+
+/// Checks the settings of measured conversations.
+fn validate_measured(measured: &MeasuredWorkload) -> Result<(), WorkloadError> {
+    let MeasuredArrivals::Open { scale, count, duration, limit } = measured.arrivals else { return Ok(()) };
+    if scale.is_nan() || scale <= 0.0 {
+        return Err(WorkloadError::Parameter { what: "scale", given: scale });
+    }
+    if count == Some(0) {
+        return Err(WorkloadError::None { what: "conversations" });
+    }
+    if limit == 0 {
+        return Err(WorkloadError::None { what: "limit" });
+    }
+    if duration == Some(Span::ZERO) {
+        return Err(WorkloadError::NoTime);
+    }
+    let gap = measured.model.arrival_gap.as_ref().ok_or(WorkloadError::NoArrivals)?.mean(measured.fits);
+    arrives_slowly(gap, scale)
+}
+
+/// Checks the mean time between conversations (s), if it is finite.
+fn arrives_slowly(gap: Option<f64>, scale: f64) -> Result<(), WorkloadError> {
+    match gap.map(|gap| gap / scale) {
+        Some(gap) if gap < LEAST_GAP => Err(WorkloadError::ArrivalGap { gap }),
+        _ => Ok(()),
+    }
+}
+
+impl MeasuredDatagrams {
+    /// Checks that sources can be made of it.
+    ///
+    /// # Errors
+    /// Conversations do not arrive, or too fast.
+    pub fn validate(&self) -> Result<(), WorkloadError> {
+        if self.scale.is_nan() || self.scale <= 0.0 {
+            return Err(WorkloadError::Parameter { what: "scale", given: self.scale });
+        }
+        let gap = self.model.arrival_gap.as_ref().ok_or(WorkloadError::NoArrivals)?;
+        arrives_slowly(gap.mean(self.fits), self.scale)
     }
 }
 

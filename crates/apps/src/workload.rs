@@ -1,10 +1,13 @@
 //! The settings of each kind of application, with the tables inside.
 
+use std::sync::Arc;
+
 use cellway_spec::{AppKind, DataConnection, Draw, PageSpec, SHORT_REQUEST, Spike, TTCP_WRITE, UdpSource, WWW_REQUEST};
 use cellway_units::{Bytes, Rate, Span};
 
 use crate::flow_sizes::SizeLaw;
 use crate::flows::{FlowProcess, FlowsWorkload};
+use crate::measured::{ExchangeModel, MeasuredArrivals, MeasuredDatagrams, MeasuredWorkload};
 use crate::tables::Tables;
 
 /// Request-and-reply exchanges, each a pause of one round trip between the two hosts.
@@ -159,6 +162,8 @@ pub enum GroupWorkload {
     Conversations(Workload),
     /// Datagrams of a source, in one direction.
     Datagrams(UdpSource),
+    /// Datagrams of measured conversations, in both directions.
+    MeasuredDatagrams(Box<MeasuredDatagrams>),
 }
 
 /// A kind of application with its settings.
@@ -188,6 +193,8 @@ pub enum Workload {
     RequestResponse(RequestResponseWorkload),
     /// The originator fetches a page and its objects from the responder over parallel connections.
     Page(PageWorkload),
+    /// The originator has measured exchanges of requests and responses with the responder.
+    Measured(MeasuredWorkload),
 }
 
 impl Workload {
@@ -240,6 +247,11 @@ impl Workload {
                 request: PageSpec::REQUEST,
                 think: Span::ZERO,
             }),
+            AppKind::Workload => Workload::Measured(MeasuredWorkload {
+                model: Arc::new(ExchangeModel::single(300, 20_000)),
+                fits: false,
+                arrivals: MeasuredArrivals::Closed { gap: Span::ZERO },
+            }),
         }
     }
 
@@ -258,6 +270,7 @@ impl Workload {
             Workload::Flows(_) => AppKind::Flows,
             Workload::RequestResponse(_) => AppKind::RequestResponse,
             Workload::Page(_) => AppKind::Page,
+            Workload::Measured(_) => AppKind::Workload,
         }
     }
 }

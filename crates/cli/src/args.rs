@@ -297,6 +297,56 @@ of TCP become exchanges of requests and responses, those of UDP packets with the
 address and no payload. A file that is damaged counts up to the damage; the exit code is 0, and a warning \
 names the place.")]
     FromPcap(FromPcap),
+    /// Show the classes of a workload file: their distributions by quantiles.
+    #[command(after_help = "\
+Examples:
+  cellway workload show scenarios/workloads/office.toml
+  cellway workload show office.toml --class web --json
+  cellway workload show office.toml --class web --plot web.svg
+
+Times are in seconds, sizes in octets. A scenario plays a class with app = \"workload:FILE#CLASS\".")]
+    Show(ShowWorkload),
+    /// Compare the distributions of two workload files, class by class.
+    #[command(after_help = "\
+Examples:
+  cellway workload compare monday.toml tuesday.toml
+  cellway workload compare measured.toml simulated.toml --json
+
+The distance is that of Kolmogorov and Smirnov: the largest difference of the two cumulative \
+distributions. Samples of one distribution exceed the bound, 1.36 sqrt(1/n + 1/m), in 5 % of the cases; \
+a larger distance is marked. The exit status does not depend on the distances.")]
+    Compare(CompareWorkloads),
+}
+
+/// `workload show`.
+#[derive(Debug, Group)]
+pub(crate) struct ShowWorkload {
+    /// The workload file.
+    pub(crate) file: PathBuf,
+    /// Show only this class; may be repeated.
+    #[arg(long, value_name = "CLASS")]
+    pub(crate) class: Vec<String>,
+    /// Print the classes as JSON on standard output.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Draw the cumulative distributions to this file: .svg, .pdf or .png.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plot: Option<PathBuf>,
+    /// Replace FILE.
+    #[arg(long, requires = "plot")]
+    pub(crate) force: bool,
+}
+
+/// `workload compare`.
+#[derive(Debug, Group)]
+pub(crate) struct CompareWorkloads {
+    /// A workload file.
+    pub(crate) first: PathBuf,
+    /// Another one.
+    pub(crate) second: PathBuf,
+    /// Print the distances as JSON on standard output.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Group)]

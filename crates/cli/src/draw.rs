@@ -69,7 +69,7 @@ pub(crate) fn plot(options: &Plot, face: &mut Face<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-fn no_report() -> Failure {
+pub(crate) fn no_report() -> Failure {
     Failure { message: NO_REPORT.to_owned(), code: FAILED }
 }
 

@@ -33,6 +33,7 @@ mod sweep;
 mod table;
 #[cfg(target_os = "linux")]
 mod top;
+mod workload;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -150,6 +151,16 @@ pub struct OnCluster<'a> {
 
 /// Runs what a store does not have on a cluster; returns the reason why it could not.
 pub type RunOnCluster<'a> = &'a mut dyn FnMut(&OnCluster<'_>) -> Result<(), String>;
+/// The classes of a workload file that are drawn, and the file of the figure.
+pub struct DrawnWorkload<'a> {
+    /// The classes, as `workload show --json` prints them.
+    pub classes: &'a str,
+    /// The file to write, whose ending is the format.
+    pub out: &'a Path,
+}
+
+/// Draws the distributions of a workload file; returns the path of the figure.
+pub type DrawWorkload<'a> = &'a mut dyn FnMut(&DrawnWorkload<'_>) -> Result<PathBuf, NotDrawn>;
 
 /// The functions that the caller provides to the command line.
 pub struct Face<'a> {
@@ -157,6 +168,8 @@ pub struct Face<'a> {
     pub report: Option<DrawReport<'a>>,
     /// Draws figures; absent likewise.
     pub figure: Option<DrawFigure<'a>>,
+    /// Draws distributions of workload files; absent likewise.
+    pub workload: Option<DrawWorkload<'a>>,
     /// Lists what can be drawn; absent likewise.
     pub figures: Option<ListFigures<'a>>,
     /// Opens pages; absent likewise.
@@ -178,6 +191,7 @@ impl Face<'_> {
         Face {
             report: None,
             figure: None,
+            workload: None,
             figures: None,
             open: None,
             flent: None,
@@ -242,6 +256,8 @@ pub fn main(args: impl IntoIterator<Item = OsString>, face: &mut Face<'_>) -> u8
         Command::Workload(WorkloadCommand::Fit(options)) => fit::run(&options),
         Command::Workload(WorkloadCommand::FromPcap(options)) => from_pcap::run(&options, face),
         Command::Path(PathCommand::FromPcap(options)) => path::run(&options, face),
+        Command::Workload(WorkloadCommand::Show(options)) => workload::show(&options, face),
+        Command::Workload(WorkloadCommand::Compare(options)) => workload::compare(&options),
     };
     written(match done {
         Ok(()) => DONE,

@@ -238,6 +238,81 @@ fn a_table_is_fitted() {
     assert_eq!(place.names(), ["squares.csv", "study.toml"]);
 }
 
+/// A workload file with a class of one distribution more than it must have.
+const WORKLOAD: &str = r#"version = 1
+[[class]]
+name = "web"
+transport = "tcp"
+conversations = 400
+left_out = { "no SYN" = 3 }
+[class.exchanges]
+samples = 400
+knots = [[1, 1]]
+[class.request]
+samples = 400
+knots = [[0, 100], [0.5, 200], [1, 1000]]
+[class.request.fit]
+law = "lognormal"
+mu = 5.4
+sigma = 0.5
+ks = 0.08
+[class.think]
+samples = 400
+knots = [[0, 0.1], [1, 0.3]]
+"#;
+
+#[test]
+fn a_workload_file_is_shown() {
+    let place = Place::new(SMALL);
+    std::fs::write(place.path().join("w.toml"), WORKLOAD).unwrap();
+    let ran = place.run(&["workload", "show", "w.toml"]).done();
+    let row = |name: &str| ran.out().lines().find(|line| line.contains(name)).unwrap().to_owned();
+    // Half from 100 to 200 B, half from 200 to 1000 B.
+    let cells: Vec<String> = row("request [B]").split_whitespace().map(str::to_owned).collect();
+    assert_eq!(cells, ["request", "[B]", "400", "375", "120", "200", "840", "984", "1000", "lognormal", "0.08"]);
+    assert!(row("exchanges").starts_with("web "), "{}", ran.out());
+    assert!(ran.err().contains("web: 400 conversations over tcp; 3 left out (3 no SYN)"), "{}", ran.err());
+    let told = place.run(&["workload", "show", "w.toml", "--json", "--class", "web"]).done().json();
+    let request = &told[0]["distributions"][1];
+    assert_eq!(
+        (&request["name"], &request["unit"], &request["samples"]),
+        (&"request".into(), &"B".into(), &400.into())
+    );
+    assert_eq!(request["quantiles"]["p50"], 200.0);
+    assert_eq!(request["knots"][1], serde_json::json!([0.5, 200.0]));
+    let ran = place.run(&["workload", "show", "w.toml", "--class", "wbe"]);
+    assert!(ran.refused().contains("the file has no class \"wbe\"; accepted: web"));
+    std::fs::write(place.path().join("w.toml"), WORKLOAD.replace("[1, 1000]", "[1, 150]")).unwrap();
+    let told = place.run(&["workload", "show", "w.toml"]).refused();
+    assert!(told.contains("w.toml:12:32: class.web.request.knots[3]: has the value 150, which is below 200"), "{told}");
+    // Only the Python package draws.
+    std::fs::write(place.path().join("w.toml"), WORKLOAD).unwrap();
+    assert_eq!(place.run(&["workload", "show", "w.toml", "--plot", "w.svg"]).code(), 1);
+    assert_eq!(place.names(), ["study.toml", "w.toml"]);
+}
+
+#[test]
+fn workload_files_are_compared() {
+    let place = Place::new(SMALL);
+    std::fs::write(place.path().join("a.toml"), WORKLOAD).unwrap();
+    let other = WORKLOAD.replace("[0.5, 200]", "[0.7, 200]").replace("[class.think]", "[class.pause]");
+    std::fs::write(place.path().join("b.toml"), other).unwrap();
+    let ran = place.run(&["workload", "compare", "a.toml", "b.toml"]).done();
+    // 1.36 times the root of 2/400; of two samples of 400 a fifth is far above.
+    let row = ran.out().lines().find(|line| line.contains("request")).unwrap().to_owned();
+    assert!(row.contains("0.2000  0.0962  differs"), "{row}");
+    for words in [
+        "only a.toml has think of class web",
+        "only b.toml has pause of class web",
+        "1 of 2 distributions differ by more",
+    ] {
+        assert!(ran.err().contains(words), "{words}: {}", ran.err());
+    }
+    let told = place.run(&["workload", "compare", "a.toml", "a.toml", "--json"]).done().json();
+    assert_eq!((&told["alike"], told["differences"].as_array().unwrap().len()), (&true.into(), 3));
+    assert!(place.run(&["workload", "compare", "a.toml", "none.toml"]).refused().contains("none.toml"));
+}
+
 #[test]
 fn help_teaches_by_example() {
     let place = Place::new(SMALL);
@@ -257,6 +332,8 @@ fn help_teaches_by_example() {
         &["completions"],
         &["man"],
         &["workload", "fit"],
+        &["workload", "show"],
+        &["workload", "compare"],
     ] {
         let ran = place.run(&[command, &["--help"]].concat()).done();
         let example = ["  cellway", command.first().unwrap_or(&"")].join(" ");

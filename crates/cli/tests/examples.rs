@@ -23,11 +23,13 @@ fn the_examples_run_in_real_time() {
         ("video", &["video", "download"]),
         ("rrul", &["ping", "icmp", "download", "upload"]),
         ("page", &["page", "download"]),
+        ("office", &["web", "bulk", "shell", "voice"]),
     ] {
         let text = std::fs::read_to_string(repository(&format!("scenarios/{name}.toml"))).unwrap();
-        let (first_point, _) = text.split_once("[sweep]").unwrap();
-        let traces = repository("scenarios/traces");
-        let place = Place::new(&first_point.replace("\"traces/", &format!("\"{}/", traces.display())));
+        let first_point = text.split_once("[sweep]").map_or(&text[..], |(first, _)| first);
+        let [traces, workloads] = ["traces", "workloads"].map(|folder| repository("scenarios").join(folder));
+        let text = first_point.replace("\"traces/", &format!("\"{}/", traces.display()));
+        let place = Place::new(&text.replace("workload:workloads/", &format!("workload:{}/", workloads.display())));
         let set = ["run.duration=4 s", "run.warmup=1 s", "run.emulate.lateness-limit=10 s", "traffic.*.start=0 s"];
         let set = set.iter().flat_map(|set| ["--set", set]);
         let args: Vec<&str> = ["emulate", "study.toml", "--json"].into_iter().chain(set).collect();
@@ -37,7 +39,8 @@ fn the_examples_run_in_real_time() {
             let rate = rows.iter().find(|row| row["subject"] == group && row["metric"] == "goodput_total");
             let rate = rate.unwrap_or_else(|| panic!("{name}: no goodput of {group}: {told}"));
             // A ping each 200 ms is 4480 bit/s at the most, there and back.
-            let least = if ["ping", "icmp"].contains(&group) { 1000.0 } else { 10_000.0 };
+            // So is a session in a terminal.
+            let least = if ["ping", "icmp", "shell"].contains(&group) { 1000.0 } else { 10_000.0 };
             assert!(rate["mean"].as_f64().unwrap() > least, "{name}: {rate}");
         }
     }

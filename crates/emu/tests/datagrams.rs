@@ -7,7 +7,10 @@ mod common;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::mpsc::channel;
 
-use cellway_apps::{Arrivals, DatagramEcn, DatagramMark, Family, Side, UdpSource};
+use cellway_apps::{
+    Arrivals, DatagramEcn, DatagramMark, DatagramModel, Distribution, Family, Knot, MeasuredDatagrams, QuantileModel,
+    Side, UdpSource,
+};
 use cellway_emu::player::{DatagramPlan, DatagramPlayer, DatagramSlot, DatagramsPlayed, Observation, PlayerHost, Seen};
 use cellway_emu::{Clock, Control, Emulated};
 use cellway_units::{Bytes, Rate, Span, Time};
@@ -16,6 +19,11 @@ use socket2::Socket;
 
 /// Plays two slots of a packet each 5 ms for half a second, which share the receiver's port.
 fn on_loopback(address: IpAddr) -> (DatagramsPlayed, Vec<Observation>) {
+    on_loopback_with(address, None)
+}
+
+/// Plays measured conversations in place of the source, if there are any.
+fn on_loopback_with(address: IpAddr, measured: Option<MeasuredDatagrams>) -> (DatagramsPlayed, Vec<Observation>) {
     let socket = Box::new(|domain, kind, protocol| Socket::new(domain, kind, Some(protocol)));
     let hosts = vec![PlayerHost { name: "here".to_owned(), socket }];
     let (packet, rate) = (Bytes(200), Rate::from_bps(320_000));
@@ -32,6 +40,7 @@ fn on_loopback(address: IpAddr) -> (DatagramsPlayed, Vec<Observation>) {
         slot,
         name: format!("voice-{slot}"),
         source,
+        measured: measured.clone().map(Box::new),
         start: Time::ZERO,
         ends: [(0, address); 2],
         port,
@@ -41,6 +50,48 @@ fn on_loopback(address: IpAddr) -> (DatagramsPlayed, Vec<Observation>) {
     let (sender, receiver) = channel();
     let played = DatagramPlayer::new(plan, sender).unwrap().run(Clock::start()).unwrap();
     (played, receiver.into_iter().collect())
+}
+
+/// A conversation each 100 ms, with 4 packets of 172 B there, and 2 of 100 B back.
+#[test]
+fn measured_datagrams_go_both_ways() {
+    let always = |value: f64| {
+        let knots = [0.0, 1.0].map(|probability| Knot { probability, value }).to_vec();
+        Distribution { model: QuantileModel::with_atoms(knots, "t").unwrap(), samples: 1, fit: None }
+    };
+    let model = DatagramModel {
+        arrival_gap: Some(always(0.1)),
+        packets: always(4.0),
+        packets_back: Some(always(2.0)),
+        size: always(172.0),
+        size_back: Some(always(100.0)),
+        gap: Some(always(0.02)),
+        gap_back: Some(always(0.02)),
+    };
+    let (family, largest) = (Family::Ipv4, Bytes(1500));
+    let measured = MeasuredDatagrams {
+        model: model.into(),
+        fits: false,
+        scale: 1.0,
+        count: Some(5),
+        duration: None,
+        limit: 9,
+        family,
+        largest,
+    };
+    let (played, seen) = on_loopback_with("127.0.0.1".parse().unwrap(), Some(measured));
+    assert_eq!((played.sent, played.refused), (2 * 5 * 6, 0), "{played:?}");
+    for slot in [3, 7] {
+        let of = || seen.iter().filter(|observation| observation.slot == slot);
+        for (side, count, octets) in [(Side::Originator, 20, 172), (Side::Responder, 10, 100)] {
+            assert_eq!(of().filter(|one| one.seen == Seen::DatagramSentBy(side)).count(), count);
+            let arrived = |one: &&Observation| match &one.seen {
+                Seen::DatagramReceived { reader, payload, .. } => *reader == side.peer() && payload.0 == octets,
+                _ => false,
+            };
+            assert_eq!(of().filter(arrived).count(), count, "{side:?}");
+        }
+    }
 }
 
 fn all_arrive(address: IpAddr, payload: u64) {

@@ -12,7 +12,8 @@ mod harness;
 use std::time::Duration;
 
 use cellway_apps::{
-    AppKind, DataConnection, FlowProcess, Outcome, RequestResponseWorkload, Side, SizeLaw, Tables, Variable, Workload,
+    AppKind, DataConnection, Distribution, ExchangeModel, FlowProcess, Knot, MeasuredArrivals, MeasuredWorkload,
+    Outcome, QuantileModel, RequestResponseWorkload, Side, SizeLaw, Tables, Variable, Workload,
 };
 use cellway_emu::player::{HostTcp, PlayerError, Seen};
 use cellway_measure::tcp::TcpOptions;
@@ -46,6 +47,29 @@ fn bulk(size: Option<u64>) -> Workload {
     let Workload::Bulk(bulk) = &mut workload else { unreachable!() };
     (bulk.size, bulk.write) = (size.map(Bytes), Bytes(100_000));
     workload
+}
+
+/// Returns conversations of a few exchanges, some of whose messages are empty.
+fn measured(open: bool) -> Workload {
+    let distribution = |knots: &[(f64, f64)]| {
+        let knots = knots.iter().map(|&(probability, value)| Knot { probability, value }).collect();
+        Distribution { model: QuantileModel::with_atoms(knots, "t").unwrap(), samples: 9, fit: None }
+    };
+    let sizes = distribution(&[(0.3, 0.0), (0.6, 900.0), (1.0, 90_000.0)]);
+    let time = distribution(&[(0.5, 0.0), (1.0, 0.01)]);
+    let model = ExchangeModel {
+        arrival_gap: Some(distribution(&[(0.0, 0.001), (1.0, 0.02)])),
+        exchanges: distribution(&[(0.0, 1.0), (1.0, 12.0)]),
+        request: sizes.clone(),
+        response: Some(sizes),
+        pause: Some(time.clone()),
+        think: Some(time),
+    };
+    let arrivals = match open {
+        true => MeasuredArrivals::Open { scale: 2.0, count: Some(30), duration: None, limit: 1000 },
+        false => MeasuredArrivals::Closed { gap: Span::from_ms(3) },
+    };
+    Workload::Measured(MeasuredWorkload { model: model.into(), fits: false, arrivals })
 }
 
 fn www(display_rate: Option<Rate>, sizes: &[u64]) -> Workload {
@@ -102,6 +126,8 @@ fn everything() -> Vec<(&'static str, Workload)> {
         ("flows", flows),
         ("requests", Workload::RequestResponse(requests)),
         ("page", page),
+        ("measured-open", measured(true)),
+        ("measured-closed", measured(false)),
     ]
 }
 
@@ -118,6 +144,10 @@ fn every_application_delivers_the_bytes_that_it_wrote() {
         if matches!(workload, Workload::FtpGet(_)) {
             // The disk is the server's.
             ideal.timers_at = Side::Responder;
+        }
+        if matches!(workload, Workload::Measured(_)) {
+            // An even identifier is of a timer of the responder, but for 0.
+            ideal.timer_side = |id| (id > 0 && id % 2 == 0).then_some(Side::Responder);
         }
         let ideal = ideal.run(workload, SEED, name, 0);
         for side in [Side::Originator, Side::Responder] {

@@ -29,6 +29,7 @@ pub mod sweep;
 mod text_file;
 mod traces;
 mod transient;
+mod workload;
 
 #[cfg(target_os = "linux")]
 pub use cellway_emu::sys::{StopSignals, is_reentered};
@@ -41,6 +42,7 @@ pub use cellway_sim::{Controllers, MAX_WINDOW, QlogEnd, RESULT_VERSION, congesti
 pub use cellway_store::{Store, Totals};
 pub use cellway_tables::{Manifest, ResultFolder, Results, Table, check_target};
 pub use cellway_units::{Span, Time, printable, printable_json};
+pub use cellway_workload as workload_file;
 pub use error::Error;
 pub use fit::{FitReport, fit_file};
 pub use load::{Checked, check, plan_from_file, plan_from_text};
@@ -50,3 +52,4 @@ pub use simulate::{
     simulate_with,
 };
 pub use study::{MAX_SEEDS, Progress, Settings, VERSION};
+pub use workload::{compare_workloads, read_workload};

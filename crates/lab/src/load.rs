@@ -3,14 +3,17 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use cellway_apps::{GroupWorkload, SizeTable, Tables, Variable, parse_trace};
-use cellway_scenario::{App, AppFile, Override, Plan, Point, Problem};
+use cellway_scenario::{AppFile, Override, Plan, Point, Problem, Traffic};
 use cellway_sim::Input;
+use cellway_workload::{ClassModel, WorkloadFile};
 
 use crate::error::Error;
 use crate::text_file;
 use crate::traces::TraceFolder;
+use crate::workload;
 
 /// Reads and checks the scenario file `path`, with keys overridden; every point of its sweep too.
 pub fn plan_from_file(path: &Path, overrides: &[Override]) -> Result<Plan, Error> {
@@ -50,37 +53,55 @@ pub(crate) struct TableFolders {
     read: BTreeMap<String, Tables>,
     /// By their name, and true for a trace.
     files: BTreeMap<(String, bool), Input>,
+    /// Workload files by their name.
+    workload_files: BTreeMap<String, Arc<WorkloadFile>>,
 }
 
 impl TableFolders {
     pub(crate) fn new(base: &Path) -> TableFolders {
-        TableFolders { base: base.to_owned(), read: BTreeMap::new(), files: BTreeMap::new() }
+        TableFolders {
+            base: base.to_owned(),
+            read: BTreeMap::new(),
+            files: BTreeMap::new(),
+            workload_files: BTreeMap::new(),
+        }
     }
 
-    /// Returns the workload of each traffic group at a point of `plan`.
-    pub(crate) fn workloads(&mut self, plan: &Plan, point: &Point) -> Result<Vec<GroupWorkload>, Error> {
+    /// Returns the workload of each traffic group at a point of `plan`. Groups with a class of a workload file that is of UDP
+    /// become such of datagrams: a scenario does not know the protocol of a class.
+    pub(crate) fn workloads(&mut self, plan: &Plan, point: &mut Point) -> Result<Vec<GroupWorkload>, Error> {
+        let index = point.index;
         point
             .scenario
             .traffic
-            .iter()
+            .iter_mut()
             .enumerate()
             .map(|(group, traffic)| {
-                let input = match traffic.app() {
-                    Some(app) => self.input(plan, (point.index, group), app)?,
-                    None => None,
-                };
+                let input = self.input(plan, (index, group), traffic)?;
+                if let Some(Input::Datagrams(_)) = input {
+                    if traffic.app().is_some_and(|app| !app.arrives_by_itself()) {
+                        let message = "needs a class of TCP; this one is of UDP, in which nobody waits for an end";
+                        let key = ["workload", "arrivals"];
+                        return Err(plan.refuse_traffic(index, group, &key, message, "arrivals = \"open\"").into());
+                    }
+                    traffic.use_datagrams();
+                }
+                let traffic = &*traffic;
                 Ok(cellway_sim::workload(traffic, input).map_err(cellway_sim::Error::from)?)
             })
             .collect()
     }
 
-    /// Returns the content of the files that `app` names, which is that of a point and traffic group.
-    fn input(&mut self, plan: &Plan, at: (usize, usize), app: &App) -> Result<Option<Input>, Error> {
-        let (folder, key) = match app.file() {
+    /// Returns the content of the files that a traffic group of a point names.
+    fn input(&mut self, plan: &Plan, at: (usize, usize), traffic: &Traffic) -> Result<Option<Input>, Error> {
+        let (folder, key) = match traffic.file() {
             None => return Ok(None),
             Some((AppFile::Tables(folder), key)) => (folder, key),
             Some((AppFile::Sizes(file), key)) => return self.file(plan, at, (file, false), key).map(Some),
             Some((AppFile::Trace(file), key)) => return self.file(plan, at, (file, true), key).map(Some),
+            Some((AppFile::Workload { file, class }, key)) => {
+                return self.class(plan, at, (file, class), key).map(Some);
+            }
         };
         let tables = self.folder(folder).map_err(|error| match error {
             // The error names the key of the scenario file that the user can correct.
@@ -118,6 +139,42 @@ impl TableFolders {
         let read = read.map_err(|e| refused(&e.fault(), &e.accepted))?;
         self.files.insert((file.to_owned(), is_trace), read.clone());
         Ok(read)
+    }
+
+    /// Returns a class of a workload file, which `key` of a traffic group names.
+    fn class(
+        &mut self,
+        plan: &Plan,
+        (point, group): (usize, usize),
+        (file, class): (&str, &str),
+        key: &[&str],
+    ) -> Result<Input, Error> {
+        let refused =
+            |message: &str, accepted: &str| Error::from(plan.refuse_traffic(point, group, key, message, accepted));
+        let read = match self.workload_files.get(file) {
+            Some(known) => Arc::clone(known),
+            None => {
+                let path = self.base.join(file);
+                let accepted = "a workload file, relative to this file";
+                let text = text_file::read(&path).map_err(|message| refused(&message, accepted))?;
+                let read = WorkloadFile::parse(&text, &path.to_string_lossy()).map_err(|error| {
+                    let (message, accepted) = workload::first_problem(error);
+                    refused(&message, &accepted)
+                })?;
+                let read = Arc::new(read);
+                self.workload_files.insert(file.to_owned(), Arc::clone(&read));
+                read
+            }
+        };
+        let names = || {
+            let names = read.classes.iter().map(|class| format!("\"workload:{file}#{}\"", class.name));
+            names.collect::<Vec<_>>().join(", ")
+        };
+        match read.class(class).map(|class| &class.model) {
+            Some(ClassModel::Tcp(model)) => Ok(Input::Class(Arc::clone(model))),
+            Some(ClassModel::Udp(model)) => Ok(Input::Datagrams(Arc::clone(model))),
+            None => Err(refused(&format!("the file has no class \"{class}\""), &names())),
+        }
     }
 
     fn folder(&mut self, folder: &str) -> Result<Tables, Error> {

@@ -93,7 +93,7 @@ impl Prepared {
         let points = plan.points()?;
         let warnings = plan.warnings(&points).iter().map(ToString::to_string).collect();
         let points = points.into_iter().map(|mut point| {
-            let workloads = tables.workloads(plan, &point)?;
+            let workloads = tables.workloads(plan, &mut point)?;
             traces.fill(plan, &mut point)?;
             Ok((point, workloads))
         });

@@ -12,7 +12,7 @@ use common::repository;
 use serde_json::Value;
 
 /// For each crate those of the workspace that it may name. Tests may use more: dev-dependencies are free.
-const MAY_SEE: [(&str, &[&str]); 26] = [
+const MAY_SEE: [(&str, &[&str]); 27] = [
     ("units", &[]),
     ("settings", &["units"]),
     ("spec", &["units", "settings"]),
@@ -26,6 +26,7 @@ const MAY_SEE: [(&str, &[&str]); 26] = [
     ("record", &["units"]),
     ("tables", &["units", "record"]),
     ("store", &["units", "record"]),
+    ("workload", &["apps", "settings"]),
     ("theory", &["units", "spec", "scenario"]),
     ("testbed", &["units", "spec", "wire", "net", "tcp", "apps", "gateway", "scenario", "record"]),
     ("sim", &["units", "spec", "wire", "net", "tcp", "apps", "gateway", "scenario", "record", "testbed"]),
@@ -39,8 +40,8 @@ const MAY_SEE: [(&str, &[&str]); 26] = [
     (
         "lab",
         &[
-            "units", "apps", "settings", "scenario", "theory", "record", "tables", "store", "sim", "emu", "measure",
-            "capture",
+            "units", "apps", "settings", "scenario", "workload", "theory", "record", "tables", "store", "sim", "emu",
+            "measure", "capture",
         ],
     ),
     ("cli", &["lab"]),
@@ -48,9 +49,9 @@ const MAY_SEE: [(&str, &[&str]); 26] = [
 ];
 
 /// The crates whose results must not depend on the computer.
-const PURE: [&str; 15] = [
+const PURE: [&str; 16] = [
     "units", "spec", "wire", "net", "tcp", "apps", "delivery", "gateway", "settings", "scenario", "record", "theory",
-    "testbed", "sim", "web",
+    "testbed", "sim", "web", "workload",
 ];
 
 /// Returns the dependencies of each crate of the workspace on others of it, without dev-dependencies.

@@ -15,7 +15,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use cellway_cli::{DrawnFigure, Face, FlentFiles, FoundLab, LabPages, NotDrawn, OnCluster};
+use cellway_cli::{DrawnFigure, DrawnWorkload, Face, FlentFiles, FoundLab, LabPages, NotDrawn, OnCluster};
 use cellway_lab::compare::{CompareOptions, Published};
 use cellway_lab::reproduce::{Live, Paper, ReproduceOptions};
 use cellway_lab::{Own, Progress, Settings, Span, Store};
@@ -355,8 +355,8 @@ fn is_failure(py: Python<'_>, error: &PyErr) -> bool {
 }
 
 /// Runs the command line. `face` has the functions that are written in Python, as attributes: `report` draws the report
-/// of a folder, `figure` one figure from the fields of `DrawnFigure`, and each returns its path; `figures` lists what can be
-/// drawn; `open` opens a page; `flent` writes data files of flent, from the fields of `FlentFiles`, and returns their
+/// of a folder, `figure` one figure from the fields of `DrawnFigure`, `workload` the distributions of a workload file from
+/// those of `DrawnWorkload`, and each returns its path; `figures` lists what can be drawn; `open` opens a page; `flent` writes data files of flent, from the fields of `FlentFiles`, and returns their
 /// paths; `lab` finds the pages of the lab, from the fields of `LabPages`, and returns their address and a page to open.
 #[pyfunction]
 fn cli_main(py: Python<'_>, argv: Vec<std::ffi::OsString>, face: Py<PyAny>) -> PyResult<u8> {
@@ -383,6 +383,15 @@ fn cli_main(py: Python<'_>, argv: Vec<std::ffi::OsString>, face: Py<PyAny>) -> P
             Python::attach(|py| {
                 let drawn = face.call_method1(py, "figure", given).and_then(|path| path.extract::<PathBuf>(py));
                 drawn.map_err(|e| match is_failure(py, &e) {
+                    true => NotDrawn::Failed(in_words(py, e)),
+                    false => NotDrawn::WrongInput(in_words(py, e)),
+                })
+            })
+        };
+        let mut workload = |of: &DrawnWorkload<'_>| {
+            Python::attach(|py| {
+                let drawn = face.call_method1(py, "workload", (of.classes, of.out));
+                drawn.and_then(|path| path.extract::<PathBuf>(py)).map_err(|e| match is_failure(py, &e) {
                     true => NotDrawn::Failed(in_words(py, e)),
                     false => NotDrawn::WrongInput(in_words(py, e)),
                 })
@@ -428,6 +437,7 @@ fn cli_main(py: Python<'_>, argv: Vec<std::ffi::OsString>, face: Py<PyAny>) -> P
         let mut face = Face {
             report: Some(&mut draw),
             figure: Some(&mut figure),
+            workload: Some(&mut workload),
             figures: Some(&mut list),
             open: Some(&mut open),
             flent: Some(&mut write),

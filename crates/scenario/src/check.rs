@@ -21,6 +21,7 @@ mod tcp;
 mod timeline;
 mod traffic;
 mod udp;
+mod workload;
 
 use cellway_settings::in_file::InFile;
 use cellway_units::Span;

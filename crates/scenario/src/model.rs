@@ -19,11 +19,12 @@ pub use sharing::*;
 pub use traffic::*;
 
 pub use cellway_spec::{
-    AbrParameters, AckDelay, AppKind, Arrivals, BufferPer, Charge, CongestionControl, Connect, DataConnection, Discard,
-    Discipline, Draw, EcnMode, Encapsulation, Family, FastRetransmit, Fifo, FlowArrivals, FlowPace, FlowSizes,
-    FlowSource, FlowSpec, Fraction, Framing, Jitter, JitterDistribution, LossRecovery, Multiplexing, NodeKind, Outage,
-    OutageBuffer, OutagePackets, PageSpec, PolicerAction, Queue, QueueDiscipline, Sharing, SizeDistribution,
-    SourceKind, Spike, TcpKeys, TcpProfile, TcpSpec, Train, Trains, TransportChoice, UdpSource, Variant, Video,
+    AbrParameters, AckDelay, AppKind, Arrivals, BufferPer, Charge, CongestionControl, Connect, ConversationArrivals,
+    ConversationPace, ConversationUse, DataConnection, Discard, Discipline, Draw, EcnMode, Encapsulation, Family,
+    FastRetransmit, Fifo, FlowArrivals, FlowPace, FlowSizes, FlowSource, FlowSpec, Fraction, Framing, Jitter,
+    JitterDistribution, LossRecovery, Multiplexing, NodeKind, Outage, OutageBuffer, OutagePackets, PageSpec,
+    PolicerAction, Queue, QueueDiscipline, Sharing, SizeDistribution, SourceKind, Spike, TcpKeys, TcpProfile, TcpSpec,
+    Train, Trains, TransportChoice, UdpSource, Variant, Video, WorkloadSpec,
 };
 use cellway_units::Span;
 

@@ -1,5 +1,6 @@
 //! Quantities of scenario files: those of [`cellway_settings`], and those that are relative to the round trip.
 
+mod app;
 mod rates;
 
 use std::fmt;
@@ -11,6 +12,7 @@ use cellway_units::{Bytes, CellRate, Cells, ParseError, Probability, Rate, Span,
 
 use crate::model::{AckDelay, Fraction};
 
+pub(crate) use app::{AppName, ClassName};
 pub(crate) use rates::LineRate;
 
 /// The formats of quantities in the schema.
@@ -28,6 +30,7 @@ pub(crate) const FORMATS: &[Format] = &[
     Format::of::<QueueLength>(),
     Format::of::<AckDelay>(),
     Format::of::<FilePath>(),
+    Format::of::<ClassName>(),
 ];
 
 /// An exact decimal multiple: `digits / 10^decimals`.

@@ -4,6 +4,7 @@ mod emulate;
 mod flows;
 mod network;
 mod traffic;
+mod workload;
 
 use std::fmt::Write;
 

@@ -102,7 +102,7 @@ fn defaults_are_those_of_the_schema() {
                 continue;
             }
             // These are options of other applications.
-            let others = ["echo", "buffers", "response", "think", "write-cost", "connections"];
+            let others = ["echo", "buffers", "response", "think", "write-cost", "connections", "arrivals", "fits"];
             let others = others.map(|o| format!("traffic.ftp.workload.{o}"));
             if others.contains(&key) {
                 continue;

@@ -28,6 +28,15 @@ fn cases() -> Vec<(&'static str, String)> {
         ("another version", edited(&[("version = 1", "version = 2")])),
         ("unknown key", edited(&[("warmup", "warmpu")])),
         ("unknown key with _", edited(&[("window = \"8 KiB\"", "window = \"8 KiB\"\nsend_buffer = \"8 KiB\"")])),
+        ("an unknown application", edited(&[("app = \"ftp\"", "app = \"ftpd\"")])),
+        ("a workload without a class", edited(&[("app = \"ftp\"", "app = \"workload:office.toml\"")])),
+        (
+            "options of other arrivals",
+            edited(&[(
+                "app = \"ftp\"",
+                "app = \"workload:office.toml#web\"\nworkload = { gap = \"1 s\", scale = 2, load = 0.5 }\nrepeat = true",
+            )]),
+        ),
         ("unknown section", with("\n[observer]\nseries = true\n")),
         ("flows that do not exist", with("\n[observe]\nflows = [\"fpt\", \"ftp-9\", \"ftp-2\", \"all\"]\n")),
         ("flows without series", with("\n[observe]\nflows = [\"ftp\"]\nseries = false\n")),

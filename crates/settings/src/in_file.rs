@@ -10,7 +10,6 @@ use serde_json::{Error, Map, Value, json};
 use crate::choice::text;
 use crate::quantity::{Text, parse, schema_of};
 use crate::schema::{ABOVE, MAX, MIN};
-use crate::section::key;
 use crate::tree::quoted;
 
 /// The value of a key.
@@ -125,12 +124,12 @@ impl Keys {
     pub fn of(table: Value) -> Result<Keys, Error> {
         Keys::deserialize(table)
     }
-    /// Reads the key of a field; `left_out` if it is not there, `None` if its value was refused.
+    /// Reads `key`; `left_out` if it is not there, `None` if its value was refused.
     ///
     /// # Errors
     /// The value is of another type.
-    pub fn take<T: InFile>(&mut self, field: &str, left_out: Option<T>) -> Result<Option<T>, Error> {
-        match self.0.remove(&key(field)) {
+    pub fn take<T: InFile>(&mut self, key: &str, left_out: Option<T>) -> Result<Option<T>, Error> {
+        match self.0.remove(key) {
             None => Ok(left_out),
             Some(Value::Null) => Ok(None),
             Some(value) => T::read(value).map(Some),
@@ -175,13 +174,13 @@ impl TableSchema {
     fn last(&mut self) -> &mut Schema {
         &mut self.keys.last_mut().expect("a key was added").1
     }
-    /// Adds the key of a field.
-    pub fn add<T: InFile>(&mut self, generator: &mut SchemaGenerator, field: &str, help: &[&str]) {
+    /// Adds `key`.
+    pub fn add<T: InFile>(&mut self, generator: &mut SchemaGenerator, key: &str, help: &[&str]) {
         let mut schema = T::schema(generator);
         if !help.is_empty() {
             schema.insert("description".to_owned(), Value::from(text(help)));
         }
-        self.keys.push((key(field), schema));
+        self.keys.push((key.to_owned(), schema));
     }
     /// Requires the key added last if it is of a type that no table may leave out.
     pub fn require<T: InFile>(&mut self) {

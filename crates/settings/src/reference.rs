@@ -94,6 +94,9 @@ fn rows(out: &mut String, shape: Shape) {
         for (value, means) in inner.meanings() {
             let _ = write!(meaning, "<br>`{value}`: {}", line(means));
         }
+        if let Some((format, means)) = inner.other_texts() {
+            let _ = write!(meaning, "<br>{}: {}", format.accepted(None), line(means));
+        }
         let default = match shape.default(key) {
             Some(value) => format!("`{value}`"),
             None if required.contains(&key) => "required".to_owned(),

@@ -256,6 +256,16 @@ impl Shape {
         self.object.get(name).and_then(Value::as_f64)
     }
 
+    /// Returns the form of the texts that an enumeration accepts beside its values, with the help for them.
+    pub(crate) fn other_texts(self) -> Option<(Format, &'static str)> {
+        let alternatives = self.object.get("oneOf").and_then(Value::as_array).into_iter().flatten();
+        let (format, help) = alternatives
+            .filter_map(|one| Some((one.get("format")?.as_str()?, one.get("description")?.as_str()?)))
+            .next()?;
+        let format = self.schema.formats.iter().copied().find(|known| known.name == format)?;
+        Some((format, help))
+    }
+
     /// Returns the strings of an enumeration.
     pub fn words(self) -> Option<Vec<&'static str>> {
         let alternatives = self.object.get("oneOf").or_else(|| self.object.get("enum"))?.as_array()?;

@@ -204,7 +204,7 @@ macro_rules! section {
                 fn deserialize<D: $crate::serde::Deserializer<'de>>(from: D) -> Result<$keys, D::Error> {
                     let mut table = <$crate::in_file::Keys as $crate::serde::Deserialize>::deserialize(from)?;
                     let mut read = || {
-                        Ok::<_, $crate::serde_json::Error>($keys { $($field: table.take(stringify!($field), None)?),+ })
+                        Ok::<_, $crate::serde_json::Error>($keys { $($field: table.take(&$crate::section::key(stringify!($field)), None)?),+ })
                     };
                     let keys = read().map_err($crate::serde::de::Error::custom)?;
                     table.end().map_err($crate::serde::de::Error::custom)?;
@@ -219,7 +219,7 @@ macro_rules! section {
                 fn json_schema(generator: &mut $crate::schemars::SchemaGenerator) -> $crate::schemars::Schema {
                     let mut table = $crate::in_file::TableSchema::new(&[$($about),+]);
                     $(
-                        table.add::<<$type as $crate::section::Setting>::Value>(generator, stringify!($field), &[$($doc),+]);
+                        table.add::<<$type as $crate::section::Setting>::Value>(generator, &$crate::section::key(stringify!($field)), &[$($doc),+]);
                         $($(table.limit(stringify!($limit), $bound);)+)?
                         $(table.default_of::<<$type as $crate::section::Setting>::Value>(&$default);)?
                     )+

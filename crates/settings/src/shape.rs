@@ -153,6 +153,7 @@ fn wrong_value(node: &Node, shape: Shape, key: &str) -> Option<Found> {
         return match node.text() {
             None if matches!(node.value, Value::Bool(_)) && shape.takes_booleans() => None,
             Some(text) if words.contains(&text) => None,
+            Some(text) if shape.other_texts().is_some_and(|(format, _)| format.refusal(text).is_none()) => None,
             Some(text) => Some(
                 Found::new(nowhere, "", format!("{given} is not known here"))
                     .suggest(nearest(text, words.iter().copied()).map(|w| format!("\"{w}\"")))
@@ -257,7 +258,8 @@ fn describe_at(shape: Shape, key: &str) -> String {
 pub fn describe(shape: Shape) -> String {
     if let Some(words) = shape.words() {
         let booleans = if shape.takes_booleans() { "true, false, or " } else { "" };
-        return format!("{booleans}{}", one_of(words));
+        let other = shape.other_texts().map_or(String::new(), |(format, _)| format!("; or {}", format.accepted(None)));
+        return format!("{booleans}{}{other}", one_of(words));
     }
     let range = match ["minimum", "exclusiveMinimum", "maximum"].map(|limit| shape.limit(limit)) {
         [Some(least), _, Some(most)] if least == most => return format!("{least}"),
@@ -282,11 +284,19 @@ pub fn describe(shape: Shape) -> String {
         (Some("boolean"), _) => "true or false".to_owned(),
         (Some("array"), _) => match shape.items().and_then(form) {
             Some(accepted) => format!("an array, each {accepted}"),
-            None => match (shape.limit("minItems"), shape.limit("maxItems")) {
-                (_, Some(n)) => format!("an array of {n} strings"),
-                (Some(_), None) => "an array of one or more strings".to_owned(),
-                (None, None) => "an array of strings".to_owned(),
-            },
+            None => {
+                let what = match shape.items().and_then(Shape::kind) {
+                    Some("number" | "integer") => "numbers",
+                    Some("array") => "arrays",
+                    _ => "strings",
+                };
+                match (shape.limit("minItems"), shape.limit("maxItems")) {
+                    (Some(least), Some(most)) if least != most => format!("an array of {least} to {most} {what}"),
+                    (_, Some(n)) => format!("an array of {n} {what}"),
+                    (Some(_), None) => format!("an array of one or more {what}"),
+                    (None, None) => format!("an array of {what}"),
+                }
+            }
         },
         (Some("object"), _) => match shape.keys() {
             Some(keys) => format!("a table with {}", table_of(shape, &keys)),

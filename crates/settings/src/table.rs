@@ -9,6 +9,8 @@
 /// The checks of a file go on with what is right: a field is `None` if the key is refused, or if the table leaves it out and
 /// has to give it. Both are reported before the table is read.
 ///
+/// The key of a field is its name with hyphens, or the one of `#[key("...")]`.
+///
 /// ```
 /// cellway_settings::table! {
 ///     /// A shelf.
@@ -47,6 +49,7 @@ macro_rules! table {
         $vis:vis struct $table:ident $(as $title:literal)? {
             $(
                 $(#[doc = $doc:literal])*
+                $(#[key($key:literal)])?
                 $(#[range($($limit:ident = $bound:literal),+)])?
                 $(#[length($($end:ident = $length:literal),+)])?
                 $field:ident: $type:ty $(= $default:expr)?,
@@ -74,13 +77,16 @@ macro_rules! table {
         impl $crate::in_file::Table for $table {
             fn take(keys: &mut $crate::in_file::Keys) -> Result<$table, $crate::serde_json::Error> {
                 Ok($table {
-                    $($field: keys.take(stringify!($field), $crate::table!(left_out $type $(, $default)?))?,)+
+                    $($field: keys.take(
+                        $crate::table!(key $field $(, $key)?),
+                        $crate::table!(left_out $type $(, $default)?),
+                    )?,)+
                     $($part: <$keys as $crate::in_file::Table>::take(keys)?,)?
                 })
             }
             fn describe(table: &mut $crate::in_file::TableSchema, generator: &mut $crate::schemars::SchemaGenerator) {
                 $(
-                    table.add::<$type>(generator, stringify!($field), &[$($doc),*]);
+                    table.add::<$type>(generator, $crate::table!(key $field $(, $key)?), &[$($doc),*]);
                     $($(table.limit(stringify!($limit), $bound);)+)?
                     $($(table.length(stringify!($end), $length);)+)?
                     $crate::table!(meaning table, $type $(, $default)?);
@@ -111,6 +117,12 @@ macro_rules! table {
                 table.finish()
             }
         }
+    };
+    (key $field:ident) => {
+        &$crate::section::key(stringify!($field))
+    };
+    (key $field:ident, $key:literal) => {
+        $key
     };
     (left_out $type:ty $(, $default:expr)?) => {
         None::<$type>$(.or(Some($default)))?.or_else(<$type as $crate::in_file::InFile>::left_out)

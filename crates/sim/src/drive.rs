@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use cellway_apps::random::Streams;
-use cellway_apps::{Action, DatagramMark, GroupWorkload, Side};
+use cellway_apps::{Action, DatagramMark, DatagramSource, GroupWorkload, Side};
 use cellway_gateway as gateway;
 use cellway_net::{Delivery, Encapsulation, Packet};
 use cellway_record::{Counts, RunRecord, Source};
@@ -91,19 +91,25 @@ impl<'a> Run<'a> {
         if let Some(capture) = &mut control.capture {
             capture.begin(&mut bed)?;
         }
-        let slot = |plan: &Arc<SlotPlan>| Slot::new(plan.clone(), &streams, stacks[plan.group].clone());
+        let slot = |plan: &Arc<SlotPlan>| {
+            Slot::new(plan.clone(), &workloads[plan.group], &streams, stacks[plan.group].clone())
+        };
         let slots: Vec<Slot> = bed.slots().iter().map(slot).collect();
         let qlog = control.qlog.map(|qlog| Recorder::begin(qlog, &slots).map(Box::new)).transpose()?;
         let pairs: Result<Vec<GatewayPair>, Error> =
             bed.pairs().iter().map(|plan| GatewayPair::new(plan, scenario.traffic.len())).collect();
         let mut timers = Timers::default();
         for (index, slot) in slots.iter().enumerate() {
-            let (at, kind) = match slot {
-                Slot::Tcp(slot) => (Some(slot.plan.start), TimerKind::Begin),
-                Slot::Udp(slot) => (slot.source.next(), TimerKind::Datagram),
-                Slot::Stack(slot) => (Some(slot.plan.start), TimerKind::Begin),
-            };
-            timers.add_if(at, TimerKey { slot: index as u32, kind });
+            let index = index as u32;
+            match slot {
+                Slot::Udp(slot) => {
+                    for side in SIDES {
+                        let at = slot.sources[side as usize].as_ref().and_then(DatagramSource::next);
+                        timers.add_if(at, TimerKey { slot: index, kind: TimerKind::Datagram { side } });
+                    }
+                }
+                other => timers.add(other.plan().start, TimerKey { slot: index, kind: TimerKind::Begin }),
+            }
         }
         for (index, at) in bed.changes().enumerate() {
             timers.add(at, TimerKey { slot: index as u32, kind: TimerKind::Change });
@@ -326,7 +332,7 @@ impl Run<'_> {
             TimerKind::Begin if matches!(self.slots[index], Slot::Stack(_)) => self.begin_stack(now, index),
             TimerKind::Begin => self.begin(now, index),
             TimerKind::Stack { end } => self.wake_stack(now, index, end),
-            TimerKind::Datagram => self.send_datagram(now, index),
+            TimerKind::Datagram { side } => self.send_datagram(now, index, side),
             TimerKind::Tcp { serial, place } => {
                 let Some(connection) = self.slots[index].tcp().connection(serial) else { return };
                 let Some(end) = connection.end(place) else { return };
@@ -358,21 +364,28 @@ impl Run<'_> {
     }
 
     /// Sends the datagram of a slot that is due.
-    fn send_datagram(&mut self, now: Time, index: usize) {
+    fn send_datagram(&mut self, now: Time, index: usize, side: Side) {
         let Slot::Udp(slot) = &mut self.slots[index] else { return };
-        let (frame, octets) = (slot.source.frame(), slot.source.packet().0 as u32);
-        let mark = DatagramMark { sequence: slot.source.send(), sent: now };
+        let [there, back] = &slot.sources;
+        let both_ways = there.is_some() && back.is_some();
+        let Some(source) = &mut slot.sources[side as usize] else { return };
+        let (frame, octets) = (source.frame(), source.packet().0 as u32);
+        let mark = DatagramMark { sequence: source.send(), sent: now };
         let body = Body::Datagram { number: self.packets, mark };
-        let ([from, to], conversation) = (slot.plan.hosts, slot.plan.legs[0]);
-        self.timers.add_if(slot.source.next(), TimerKey { slot: index as u32, kind: TimerKind::Datagram });
+        let [from, to] = [side, side.peer()].map(|side| slot.plan.hosts[side as usize]);
+        let conversation = slot.plan.legs[side as usize];
+        self.timers.add_if(source.next(), TimerKey { slot: index as u32, kind: TimerKind::Datagram { side } });
         if let Some(packets) = frame {
             self.bed.meter.frame_sent(index, now, packets);
         }
-        self.bed.meter.datagram_sent(index, now);
-        self.bed.fabric.send(
-            now,
-            Packet { conversation, from, to, flow: 0, octets, ecn: slot.spec.ecn.field(), dscp: slot.plan.dscp, body },
-        );
+        if both_ways {
+            self.bed.meter.datagram_sent_by(index, side, now);
+        } else {
+            self.bed.meter.datagram_sent(index, now);
+        }
+        self.bed
+            .fabric
+            .send(now, Packet { conversation, from, to, flow: 0, octets, ecn: slot.ecn, dscp: slot.plan.dscp, body });
         self.packets += 1;
     }
 
@@ -388,11 +401,11 @@ impl Run<'_> {
             self.bed.meter.datagram_received(index, now, Side::Originator, mark, payload);
             return;
         }
-        let echo = slot.spec.is_echoed().then(|| Packet {
+        let echo = slot.is_echoed.then(|| Packet {
             conversation: slot.plan.legs[1],
             from: packet.to,
             to: packet.from,
-            ecn: slot.spec.ecn.field(),
+            ecn: slot.ecn,
             body: Body::Datagram { number: self.packets, mark },
             ..packet.clone()
         });

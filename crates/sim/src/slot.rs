@@ -4,11 +4,12 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use cellway_apps::random::Streams;
-use cellway_apps::{ConnId, Conversation, DatagramSource, UdpSource, Workload};
+use cellway_apps::{ConnId, Conversation, DatagramSource, GroupWorkload, Workload};
 use cellway_net::NodeId;
 use cellway_testbed::{SlotPlan, SlotProtocol, TcpSlotPlan};
+use cellway_units::Ecn;
 
-use crate::connection::{Connection, End, Place};
+use crate::connection::{Connection, End, Place, SIDES};
 use crate::stack_slot::{GroupStack, StackSlot};
 
 /// A slot, by its protocol.
@@ -25,18 +26,37 @@ pub(crate) enum Slot {
 #[derive(Debug)]
 pub(crate) struct UdpSlot {
     pub(crate) plan: Arc<SlotPlan>,
-    pub(crate) spec: UdpSource,
-    pub(crate) source: DatagramSource,
+    pub(crate) ecn: Ecn,
+    /// True if the responder sends each packet back.
+    pub(crate) is_echoed: bool,
+    /// The packets of the originator and, of measured conversations, of the responder.
+    pub(crate) sources: [Option<DatagramSource>; 2],
 }
 
 impl Slot {
     /// `stack` is the stack of others that drives the slot, if one does.
-    pub(crate) fn new(plan: Arc<SlotPlan>, streams: &Streams, stack: Option<GroupStack>) -> Slot {
+    pub(crate) fn new(
+        plan: Arc<SlotPlan>,
+        workload: &GroupWorkload,
+        streams: &Streams,
+        stack: Option<GroupStack>,
+    ) -> Slot {
         match &plan.protocol {
             SlotProtocol::Tcp(_) => Slot::Tcp(TcpSlot::new(plan)),
             SlotProtocol::Udp(spec) => {
-                let (spec, source) = (*spec, DatagramSource::new(*spec, streams, &plan.name, plan.start));
-                Slot::Udp(Box::new(UdpSlot { plan, spec, source }))
+                let sources = [Some(DatagramSource::new(*spec, streams, &plan.name, plan.start)), None];
+                let (ecn, is_echoed) = (spec.ecn.field(), spec.is_echoed());
+                Slot::Udp(Box::new(UdpSlot { plan, ecn, is_echoed, sources }))
+            }
+            SlotProtocol::Class(_) => {
+                let source = |side| match workload {
+                    GroupWorkload::MeasuredDatagrams(measured) => {
+                        Some(DatagramSource::measured(measured, side, streams, &plan.name, plan.start))
+                    }
+                    _ => None,
+                };
+                let sources = SIDES.map(source);
+                Slot::Udp(Box::new(UdpSlot { plan, ecn: Ecn::NotEct, is_echoed: false, sources }))
             }
             SlotProtocol::Stack(_) => {
                 let stack = stack.expect("the plan of a slot has a stack if its group has one");

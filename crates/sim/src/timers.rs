@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use cellway_apps::Side;
 use cellway_units::Time;
 
 use crate::connection::Place;
@@ -20,8 +21,8 @@ pub(crate) struct TimerKey {
 pub(crate) enum TimerKind {
     /// The slot begins its next conversation.
     Begin,
-    /// The slot sends its next datagram.
-    Datagram,
+    /// The slot sends its next datagram, from its originator or its responder.
+    Datagram { side: Side },
     /// An endpoint of a connection.
     Tcp { serial: u32, place: Place },
     /// The application of one conversation.

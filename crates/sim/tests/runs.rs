@@ -7,7 +7,9 @@ use std::cell::Cell;
 
 use cellway_scenario::{Plan, Scenario};
 use cellway_sim::{Control, Error};
-use common::{BULK, delivered, figure, read_traces, repository, run, scenario, series, workloads};
+use common::{
+    BULK, delivered, figure, read_traces, repository, run, run_with, scenario, series, workloads, workloads_in,
+};
 
 /// Returns the network of the paper for a short time: one TELNET and five FTP.
 fn cellsim(set: &[(&str, &str)]) -> Scenario {
@@ -241,7 +243,8 @@ fn the_first_point_of_every_shipped_scenario_runs() {
                 let duration = point.scenario.run.duration;
                 point.scenario.run.duration = duration.min(cellway_units::Span::from_secs(65));
                 read_traces(&mut point.scenario, &repository("scenarios"));
-                let counts = run(&point.scenario, 1).counts;
+                let workloads = workloads_in(&mut point.scenario, &repository("scenarios"));
+                let counts = run_with(&point.scenario, &workloads, 1).counts;
                 let hops = counts.cell_hops + counts.packet_hops;
                 assert!(hops > 0, "{path}: nothing was sent at {:?}", point.axes);
                 sum += hops;

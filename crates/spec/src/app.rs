@@ -30,6 +30,8 @@ choice! {
         RequestResponse = "request-response",
         /// Pages of a document and its objects, over parallel connections that persist within a page (HTTP/1.1).
         Page = "page",
+        /// Conversations drawn from a class of a workload file; written "workload:FILE#CLASS".
+        Workload = "workload",
     }
 }
 

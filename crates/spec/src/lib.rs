@@ -33,6 +33,7 @@ mod red;
 mod tcp;
 mod trains;
 mod udp;
+mod workload;
 
 pub use abr::AbrParameters;
 pub use app::{AppKind, DataConnection, Draw, SHORT_REQUEST, Spike, TTCP_WRITE, WWW_REQUEST};
@@ -66,3 +67,4 @@ pub use tcp::{
 };
 pub use trains::{Train, Trains};
 pub use udp::{Arrivals, DatagramEcn, SourceKind, UDP_MARK_OCTETS, UdpSource, Video};
+pub use workload::{ConversationArrivals, ConversationPace, ConversationUse, WorkloadSpec};

@@ -7,7 +7,8 @@ use cellway_gateway::{Class, ClassError, Classes, DATA_OVERHEAD, GatewayConfig, 
 use cellway_net as net;
 use cellway_scenario as file;
 use cellway_scenario::{
-    App, BufferSize, FlowPace, FlowSizes, FlowSource, FlowSpec, PageSpec, Protocol, Scenario, TcpTraffic, Traffic,
+    App, BufferSize, ConversationPace, ConversationUse, FlowPace, FlowSizes, FlowSource, FlowSpec, PageSpec, Protocol,
+    Scenario, TcpTraffic, Traffic, WorkloadSpec,
 };
 use cellway_units::{Bytes, Span};
 
@@ -36,6 +37,9 @@ pub const FLOWS_PORT: u16 = 8080;
 /// The port of the responders of requests: that of netperf. IANA, the same registry.
 pub const REQUESTS_PORT: u16 = 12_865;
 
+/// The port of the responders of measured conversations: another alternative of HTTP. IANA, the same registry.
+pub const MEASURED_PORT: u16 = 8008;
+
 /// The least mean time between the flows of a slot.
 const LEAST_INTERVAL: Span = Span::from_us(1);
 
@@ -55,6 +59,7 @@ pub fn well_known_ports(app: &App) -> [u16; 2] {
         App::Animation { .. } => [6000; 2],
         App::Flows(_) => [FLOWS_PORT; 2],
         App::RequestResponse { .. } => [REQUESTS_PORT; 2],
+        App::Workload(_) => [MEASURED_PORT; 2],
     }
 }
 
@@ -67,6 +72,10 @@ pub enum Input {
     Sizes(Arc<apps::SizeTable>),
     /// Times and sizes of flows.
     Trace(Arc<[apps::TraceFlow]>),
+    /// A class of a workload file.
+    Class(Arc<apps::ExchangeModel>),
+    /// A class of a workload file that is of UDP.
+    Datagrams(Arc<apps::DatagramModel>),
 }
 
 /// Returns the workload of a traffic group, with the distributions built into the program. `input` is the content of the files
@@ -75,6 +84,10 @@ pub fn workload(traffic: &Traffic, input: Option<Input>) -> Result<apps::GroupWo
     match &traffic.protocol {
         Protocol::Tcp(tcp) => Ok(apps::GroupWorkload::Conversations(application(traffic, tcp, input)?)),
         Protocol::Udp(source) => Ok(apps::GroupWorkload::Datagrams(*source)),
+        Protocol::Class(class) => {
+            let workload = datagrams_of(traffic, &class.spec, input.as_ref())?;
+            Ok(apps::GroupWorkload::MeasuredDatagrams(Box::new(workload)))
+        }
     }
 }
 
@@ -84,7 +97,9 @@ fn application(traffic: &Traffic, tcp: &TcpTraffic, input: Option<Input>) -> Res
     let tables = || match &input {
         Some(Input::Tables(tables)) => Ok(tables.clone()),
         None => Ok(apps::Tables::shipped()),
-        Some(Input::Sizes(_) | Input::Trace(_)) => Err(refused(traffic, "the tables have not been read")),
+        Some(Input::Sizes(_) | Input::Trace(_) | Input::Class(_) | Input::Datagrams(_)) => {
+            Err(refused(traffic, "the tables have not been read"))
+        }
     };
     match (&mut workload, &tcp.app) {
         (apps::Workload::Ftp(ftp), App::Ftp { tables: source, spike, data_connection, handshake }) => {
@@ -133,6 +148,9 @@ fn application(traffic: &Traffic, tcp: &TcpTraffic, input: Option<Input>) -> Res
             let sizes = size_law(traffic, sizes, input.as_ref())?;
             *page = apps::PageWorkload { html, objects, sizes, connections, request, think };
         }
+        (apps::Workload::Measured(measured), App::Workload(spec)) => {
+            *measured = measured_of(traffic, spec, input.as_ref())?;
+        }
         _ => unreachable!("the workload is made of the same kind"),
     }
     workload.validate().map_err(|e| refused(traffic, e.to_string()))?;
@@ -180,6 +198,76 @@ fn flows_of(traffic: &Traffic, spec: &FlowSpec, input: Option<&Input>) -> Result
     };
     let FlowSpec { count, duration, limit, .. } = *spec;
     Ok(apps::FlowsWorkload { process, count, duration, limit })
+}
+
+/// Returns the measured conversations of a group; `input` is their class.
+fn measured_of(traffic: &Traffic, spec: &WorkloadSpec, input: Option<&Input>) -> Result<apps::MeasuredWorkload, Error> {
+    let Some(Input::Class(model)) = input else {
+        return Err(refused(traffic, "the class of the workload file has not been read"));
+    };
+    let arrivals = match spec.arrivals {
+        ConversationUse::Closed { gap } => apps::MeasuredArrivals::Closed { gap },
+        ConversationUse::Open { pace, count, duration, limit } => {
+            let scale = match pace {
+                ConversationPace::Scale(scale) => scale,
+                ConversationPace::Load(load) => {
+                    let octets = model.mean_octets(spec.fits);
+                    let scale = scale_of(traffic, load, octets, model.arrival_gap.as_ref(), spec.fits);
+                    scale.map_err(|message| refused(traffic, message))?
+                }
+            };
+            apps::MeasuredArrivals::Open { scale, count, duration, limit }
+        }
+    };
+    Ok(apps::MeasuredWorkload { model: model.clone(), fits: spec.fits, arrivals })
+}
+
+/// Returns the datagrams of a class that is of UDP; `input` is the class.
+fn datagrams_of(
+    traffic: &Traffic,
+    spec: &WorkloadSpec,
+    input: Option<&Input>,
+) -> Result<apps::MeasuredDatagrams, Error> {
+    let Some(Input::Datagrams(model)) = input else {
+        return Err(refused(traffic, "the class of the workload file has not been read"));
+    };
+    let ConversationUse::Open { pace, count, duration, limit } = spec.arrivals else {
+        return Err(refused(traffic, "a class of UDP has no closed users; accepted: workload.arrivals = \"open\""));
+    };
+    let scale = match pace {
+        ConversationPace::Scale(scale) => scale,
+        ConversationPace::Load(load) => {
+            let octets = model.mean_octets(spec.fits);
+            let scale = scale_of(traffic, load, octets, model.arrival_gap.as_ref(), spec.fits);
+            scale.map_err(|message| refused(traffic, message))?
+        }
+    };
+    let (model, fits, family, largest) = (model.clone(), spec.fits, traffic.family(), traffic.mtu);
+    let workload = apps::MeasuredDatagrams { model, fits, scale, count, duration, limit, family, largest };
+    workload.validate().map_err(|e| refused(traffic, e.to_string()))?;
+    Ok(workload)
+}
+
+/// Returns the factor on the rate of conversations that gives a load of the bottleneck link, or the reason for which
+/// there is none.
+fn scale_of(
+    traffic: &Traffic,
+    load: f64,
+    octets: Option<[f64; 2]>,
+    arrival_gap: Option<&apps::Distribution>,
+    fits: bool,
+) -> Result<f64, String> {
+    let octets = octets.ok_or("load needs mean sizes, and a fitted law has none")?;
+    let gap = match arrival_gap {
+        Some(gap) => gap.mean(fits).ok_or("load needs a mean arrival_gap, and the fitted law has none")?,
+        None => return Err("load needs an arrival_gap, which the class does not have".to_owned()),
+    };
+    let octets = octets[0].max(octets[1]);
+    if octets <= 0.0 || gap <= 0.0 {
+        return Err("load needs sizes and an arrival_gap above 0".to_owned());
+    }
+    let slots = f64::from(traffic.count.max(1));
+    Ok(load * traffic.bottleneck.as_bps() as f64 * gap / (8.0 * octets * slots))
 }
 
 /// Returns the mean time between the flows of a slot, or the reason for which there is none.

@@ -27,7 +27,8 @@ pub use attach::Host;
 pub use bed::Testbed;
 pub use capture::Capture;
 pub use convert::{
-    FLOWS_PORT, Input, OTHER_KIND, REQUESTS_PORT, UDP_KIND, UDP_PORT, type_number, well_known_ports, workload,
+    FLOWS_PORT, Input, MEASURED_PORT, OTHER_KIND, REQUESTS_PORT, UDP_KIND, UDP_PORT, type_number, well_known_ports,
+    workload,
 };
 pub use error::Error;
 pub use link_change::LinkChange;

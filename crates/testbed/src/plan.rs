@@ -59,6 +59,8 @@ pub enum SlotProtocol {
     Tcp(TcpSlotPlan),
     /// Datagrams, from the first host to the second.
     Udp(UdpSource),
+    /// Datagrams of measured conversations in both directions, in packets of this version of IP.
+    Class(Family),
     /// Datagrams of a stack of others at each host, in packets of this version of IP.
     Stack(Family),
 }
@@ -84,7 +86,7 @@ impl SlotPlan {
         match &self.protocol {
             SlotProtocol::Tcp(tcp) => tcp.config.family,
             SlotProtocol::Udp(source) => source.family,
-            SlotProtocol::Stack(family) => *family,
+            SlotProtocol::Class(family) | SlotProtocol::Stack(family) => *family,
         }
     }
 
@@ -92,7 +94,7 @@ impl SlotPlan {
     pub fn tcp(&self) -> Option<&TcpSlotPlan> {
         match &self.protocol {
             SlotProtocol::Tcp(tcp) => Some(tcp),
-            SlotProtocol::Udp(_) | SlotProtocol::Stack(_) => None,
+            SlotProtocol::Udp(_) | SlotProtocol::Class(_) | SlotProtocol::Stack(_) => None,
         }
     }
 }
@@ -247,6 +249,7 @@ impl<B: Clone> Builder<'_, B> {
             let protocol = match (&traffic.protocol, &config) {
                 _ if has_stacks => SlotProtocol::Stack(family),
                 (Protocol::Udp(source), _) => SlotProtocol::Udp(*source),
+                (Protocol::Class(class), _) => SlotProtocol::Class(class.family),
                 (Protocol::Tcp(_), None) => unreachable!("the configuration was made above"),
                 (Protocol::Tcp(tcp), Some(config)) => SlotProtocol::Tcp(TcpSlotPlan {
                     peers,

@@ -247,7 +247,7 @@ fn caveats(scenario: &Scenario, index: usize, tcp: &TcpTraffic, hops: &[Hop]) ->
     note(!limited.is_empty(), format!("the sender's own pacing-rate,{limited}, is not counted"));
     note(traffic.count == 0, "the group has no slots; predicted as if it had one".to_owned());
     let greedy = matches!(tcp.app, App::Bulk { .. } | App::Ttcp { .. } | App::FtpGet { .. });
-    let flows = matches!(tcp.app, App::Flows(_));
+    let flows = tcp.app.arrives_by_itself();
     note(
         flows,
         "flows arrive by themselves and overlap; predicted as one transfer without end for each slot".to_owned(),

@@ -84,11 +84,12 @@ pub(crate) fn workloads(plan: &Plan, point: &Point) -> Result<Vec<GroupWorkload>
         }
     }
     let workload = |(group, traffic): (usize, &cellway_scenario::Traffic)| {
-        if let Some((AppFile::Tables(path) | AppFile::Sizes(path) | AppFile::Trace(path), key)) =
-            traffic.app().and_then(|app| app.file())
-        {
-            let accepted = "a distribution without a file; the command line runs this scenario";
-            return Err(plan.refuse_traffic(point.index, group, key, &message(path), accepted).into());
+        if let Some((file, key)) = traffic.app().and_then(|app| app.file()) {
+            let accepted = match file {
+                AppFile::Workload { .. } => "an application without a file; the command line runs this scenario",
+                _ => "a distribution without a file; the command line runs this scenario",
+            };
+            return Err(plan.refuse_traffic(point.index, group, key, &message(file.path()), accepted).into());
         }
         cellway_sim::workload(traffic, None).map_err(Refused::in_words)
     };

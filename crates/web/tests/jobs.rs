@@ -140,4 +140,14 @@ fn a_request_that_cannot_be_run_says_why() {
     let tables = "app = \"ftp\", workload = { tables = \"mine\" },";
     let problem = first(&Request { text: SMALL.replace("app = \"ftp\",", tables), ..request() });
     assert_eq!(problem["key"], "traffic.t.workload.tables");
+    let problem =
+        first(&Request { text: SMALL.replace("app = \"ftp\",", "app = \"workload:a.toml#web\","), ..request() });
+    assert_eq!(problem["key"], "traffic.t.app");
+    assert_eq!(
+        [&problem["message"], &problem["accepted"]],
+        [
+            "\"a.toml\" is a file, and a page reads none",
+            "an application without a file; the command line runs this scenario"
+        ]
+    );
 }

@@ -22,8 +22,10 @@ pub(crate) struct Net {
     pub(crate) send_buffer: u64,
     /// Bytes that wait at most for a side that reads by itself.
     pub(crate) receive_buffer: u64,
-    /// The owner of the timers.
+    /// The owner of the timers, unless `timer_side` has another.
     pub(crate) timers_at: Side,
+    /// Returns the owner of a timer by its identifier.
+    pub(crate) timer_side: fn(u32) -> Option<Side>,
 }
 
 #[derive(Debug, Default, PartialEq)]
@@ -90,6 +92,7 @@ pub(crate) fn new(latency: Span) -> Net {
         send_buffer: u64::MAX,
         receive_buffer: u64::MAX,
         timers_at: Side::Originator,
+        timer_side: |_| None,
     }
 }
 
@@ -208,7 +211,7 @@ impl Net {
                 }
                 Event::Timer(id) => {
                     conversation.timer(now, id, &mut out);
-                    self.timers_at
+                    (self.timer_side)(id).unwrap_or(self.timers_at)
                 }
             };
         }

@@ -1,7 +1,7 @@
 //! The type of a conversation, from its ports.
 
 use cellway_apps::AppKind;
-use cellway_testbed::{FLOWS_PORT, OTHER_KIND, REQUESTS_PORT, UDP_KIND, UDP_PORT};
+use cellway_testbed::{FLOWS_PORT, MEASURED_PORT, OTHER_KIND, REQUESTS_PORT, UDP_KIND, UDP_PORT};
 use cellway_wire::ip::{Flow, Recognised, protocol};
 
 /// The type of an application, as derived from its port. Channels can be shared by type: Cáceres 1993, section 2.
@@ -21,6 +21,8 @@ pub enum Kind {
     Flows,
     /// Requests and responses, on the port of netperf.
     Requests,
+    /// Measured conversations of a scenario, on another alternative port of HTTP.
+    Measured,
     /// The datagrams of a scenario, on the port of RTP.
     Udp,
     /// Any other port, or a protocol without ports.
@@ -42,6 +44,7 @@ impl Kind {
             Kind::Ttcp => "ttcp",
             Kind::Flows => "flows",
             Kind::Requests => "requests",
+            Kind::Measured => "workload",
             Kind::Udp => "udp",
             Kind::Other => "other",
         }
@@ -70,6 +73,7 @@ impl Kind {
             Kind::Ttcp => AppKind::Bulk,
             Kind::Flows => AppKind::Flows,
             Kind::Requests => AppKind::RequestResponse,
+            Kind::Measured => AppKind::Workload,
             Kind::Udp => return UDP_KIND,
             Kind::Other => return OTHER_KIND,
             Kind::Ssh => return UDP_KIND + 1,
@@ -90,6 +94,7 @@ impl Kind {
             5001 | 5201 => Kind::Ttcp,
             FLOWS_PORT => Kind::Flows,
             REQUESTS_PORT => Kind::Requests,
+            MEASURED_PORT => Kind::Measured,
             6000..=6063 => Kind::X11,
             _ => return None,
         })
@@ -132,6 +137,7 @@ mod tests {
             (5201, Kind::Ttcp),
             (6000, Kind::X11),
             (6063, Kind::X11),
+            (8008, Kind::Measured),
             (8080, Kind::Flows),
             (12_865, Kind::Requests),
         ];

@@ -32,6 +32,7 @@ impl Engine {
             }
             Seen::FrameSent { packets } => self.testbed.meter.frame_sent(slot, observation.at, packets),
             Seen::DatagramSent => self.testbed.meter.datagram_sent(slot, observation.at),
+            Seen::DatagramSentBy(side) => self.testbed.meter.datagram_sent_by(slot, side, observation.at),
             Seen::DatagramReceived { reader, mark, payload } => {
                 self.testbed.meter.datagram_received(slot, observation.at, reader, mark, payload);
             }

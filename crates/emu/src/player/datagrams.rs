@@ -15,7 +15,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Sender;
 
 use cellway_apps::random::Streams;
-use cellway_apps::{DatagramMark, DatagramSource, Family, Side, UdpSource};
+use cellway_apps::{DatagramMark, DatagramSource, Family, MeasuredDatagrams, Side, UdpSource};
 use cellway_units::{Bytes, Span, Time};
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token, Waker};
@@ -51,6 +51,9 @@ pub struct DatagramSlot {
     pub name: String,
     /// The source of the datagrams. Over IPv6 a packet has as many octets, 20 fewer of them payload.
     pub source: UdpSource,
+    /// Measured conversations in both directions, in place of the packets of `source`, which then gives the largest packet
+    /// and the buffers.
+    pub measured: Option<Box<MeasuredDatagrams>>,
     /// Its start.
     pub start: Time,
     /// Sender and receiver: the host, by its place in the plan, and its address.
@@ -91,7 +94,10 @@ pub struct DatagramsPlayed {
 #[derive(Debug)]
 struct Flow {
     slot: usize,
-    source: DatagramSource,
+    /// The packets of each side; the receiver has some of measured conversations only.
+    sources: [Option<DatagramSource>; 2],
+    /// True if datagrams go both ways.
+    both_ways: bool,
     /// Sender and receiver.
     sockets: [Socket; 2],
     /// True if the receiver sends each datagram back.
@@ -106,7 +112,7 @@ struct Flow {
 pub struct DatagramPlayer {
     flows: Vec<Flow>,
     /// The next sending time of each flow.
-    due: BinaryHeap<Reverse<(Time, usize)>>,
+    due: BinaryHeap<Reverse<(Time, usize, Side)>>,
     end: Time,
     poll: Poll,
     alarm: Alarm,
@@ -130,17 +136,21 @@ impl DatagramPlayer {
         let mut flows = Vec::with_capacity(plan.slots.len());
         for (index, slot) in plan.slots.iter().enumerate() {
             let flow = Flow::open(slot, &mut plan.hosts, &streams)?;
-            for side in SIDES.into_iter().filter(|side| *side == Side::Responder || flow.is_echoed) {
+            let reads = |side: &Side| *side == Side::Responder || flow.is_echoed || flow.both_ways;
+            for side in SIDES.into_iter().filter(reads) {
                 let mut source = SourceFd(&flow.sockets[at(side)].as_raw_fd());
                 let registered = poll.registry().register(&mut source, token(index, side), Interest::READABLE);
                 registered.map_err(PlayerError::system("wait for a socket"))?;
             }
             flows.push(flow);
         }
-        let due = flows.iter().enumerate().filter_map(|(index, flow)| Some(Reverse((flow.source.next()?, index))));
+        let due = flows.iter().enumerate().flat_map(|(index, flow)| {
+            SIDES.into_iter().filter_map(move |side| Some(Reverse((flow.next(side)?, index, side))))
+        });
+        let due: Vec<_> = due.collect();
         let largest = flows.iter().map(|flow| flow.payload).max().unwrap_or_default();
         Ok(DatagramPlayer {
-            due: due.collect(),
+            due: due.into(),
             flows,
             end: Time::ZERO + plan.duration,
             poll,
@@ -170,7 +180,7 @@ impl DatagramPlayer {
                     break;
                 }
                 self.send_due(&clock, now)?;
-                next = self.due.peek().map_or(self.end, |Reverse((at, _))| *at).min(self.end);
+                next = self.due.peek().map_or(self.end, |Reverse((at, ..))| *at).min(self.end);
             }
             self.alarm.set(&clock, next)?;
             match self.poll.poll(&mut events, None) {
@@ -191,14 +201,15 @@ impl DatagramPlayer {
 
     /// Sends all datagrams that are due at `now`.
     fn send_due(&mut self, clock: &Clock, now: Time) -> Result<(), PlayerError> {
-        while let Some(&Reverse((at, index))) = self.due.peek()
+        while let Some(&Reverse((at, index, side))) = self.due.peek()
             && at <= now
         {
             self.due.pop();
             let flow = &mut self.flows[index];
-            let (frame, octets) = (flow.source.frame(), flow.source.packet().0);
-            let sequence = flow.source.send();
-            self.due.extend(flow.source.next().map(|next| Reverse((next, index))));
+            let Some(source) = &mut flow.sources[side as usize] else { continue };
+            let (frame, octets) = (source.frame(), source.packet().0);
+            let sequence = source.send();
+            self.due.extend(source.next().map(|next| Reverse((next, index, side))));
             let sent = clock.now().unwrap_or(now);
             self.played.latest = self.played.latest.max(sent.since(at));
             self.played.sent += 1;
@@ -211,10 +222,11 @@ impl DatagramPlayer {
                 // A frame is captured at its own time, however late its packets leave.
                 let _ = self.sender.send(Observation { at, slot: flow.slot, seen: Seen::FrameSent { packets } });
             }
+            let seen = if flow.both_ways { Seen::DatagramSentBy(side) } else { Seen::DatagramSent };
             // The observation is sent first: the datagram may arrive before the next statement.
-            let observation = Observation { at: sent, slot: flow.slot, seen: Seen::DatagramSent };
+            let observation = Observation { at: sent, slot: flow.slot, seen };
             let _ = self.sender.send(observation);
-            self.played.send(&flow.sockets[0], payload);
+            self.played.send(&flow.sockets[side as usize], payload);
         }
         Ok(())
     }
@@ -286,9 +298,21 @@ impl Flow {
         }
         let family = if from.is_ipv6() { Family::Ipv6 } else { Family::Ipv4 };
         let payload = slot.source.packet.0.saturating_sub(family.udp_headers()) as usize;
-        let source = DatagramSource::new(slot.source, streams, &slot.name, slot.start);
+        let both_ways = slot.measured.is_some();
+        let sources = match &slot.measured {
+            Some(measured) => {
+                SIDES.map(|side| Some(DatagramSource::measured(measured, side, streams, &slot.name, slot.start)))
+            }
+            None => [Some(DatagramSource::new(slot.source, streams, &slot.name, slot.start)), None],
+        };
         let (sockets, packet, is_echoed) = ([sender, receiver], slot.source.packet.0, slot.source.is_echoed());
-        Ok(Flow { slot: slot.slot, source, sockets, is_echoed, packet, payload: payload.max(DatagramMark::LEN) })
+        let payload = payload.max(DatagramMark::LEN);
+        Ok(Flow { slot: slot.slot, sources, both_ways, sockets, is_echoed, packet, payload })
+    }
+
+    /// Returns when the next datagram of a side is due.
+    fn next(&self, side: Side) -> Option<Time> {
+        self.sources[at(side)].as_ref()?.next()
     }
 }
 

@@ -59,6 +59,8 @@ pub enum Seen {
     },
     /// A datagram was sent.
     DatagramSent,
+    /// A datagram was sent by this side of a slot whose datagrams go both ways.
+    DatagramSentBy(Side),
     /// A datagram has arrived.
     DatagramReceived {
         /// The side that read it: the originator that of an echo.

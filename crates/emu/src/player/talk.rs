@@ -35,7 +35,8 @@ fn reports_acks(workload: &Workload, side: Side) -> bool {
             | Workload::Animation(_)
             | Workload::Flows(_)
             | Workload::RequestResponse(_)
-            | Workload::Page(_) => false,
+            | Workload::Page(_)
+            | Workload::Measured(_) => false,
         }
 }
 

@@ -3,10 +3,10 @@
 use std::net::IpAddr;
 use std::sync::mpsc::Sender;
 
-use cellway_apps::{Family, GroupWorkload};
+use cellway_apps::{Arrivals, DatagramEcn, Family, GroupWorkload, MeasuredDatagrams, UdpSource};
 use cellway_scenario::{Scenario, TcpSpec};
 use cellway_testbed::{SlotPlan, TcpSlotPlan, UDP_PORT};
-use cellway_units::{Span, Time};
+use cellway_units::{Rate, Span, Time};
 use socket2::Socket;
 
 use super::network::Network;
@@ -19,6 +19,8 @@ use crate::player::{
 
 /// The interval at which the kernel's figures are polled.
 const FIGURES: Span = Span::from_ms(100);
+/// The rate for which the buffers of measured datagrams are made.
+const MEASURED_RATE: Rate = Rate::from_bps(100_000_000);
 /// Datagrams that were sent in this last part of a run need not have arrived: they may wait in the kernel of a host,
 /// where the network does not count them.
 const DRAIN: Span = Span::from_ms(100);
@@ -68,8 +70,33 @@ impl Players {
                 (GroupWorkload::Datagrams(source), ..) => {
                     let (name, source, start) = (slot.name.clone(), *source, slot.start);
                     let traffic_class = slot.dscp << 2 | source.ecn.field().bits();
-                    let slot = DatagramSlot { slot: number, name, source, start, ends, port: UDP_PORT, traffic_class };
-                    datagrams.push(slot);
+                    let measured = None;
+                    let port = UDP_PORT;
+                    datagrams.push(DatagramSlot {
+                        slot: number,
+                        name,
+                        source,
+                        measured,
+                        start,
+                        ends,
+                        port,
+                        traffic_class,
+                    });
+                }
+                (GroupWorkload::MeasuredDatagrams(measured), ..) => {
+                    let (name, start, port) = (slot.name.clone(), slot.start, UDP_PORT);
+                    let (source, measured) = (buffered(measured), Some(measured.clone()));
+                    let traffic_class = slot.dscp << 2;
+                    datagrams.push(DatagramSlot {
+                        slot: number,
+                        name,
+                        source,
+                        measured,
+                        start,
+                        ends,
+                        port,
+                        traffic_class,
+                    });
                 }
                 _ => unreachable!("a slot has the protocol of its group"),
             }
@@ -94,6 +121,13 @@ impl Players {
     pub(super) fn any(&self) -> bool {
         self.conversations.is_some() || self.datagrams.is_some()
     }
+}
+
+/// Returns a source for which the buffers of sockets are large enough for measured datagrams: their rate is not known.
+fn buffered(measured: &MeasuredDatagrams) -> UdpSource {
+    let (rate, ecn) = (MEASURED_RATE, DatagramEcn::NotEct);
+    let (family, packet) = (measured.family, measured.largest);
+    UdpSource { arrivals: Arrivals::Constant, family, packet, rate, duration: None, ecn }
 }
 
 /// Sets the values that a host has for all its sockets.

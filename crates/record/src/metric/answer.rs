@@ -4,20 +4,21 @@
 use super::declare::metrics;
 
 metrics! {
-    /// Request-response only: requests whose response arrived whole.
+    /// Request-response, measured conversations: requests whose response arrived whole.
     TRANSACTIONS: Count of [Slot, Group] in [Summary] by [Simulate, Emulate];
-    /// Request-response only: `transactions` per second of the time after the warm-up.
+    /// Request-response, measured conversations: `transactions` per second of the time after the warm-up.
     TRANSACTION_RATE: PerSecond of [Slot, Group] in [Summary] by [Simulate, Emulate];
-    /// Request-response, pings: mean time from the sending of a [request](../models/requests.md#figures) to the arrival of
-    /// the last byte of its response; of a ping the round trip. In a bin, of the responses that arrive in it.
+    /// Request-response, pings, measured conversations: mean time from the sending of a
+    /// [request](../models/requests.md#figures) to the arrival of the last byte of its response; of a ping the round
+    /// trip. In a bin, of the responses that arrive in it.
     RESPONSE_TIME_MEAN as "Mean response time": Second of [Slot, Group] in [Summary, Bins] by [Simulate, Emulate];
-    /// Request-response, pings: median response time, to 0.4 %.
+    /// Request-response, pings, measured conversations: median response time, to 0.4 %.
     RESPONSE_TIME_P50 as "Response time, median": Second of [Slot, Group] in [Summary] by [Simulate, Emulate];
-    /// Request-response, pings: 95th percentile of the response time, to 0.4 %.
+    /// Request-response, pings, measured conversations: 95th percentile of the response time, to 0.4 %.
     RESPONSE_TIME_P95 as "Response time, 95th percentile": Second of [Slot, Group] in [Summary] by [Simulate, Emulate];
-    /// Request-response, pings: 99th percentile of the response time, to 0.4 %.
+    /// Request-response, pings, measured conversations: 99th percentile of the response time, to 0.4 %.
     RESPONSE_TIME_P99 as "Response time, 99th percentile": Second of [Slot, Group] in [Summary] by [Simulate, Emulate];
-    /// Request-response, pings: longest response time.
+    /// Request-response, pings, measured conversations: longest response time.
     RESPONSE_TIME_MAX as "Longest response time": Second of [Slot, Group] in [Summary] by [Simulate, Emulate];
     /// Pages only: [pages](../models/pages.md#figures) that were loaded, with all of their objects.
     PAGES: Count of [Slot, Group] in [Summary] by [Simulate, Emulate];

@@ -3,21 +3,22 @@
 use super::declare::metrics;
 
 metrics! {
-    /// Flows only: flows that arrived, without those that were rejected.
+    /// Flows and measured conversations: flows that arrived, without those that were rejected.
     FLOWS_STARTED: Count of [Slot, Group] in [Summary] by [Simulate, Emulate];
-    /// Flows only: flows whose last byte arrived.
+    /// Flows and measured conversations: flows whose last byte arrived.
     FLOWS_COMPLETED: Count of [Slot, Group] in [Summary] by [Simulate, Emulate];
-    /// Flows only: flows whose connection was reset or timed out before that; no row if there were none.
+    /// Flows and measured conversations: flows whose connection was reset or timed out before that; no row if there
+    /// were none.
     FLOWS_FAILED: Count of [Slot, Group] in [Summary] by [Simulate, Emulate];
-    /// Flows only: flows that arrived while `limit` were open; no row if there were none.
+    /// Flows and measured conversations: flows that arrived while `limit` were open; no row if there were none.
     FLOWS_REJECTED: Count of [Slot, Group] in [Summary] by [Simulate, Emulate];
-    /// Flows only: mean [completion time](../models/flows.md#figures).
+    /// Flows and measured conversations: mean [completion time](../models/flows.md#figures).
     FCT_MEAN as "Mean flow completion time": Second of [Slot, Group] in [Summary] by [Simulate, Emulate];
-    /// Flows only: median completion time, to 0.4 %.
+    /// Flows and measured conversations: median completion time, to 0.4 %.
     FCT_P50 as "Flow completion time, median": Second of [Slot, Group] in [Summary] by [Simulate, Emulate];
-    /// Flows only: 95th percentile of the completion time, to 0.4 %.
+    /// Flows and measured conversations: 95th percentile of the completion time, to 0.4 %.
     FCT_P95 as "Flow completion time, 95th percentile": Second of [Slot, Group] in [Summary] by [Simulate, Emulate];
-    /// Flows only: 99th percentile of the completion time, to 0.4 %.
+    /// Flows and measured conversations: 99th percentile of the completion time, to 0.4 %.
     FCT_P99 as "Flow completion time, 99th percentile": Second of [Slot, Group] in [Summary] by [Simulate, Emulate];
     /// Flows only: mean [slowdown](../models/flows.md#figures).
     SLOWDOWN_MEAN as "Mean slowdown": Count of [Slot, Group] in [Summary] by [Simulate, Emulate];

@@ -5,6 +5,7 @@ use cellway_spec::{PageSpec, SHORT_REQUEST, TTCP_WRITE, WWW_REQUEST};
 use crate::check::Check;
 use crate::file::{TrafficFile, WorkloadFile};
 use crate::model::{App, AppKind, Spike, Tables};
+use crate::quantity::AppName;
 use crate::tree::at;
 
 /// The most that one transfer may be (bytes): 1 PiB, which no link here carries within the longest run.
@@ -12,7 +13,8 @@ pub(crate) const MAX_TRANSFER: u64 = 1 << 50;
 
 impl Check<'_> {
     pub(super) fn app(&mut self, i: usize, group: &TrafficFile) -> Option<App> {
-        let kind = group.app??;
+        let name = group.app.clone()??;
+        let kind = name.kind();
         let options = group.workload.clone()?.unwrap_or_default();
         let WorkloadFile { handshake, write_cost, data_connection, .. } = options;
         let before = self.found.len();
@@ -60,6 +62,11 @@ impl Check<'_> {
                 App::RequestResponse { request, response, think, duration }
             }
             AppKind::Page => App::Page(self.page(i, options)?),
+            AppKind::Workload => match &name {
+                AppName::Class(class) => App::Workload(self.measured(i, class, &options)?),
+                // No file has this name alone.
+                AppName::Kind(_) => return None,
+            },
             AppKind::Flows => {
                 let accepted = "flows = { interval = \"100 ms\", sizes = \"web-search\" }, with your values";
                 self.refuse(&at!["traffic", i, "flows"], "is missing: app = \"flows\" needs it", accepted);
@@ -86,9 +93,9 @@ impl Check<'_> {
     }
 
     fn only_options_of(&mut self, i: usize, kind: AppKind) {
-        use AppKind::{Animation, Bulk, Ftp, FtpGet, Nntp, Page, RequestResponse, Smtp, Telnet, Ttcp, Www};
+        use AppKind::{Animation, Bulk, Ftp, FtpGet, Nntp, Page, RequestResponse, Smtp, Telnet, Ttcp, Workload, Www};
         let tcplib: &[AppKind] = &[Ftp, Nntp, Smtp, Telnet];
-        let options: [(&str, &[AppKind]); 22] = [
+        let options: [(&str, &[AppKind]); 29] = [
             ("draw", tcplib),
             ("tables", tcplib),
             ("spike", &[Ftp]),
@@ -110,7 +117,14 @@ impl Check<'_> {
             ("display-rate", &[Www]),
             ("frame", &[Animation]),
             ("rate", &[Animation]),
-            ("duration", &[Animation, RequestResponse]),
+            ("duration", &[Animation, RequestResponse, Workload]),
+            ("arrivals", &[Workload]),
+            ("scale", &[Workload]),
+            ("load", &[Workload]),
+            ("conversations", &[Workload]),
+            ("limit", &[Workload]),
+            ("gap", &[Workload]),
+            ("fits", &[Workload]),
         ];
         let message = format!("is not an option of {}", kind.name());
         self.only_keys_of(&at!["traffic", i, "workload"], &message, kind, &options);

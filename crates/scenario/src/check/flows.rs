@@ -3,6 +3,7 @@
 use crate::check::Check;
 use crate::file::{FlowsFile, SizeKeys};
 use crate::model::{AppKind, FlowArrivals, FlowPace, FlowSizes, FlowSource, FlowSpec, SizeDistribution};
+use crate::quantity::AppName;
 use crate::tree::{Step, at};
 
 /// The subject of refusals.
@@ -13,9 +14,9 @@ const DRAWN: [&str; 9] = ["interval", "load", "sizes", "size", "median", "sigma"
 
 impl Check<'_> {
     /// Returns the flows of group `i`, whose `app` may be given.
-    pub(super) fn flows(&mut self, i: usize, app: Option<AppKind>, file: &FlowsFile) -> Option<FlowSpec> {
+    pub(super) fn flows(&mut self, i: usize, app: Option<&AppName>, file: &FlowsFile) -> Option<FlowSpec> {
         let before = self.found.len();
-        if let Some(app) = app.filter(|app| *app != AppKind::Flows) {
+        if let Some(app) = app.map(AppName::kind).filter(|app| *app != AppKind::Flows) {
             let message = format!("are an application of their own; this group has app = \"{}\"", app.name());
             self.refuse(&at!["traffic", i, "flows"], message, "flows without app, or app without flows");
         }

@@ -134,15 +134,15 @@ impl Check<'_> {
             self.refuse(&at!["traffic", i, "app"], "is missing", accepted);
         }
         let app = match group.flows.as_ref()? {
-            Some(flows) => self.flows(i, group.app?, flows).map(App::Flows),
+            Some(flows) => self.flows(i, group.app.as_ref()?.as_ref(), flows).map(App::Flows),
             None => self.app(i, group),
         };
         let tcp = self.tcp(&layers(), path.map(Path::mtu));
         let (tcp, path) = (tcp?, path?);
         let gateway_tcp = self.split(layers, tcp, path, nodes);
         let gateways = path.gateways();
-        // Flows are one conversation, which ends when no more arrive.
-        let repeat = group.repeat? && !matches!(app, Some(App::Flows(_)));
+        // Those that arrive by themselves are one conversation for the slot, which ends when no more arrive.
+        let repeat = group.repeat? && !app.as_ref().is_some_and(App::arrives_by_itself);
         let traffic = TcpTraffic { app: app?, family: group.family?, repeat, tcp, gateways, gateway_tcp: gateway_tcp? };
         Some(Protocol::Tcp(Box::new(traffic)))
     }

@@ -5,8 +5,8 @@ use cellway_spec::{DatagramEcn, Dscp, Family, PageSpec};
 use cellway_units::{Bytes, Probability, Rate, Span};
 
 use crate::file::{FlowsFile, ServiceFile, SizeKeys};
-use crate::model::{AppKind, DataConnection, Draw, Framing, HostKeys, SourceKind, TcpKeys};
-use crate::quantity::{LineRate, RttSpan};
+use crate::model::{ConversationArrivals, DataConnection, Draw, Framing, HostKeys, SourceKind, TcpKeys};
+use crate::quantity::{AppName, LineRate, RttSpan};
 
 table! {
     /// A group of like conversations. Slot i (from 1) is called "name-i"; when a conversation ends,
@@ -14,8 +14,8 @@ table! {
     pub(crate) struct TrafficFile {
         /// Letters, digits, - and _; unique among groups.
         name: String,
-        /// The application, over TCP. A group has this, `udp` or `flows`.
-        app: Option<AppKind>,
+        /// The application, over TCP, or a class of a workload file. A group has this, `udp` or `flows`.
+        app: Option<AppName>,
         /// Transfers over TCP that arrive by themselves; `app` is "flows" then and need not be given.
         flows: Option<FlowsFile>,
         /// A source of UDP datagrams, in place of conversations over TCP.
@@ -179,9 +179,31 @@ table! {
         /// animation: frames a second; required.
         #[range(above = 0, max = 1_000_000)]
         rate: Option<f64>,
-        /// animation, request-response: the time for which frames or requests are sent. Default: without end.
+        /// animation, request-response: the time for which frames or requests are sent. workload: the time for which
+        /// conversations arrive. Default: without end.
         #[range(above = "0 s")]
         duration: Option<Span>,
+        /// workload: when the conversations of a slot begin.
+        arrivals: ConversationArrivals = ConversationArrivals::Open,
+        /// workload, open: a factor on the rate of conversations. Default: 1, unless `load` is given.
+        #[range(above = 0, max = 1_000_000)]
+        scale: Option<f64>,
+        /// workload, open: the octets of the conversations of all slots, as a share of the rate of the bottleneck link,
+        /// in the direction that has more of them. It gives the rate of conversations, in place of `scale`.
+        #[range(above = 0, max = 1000)]
+        load: Option<f64>,
+        /// workload, open: the number of conversations of each slot. Default: without end.
+        #[range(min = 1)]
+        conversations: Option<u64>,
+        /// workload, open: the most conversations of a slot that are open at once; one that arrives beyond is rejected
+        /// and counted. Default: 10000.
+        #[range(min = 1, max = 1_000_000)]
+        limit: Option<u32>,
+        /// workload, closed: the time from the end of a conversation to the next one. Default: none.
+        gap: Option<Span>,
+        /// workload: whether values are drawn from the fitted laws, where a distribution has one, in place of its
+        /// quantiles.
+        fits: bool = false,
     }
 }
 

@@ -1,6 +1,8 @@
 //! Applications.
 
-use cellway_spec::{AppKind, DataConnection, Draw, FlowArrivals, FlowSpec, PageSpec, Spike};
+use cellway_spec::{
+    AppKind, ConversationUse, DataConnection, Draw, FlowArrivals, FlowSpec, PageSpec, Spike, WorkloadSpec,
+};
 use cellway_units::{Bytes, Rate, Span};
 
 /// The application of a group's conversations, with its options.
@@ -98,6 +100,8 @@ pub enum App {
     },
     /// A document and its objects, fetched over parallel connections (HTTP/1.1).
     Page(PageSpec),
+    /// Conversations drawn from a class of a workload file.
+    Workload(WorkloadSpec),
 }
 
 impl App {
@@ -117,6 +121,16 @@ impl App {
             App::Flows(_) => AppKind::Flows,
             App::RequestResponse { .. } => AppKind::RequestResponse,
             App::Page(_) => AppKind::Page,
+            App::Workload(_) => AppKind::Workload,
+        }
+    }
+
+    /// Returns true if its conversations begin whether or not earlier ones have ended.
+    pub const fn arrives_by_itself(&self) -> bool {
+        match self {
+            App::Flows(_) => true,
+            App::Workload(spec) => matches!(spec.arrivals, ConversationUse::Open { .. }),
+            _ => false,
         }
     }
 
@@ -139,6 +153,7 @@ impl App {
             App::Page(page) => {
                 page.sizes.file().map(|path| (AppFile::Sizes(path), &["workload", "objects", "file"][..]))
             }
+            App::Workload(spec) => Some((AppFile::Workload { file: &spec.file, class: &spec.class }, &["app"][..])),
             App::Bulk { .. }
             | App::Ttcp { .. }
             | App::FtpGet { .. }
@@ -158,6 +173,23 @@ pub enum AppFile<'a> {
     Sizes(&'a str),
     /// Times and sizes of flows.
     Trace(&'a str),
+    /// A class of a workload file.
+    Workload {
+        /// The file.
+        file: &'a str,
+        /// The class.
+        class: &'a str,
+    },
+}
+
+impl<'a> AppFile<'a> {
+    /// Returns the path.
+    pub const fn path(self) -> &'a str {
+        match self {
+            AppFile::Tables(path) | AppFile::Sizes(path) | AppFile::Trace(path) => path,
+            AppFile::Workload { file, .. } => file,
+        }
+    }
 }
 
 /// The source of the distributions of a tcplib application, and the way of drawing from them.

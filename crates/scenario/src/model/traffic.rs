@@ -3,7 +3,7 @@
 use cellway_spec::{Dscp, Family, UdpSource};
 use cellway_units::{Bytes, Rate, Span};
 
-use crate::model::{Access, App, Framing, HostSpec, LinkIndex, NodeIndex, Service, TcpSpec};
+use crate::model::{Access, App, AppFile, Framing, HostSpec, LinkIndex, NodeIndex, Service, TcpSpec, WorkloadSpec};
 
 /// A group of like conversations. Slot `i` (from 1) is called "name-i"; see [`Traffic::slot`].
 #[derive(Clone, Debug, PartialEq)]
@@ -52,6 +52,17 @@ pub enum Protocol {
     Tcp(Box<TcpTraffic>),
     /// Datagrams of a source, from the originator to the responder, and the echoes of pings. Gateways forward them as routers do.
     Udp(UdpSource),
+    /// Datagrams of a class of a workload file, in both directions: of a group whose file has been read.
+    Class(Box<ClassDatagrams>),
+}
+
+/// Datagrams of a class of a workload file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClassDatagrams {
+    /// The class and its use.
+    pub spec: WorkloadSpec,
+    /// The version of IP.
+    pub family: Family,
 }
 
 /// Conversations of an application over TCP.
@@ -76,13 +87,13 @@ impl Traffic {
     pub fn tcp(&self) -> Option<&TcpTraffic> {
         match &self.protocol {
             Protocol::Tcp(tcp) => Some(tcp),
-            Protocol::Udp(_) => None,
+            Protocol::Udp(_) | Protocol::Class(_) => None,
         }
     }
     /// Returns the source of datagrams, if the group has one.
     pub fn udp(&self) -> Option<&UdpSource> {
         match &self.protocol {
-            Protocol::Tcp(_) => None,
+            Protocol::Tcp(_) | Protocol::Class(_) => None,
             Protocol::Udp(source) => Some(source),
         }
     }
@@ -91,11 +102,31 @@ impl Traffic {
         match &self.protocol {
             Protocol::Tcp(tcp) => tcp.family,
             Protocol::Udp(source) => source.family,
+            Protocol::Class(class) => class.family,
         }
     }
     /// Returns the application, if the group has one.
     pub fn app(&self) -> Option<&App> {
         self.tcp().map(|tcp| &tcp.app)
+    }
+    /// Returns what its application needs to be read before a run, with the key that names it.
+    pub fn file(&self) -> Option<(AppFile<'_>, &'static [&'static str])> {
+        match &self.protocol {
+            Protocol::Tcp(tcp) => tcp.app.file(),
+            Protocol::Class(class) => {
+                Some((AppFile::Workload { file: &class.spec.file, class: &class.spec.class }, &["app"][..]))
+            }
+            Protocol::Udp(_) => None,
+        }
+    }
+    /// Turns conversations of a class of a workload file, which is of UDP, into its datagrams.
+    pub fn use_datagrams(&mut self) {
+        if let Protocol::Tcp(tcp) = &self.protocol
+            && let App::Workload(spec) = &tcp.app
+        {
+            let (spec, family) = (spec.clone(), tcp.family);
+            self.protocol = Protocol::Class(Box::new(ClassDatagrams { spec, family }));
+        }
     }
     /// Returns the gateways that its connections are split at, in the direction from `from` to `to`.
     pub fn gateways(&self) -> Option<[NodeIndex; 2]> {
@@ -106,12 +137,14 @@ impl Traffic {
         match &self.protocol {
             Protocol::Tcp(tcp) => Bytes(tcp.tcp.mss.0 + tcp.family.tcp_headers()),
             Protocol::Udp(source) => source.packet,
+            Protocol::Class(_) => self.mtu,
         }
     }
     /// Returns whether most data goes from the responder to the originator.
     pub fn responder_sends(&self) -> bool {
         match self.app() {
-            Some(App::FtpGet { .. } | App::Www { .. } | App::Page(_)) => true,
+            // That of a measured class is known only to its file; most traffic of clients is what they fetch.
+            Some(App::FtpGet { .. } | App::Www { .. } | App::Page(_) | App::Workload(_)) => true,
             Some(App::RequestResponse { request, response, .. }) => response > request,
             _ => false,
         }

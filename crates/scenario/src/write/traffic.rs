@@ -11,13 +11,20 @@ use crate::model::{
 };
 use crate::tree::quoted;
 use crate::write::flows::{write_flows, write_sizes};
+use crate::write::workload::{class_name, write_workload};
 use crate::write::{list, word};
 
 impl Scenario {
     pub(super) fn write_traffic(&self, out: &mut String, traffic: &Traffic) -> std::fmt::Result {
         writeln!(out, "\n[[traffic]]\nname = {}", quoted(&traffic.name))?;
         if let Some(tcp) = traffic.tcp() {
-            writeln!(out, "app = \"{}\"", tcp.app.kind().name())?;
+            match &tcp.app {
+                App::Workload(spec) => writeln!(out, "app = {}", quoted(&class_name(spec)))?,
+                app => writeln!(out, "app = \"{}\"", app.kind().name())?,
+            }
+        }
+        if let Protocol::Class(class) = &traffic.protocol {
+            writeln!(out, "app = {}", quoted(&class_name(&class.spec)))?;
         }
         let [from, to] = [traffic.from, traffic.to].map(|end| quoted(&self.nodes[end.node().0].name));
         writeln!(out, "count = {}\nfrom = {from}\nto = {to}", traffic.count)?;
@@ -31,7 +38,7 @@ impl Scenario {
         }
         if let Some(tcp) = traffic.tcp() {
             // A refused gateway and a missing one are the same here.
-            if !matches!(tcp.app, App::Flows(_)) {
+            if !tcp.app.arrives_by_itself() {
                 writeln!(out, "repeat = {}", tcp.repeat)?;
             }
             writeln!(out, "gateway = {}", tcp.gateways.is_some())?;
@@ -59,6 +66,10 @@ impl Scenario {
                 writeln!(out, "[traffic.tcp]\n{}", TcpKeys::from(tcp.tcp).lines().join("\n"))
             }
             Protocol::Udp(source) => write_udp(out, source),
+            Protocol::Class(class) => {
+                writeln!(out, "[traffic.workload]")?;
+                write_workload(out, &class.spec)
+            }
         }
     }
 
@@ -175,6 +186,7 @@ fn write_app(out: &mut String, app: &App) -> std::fmt::Result {
             }
             writeln!(out, "request = \"{request}\"\nresponse = \"{response}\"\nthink = \"{think}\"")
         }
+        App::Workload(spec) => write_workload(out, spec),
         App::Page(PageSpec { html, objects, sizes, connections, request, think }) => {
             writeln!(out, "html = \"{html}\"\nrequest = \"{request}\"\nconnections = {connections}")?;
             writeln!(out, "think = \"{think}\"\n[traffic.workload.objects]\ncount = {objects}")?;

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use cellway_apps::GroupWorkload;
 use cellway_record::RunRecord;
-use cellway_scenario::{LinkTrace, Override, Plan, Scenario};
-use cellway_sim::{Capture, Control};
+use cellway_scenario::{AppFile, LinkTrace, Override, Plan, Scenario, Traffic};
+use cellway_sim::{Capture, Control, Input};
+use cellway_workload::{ClassModel, WorkloadFile};
 
 pub(crate) const LINE: u128 = 1_500_000;
 pub(crate) const PS: u128 = 1_000_000_000_000;
@@ -132,6 +133,28 @@ pub(crate) fn read_traces(scenario: &mut Scenario, folder: &Path) {
 
 pub(crate) fn workloads(scenario: &Scenario) -> Vec<GroupWorkload> {
     scenario.traffic.iter().map(|t| cellway_sim::workload(t, None).unwrap()).collect()
+}
+
+/// Returns the workloads of a scenario whose files start at `folder`. Groups with a class of UDP become such of datagrams.
+pub(crate) fn workloads_in(scenario: &mut Scenario, folder: &Path) -> Vec<GroupWorkload> {
+    let input = |group: &Traffic| match group.file()?.0 {
+        AppFile::Workload { file, class } => {
+            let read = WorkloadFile::parse(&std::fs::read_to_string(folder.join(file)).unwrap(), file).unwrap();
+            Some(match &read.class(class).unwrap().model {
+                ClassModel::Tcp(model) => Input::Class(model.clone()),
+                ClassModel::Udp(model) => Input::Datagrams(model.clone()),
+            })
+        }
+        other => panic!("{other:?} is not read here"),
+    };
+    let workload = |group: &mut Traffic| {
+        let input = input(group);
+        if let Some(Input::Datagrams(_)) = input {
+            group.use_datagrams();
+        }
+        cellway_sim::workload(group, input).unwrap()
+    };
+    scenario.traffic.iter_mut().map(workload).collect()
 }
 
 pub(crate) fn run(scenario: &Scenario, seed: u64) -> RunRecord {

@@ -97,7 +97,7 @@ impl Answers {
     /// Creates the answers of an application, if it waits for any.
     pub(super) fn of(app: &App) -> Option<Answers> {
         let metrics = match app {
-            App::RequestResponse { .. } => &OF_RESPONSES,
+            App::RequestResponse { .. } | App::Workload(_) => &OF_RESPONSES,
             App::Page(_) => &OF_PAGES,
             _ => return None,
         };

@@ -57,7 +57,7 @@ impl Meter {
                     slot.acr_min = slot.acr_min.min(rate);
                 }
             }
-            if slot.datagrams().is_none()
+            if slot.directions().is_empty()
                 && let Some(window) = slot.window_in_bin.take_mean(now)
             {
                 put(&slot.subject, (&slots::WINDOW_MEAN).into(), window);

@@ -205,10 +205,24 @@ impl Meter {
         }
     }
 
+    /// Records a datagram that a side of a slot has sent at `at`, whose datagrams go both ways.
+    pub fn datagram_sent_by(&mut self, slot: usize, side: Side, at: Time) {
+        if let Some(datagrams) = self.slots[slot].sent_by_mut(side) {
+            datagrams.sent(at, self.warmup, at < self.settled);
+        }
+    }
+
     /// Records the arrival, at `at`, of a datagram with this mark and `payload` at the responder of a slot, or of its echo at
     /// the originator.
     pub fn datagram_received(&mut self, slot: usize, at: Time, reader: Side, mark: DatagramMark, payload: Bytes) {
         let meter = &mut self.slots[slot];
+        if let Some(datagrams) = meter.sent_by_mut(reader.peer()) {
+            if let Some(delay) = datagrams.received(at, mark.sequence, mark.sent) {
+                meter.delays_in_bin.push(delay.as_secs_f64());
+                self.delivered(slot, reader, payload.0);
+            }
+            return;
+        }
         let delay = match meter.datagrams_mut() {
             Some(datagrams) if datagrams.ends_at(reader) => datagrams.received(at, mark.sequence, mark.sent),
             // A ping on its way counts as read.
@@ -224,6 +238,9 @@ impl Meter {
     /// Records that a datagram with this mark has arrived at `reader`, and that a queue had marked it with "congestion
     /// experienced".
     pub fn datagram_marked(&mut self, slot: usize, reader: Side, mark: DatagramMark) {
+        if let Some(datagrams) = self.slots[slot].sent_by_mut(reader.peer()) {
+            return datagrams.marked(mark.sequence);
+        }
         if let Some(datagrams) = self.slots[slot].datagrams_mut()
             && datagrams.ends_at(reader)
         {

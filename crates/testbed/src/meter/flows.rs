@@ -31,7 +31,8 @@ pub(super) struct Ideal {
 /// The flows of a slot. Those that arrived during the warm-up are not counted.
 #[derive(Clone, Debug)]
 pub(super) struct Flows {
-    ideal: Ideal,
+    /// Absent if there is no least completion time, and so no slowdown.
+    ideal: Option<Ideal>,
     counts: Counts,
     /// Of all flows, and of the small, medium and large ones.
     times: [Times; 4],
@@ -96,7 +97,12 @@ impl Ideal {
 
 impl Flows {
     pub(super) fn new(ideal: Ideal) -> Flows {
-        Flows { ideal, counts: Counts::default(), times: Default::default() }
+        Flows { ideal: Some(ideal), ..Flows::without_ideal() }
+    }
+
+    /// Creates those of flows whose completion times have no least value on a path.
+    pub(super) fn without_ideal() -> Flows {
+        Flows { ideal: None, counts: Counts::default(), times: Default::default() }
     }
 
     /// Records an event at `now`.
@@ -109,7 +115,8 @@ impl Flows {
             FlowEvent::Completed { bytes, since } if since >= warmup => {
                 counts.completed += 1;
                 let span = now.since(since);
-                let slowdown = span.as_secs_f64() / self.ideal.time(bytes).as_secs_f64();
+                let least = self.ideal.map(|ideal| ideal.time(bytes).as_secs_f64());
+                let slowdown = least.map(|least| span.as_secs_f64() / least);
                 let class = 1 + CLASSES.iter().filter(|&&most| bytes > most).count();
                 for place in [0, class] {
                     self.times[place].push(span, slowdown);
@@ -154,11 +161,13 @@ impl Flows {
 }
 
 impl Times {
-    fn push(&mut self, span: Span, slowdown: f64) {
+    fn push(&mut self, span: Span, slowdown: Option<f64>) {
         self.means[0].push(span.as_secs_f64());
-        self.means[1].push(slowdown);
         self.sketches[0].add(span.as_ps());
-        self.sketches[1].add((slowdown * PARTS) as u64);
+        if let Some(slowdown) = slowdown {
+            self.means[1].push(slowdown);
+            self.sketches[1].add((slowdown * PARTS) as u64);
+        }
     }
 
     fn merge(&mut self, other: &Times) {

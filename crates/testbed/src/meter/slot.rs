@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use cellway_apps::Side;
 use cellway_net::{ChannelId, Framing, PortId};
 use cellway_record::metric::{Metric, slot};
 use cellway_record::stats::{Moments, Sample, TimeWeighted};
@@ -64,10 +65,14 @@ pub(crate) struct SlotTotals {
 pub(super) enum Own {
     /// Of datagrams; the slot has none of TCP and of items.
     Datagrams(Box<Datagrams>),
+    /// Of datagrams from the originator and from the responder.
+    BothWays(Box<[Datagrams; 2]>),
     /// Of flows that arrive by themselves.
     Flows(Box<Flows>),
     /// Of the answers or pages that it waits for.
     Answers(Box<Answers>),
+    /// Of measured conversations, which are flows that wait for answers.
+    Measured(Box<(Flows, Answers)>),
 }
 
 /// The records of a slot at changes, as far as the scenario asks for them.
@@ -113,8 +118,13 @@ impl SlotMeter {
     pub(crate) fn new(name: &str, traffic: &Traffic, round_trip: Span, records: Records) -> SlotMeter {
         let own = match &traffic.protocol {
             Protocol::Udp(source) => Some(Own::Datagrams(Box::new(Datagrams::new(source)))),
+            Protocol::Class(_) => Some(Own::BothWays(Box::default())),
             Protocol::Tcp(tcp) => match &tcp.app {
                 App::Flows(_) => Some(Own::Flows(Box::new(Flows::new(Ideal::new(traffic, tcp, round_trip))))),
+                // A conversation has times to think, so that its completion time has no least value on a path.
+                app @ App::Workload(_) => {
+                    Answers::of(app).map(|answers| Own::Measured(Box::new((Flows::without_ideal(), answers))))
+                }
                 app => Answers::of(app).map(|answers| Own::Answers(Box::new(answers))),
             },
         };
@@ -160,6 +170,23 @@ impl SlotMeter {
         (self.now.delivered[0] - self.at_fairness) as f64
     }
 
+    /// Returns the datagrams of each direction that has any of its own: the echoes of pings are of the way there.
+    pub(super) fn directions(&self) -> &[Datagrams] {
+        match &self.own {
+            Some(Own::Datagrams(datagrams)) => std::slice::from_ref(datagrams),
+            Some(Own::BothWays(both)) => &both[..],
+            _ => &[],
+        }
+    }
+
+    /// Returns the datagrams that a side has sent, in whose direction that has a meaning.
+    pub(super) fn sent_by_mut(&mut self, side: Side) -> Option<&mut Datagrams> {
+        match &mut self.own {
+            Some(Own::BothWays(both)) => Some(&mut both[side as usize]),
+            _ => None,
+        }
+    }
+
     pub(super) fn datagrams(&self) -> Option<&Datagrams> {
         match &self.own {
             Some(Own::Datagrams(datagrams)) => Some(datagrams),
@@ -177,6 +204,7 @@ impl SlotMeter {
     pub(super) fn flows(&self) -> Option<&Flows> {
         match &self.own {
             Some(Own::Flows(flows)) => Some(flows),
+            Some(Own::Measured(both)) => Some(&both.0),
             _ => None,
         }
     }
@@ -184,6 +212,7 @@ impl SlotMeter {
     pub(super) fn flows_mut(&mut self) -> Option<&mut Flows> {
         match &mut self.own {
             Some(Own::Flows(flows)) => Some(flows),
+            Some(Own::Measured(both)) => Some(&mut both.0),
             _ => None,
         }
     }
@@ -191,6 +220,7 @@ impl SlotMeter {
     pub(super) fn answers(&self) -> Option<&Answers> {
         match &self.own {
             Some(Own::Answers(answers)) => Some(answers),
+            Some(Own::Measured(both)) => Some(&both.1),
             _ => None,
         }
     }
@@ -198,6 +228,7 @@ impl SlotMeter {
     pub(super) fn answers_mut(&mut self) -> Option<&mut Answers> {
         match &mut self.own {
             Some(Own::Answers(answers)) => Some(answers),
+            Some(Own::Measured(both)) => Some(&mut both.1),
             _ => None,
         }
     }
@@ -206,7 +237,9 @@ impl SlotMeter {
     pub(super) fn delay_metric(&self) -> &'static Metric {
         match &self.own {
             Some(Own::Answers(answers)) => answers.mean_metric(),
+            Some(Own::Measured(both)) => both.1.mean_metric(),
             Some(Own::Datagrams(datagrams)) => datagrams.times()[0],
+            Some(Own::BothWays(both)) => both[0].times()[0],
             Some(Own::Flows(_)) | None => &slot::DELAY_MEAN,
         }
     }

@@ -185,7 +185,10 @@ impl Summary {
                     self.put(s, &slots::RETRANSMISSIONS, slot.since_warmup(|t| t.tcp.retransmissions));
                 }
             }
-            None => self.conversations(s, slot),
+            None if slot.directions().is_empty() => self.conversations(s, slot),
+            None => {
+                self.datagrams_of(s, std::slice::from_ref(slot), &[inside]);
+            }
         }
         let flows = slot.flows().map(|flows| flows.rows());
         let answers = slot.answers().map(|answers| answers.rows(self.span));
@@ -196,7 +199,7 @@ impl Summary {
             self.put(s, &slots::ACR_MEAN, acr);
             self.put(s, &slots::ACR_MIN, slot.acr_min);
         }
-        if slot.datagrams().is_none()
+        if slot.directions().is_empty()
             && let (Some(window), Some(full)) = (slot.window.mean(self.now), slot.full.mean(self.now))
         {
             self.put(s, &slots::WINDOW_MEAN, window);
@@ -260,10 +263,13 @@ impl Summary {
 
     /// Adds the rows of the datagrams of all slots of a group, if they send any.
     fn datagrams_of(&mut self, s: &Arc<str>, members: &[SlotMeter], inside: &[u64]) -> bool {
-        let Some(metrics) = members.iter().find_map(|slot| Some(slot.datagrams()?.times())) else { return false };
+        let Some(metrics) = members.iter().find_map(|slot| Some(slot.directions().first()?.times())) else {
+            return false;
+        };
         let (mut fates, mut delays) = (Fates::default(), Times::default());
         let (mut means, mut most) = (Moments::new(), 0.0f64);
-        let slots = members.iter().zip(inside).filter_map(|(slot, inside)| Some((slot.datagrams()?, *inside)));
+        let slots = members.iter().zip(inside);
+        let slots = slots.flat_map(|(slot, inside)| slot.directions().iter().map(|one| (one, *inside)));
         for (datagrams, inside) in slots {
             fates = fates.plus(datagrams.fates(inside));
             delays.merge(datagrams.delays());

@@ -1,0 +1,108 @@
+//! A measured conversation of a user who begins the next one when it is over.
+
+use std::sync::Arc;
+
+use cellway_units::{Span, Time};
+
+use super::exchanges::Exchanges;
+use super::script::Script;
+use super::{ExchangeModel, MeasuredArrivals, MeasuredWorkload};
+use crate::action::{Action, ConnId, FlowEvent, Side};
+use crate::random::Stream;
+
+const CONN: ConnId = ConnId(0);
+
+/// The timer of the time after the conversation. Those of its ends have others.
+const GAP: u32 = 0;
+
+/// One conversation, and the time until the next one.
+#[derive(Debug)]
+pub(crate) struct ClosedMeasured {
+    /// The script until the start, then the exchanges.
+    state: State,
+    gap: Span,
+    is_over: bool,
+}
+
+#[derive(Debug)]
+enum State {
+    Drawn(Option<Script>),
+    Runs(Exchanges),
+}
+
+impl ClosedMeasured {
+    pub(crate) fn new(workload: &MeasuredWorkload, stream: Stream) -> ClosedMeasured {
+        let gap = match workload.arrivals {
+            MeasuredArrivals::Closed { gap } => gap,
+            MeasuredArrivals::Open { .. } => Span::ZERO,
+        };
+        let model: Arc<ExchangeModel> = Arc::clone(&workload.model);
+        let script = Script::new(model, workload.fits, stream);
+        ClosedMeasured { state: State::Drawn(Some(script)), gap, is_over: false }
+    }
+
+    /// Returns true once the connection is closed and the time after it has passed.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    pub(crate) fn start(&mut self, now: Time, out: &mut Vec<Action>) {
+        if let State::Drawn(script) = &mut self.state
+            && let Some(script) = script.take()
+        {
+            self.state = State::Runs(Exchanges::new(CONN, script, now));
+            out.push(Action::Flow(FlowEvent::Arrived));
+            out.push(Action::Open { conn: CONN, from: Side::Originator });
+        }
+    }
+
+    fn with(&mut self, act: impl FnOnce(&mut Exchanges)) {
+        if let State::Runs(exchanges) = &mut self.state {
+            act(exchanges);
+        }
+    }
+
+    pub(crate) fn connected(&mut self, now: Time, side: Side, out: &mut Vec<Action>) {
+        self.with(|exchanges| exchanges.connected(now, side, out));
+    }
+
+    pub(crate) fn received(&mut self, now: Time, side: Side, bytes: u64, out: &mut Vec<Action>) {
+        self.with(|exchanges| exchanges.received(now, side, bytes, out));
+    }
+
+    pub(crate) fn written(&mut self, now: Time, side: Side, out: &mut Vec<Action>) {
+        self.with(|exchanges| exchanges.written(now, side, out));
+    }
+
+    pub(crate) fn timer(&mut self, now: Time, id: u32, out: &mut Vec<Action>) {
+        match Exchanges::of_timer(id) {
+            None => self.is_over = true,
+            Some((_, side)) => self.with(|exchanges| exchanges.timer(now, side, out)),
+        }
+    }
+
+    /// Begins the time after the conversation, whose connection is closed.
+    pub(crate) fn closed(&mut self, now: Time, out: &mut Vec<Action>) {
+        if self.gap.is_zero() {
+            self.is_over = true;
+        } else {
+            out.push(Action::Timer { at: now + self.gap, id: GAP });
+        }
+    }
+
+    /// Reports that the connection was reset or timed out; returns false if the conversation was complete.
+    pub(crate) fn failed(&mut self, now: Time, out: &mut Vec<Action>) -> bool {
+        if let State::Runs(exchanges) = &self.state
+            && exchanges.is_completed()
+        {
+            self.closed(now, out);
+            return false;
+        }
+        let since = match &self.state {
+            State::Runs(exchanges) => exchanges.since(),
+            State::Drawn(_) => now,
+        };
+        out.push(Action::Flow(FlowEvent::Failed { since }));
+        true
+    }
+}

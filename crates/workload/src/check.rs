@@ -1,0 +1,244 @@
+//! Conversion of the file to its content, and the rules between keys.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use cellway_apps::{DatagramModel, Distribution, ExchangeModel, FittedLaw, Law, MOST_SECONDS};
+use cellway_settings::found::{Found, Sources, error_of};
+use cellway_settings::in_file::InFile;
+use cellway_settings::problem::Error;
+use cellway_settings::shape;
+use cellway_settings::tree::{Node, Step, at};
+
+use crate::file::{ClassFile, DistributionFile, File, FitFile, LawName, Transport};
+use crate::knots;
+use crate::model::{Class, ClassModel, WorkloadFile};
+use crate::schema::root;
+
+/// The largest count and the largest size (octets).
+const MOST_COUNT: f64 = 1e6;
+const MOST_PACKETS: f64 = 1e9;
+const MOST_OCTETS: f64 = 1e15;
+/// The largest payload of a datagram (octets): a packet of IPv4 without its headers.
+const MOST_PAYLOAD: f64 = 65_507.0;
+/// The longest name (characters).
+const LONGEST_NAME: usize = 64;
+
+impl WorkloadFile {
+    /// Reads the text of a workload file; `file` is its name in messages.
+    ///
+    /// # Errors
+    /// All problems of the file, with their locations.
+    pub fn parse(text: &str, file: &str) -> Result<WorkloadFile, Error> {
+        let refused = |found: Vec<Found>| error_of(&Sources::of_file(file, text), found);
+        let mut tree = Node::parse(text, 0).map_err(refused)?;
+        let found = shape::check(&mut tree, root());
+        let mut check = Check { found, tree: &tree };
+        let read = match File::read(tree.to_json()) {
+            Ok(read) => check.file(read),
+            Err(error) => {
+                check.found.push(Found::new(0..0, "", error.to_string()));
+                None
+            }
+        };
+        match read {
+            Some(read) if check.found.is_empty() => Ok(read),
+            _ => Err(refused(check.found)),
+        }
+    }
+}
+
+struct Check<'a> {
+    found: Vec<Found>,
+    tree: &'a Node,
+}
+
+/// Distributions by their keys, with the protocol and the largest value of each.
+const DISTRIBUTIONS: [(&str, Option<Transport>, f64); 13] = [
+    ("arrival_gap", None, MOST_SECONDS),
+    ("exchanges", Some(Transport::Tcp), MOST_COUNT),
+    ("request", Some(Transport::Tcp), MOST_OCTETS),
+    ("response", Some(Transport::Tcp), MOST_OCTETS),
+    ("pause", Some(Transport::Tcp), MOST_SECONDS),
+    ("think", Some(Transport::Tcp), MOST_SECONDS),
+    ("rtt", Some(Transport::Tcp), MOST_SECONDS),
+    ("packets", Some(Transport::Udp), MOST_PACKETS),
+    ("packets_back", Some(Transport::Udp), MOST_PACKETS),
+    ("size", Some(Transport::Udp), MOST_PAYLOAD),
+    ("size_back", Some(Transport::Udp), MOST_PAYLOAD),
+    ("gap", Some(Transport::Udp), MOST_SECONDS),
+    ("gap_back", Some(Transport::Udp), MOST_SECONDS),
+];
+
+impl Check<'_> {
+    fn refuse(&mut self, path: &[Step], message: impl Into<String>, accepted: impl Into<String>) {
+        self.found.push(Found::in_tree(self.tree, path, message).accepted(accepted));
+    }
+
+    fn file(&mut self, file: File) -> Option<WorkloadFile> {
+        let classes = file.class?;
+        let names: Vec<Option<String>> = classes.iter().map(|class| class.name.clone()).collect();
+        for (i, name) in names.iter().enumerate() {
+            let Some(name) = name else { continue };
+            let path = at!["class", i, "name"];
+            let is_wrong = |c: char| c == '#' || c.is_whitespace() || c.is_control();
+            if name.chars().count() > LONGEST_NAME || name.contains(is_wrong) {
+                let accepted = format!("up to {LONGEST_NAME} characters without # and spaces, like \"web\"");
+                self.refuse(&path, format!("{name:?} is no name of a class"), accepted);
+            } else if names[..i].iter().flatten().any(|before| before == name) {
+                self.refuse(&path, format!("{name:?} is the name of a class before"), "a name of its own");
+            }
+        }
+        let classes: Vec<Option<Class>> =
+            classes.into_iter().enumerate().map(|(i, class)| self.class(i, class)).collect();
+        Some(WorkloadFile { classes: classes.into_iter().collect::<Option<_>>()? })
+    }
+
+    fn class(&mut self, i: usize, file: ClassFile) -> Option<Class> {
+        let left_out = self.left_out(i, file.left_out.clone()?);
+        let transport = file.transport?;
+        let mut all: BTreeMap<&str, Option<Distribution>> = BTreeMap::new();
+        let mut is_whole = true;
+        for (name, of, most) in DISTRIBUTIONS {
+            let Some(given) = given(&file, name) else {
+                is_whole = false;
+                continue;
+            };
+            let path = at!["class", i, name];
+            let Some(given) = given else { continue };
+            if let Some(other) = of.filter(|of| *of != transport) {
+                let message = format!("is a distribution of transport = \"{}\"", other.name());
+                let own = DISTRIBUTIONS.iter().filter(|(_, of, _)| of.is_none_or(|of| of == transport));
+                self.refuse(&path, message, own.map(|(name, ..)| *name).collect::<Vec<_>>().join(", "));
+                continue;
+            }
+            let distribution = self.distribution(&path, given, most);
+            is_whole &= distribution.is_some();
+            all.insert(name, distribution);
+        }
+        let required: [&str; 2] = match transport {
+            Transport::Tcp => ["exchanges", "request"],
+            Transport::Udp => ["packets", "size"],
+        };
+        for name in required {
+            // One that is refused is reported already.
+            if !all.contains_key(name) && matches!(given(&file, name), Some(None)) {
+                let message = format!("is missing: a class of transport = \"{}\" needs it", transport.name());
+                self.refuse(&at!["class", i, name], message, format!("a table [class.{name}] with knots and samples"));
+            }
+        }
+        let mut take = |name: &str| all.remove(name).flatten();
+        let model = match transport {
+            Transport::Tcp => ClassModel::Tcp(Arc::new(ExchangeModel {
+                arrival_gap: take("arrival_gap"),
+                exchanges: take("exchanges")?,
+                request: take("request")?,
+                response: take("response"),
+                pause: take("pause"),
+                think: take("think"),
+            })),
+            Transport::Udp => ClassModel::Udp(Arc::new(DatagramModel {
+                arrival_gap: take("arrival_gap"),
+                packets: take("packets")?,
+                packets_back: take("packets_back"),
+                size: take("size")?,
+                size_back: take("size_back"),
+                gap: take("gap"),
+                gap_back: take("gap_back"),
+            })),
+        };
+        let (rtt, name, conversations) = (take("rtt"), file.name?, file.conversations?);
+        let class = Class { name, conversations, left_out: left_out?, model, rtt };
+        is_whole.then_some(class)
+    }
+
+    fn left_out(
+        &mut self,
+        i: usize,
+        given: Option<serde_json::Map<String, serde_json::Value>>,
+    ) -> Option<BTreeMap<String, u64>> {
+        let before = self.found.len();
+        let mut counts = BTreeMap::new();
+        for (reason, count) in given.unwrap_or_default() {
+            match count.as_u64() {
+                Some(count) => drop(counts.insert(reason, count)),
+                None => {
+                    let message = format!("{count} is no number of conversations");
+                    self.refuse(&at!["class", i, "left_out", &*reason], message, "a whole number from 0 on");
+                }
+            }
+        }
+        (self.found.len() == before).then_some(counts)
+    }
+
+    fn distribution(&mut self, path: &[Step], file: &DistributionFile, most: f64) -> Option<Distribution> {
+        let fit = match file.fit.as_ref()? {
+            Some(fit) => self.fit(&[path, &at!["fit"]].concat(), fit).map(Some),
+            None => Some(None),
+        };
+        let model = knots::model(file.knots.as_ref()?, most).map_err(|fault| {
+            let path = [path, &at!["knots", fault.place]].concat();
+            self.refuse(&path, fault.message, fault.accepted);
+        });
+        Some(Distribution { model: model.ok()?, samples: file.samples?, fit: fit? })
+    }
+
+    fn fit(&mut self, path: &[Step], file: &FitFile) -> Option<FittedLaw> {
+        let parameters = [
+            ("mu", file.mu),
+            ("sigma", file.sigma),
+            ("minimum", file.minimum),
+            ("shape", file.shape),
+            ("scale", file.scale),
+            ("mean", file.mean),
+        ];
+        let law = file.law?;
+        let own: &[&str] = match law {
+            LawName::Lognormal => &["mu", "sigma"],
+            LawName::Pareto => &["minimum", "shape"],
+            LawName::Weibull => &["scale", "shape"],
+            LawName::Exponential => &["mean"],
+        };
+        for (name, value) in parameters {
+            let here = [path, &at![name]].concat();
+            match (value, own.contains(&name)) {
+                (Some(Some(_)), false) => {
+                    let message = format!("is no parameter of law = \"{}\"", law.name());
+                    self.refuse(&here, message, own.join(", "));
+                }
+                (Some(None), true) => {
+                    let message = format!("is missing: law = \"{}\" needs it", law.name());
+                    self.refuse(&here, message, "a number");
+                }
+                _ => {}
+            }
+        }
+        let law = match law {
+            LawName::Lognormal => Law::Lognormal { mu: file.mu??, sigma: file.sigma?? },
+            LawName::Pareto => Law::Pareto { minimum: file.minimum??, shape: file.shape?? },
+            LawName::Weibull => Law::Weibull { scale: file.scale??, shape: file.shape?? },
+            LawName::Exponential => Law::Exponential { mean: file.mean?? },
+        };
+        Some(FittedLaw { law, ks: file.ks? })
+    }
+}
+
+/// Returns the table of a distribution; `None` if it is refused, and none in it if it is left out.
+fn given<'a>(file: &'a ClassFile, name: &str) -> Option<Option<&'a DistributionFile>> {
+    let found = match name {
+        "arrival_gap" => &file.arrival_gap,
+        "exchanges" => &file.exchanges,
+        "request" => &file.request,
+        "response" => &file.response,
+        "pause" => &file.pause,
+        "think" => &file.think,
+        "rtt" => &file.rtt,
+        "packets" => &file.packets,
+        "packets_back" => &file.packets_back,
+        "size" => &file.size,
+        "size_back" => &file.size_back,
+        "gap" => &file.gap,
+        _ => &file.gap_back,
+    };
+    found.as_ref().map(Option::as_ref)
+}
