@@ -63,6 +63,8 @@ struct Held {
     files: Vec<(PathBuf, File)>,
     /// Of several outcomes of a run the last counts.
     index: BTreeMap<Key, Place>,
+    /// Those before the last, of the few runs with several: one of them counts if the last is damaged.
+    earlier: BTreeMap<Key, Vec<Place>>,
     writer: Option<(usize, Writer)>,
     damage: Vec<Damage>,
     /// Records that were read from it.
@@ -75,6 +77,8 @@ struct Place {
     at: u64,
     file: u32,
     kind: Kind,
+    /// True after its octets were compared with their checksum, or were written by this process.
+    is_whole: bool,
 }
 
 impl Store {
@@ -94,8 +98,12 @@ impl Store {
     /// If it cannot be read, or is no store.
     pub fn read(folder: &Path) -> Result<Store, Error> {
         check(folder)?;
+        Store::read_files(folder, names(&folder.join(RUNS))?)
+    }
+
+    fn read_files(folder: &Path, paths: Vec<PathBuf>) -> Result<Store, Error> {
         let mut held = Held::default();
-        for path in names(&folder.join(RUNS))? {
+        for path in paths {
             let file = File::open(&path).map_err(Error::io("cannot be opened", &path))?;
             held.add(path, file)?;
         }
@@ -182,30 +190,54 @@ impl Store {
     /// # Errors
     /// If the file cannot be read.
     pub fn get(&self, key: Key) -> Result<Option<Outcome>, Error> {
+        loop {
+            let mut held = self.held();
+            let Some(place) = held.index.get(&key).copied() else { return Ok(None) };
+            let (path, file) = &mut held.files[place.file as usize];
+            let path = path.clone();
+            let read = log::read(file, &path, place.at);
+            // Others may read while this one is decoded.
+            drop(held);
+            let damaged = |reason| Error::Damaged { path, at: place.at, reason };
+            let outcome = read.and_then(|(kind, octets)| match kind {
+                Kind::Record => codec::decode(&octets).map(Outcome::Finished).map_err(damaged),
+                Kind::Failure => {
+                    String::from_utf8(octets).map(Outcome::Failed).map_err(|error| damaged(error.to_string()))
+                }
+            });
+            match outcome {
+                Ok(outcome) => {
+                    self.held().served += u64::from(matches!(outcome, Outcome::Finished(_)));
+                    return Ok(Some(outcome));
+                }
+                Err(error @ Error::Damaged { .. }) => self.held().drop_damaged(key, place, &error),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Returns true if the store has an outcome of a run whose octets are those that were written; they are read the first
+    /// time. One that is damaged is treated as by [`Store::get`].
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn has_whole(&self, key: Key) -> Result<bool, Error> {
         let mut held = self.held();
-        let Some(&Place { at, file, .. }) = held.index.get(&key) else { return Ok(None) };
-        let (path, file) = &mut held.files[file as usize];
-        let path = path.clone();
-        let read = log::read(file, &path, at);
-        // Others may read while this one is decoded.
-        drop(held);
-        let damaged = |reason| Error::Damaged { path, at, reason };
-        let outcome = read.and_then(|(kind, octets)| match kind {
-            Kind::Record => codec::decode(&octets).map(Outcome::Finished).map_err(damaged),
-            Kind::Failure => String::from_utf8(octets).map(Outcome::Failed).map_err(|error| damaged(error.to_string())),
-        });
-        match outcome {
-            Ok(outcome) => {
-                self.held().served += u64::from(matches!(outcome, Outcome::Finished(_)));
-                Ok(Some(outcome))
+        loop {
+            let Held { files, index, .. } = &mut *held;
+            let Some(place) = index.get_mut(&key) else { return Ok(false) };
+            if place.is_whole {
+                return Ok(true);
             }
-            Err(error @ Error::Damaged { .. }) => {
-                let mut held = self.held();
-                held.index.remove(&key);
-                held.damage.push(Damage { message: error.to_string() });
-                Ok(None)
+            let (path, file) = &mut files[place.file as usize];
+            match log::read(file, path, place.at) {
+                Ok(_) => place.is_whole = true,
+                Err(error @ Error::Damaged { .. }) => {
+                    let place = *place;
+                    held.drop_damaged(key, place, &error);
+                }
+                Err(error) => return Err(error),
             }
-            Err(error) => Err(error),
         }
     }
 
@@ -224,8 +256,9 @@ impl Store {
         };
         let mut held = self.held();
         let (number, writer) = held.writer.as_mut().expect("the store was opened to write");
-        let place = Place { at: writer.append(key, kind, &octets)?, file: *number as u32, kind };
-        held.index.insert(key, place);
+        let at = writer.append(key, kind, &octets)?;
+        let place = Place { at, file: *number as u32, kind, is_whole: true };
+        held.insert(key, place);
         Ok(())
     }
 
@@ -279,25 +312,35 @@ impl Store {
     /// # Errors
     /// [`Error::InUse`] if a process writes to the store; or if it cannot be written, and then it is as before.
     pub fn compact(folder: &Path, mut wanted: impl FnMut(Key) -> bool) -> Result<u64, Error> {
-        let store = Store::read(folder)?;
+        check(folder)?;
+        let runs = folder.join(RUNS);
+        let target = runs.join(format!("00000{SUFFIX}"));
+        let mut paths = names(&runs)?;
+        if !paths.contains(&target) {
+            paths.push(target.clone());
+        }
+        // The locks come before the reading, so that no run is missed that another process adds in between.
+        let locks = paths.iter().map(|path| Writer::open(path)?.ok_or(Error::InUse { path: path.clone() }));
+        let locks = locks.collect::<Result<Vec<Writer>, Error>>()?;
+        let store = Store::read_files(folder, paths)?;
         let before = store.totals()?.octets;
         let mut held = store.held();
-        let locks = held.files.iter().map(|(path, _)| Writer::open(path)?.ok_or(Error::InUse { path: path.clone() }));
-        let locks = locks.collect::<Result<Vec<Writer>, Error>>()?;
-        let runs = folder.join(RUNS);
         let partial = runs.join("compact.partial");
         let _ = fs::remove_file(&partial);
-        let Held { files, index, .. } = &mut *held;
+        let Held { files, index, earlier, .. } = &mut *held;
         let written = Writer::open(&partial)?.ok_or(Error::InUse { path: partial.clone() }).and_then(|mut to| {
-            for (key, place) in index.iter().filter(|(key, _)| wanted(**key)) {
-                let (path, file) = &mut files[place.file as usize];
-                match log::read(file, path, place.at) {
-                    Ok((kind, octets)) => {
-                        to.append(*key, kind, &octets)?;
+            for (key, last) in index.iter().filter(|(key, _)| wanted(**key)) {
+                for place in [last].into_iter().chain(earlier.get(key).into_iter().flatten().rev()) {
+                    let (path, file) = &mut files[place.file as usize];
+                    match log::read(file, path, place.at) {
+                        Ok((kind, octets)) => {
+                            to.append(*key, kind, &octets)?;
+                            break;
+                        }
+                        // A damaged run counts as missing anyway.
+                        Err(Error::Damaged { .. }) => {}
+                        Err(error) => return Err(error),
                     }
-                    // A damaged run counts as missing anyway.
-                    Err(Error::Damaged { .. }) => {}
-                    Err(error) => return Err(error),
                 }
             }
             to.sync()
@@ -307,8 +350,8 @@ impl Store {
             return Err(error);
         }
         // Whatever ends the process in between, each run is in one of the files.
-        let target = runs.join(format!("00000{SUFFIX}"));
         fs::rename(&partial, &target).map_err(Error::io("cannot be replaced", &target))?;
+        log::sync_folder(&target).map_err(Error::io("cannot be replaced", &target))?;
         for (path, _) in files.iter().filter(|(path, _)| *path != target) {
             fs::remove_file(path).map_err(Error::io("cannot be removed", path))?;
         }
@@ -327,7 +370,8 @@ impl Held {
     fn add(&mut self, path: PathBuf, mut file: File) -> Result<(), Error> {
         let number = self.files.len() as u32;
         let scanned = log::scan(&mut file, &path, |frame| {
-            self.index.insert(frame.head.key, Place { at: frame.at, file: number, kind: frame.head.kind });
+            let place = Place { at: frame.at, file: number, kind: frame.head.kind, is_whole: false };
+            self.insert(frame.head.key, place);
         })?;
         let damage = |at: &u64| {
             let (path, reason) = (path.clone(), "these octets are no run".to_owned());
@@ -336,6 +380,24 @@ impl Held {
         self.damage.extend(scanned.gaps.iter().map(damage));
         self.files.push((path, file));
         Ok(())
+    }
+
+    fn insert(&mut self, key: Key, place: Place) {
+        if let Some(before) = self.index.insert(key, place) {
+            self.earlier.entry(key).or_default().push(before);
+        }
+    }
+
+    /// Lets the outcome before a damaged one count, if there is one. Another thread may have replaced it already.
+    fn drop_damaged(&mut self, key: Key, damaged: Place, error: &Error) {
+        if self.index.get(&key).is_none_or(|now| (now.file, now.at) != (damaged.file, damaged.at)) {
+            return;
+        }
+        self.damage.push(Damage { message: error.to_string() });
+        match self.earlier.get_mut(&key).and_then(Vec::pop) {
+            Some(before) => self.index.insert(key, before),
+            None => self.index.remove(&key),
+        };
     }
 }
 
