@@ -235,7 +235,9 @@ impl Writer {
     /// If it cannot be written, or somebody has removed the file.
     pub(crate) fn sync(&mut self) -> Result<(), Error> {
         let synced = self.file.sync_data().and_then(|()| match is_removed(&self.file, &self.path)? {
-            true => Err(std::io::Error::new(ErrorKind::NotFound, "it was removed while runs were added, and they with it")),
+            true => {
+                Err(std::io::Error::new(ErrorKind::NotFound, "it was removed while runs were added, and they with it"))
+            }
             false => Ok(()),
         });
         synced.map_err(Error::io("cannot be written", &self.path))?;

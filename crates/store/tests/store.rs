@@ -272,7 +272,8 @@ fn compactions_lose_no_run_of_writers() {
     let folder = tempfile::tempdir().unwrap();
     std::thread::scope(|scope| {
         let path = folder.path();
-        let write = |first: u64| move || (0..300).for_each(|number| fill(path, number * 2 + first..number * 2 + first + 1));
+        let write =
+            |first: u64| move || (0..300).for_each(|number| fill(path, number * 2 + first..number * 2 + first + 1));
         let writers = [scope.spawn(write(0)), scope.spawn(write(1))];
         while writers.iter().any(|writer| !writer.is_finished()) {
             match Store::compact(folder.path(), |_| true) {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::until::PointEnd;
 use crate::error::Error;
 use crate::load::plan_from_text;
-use crate::study::{Prepared, VERSION};
+use crate::study::{MAX_SEEDS, Prepared, VERSION};
 
 /// The name of the file in the folder of a store.
 const NAME: &str = "plan.json";
@@ -137,14 +137,19 @@ impl SweepFile {
         }
         let set: Vec<Override> = self.set.iter().map(|(path, value)| Override::new(path, value)).collect();
         let plan = plan_from_text(&self.scenario, &self.file, &set)?;
+        let all = self.replications.iter().fold(0, |all: u64, number| all.saturating_add(*number));
+        if self.replications.iter().any(|number| *number > MAX_SEEDS) || all > u64::from(u32::MAX) {
+            return Err(refuse(format!("its plan has more than {MAX_SEEDS} replications of a point, or {all} runs")));
+        }
         let prepared = match self.replications[..] {
-            [of_all] => Prepared::new(&plan, &self.folder, Some(of_all))?,
-            _ => Prepared::new(&plan, &self.folder, None)?,
-        };
-        let prepared = match self.replications.len() {
-            1 => prepared,
-            points if points == prepared.points().len() => prepared.with_replications(&self.replications),
-            _ => return Err(refuse("its plan has replications of other points".to_owned())),
+            [of_all] if self.ends.is_empty() => Prepared::new(&plan, &self.folder, Some(of_all))?,
+            _ => {
+                let prepared = Prepared::new(&plan, &self.folder, Some(1))?;
+                if self.replications.len() != prepared.points().len() {
+                    return Err(refuse("its plan has replications of other points".to_owned()));
+                }
+                prepared.with_replications(&self.replications)
+            }
         };
         if digest_of_all(&prepared) != self.points {
             return Err(refuse("a file that its scenario names has changed".to_owned()));

@@ -183,28 +183,43 @@ impl<'a> Values<'a> {
         Ok(Values { criteria, all: vec![vec![Vec::new(); criteria.len()]; axes.len()], baselines })
     }
 
-    /// Reads the replications of a point that have come since the last time.
+    /// Reads the replications of a point that have come since the last time, up to the first that is missing.
     fn read(&mut self, prepared: &Prepared, point: usize, store: &Store) -> Result<(), Error> {
-        let known = self.all[point].first().map_or(0, Vec::len) as u64;
         let runs = prepared.runs_of(point);
-        for run in runs.start + known..runs.end {
-            let outcome = store.get(prepared.stored(run))?;
-            let record = match &outcome {
+        let mut last = None;
+        for run in runs.start + self.replications(point)..runs.end {
+            let record = match store.get(prepared.stored(run))? {
+                None => break,
                 Some(Outcome::Finished(record)) => Some(record),
-                _ => None,
+                Some(Outcome::Failed(_)) => None,
             };
             for (criterion, values) in self.criteria.iter().zip(&mut self.all[point]) {
-                let value = record.map(|record| {
-                    let of = |figure: &Figure| figure.of(record).ok_or_else(|| figure.missing(record));
-                    Ok::<f64, Error>(match &criterion.difference {
-                        Difference::To(other) => of(&criterion.of)? - of(other)?,
-                        _ => of(&criterion.of)?,
-                    })
-                });
-                values.push(value.transpose()?);
+                values.push(record.as_ref().and_then(|record| match &criterion.difference {
+                    Difference::To(other) => Some(criterion.of.of(record)? - other.of(record)?),
+                    _ => criterion.of.of(record),
+                }));
+            }
+            last = record.or(last);
+        }
+        // A run can lack a figure, such as that of transfers of which none ended; that none has it is a mistake.
+        let Some(record) = last else { return Ok(()) };
+        for (criterion, values) in self.criteria.iter().zip(&self.all[point]) {
+            if values.iter().all(Option::is_none) {
+                let figures = match &criterion.difference {
+                    Difference::To(other) => vec![&criterion.of, other],
+                    _ => vec![&criterion.of],
+                };
+                if let Some(lacking) = figures.into_iter().find(|figure| figure.of(&record).is_none()) {
+                    return Err(lacking.missing(&record));
+                }
             }
         }
         Ok(())
+    }
+
+    /// Returns the replications of a point that were read.
+    fn replications(&self, point: usize) -> u64 {
+        self.all[point].first().map_or(0, Vec::len) as u64
     }
 
     /// Returns half the width of the interval of a criterion at a point, as the criterion has it.
@@ -277,11 +292,7 @@ impl Sweep {
                 all.stopped = true;
                 return Ok(all);
             }
-            (0..counts.len()).try_for_each(|point| {
-                let complete = self.prepared.runs_of(point).all(|run| store.contains(self.prepared.stored(run)));
-                if complete { values.read(&self.prepared, point, store) } else { Ok(()) }
-            })?;
-            let read = |values: &Values<'_>, point: usize| values.all[point].first().map_or(0, Vec::len) as u64;
+            (0..counts.len()).try_for_each(|point| values.read(&self.prepared, point, store))?;
             let mut grown = counts.clone();
             for point in (0..counts.len()).filter(|point| !values.is_met(*point)) {
                 // The point that is taken off needs as many.
@@ -292,19 +303,31 @@ impl Sweep {
             }
             if grown == counts || is_over() {
                 let end = |point: usize| PointEnd {
-                    replications: read(&values, point),
+                    replications: values.replications(point),
                     reason: match values.is_met(point) {
                         true => StopReason::Met,
-                        false if counts[point] == limits.max_seeds => StopReason::MaxSeeds,
+                        false if values.replications(point) == limits.max_seeds => StopReason::MaxSeeds,
                         false => StopReason::Budget,
                     },
                     halves: values.halves(point),
                 };
                 let ends: Vec<PointEnd> = (0..counts.len()).map(end).collect();
                 let counts: Vec<u64> = ends.iter().map(|end| end.replications).collect();
+                if counts.iter().all(|count| *count == 0) {
+                    return Err(Error::Option(
+                        "--budget: it was over before the first replication of any point had finished; accepted: a longer \
+                         time, and the runs that have finished stay"
+                            .to_owned(),
+                    ));
+                }
                 self.prepared.replicate(&counts);
                 self.file.chosen(ends);
                 return Ok(all);
+            }
+            let (all, most) = (grown.iter().sum::<u64>(), u64::from(u32::MAX));
+            if all > most {
+                let message = format!("--until: the next replications make {all} runs; accepted: up to {most} runs");
+                return Err(Error::Option(message));
             }
             counts = grown;
         }
