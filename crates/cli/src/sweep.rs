@@ -63,6 +63,9 @@ fn make_plan(planned: &Planned) -> Result<(), Failure> {
 fn run_whole(options: &Whole, planned: &Planned, face: &mut Face<'_>) -> Result<(), Failure> {
     let Whole { work, until, max_seeds, budget, scheduler, .. } = options;
     let mut sweep = new_sweep(planned)?;
+    let out = planned.out.join(RESULTS);
+    // Before hours of work rather than after them.
+    cellway_lab::check_target(&out, true).map_err(Error::from)?;
     if let Some(scheduler) = scheduler {
         sweep.save(&planned.out)?;
         on_cluster(&planned.out, scheduler, work.fail_fast, face)?;
@@ -81,11 +84,10 @@ fn run_whole(options: &Whole, planned: &Planned, face: &mut Face<'_>) -> Result<
         sweep.save(&planned.out)?;
     }
     said(&filled, &planned.out);
-    store::warn(&opened);
     if filled.stopped {
+        store::warn(&opened);
         return Err(stopped(&planned.out));
     }
-    let out = planned.out.join(RESULTS);
     if planned.scenario.json {
         let rows = sweep.status(&opened);
         show_status(&sweep, &opened, &rows, true)?;

@@ -260,7 +260,7 @@ fn first_run_into(
 }
 
 /// Creates a file beside `path`, which is removed unless it is moved there.
-fn beside(path: &Path) -> std::io::Result<NamedTempFile> {
+pub(crate) fn beside(path: &Path) -> std::io::Result<NamedTempFile> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".partial-");
     let mut builder = tempfile::Builder::new();

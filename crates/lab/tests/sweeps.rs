@@ -394,8 +394,25 @@ fn plans_of_others_are_refused() {
         let told_now = refused(folder.path());
         assert!(told_now.contains(told), "{from}: {told_now}");
     }
+    // Neither is one of another program replaced.
+    for other in ["{\"mine\": 1}", "no plan"] {
+        std::fs::write(&file, other).unwrap();
+        let kept = sweep(TEXT, None).save(folder.path()).unwrap_err().to_string();
+        assert!(kept.contains("is not replaced; accepted:"), "{kept}");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), other);
+    }
+    std::fs::write(&file, text.replace("\"results\": 1", "\"results\": 9")).unwrap();
     let set = [Override::new("run.duration", "\"100 ms\"")];
     let plan = cellway_lab::plan_from_text(TEXT, "small.toml", &set).unwrap();
     Sweep::new(plan, Path::new("."), Some(2)).unwrap().save(folder.path()).unwrap();
     assert_eq!(Sweep::open(folder.path()).unwrap().runs(), 12);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // As of any other file, so that the shards of others can read it.
+        let other = folder.path().join("other");
+        std::fs::write(&other, "").unwrap();
+        let modes = [&file, &other].map(|file| std::fs::metadata(file).unwrap().permissions().mode());
+        assert_eq!(modes[0], modes[1]);
+    }
 }

@@ -18,6 +18,8 @@ use crate::log::{self, SUFFIX, Writer};
 const RUNS: &str = "runs";
 /// More writers at once than any machine has; beyond them a store is refused rather than searched without end.
 const MOST_WRITERS: u32 = 100_000;
+/// The most times that a folder is read again, because a compaction removed a file before it was opened.
+const MOST_READINGS: u32 = 100;
 
 /// The outcome of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -98,7 +100,14 @@ impl Store {
     /// If it cannot be read, or is no store.
     pub fn read(folder: &Path) -> Result<Store, Error> {
         check(folder)?;
-        Store::read_files(folder, names(&folder.join(RUNS))?)
+        let read = || Store::read_files(folder, names(&folder.join(RUNS))?);
+        for _ in 0..MOST_READINGS {
+            match read() {
+                Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {}
+                read => return read,
+            }
+        }
+        read()
     }
 
     fn read_files(folder: &Path, paths: Vec<PathBuf>) -> Result<Store, Error> {
@@ -162,8 +171,9 @@ impl Store {
         let store = Store::read(folder)?;
         {
             let mut held = store.held();
-            let place = held.files.iter().position(|(path, _)| path == writer.path());
-            let place = place.expect("the file of the writer is among those of the folder");
+            let Some(place) = held.files.iter().position(|(path, _)| path == writer.path()) else {
+                return Err(Error::io("was removed", writer.path())(ErrorKind::NotFound.into()));
+            };
             held.writer = Some((place, writer));
         }
         Ok(store)
@@ -428,7 +438,9 @@ fn names(runs: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut paths = Vec::new();
     for entry in entries {
         let path = entry.map_err(Error::io("cannot be read", runs))?.path();
-        if path.to_string_lossy().ends_with(SUFFIX) {
+        // Anything but a file is none of ours, and may never end. One that has just been removed is found when it is opened.
+        let is_file = || fs::metadata(&path).map_or(true, |about| about.is_file());
+        if path.to_string_lossy().ends_with(SUFFIX) && is_file() {
             paths.push(path);
         }
     }

@@ -265,6 +265,42 @@ fn a_damaged_first_line_costs_no_run() {
     assert!(fs::read(&file).unwrap() == whole);
 }
 
+#[test]
+#[cfg(unix)]
+fn what_is_no_file_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    fill(folder.path(), 0..1);
+    let runs = folder.path().join("runs");
+    fs::create_dir(runs.join("folder.runs")).unwrap();
+    // Opened, it would wait for a writer without end.
+    assert!(std::process::Command::new("mkfifo").arg(runs.join("pipe.runs")).status().unwrap().success());
+    assert!(Store::read(folder.path()).unwrap().contains(key(0)));
+    std::os::unix::fs::symlink("nowhere", runs.join("link.runs")).unwrap();
+    let refused = Store::read(folder.path()).unwrap_err().to_string();
+    assert!(refused.contains("link.runs"), "{refused}");
+}
+
+/// Readers see all runs while others compact.
+#[test]
+fn compactions_hide_no_run_from_readers() {
+    let folder = tempfile::tempdir().unwrap();
+    fill(folder.path(), 0..20);
+    std::thread::scope(|scope| {
+        let compactor = scope.spawn(|| {
+            for round in 0..100 {
+                let part = Store::open_part(folder.path(), &format!("part-{round}")).unwrap();
+                part.put(key(round), &outcome(round)).unwrap();
+                drop(part);
+                Store::compact(folder.path(), |_| true).unwrap();
+            }
+        });
+        while !compactor.is_finished() {
+            let store = Store::read(folder.path()).unwrap();
+            assert!((0..20).all(|number| store.contains(key(number))));
+        }
+    });
+}
+
 /// Writers come and go while others compact: each run that was added is there.
 #[test]
 #[cfg(unix)]

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::until::PointEnd;
 use crate::error::Error;
 use crate::load::plan_from_text;
+use crate::simulate::beside;
 use crate::study::{MAX_SEEDS, Prepared, VERSION};
 
 /// The name of the file in the folder of a store.
@@ -87,8 +88,14 @@ impl SweepFile {
     pub(super) fn write(&self, store: &Path) -> Result<(), Error> {
         let path = store.join(NAME);
         let failed = |source| Error::Write { path: path.clone(), source };
+        if !is_plan_or_absent(&path) {
+            return Err(Error::Option(format!(
+                "{} is no plan of a sweep, so it is not replaced; accepted: a folder without it, or another one",
+                path.display()
+            )));
+        }
         let text = serde_json::to_string_pretty(self).map_err(std::io::Error::from).map_err(failed)?;
-        let mut file = tempfile::NamedTempFile::new_in(store).map_err(failed)?;
+        let mut file = beside(&path).map_err(failed)?;
         std::io::Write::write_all(&mut file, text.as_bytes()).map_err(failed)?;
         file.as_file().sync_all().map_err(failed)?;
         file.persist(&path).map_err(|error| failed(error.error))?;
@@ -155,6 +162,17 @@ impl SweepFile {
             return Err(refuse("a file that its scenario names has changed".to_owned()));
         }
         Ok((plan, prepared))
+    }
+}
+
+/// Returns true if a file is a plan, of any version and with a scenario of any, or is not there.
+fn is_plan_or_absent(path: &Path) -> bool {
+    match std::fs::read(path) {
+        Ok(octets) => {
+            let fields: Result<serde_json::Map<String, serde_json::Value>, _> = serde_json::from_slice(&octets);
+            fields.is_ok_and(|fields| ["format", "cellway"].iter().all(|name| fields.contains_key(*name)))
+        }
+        Err(error) => error.kind() == ErrorKind::NotFound,
     }
 }
 

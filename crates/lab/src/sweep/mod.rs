@@ -72,7 +72,7 @@ impl Sweep {
     /// Writes the plan into the folder of a store. An earlier plan there is replaced, its runs stay.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If it cannot be written, or the file there is no plan.
     pub fn save(&self, store: &Path) -> Result<(), Error> {
         Store::create(store)?;
         self.file.write(store)
