@@ -64,6 +64,7 @@ fn run_whole(options: &Whole, planned: &Planned, face: &mut Face<'_>) -> Result<
     let Whole { work, until, max_seeds, budget, scheduler, .. } = options;
     let mut sweep = new_sweep(planned)?;
     let out = planned.out.join(RESULTS);
+    Store::create(&planned.out).map_err(Error::from)?;
     // Before hours of work rather than after them.
     cellway_lab::check_target(&out, true).map_err(Error::from)?;
     if let Some(scheduler) = scheduler {
@@ -283,6 +284,8 @@ fn ended_early(error: Error, opened: &Store) -> Failure {
     let (folder, kept) = (opened.folder().display(), output::count(kept, "finished run"));
     let message = match failure.code {
         crate::WRONG_INPUT => failure.message,
+        // Somebody has removed it.
+        _ if !opened.folder().exists() => failure.message,
         _ => format!("{}. The store {folder} keeps {kept}", failure.message),
     };
     Failure { message, ..failure }

@@ -252,7 +252,7 @@ impl Store {
     }
 
     /// Adds the outcome of a run. When this returns, a process that is killed loses nothing; a machine that stops loses at
-    /// most the last second.
+    /// most the runs of one second.
     ///
     /// # Errors
     /// If it cannot be written; the runs before it stay.
