@@ -1,6 +1,8 @@
 //! The folder of a store: its files of runs, and the index of what they hold.
 
-use std::collections::BTreeMap;
+mod compact;
+mod held;
+
 use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -13,6 +15,7 @@ use crate::error::Error;
 use crate::frame::Kind;
 use crate::key::Key;
 use crate::log::{self, SUFFIX, Writer};
+use held::{Held, Place};
 
 /// The folder of the files of runs.
 const RUNS: &str = "runs";
@@ -58,29 +61,6 @@ pub struct Totals {
 pub struct Store {
     folder: PathBuf,
     held: Mutex<Held>,
-}
-
-#[derive(Debug, Default)]
-struct Held {
-    files: Vec<(PathBuf, File)>,
-    /// Of several outcomes of a run the last counts.
-    index: BTreeMap<Key, Place>,
-    /// Those before the last, of the few runs with several: one of them counts if the last is damaged.
-    earlier: BTreeMap<Key, Vec<Place>>,
-    writer: Option<(usize, Writer)>,
-    damage: Vec<Damage>,
-    /// Records that were read from it.
-    served: u64,
-}
-
-/// The place of an outcome: few octets, as a store may have millions.
-#[derive(Clone, Copy, Debug)]
-struct Place {
-    at: u64,
-    file: u32,
-    kind: Kind,
-    /// True after its octets were compared with their checksum, or were written by this process.
-    is_whole: bool,
 }
 
 impl Store {
@@ -316,98 +296,9 @@ impl Store {
         Ok(totals)
     }
 
-    /// Writes the runs that `wanted` chooses into one file, in the order of their keys, and removes all others. Returns the
-    /// octets that became free.
-    ///
-    /// # Errors
-    /// [`Error::InUse`] if a process writes to the store; or if it cannot be written, and then it is as before.
-    pub fn compact(folder: &Path, mut wanted: impl FnMut(Key) -> bool) -> Result<u64, Error> {
-        check(folder)?;
-        let runs = folder.join(RUNS);
-        let target = runs.join(format!("00000{SUFFIX}"));
-        let mut paths = names(&runs)?;
-        if !paths.contains(&target) {
-            paths.push(target.clone());
-        }
-        // The locks come before the reading, so that no run is missed that another process adds in between.
-        let locks = paths.iter().map(|path| Writer::open(path)?.ok_or(Error::InUse { path: path.clone() }));
-        let locks = locks.collect::<Result<Vec<Writer>, Error>>()?;
-        let store = Store::read_files(folder, paths)?;
-        let before = store.totals()?.octets;
-        let mut held = store.held();
-        let partial = runs.join("compact.partial");
-        let _ = fs::remove_file(&partial);
-        let Held { files, index, earlier, .. } = &mut *held;
-        let written = Writer::open(&partial)?.ok_or(Error::InUse { path: partial.clone() }).and_then(|mut to| {
-            for (key, last) in index.iter().filter(|(key, _)| wanted(**key)) {
-                for place in [last].into_iter().chain(earlier.get(key).into_iter().flatten().rev()) {
-                    let (path, file) = &mut files[place.file as usize];
-                    match log::read(file, path, place.at) {
-                        Ok((kind, octets)) => {
-                            to.append(*key, kind, &octets)?;
-                            break;
-                        }
-                        // A damaged run counts as missing anyway.
-                        Err(Error::Damaged { .. }) => {}
-                        Err(error) => return Err(error),
-                    }
-                }
-            }
-            to.sync()
-        });
-        if let Err(error) = written {
-            let _ = fs::remove_file(&partial);
-            return Err(error);
-        }
-        // Whatever ends the process in between, each run is in one of the files.
-        fs::rename(&partial, &target).map_err(Error::io("cannot be replaced", &target))?;
-        log::sync_folder(&target).map_err(Error::io("cannot be replaced", &target))?;
-        for (path, _) in files.iter().filter(|(path, _)| *path != target) {
-            fs::remove_file(path).map_err(Error::io("cannot be removed", path))?;
-        }
-        drop(locks);
-        let after = fs::metadata(&target).map_err(Error::io("cannot be read", &target))?.len();
-        Ok(before.saturating_sub(after))
-    }
-
     fn held(&self) -> MutexGuard<'_, Held> {
         // Each change is whole before the lock is released.
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Held {
-    fn add(&mut self, path: PathBuf, mut file: File) -> Result<(), Error> {
-        let number = self.files.len() as u32;
-        let scanned = log::scan(&mut file, &path, |frame| {
-            let place = Place { at: frame.at, file: number, kind: frame.head.kind, is_whole: false };
-            self.insert(frame.head.key, place);
-        })?;
-        let damage = |at: &u64| {
-            let (path, reason) = (path.clone(), "these octets are no run".to_owned());
-            Damage { message: Error::Damaged { path, at: *at, reason }.to_string() }
-        };
-        self.damage.extend(scanned.gaps.iter().map(damage));
-        self.files.push((path, file));
-        Ok(())
-    }
-
-    fn insert(&mut self, key: Key, place: Place) {
-        if let Some(before) = self.index.insert(key, place) {
-            self.earlier.entry(key).or_default().push(before);
-        }
-    }
-
-    /// Lets the outcome before a damaged one count, if there is one. Another thread may have replaced it already.
-    fn drop_damaged(&mut self, key: Key, damaged: Place, error: &Error) {
-        if self.index.get(&key).is_none_or(|now| (now.file, now.at) != (damaged.file, damaged.at)) {
-            return;
-        }
-        self.damage.push(Damage { message: error.to_string() });
-        match self.earlier.get_mut(&key).and_then(Vec::pop) {
-            Some(before) => self.index.insert(key, before),
-            None => self.index.remove(&key),
-        };
     }
 }
 
@@ -421,6 +312,8 @@ fn check(folder: &Path) -> Result<(), Error> {
         Ok(_) if folder.join(RUNS).is_dir() => Ok(()),
         Ok(mut entries) => match entries.next() {
             None => Ok(()),
+            // Another process has just made it.
+            Some(_) if folder.join(RUNS).is_dir() => Ok(()),
             Some(entry) => {
                 let entry = entry.map_err(Error::io("cannot be read", folder))?;
                 none(format!("it contains {:?} and no folder {RUNS:?}", entry.file_name().to_string_lossy()))

@@ -334,3 +334,22 @@ fn a_store_that_is_removed_while_it_is_used_is_an_error() {
     let refused = store.sync().unwrap_err().to_string();
     assert!(refused.contains("removed while runs were added"), "{refused}");
 }
+
+/// Processes that begin at the same time, such as the shards of a job, make one store.
+#[test]
+fn a_new_store_is_made_by_several_at_once() {
+    for _ in 0..50 {
+        let folder = tempfile::tempdir().unwrap();
+        let barrier = std::sync::Barrier::new(4);
+        std::thread::scope(|scope| {
+            for part in ["a", "b", "c", "d"] {
+                let (barrier, folder) = (&barrier, folder.path());
+                scope.spawn(move || {
+                    barrier.wait();
+                    Store::open_part(folder, part).unwrap();
+                });
+            }
+        });
+        assert_eq!(Store::read(folder.path()).unwrap().totals().unwrap().files, 4);
+    }
+}

@@ -1,6 +1,7 @@
 //! Sweeps over a store of runs: whatever ends one, the same command goes on where it was, no run is done twice, and the
 //! tables are those of a simulation in one go.
 
+mod criterion;
 mod each;
 mod file;
 mod fill;
@@ -13,9 +14,10 @@ use cellway_scenario::Plan;
 use cellway_store::{Key, Outcome, Store};
 use cellway_tables::Manifest;
 
+pub use criterion::Criterion;
 pub use file::{StopReason, SweepFile};
 pub use fill::{Filled, Shard};
-pub use until::{Criterion, Limits, PointEnd};
+pub use until::{Limits, PointEnd};
 pub use verify::Verified;
 
 use crate::error::Error;
