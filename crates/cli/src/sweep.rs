@@ -63,6 +63,10 @@ fn make_plan(planned: &Planned) -> Result<(), Failure> {
 fn run_whole(options: &Whole, planned: &Planned, face: &mut Face<'_>) -> Result<(), Failure> {
     let Whole { work, until, max_seeds, budget, scheduler, .. } = options;
     let mut sweep = new_sweep(planned)?;
+    let out = planned.out.join(RESULTS);
+    Store::create(&planned.out).map_err(Error::from)?;
+    // Before hours of work rather than after them.
+    cellway_lab::check_target(&out, true).map_err(Error::from)?;
     if let Some(scheduler) = scheduler {
         sweep.save(&planned.out)?;
         on_cluster(&planned.out, scheduler, work.fail_fast, face)?;
@@ -81,11 +85,10 @@ fn run_whole(options: &Whole, planned: &Planned, face: &mut Face<'_>) -> Result<
         sweep.save(&planned.out)?;
     }
     said(&filled, &planned.out);
-    store::warn(&opened);
     if filled.stopped {
+        store::warn(&opened);
         return Err(stopped(&planned.out));
     }
-    let out = planned.out.join(RESULTS);
     if planned.scenario.json {
         let rows = sweep.status(&opened);
         show_status(&sweep, &opened, &rows, true)?;
@@ -281,6 +284,8 @@ fn ended_early(error: Error, opened: &Store) -> Failure {
     let (folder, kept) = (opened.folder().display(), output::count(kept, "finished run"));
     let message = match failure.code {
         crate::WRONG_INPUT => failure.message,
+        // Somebody has removed it.
+        _ if !opened.folder().exists() => failure.message,
         _ => format!("{}. The store {folder} keeps {kept}", failure.message),
     };
     Failure { message, ..failure }

@@ -163,6 +163,41 @@ fn what_cannot_be_used_is_refused_and_loses_nothing() {
     assert!(alone.code() == 1 && alone.err().contains("Python package"), "{}", alone.err());
 }
 
+/// The damage is told once, the run is done again, and the next sweep finds nothing wrong.
+#[test]
+fn a_damaged_run_is_done_again_by_the_same_command() {
+    let place = place();
+    place.run(&["sweep", "study.toml", "--out", "store"]).done();
+    let file = place.path().join("store/runs/sweep.runs");
+    let mut octets = std::fs::read(&file).unwrap();
+    let last = octets.len() - 1;
+    octets[last] ^= 1;
+    std::fs::write(&file, octets).unwrap();
+    let ran = place.run(&["sweep", "study.toml", "--out", "store"]).done().err();
+    assert!(ran.contains("1 run done, 5 of 6") && ran.matches("damage at octet").count() == 1, "{ran}");
+    let again = place.run(&["sweep", "study.toml", "--out", "store"]).done().err();
+    assert!(again.contains("0 runs done, 6 of 6"), "{again}");
+    place.run(&["simulate", "study.toml", "--out", "out"]).done();
+    assert_eq!(tables(&place.path().join("store/results")), tables(&place.path().join("out")));
+}
+
+/// Files of others in the folder are found before the work, not after it.
+#[test]
+fn nothing_of_others_in_a_folder_is_replaced() {
+    let place = place();
+    std::fs::create_dir_all(place.path().join("store/runs")).unwrap();
+    std::fs::create_dir_all(place.path().join("store/results")).unwrap();
+    std::fs::write(place.path().join("store/results/mine"), "text").unwrap();
+    let refused = place.run(&["sweep", "study.toml", "--out", "store"]).refused();
+    assert!(refused.contains("is not replaced"), "{refused}");
+    assert_eq!(names(&place.path().join("store")), ["results", "runs"]);
+    assert!(names(&place.path().join("store/runs")).is_empty());
+    std::fs::remove_dir_all(place.path().join("store/results")).unwrap();
+    std::fs::write(place.path().join("store/plan.json"), "{}").unwrap();
+    let refused = place.run(&["sweep", "study.toml", "--out", "store"]).refused();
+    assert!(refused.contains("plan.json is no plan of a sweep"), "{refused}");
+}
+
 /// A limit on the size of files stands for a full disk: the runs before it stay, and the same command goes on.
 #[test]
 #[cfg(target_os = "linux")]

@@ -1,5 +1,6 @@
 //! The runs of a study by number: those of a point follow each other, one for each seed.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// The numbers of replications of all points.
@@ -47,6 +48,37 @@ impl Replications {
     }
 }
 
+/// The runs that are the same as an earlier one, as their points are.
+pub(crate) struct Repeats<'a> {
+    replications: &'a Replications,
+    /// The most replications of an earlier point that is the same, by point.
+    covered: Vec<u64>,
+}
+
+impl Replications {
+    /// Returns the runs that are the same as earlier ones, where points are the same that have equal `names`.
+    pub(crate) fn repeats<T: Ord>(&self, names: impl Iterator<Item = T>) -> Repeats<'_> {
+        let mut most = BTreeMap::new();
+        let covered = names.enumerate().map(|(point, name)| {
+            let runs = self.runs_of(point);
+            let known = most.entry(name).or_insert(0);
+            std::mem::replace(known, (*known).max(runs.end - runs.start))
+        });
+        Repeats { covered: covered.collect(), replications: self }
+    }
+}
+
+impl Repeats<'_> {
+    /// Returns true if a run is the same as an earlier one.
+    ///
+    /// # Panics
+    /// If there is no such run.
+    pub(crate) fn has(&self, run: u64) -> bool {
+        let (point, replication) = self.replications.find(run);
+        replication < self.covered[point]
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,5 +91,13 @@ mod tests {
         assert_eq!(found, [(0, 0), (0, 1), (2, 0), (2, 1), (2, 2)]);
         assert_eq!((replications.runs_of(1), replications.runs_of(2)), (2..2, 2..5));
         assert_eq!(Replications::of(&[]).runs(), 0);
+    }
+
+    #[test]
+    fn runs_of_equal_points_repeat_those_before() {
+        let replications = Replications::of(&[1, 2, 3, 2]);
+        let repeats = replications.repeats("aaba".chars());
+        let all: Vec<u64> = (0..8).filter(|run| repeats.has(*run)).collect();
+        assert_eq!(all, [1, 6, 7]);
     }
 }

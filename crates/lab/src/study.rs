@@ -18,7 +18,7 @@ use cellway_store::{Digest, Key, Outcome, Store};
 use crate::digest::digest;
 use crate::error::Error;
 use crate::load::TableFolders;
-use crate::replications::Replications;
+use crate::replications::{Repeats, Replications};
 use crate::simulate::Own;
 use crate::traces::TraceFolder;
 
@@ -179,6 +179,11 @@ impl Prepared {
     pub(crate) fn stored(&self, index: u64) -> Key {
         let (point, replication) = self.replications.find(index);
         Key::new(self.digests()[point], self.seed + replication, RESULT_VERSION)
+    }
+
+    /// Returns the runs whose keys are those of earlier ones.
+    pub(crate) fn repeats(&self) -> Repeats<'_> {
+        self.replications.repeats(self.digests().iter())
     }
 
     /// Returns the store, unless parts of others take part, of which it knows nothing.

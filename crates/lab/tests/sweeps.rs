@@ -163,22 +163,108 @@ fn a_simulation_with_a_store_has_the_same_tables() {
     }
 }
 
+/// Changes the octet in the middle of the runs of a sweep.
+fn damage(folder: &Path) {
+    let file = folder.join("runs/sweep.runs");
+    let mut octets = std::fs::read(&file).unwrap();
+    let middle = octets.len() / 2;
+    octets[middle] ^= 0xff;
+    std::fs::write(&file, octets).unwrap();
+}
+
 #[test]
 fn damage_is_run_again() {
     let folder = tempfile::tempdir().unwrap();
     let sweep = sweep(TEXT, None);
     fill(&sweep, &Store::open_part(folder.path(), "sweep").unwrap(), Shard::ALL);
-    let file = folder.path().join("runs/sweep.runs");
-    let mut octets = std::fs::read(&file).unwrap();
-    let middle = octets.len() / 2;
-    octets[middle] ^= 0xff;
-    std::fs::write(&file, octets).unwrap();
-    let store = Store::open_part(folder.path(), "sweep").unwrap();
+    damage(folder.path());
+    let store = Store::read(folder.path()).unwrap();
     let found = sweep.merge(&store, false, &mut settings(&mut |_| {}, &mut || false));
     assert!(matches!(found, Err(Error::Incomplete { .. })));
-    assert_eq!(store.damage().len(), 1);
-    assert_eq!(fill(&sweep, &store, Shard::ALL).finished, 1);
+    // Another process, which knows nothing of what the first has read.
+    let store = Store::open_part(folder.path(), "sweep").unwrap();
+    let filled = fill(&sweep, &store, Shard::ALL);
+    assert_eq!((filled.found, filled.finished, store.damage().len()), (17, 1, 1));
     assert_eq!(merged(&sweep, &store), simulated(TEXT, None));
+    drop(store);
+    let store = Store::read(folder.path()).unwrap();
+    assert_eq!(merged(&sweep, &store), simulated(TEXT, None));
+}
+
+/// Damage is no failed run: the choice of replications does not depend on it.
+#[test]
+fn damage_does_not_change_the_choice_of_replications() {
+    let folder = tempfile::tempdir().unwrap();
+    let until = || {
+        let mut sweep = sweep(TEXT, Some(4));
+        let store = Store::open_part(folder.path(), "sweep").unwrap();
+        let criteria = ["ci95(goodput[subject=t-1]) < 12 %".parse().unwrap()];
+        let limits = Limits { max_seeds: 9, budget: None };
+        sweep.fill_until(&store, &criteria, limits, false, &mut settings(&mut |_| {}, &mut || false)).unwrap();
+        sweep.ends().to_vec()
+    };
+    let first = until();
+    damage(folder.path());
+    assert_eq!(until(), first);
+}
+
+/// The runs that equal points share are run by one shard only.
+#[test]
+fn a_run_that_two_shards_share_is_run_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = TEXT.replace("\"10 ms\", \"20 ms\"", "\"5000 us\"").replace("seeds = 3", "seeds = 5");
+    let twice = sweep(&text, None);
+    let ran = ["1/2", "2/2"].map(|shard| {
+        let shard: Shard = shard.parse().unwrap();
+        fill(&twice, &Store::open_part(folder.path(), &shard.part()).unwrap(), shard).finished
+    });
+    assert_eq!((twice.runs(), ran.iter().sum::<u64>()), (20, 10), "{ran:?}");
+    assert_eq!(merged(&twice, &Store::read(folder.path()).unwrap()), simulated(&text, None));
+}
+
+#[test]
+fn a_sweep_without_a_finished_run_has_no_tables_and_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).unwrap();
+    let sweep = sweep(TEXT, Some(1));
+    let merge = |partial| sweep.merge(&store, partial, &mut settings(&mut |_| {}, &mut || false)).map(|_| ());
+    for partial in [true, false] {
+        assert!(matches!(merge(partial), Err(Error::Incomplete { missing: 6, total: 6, .. })));
+    }
+    (0..6).for_each(|run| store.put(sweep.stored(run), &Outcome::Failed(format!("no route {run}"))).unwrap());
+    for partial in [true, false] {
+        let refused = merge(partial).unwrap_err().to_string();
+        assert_eq!(refused, "run 0, seed 1: no route 0");
+    }
+}
+
+/// A budget that ends in the middle of a point counts what that point has, and its plan can be read again.
+#[test]
+fn a_budget_keeps_the_replications_that_have_finished() {
+    let folder = tempfile::tempdir().unwrap();
+    let axes = TEXT.find("[sweep]").unwrap();
+    let (mut one, store) = (sweep(&TEXT[..axes], Some(40)), Store::open(folder.path()).unwrap());
+    let limits = Limits { max_seeds: 40, budget: Some(Duration::ZERO) };
+    let criteria = ["ci95(goodput[subject=t-1]) < 0.001 %".parse().unwrap()];
+    let done = |sweep: &mut Sweep, budget| {
+        let (mut progress, mut stop) = (|_: cellway_lab::Progress<'_>| {}, || false);
+        let limits = Limits { budget, ..limits };
+        let mut settings = settings(&mut progress, &mut stop);
+        sweep.fill_until(&store, &criteria, limits, false, &mut settings).map(|filled| filled.finished)
+    };
+    let over = done(&mut one, limits.budget);
+    match over {
+        Ok(finished) => {
+            assert!(finished < 40 && one.ends()[0].replications > 0 && one.ends()[0].replications <= finished);
+            assert_eq!(one.ends()[0].reason, StopReason::Budget);
+            one.save(folder.path()).unwrap();
+            assert_eq!(Sweep::open(folder.path()).unwrap().runs(), one.runs());
+        }
+        Err(error) => assert!(error.to_string().contains("accepted: a longer time"), "{error}"),
+    }
+    let mut again = sweep(&TEXT[..axes], Some(40));
+    done(&mut again, None).unwrap();
+    assert_eq!((again.ends()[0].replications, again.ends()[0].reason), (40, StopReason::MaxSeeds));
 }
 
 /// A stored run that differs from what the simulator says is found.
@@ -295,6 +381,12 @@ fn plans_of_others_are_refused() {
         ("2 %", "3 %", "has changed"),
         ("\"replications\": [\n    3\n  ]", "\"replications\": [3, 4]", "other points"),
         ("\"replications\": [\n    3\n  ]", "\"replications\": []", "other points"),
+        (
+            "\"replications\": [\n    3\n  ]",
+            "\"replications\": [1, 1, 1, 1, 1, 18446744073709551615]",
+            "replications of a point",
+        ),
+        ("\"replications\": [\n    3\n  ]", "\"replications\": [1, 1, 1, 1, 1, -1]", "plan.json"),
         ("{", "", "plan.json"),
     ] {
         assert!(text.contains(from), "{from}: {text}");
@@ -302,8 +394,25 @@ fn plans_of_others_are_refused() {
         let told_now = refused(folder.path());
         assert!(told_now.contains(told), "{from}: {told_now}");
     }
+    // Neither is one of another program replaced.
+    for other in ["{\"mine\": 1}", "no plan"] {
+        std::fs::write(&file, other).unwrap();
+        let kept = sweep(TEXT, None).save(folder.path()).unwrap_err().to_string();
+        assert!(kept.contains("is not replaced; accepted:"), "{kept}");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), other);
+    }
+    std::fs::write(&file, text.replace("\"results\": 1", "\"results\": 9")).unwrap();
     let set = [Override::new("run.duration", "\"100 ms\"")];
     let plan = cellway_lab::plan_from_text(TEXT, "small.toml", &set).unwrap();
     Sweep::new(plan, Path::new("."), Some(2)).unwrap().save(folder.path()).unwrap();
     assert_eq!(Sweep::open(folder.path()).unwrap().runs(), 12);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // As of any other file, so that the shards of others can read it.
+        let other = folder.path().join("other");
+        std::fs::write(&other, "").unwrap();
+        let modes = [&file, &other].map(|file| std::fs::metadata(file).unwrap().permissions().mode());
+        assert_eq!(modes[0], modes[1]);
+    }
 }

@@ -60,9 +60,9 @@ impl Sweep {
         self.sweep().warnings().to_vec()
     }
 
-    /// Returns the numbers of the runs that the store does not have; of those that are the same, one.
+    /// Returns the numbers of the runs that the store does not have whole; of those that are the same, one.
     fn missing(&self, py: Python<'_>) -> PyResult<Vec<u64>> {
-        py.detach(|| Ok(self.sweep().missing(&self.opened()?))).map_err(raise)
+        py.detach(|| self.sweep().missing(&self.opened()?)).map_err(raise)
     }
 
     /// Returns the failed runs: number, seed and message.

@@ -34,21 +34,42 @@ fn title() -> String {
     format!("{TITLE}{FORMAT}\n")
 }
 
-/// Returns the offset of the first frame; `None` in a file that is not even begun.
-fn start(file: &mut File, path: &Path) -> Result<Option<u64>, Error> {
+/// The begin of a file.
+enum Start {
+    /// It has no title and no run: it is to be begun.
+    Empty,
+    /// The title is right; runs begin at this offset.
+    Titled(u64),
+    /// The title is damaged; the first run that is whole is at this offset.
+    Damaged(u64),
+}
+
+/// Reads the title. Where it is damaged, the first run decides that the file is one of runs.
+fn start(file: &mut File, path: &Path) -> Result<Start, Error> {
+    let failed = |error| Error::io("cannot be read", path)(error);
     let title = title();
     let mut found = vec![0; title.len()];
-    file.rewind().map_err(Error::io("cannot be read", path))?;
+    file.rewind().map_err(failed)?;
     match file.read_exact(&mut found) {
-        Ok(()) if found == title.as_bytes() => Ok(Some(title.len() as u64)),
-        Ok(()) => {
-            let line = String::from_utf8_lossy(&found).trim_end().to_owned();
-            let found = line.strip_prefix(TITLE).map_or_else(|| format!("{line:?}"), str::to_owned);
-            Err(Error::Format { path: path.to_owned(), found })
-        }
-        Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(None),
-        Err(error) => Err(Error::io("cannot be read", path)(error)),
+        Ok(()) if found == title.as_bytes() => return Ok(Start::Titled(title.len() as u64)),
+        Ok(()) => {}
+        Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(Start::Empty),
+        Err(error) => return Err(failed(error)),
     }
+    let line = String::from_utf8_lossy(&found).trim_end().to_owned();
+    let version = line.strip_prefix(TITLE).filter(|version| version.parse::<u32>().is_ok());
+    if version.is_none() {
+        let length = file.seek(SeekFrom::End(0)).map_err(failed)?;
+        if let Some(at) = search_from(file, 0, length).map_err(failed)? {
+            return Ok(Start::Damaged(at));
+        }
+        // A machine that stops can leave zeros.
+        if found.iter().all(|octet| *octet == 0) {
+            return Ok(Start::Empty);
+        }
+    }
+    let found = version.map_or_else(|| format!("{line:?}"), str::to_owned);
+    Err(Error::Format { path: path.to_owned(), found })
 }
 
 /// The content of a file.
@@ -58,6 +79,8 @@ pub(crate) struct Scanned {
     pub(crate) end: u64,
     /// The offsets at which octets that are no frame begin, before others that are.
     pub(crate) gaps: Vec<u64>,
+    /// True if the title is damaged, and can be written again without touching a run.
+    lacks_title: bool,
 }
 
 /// Calls `each` with every whole frame. Only heads are read, unless one of them is damaged: then the next
@@ -65,7 +88,15 @@ pub(crate) struct Scanned {
 pub(crate) fn scan(file: &mut File, path: &Path, mut each: impl FnMut(Frame)) -> Result<Scanned, Error> {
     let failed = |error| Error::io("cannot be read", path)(error);
     let mut scanned = Scanned::default();
-    let Some(first) = start(file, path)? else { return Ok(scanned) };
+    let first = match start(file, path)? {
+        Start::Empty => return Ok(scanned),
+        Start::Titled(first) => first,
+        Start::Damaged(first) => {
+            scanned.gaps.push(0);
+            scanned.lacks_title = first >= title().len() as u64;
+            first
+        }
+    };
     let length = file.seek(SeekFrom::End(0)).map_err(failed)?;
     scanned.end = first;
     // The length in a damaged head leads past others, so the search begins within the frame before.
@@ -155,20 +186,30 @@ pub(crate) struct Writer {
 impl Writer {
     /// Opens the file, which is made if there is none; `None` if another process writes to it.
     pub(crate) fn open(path: &Path) -> Result<Option<Writer>, Error> {
-        let open = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
-        let mut file = open.map_err(Error::io("cannot be opened for writing", path))?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Ok(None),
-            Err(TryLockError::Error(error)) => return Err(Error::io("cannot be locked", path)(error)),
+        loop {
+            let open = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
+            let mut file = open.map_err(Error::io("cannot be opened for writing", path))?;
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => return Ok(None),
+                Err(TryLockError::Error(error)) => return Err(Error::io("cannot be locked", path)(error)),
+            }
+            // A compaction can have removed it between the two: nobody would find its runs.
+            if is_removed(&file, path).map_err(Error::io("cannot be read", path))? {
+                continue;
+            }
+            let scanned = scan(&mut file, path, |_| ())?;
+            let mut writer = Writer { path: path.to_owned(), file, end: scanned.end, synced: Instant::now() };
+            writer.cut()?;
+            if writer.end == 0 {
+                writer.add(title().as_bytes())?;
+                writer.sync()?;
+                sync_folder(path).map_err(Error::io("cannot be written", path))?;
+            } else if scanned.lacks_title {
+                writer.write_title().map_err(Error::io("cannot be written", path))?;
+            }
+            return Ok(Some(writer));
         }
-        let end = scan(&mut file, path, |_| ())?.end;
-        let mut writer = Writer { path: path.to_owned(), file, end, synced: Instant::now() };
-        writer.cut()?;
-        if writer.end == 0 {
-            writer.add(title().as_bytes())?;
-        }
-        Ok(Some(writer))
     }
 
     /// Returns the path of the file.
@@ -189,8 +230,17 @@ impl Writer {
     }
 
     /// Waits until all that was appended survives a machine that stops.
+    ///
+    /// # Errors
+    /// If it cannot be written, or somebody has removed the file.
     pub(crate) fn sync(&mut self) -> Result<(), Error> {
-        self.file.sync_data().map_err(Error::io("cannot be written", &self.path))?;
+        let synced = self.file.sync_data().and_then(|()| match is_removed(&self.file, &self.path)? {
+            true => {
+                Err(std::io::Error::new(ErrorKind::NotFound, "it was removed while runs were added, and they with it"))
+            }
+            false => Ok(()),
+        });
+        synced.map_err(Error::io("cannot be written", &self.path))?;
         self.synced = Instant::now();
         Ok(())
     }
@@ -206,7 +256,35 @@ impl Writer {
         Ok(())
     }
 
+    fn write_title(&mut self) -> std::io::Result<()> {
+        self.file.rewind()?;
+        self.file.write_all(title().as_bytes())
+    }
+
     fn cut(&mut self) -> Result<(), Error> {
         self.file.set_len(self.end).map_err(Error::io("cannot be cut", &self.path))
     }
+}
+
+/// Returns true if an open file has no name any more. A system that counts no names has that of `path` without one, too.
+#[cfg(unix)]
+fn is_removed(file: &File, path: &Path) -> std::io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+    Ok(file.metadata()?.nlink() == 0 && std::fs::metadata(path).map_or(true, |named| named.nlink() > 0))
+}
+
+#[cfg(not(unix))]
+fn is_removed(_: &File, path: &Path) -> std::io::Result<bool> {
+    path.try_exists().map(|exists| !exists)
+}
+
+/// Waits until the name of a file survives a machine that stops.
+#[cfg(unix)]
+pub(crate) fn sync_folder(of: &Path) -> std::io::Result<()> {
+    of.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+}
+
+#[cfg(not(unix))]
+pub(crate) fn sync_folder(_: &Path) -> std::io::Result<()> {
+    Ok(())
 }

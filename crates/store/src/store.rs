@@ -1,6 +1,8 @@
 //! The folder of a store: its files of runs, and the index of what they hold.
 
-use std::collections::BTreeMap;
+mod compact;
+mod held;
+
 use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -13,11 +15,14 @@ use crate::error::Error;
 use crate::frame::Kind;
 use crate::key::Key;
 use crate::log::{self, SUFFIX, Writer};
+use held::{Held, Place};
 
 /// The folder of the files of runs.
 const RUNS: &str = "runs";
 /// More writers at once than any machine has; beyond them a store is refused rather than searched without end.
 const MOST_WRITERS: u32 = 100_000;
+/// The most times that a folder is read again, because a compaction removed a file before it was opened.
+const MOST_READINGS: u32 = 100;
 
 /// The outcome of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,25 +63,6 @@ pub struct Store {
     held: Mutex<Held>,
 }
 
-#[derive(Debug, Default)]
-struct Held {
-    files: Vec<(PathBuf, File)>,
-    /// Of several outcomes of a run the last counts.
-    index: BTreeMap<Key, Place>,
-    writer: Option<(usize, Writer)>,
-    damage: Vec<Damage>,
-    /// Records that were read from it.
-    served: u64,
-}
-
-/// The place of an outcome: few octets, as a store may have millions.
-#[derive(Clone, Copy, Debug)]
-struct Place {
-    at: u64,
-    file: u32,
-    kind: Kind,
-}
-
 impl Store {
     /// Makes an empty store; one that is there stays.
     ///
@@ -94,8 +80,19 @@ impl Store {
     /// If it cannot be read, or is no store.
     pub fn read(folder: &Path) -> Result<Store, Error> {
         check(folder)?;
+        let read = || Store::read_files(folder, names(&folder.join(RUNS))?);
+        for _ in 0..MOST_READINGS {
+            match read() {
+                Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {}
+                read => return read,
+            }
+        }
+        read()
+    }
+
+    fn read_files(folder: &Path, paths: Vec<PathBuf>) -> Result<Store, Error> {
         let mut held = Held::default();
-        for path in names(&folder.join(RUNS))? {
+        for path in paths {
             let file = File::open(&path).map_err(Error::io("cannot be opened", &path))?;
             held.add(path, file)?;
         }
@@ -154,8 +151,9 @@ impl Store {
         let store = Store::read(folder)?;
         {
             let mut held = store.held();
-            let place = held.files.iter().position(|(path, _)| path == writer.path());
-            let place = place.expect("the file of the writer is among those of the folder");
+            let Some(place) = held.files.iter().position(|(path, _)| path == writer.path()) else {
+                return Err(Error::io("was removed", writer.path())(ErrorKind::NotFound.into()));
+            };
             held.writer = Some((place, writer));
         }
         Ok(store)
@@ -182,35 +180,59 @@ impl Store {
     /// # Errors
     /// If the file cannot be read.
     pub fn get(&self, key: Key) -> Result<Option<Outcome>, Error> {
+        loop {
+            let mut held = self.held();
+            let Some(place) = held.index.get(&key).copied() else { return Ok(None) };
+            let (path, file) = &mut held.files[place.file as usize];
+            let path = path.clone();
+            let read = log::read(file, &path, place.at);
+            // Others may read while this one is decoded.
+            drop(held);
+            let damaged = |reason| Error::Damaged { path, at: place.at, reason };
+            let outcome = read.and_then(|(kind, octets)| match kind {
+                Kind::Record => codec::decode(&octets).map(Outcome::Finished).map_err(damaged),
+                Kind::Failure => {
+                    String::from_utf8(octets).map(Outcome::Failed).map_err(|error| damaged(error.to_string()))
+                }
+            });
+            match outcome {
+                Ok(outcome) => {
+                    self.held().served += u64::from(matches!(outcome, Outcome::Finished(_)));
+                    return Ok(Some(outcome));
+                }
+                Err(error @ Error::Damaged { .. }) => self.held().drop_damaged(key, place, &error),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Returns true if the store has an outcome of a run whose octets are those that were written; they are read the first
+    /// time. One that is damaged is treated as by [`Store::get`].
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn has_whole(&self, key: Key) -> Result<bool, Error> {
         let mut held = self.held();
-        let Some(&Place { at, file, .. }) = held.index.get(&key) else { return Ok(None) };
-        let (path, file) = &mut held.files[file as usize];
-        let path = path.clone();
-        let read = log::read(file, &path, at);
-        // Others may read while this one is decoded.
-        drop(held);
-        let damaged = |reason| Error::Damaged { path, at, reason };
-        let outcome = read.and_then(|(kind, octets)| match kind {
-            Kind::Record => codec::decode(&octets).map(Outcome::Finished).map_err(damaged),
-            Kind::Failure => String::from_utf8(octets).map(Outcome::Failed).map_err(|error| damaged(error.to_string())),
-        });
-        match outcome {
-            Ok(outcome) => {
-                self.held().served += u64::from(matches!(outcome, Outcome::Finished(_)));
-                Ok(Some(outcome))
+        loop {
+            let Held { files, index, .. } = &mut *held;
+            let Some(place) = index.get_mut(&key) else { return Ok(false) };
+            if place.is_whole {
+                return Ok(true);
             }
-            Err(error @ Error::Damaged { .. }) => {
-                let mut held = self.held();
-                held.index.remove(&key);
-                held.damage.push(Damage { message: error.to_string() });
-                Ok(None)
+            let (path, file) = &mut files[place.file as usize];
+            match log::read(file, path, place.at) {
+                Ok(_) => place.is_whole = true,
+                Err(error @ Error::Damaged { .. }) => {
+                    let place = *place;
+                    held.drop_damaged(key, place, &error);
+                }
+                Err(error) => return Err(error),
             }
-            Err(error) => Err(error),
         }
     }
 
     /// Adds the outcome of a run. When this returns, a process that is killed loses nothing; a machine that stops loses at
-    /// most the last second.
+    /// most the runs of one second.
     ///
     /// # Errors
     /// If it cannot be written; the runs before it stay.
@@ -224,8 +246,9 @@ impl Store {
         };
         let mut held = self.held();
         let (number, writer) = held.writer.as_mut().expect("the store was opened to write");
-        let place = Place { at: writer.append(key, kind, &octets)?, file: *number as u32, kind };
-        held.index.insert(key, place);
+        let at = writer.append(key, kind, &octets)?;
+        let place = Place { at, file: *number as u32, kind, is_whole: true };
+        held.insert(key, place);
         Ok(())
     }
 
@@ -273,69 +296,9 @@ impl Store {
         Ok(totals)
     }
 
-    /// Writes the runs that `wanted` chooses into one file, in the order of their keys, and removes all others. Returns the
-    /// octets that became free.
-    ///
-    /// # Errors
-    /// [`Error::InUse`] if a process writes to the store; or if it cannot be written, and then it is as before.
-    pub fn compact(folder: &Path, mut wanted: impl FnMut(Key) -> bool) -> Result<u64, Error> {
-        let store = Store::read(folder)?;
-        let before = store.totals()?.octets;
-        let mut held = store.held();
-        let locks = held.files.iter().map(|(path, _)| Writer::open(path)?.ok_or(Error::InUse { path: path.clone() }));
-        let locks = locks.collect::<Result<Vec<Writer>, Error>>()?;
-        let runs = folder.join(RUNS);
-        let partial = runs.join("compact.partial");
-        let _ = fs::remove_file(&partial);
-        let Held { files, index, .. } = &mut *held;
-        let written = Writer::open(&partial)?.ok_or(Error::InUse { path: partial.clone() }).and_then(|mut to| {
-            for (key, place) in index.iter().filter(|(key, _)| wanted(**key)) {
-                let (path, file) = &mut files[place.file as usize];
-                match log::read(file, path, place.at) {
-                    Ok((kind, octets)) => {
-                        to.append(*key, kind, &octets)?;
-                    }
-                    // A damaged run counts as missing anyway.
-                    Err(Error::Damaged { .. }) => {}
-                    Err(error) => return Err(error),
-                }
-            }
-            to.sync()
-        });
-        if let Err(error) = written {
-            let _ = fs::remove_file(&partial);
-            return Err(error);
-        }
-        // Whatever ends the process in between, each run is in one of the files.
-        let target = runs.join(format!("00000{SUFFIX}"));
-        fs::rename(&partial, &target).map_err(Error::io("cannot be replaced", &target))?;
-        for (path, _) in files.iter().filter(|(path, _)| *path != target) {
-            fs::remove_file(path).map_err(Error::io("cannot be removed", path))?;
-        }
-        drop(locks);
-        let after = fs::metadata(&target).map_err(Error::io("cannot be read", &target))?.len();
-        Ok(before.saturating_sub(after))
-    }
-
     fn held(&self) -> MutexGuard<'_, Held> {
         // Each change is whole before the lock is released.
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Held {
-    fn add(&mut self, path: PathBuf, mut file: File) -> Result<(), Error> {
-        let number = self.files.len() as u32;
-        let scanned = log::scan(&mut file, &path, |frame| {
-            self.index.insert(frame.head.key, Place { at: frame.at, file: number, kind: frame.head.kind });
-        })?;
-        let damage = |at: &u64| {
-            let (path, reason) = (path.clone(), "these octets are no run".to_owned());
-            Damage { message: Error::Damaged { path, at: *at, reason }.to_string() }
-        };
-        self.damage.extend(scanned.gaps.iter().map(damage));
-        self.files.push((path, file));
-        Ok(())
     }
 }
 
@@ -349,6 +312,8 @@ fn check(folder: &Path) -> Result<(), Error> {
         Ok(_) if folder.join(RUNS).is_dir() => Ok(()),
         Ok(mut entries) => match entries.next() {
             None => Ok(()),
+            // Another process has just made it.
+            Some(_) if folder.join(RUNS).is_dir() => Ok(()),
             Some(entry) => {
                 let entry = entry.map_err(Error::io("cannot be read", folder))?;
                 none(format!("it contains {:?} and no folder {RUNS:?}", entry.file_name().to_string_lossy()))
@@ -366,7 +331,9 @@ fn names(runs: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut paths = Vec::new();
     for entry in entries {
         let path = entry.map_err(Error::io("cannot be read", runs))?.path();
-        if path.to_string_lossy().ends_with(SUFFIX) {
+        // Anything but a file is none of ours, and may never end. One that has just been removed is found when it is opened.
+        let is_file = || fs::metadata(&path).map_or(true, |about| about.is_file());
+        if path.to_string_lossy().ends_with(SUFFIX) && is_file() {
             paths.push(path);
         }
     }

@@ -207,3 +207,149 @@ fn equal_records_are_equal_to_the_bit() {
     record.series[0].value = 1.0;
     assert!(store.has_same(key(1), &record).unwrap());
 }
+
+#[test]
+fn the_outcome_before_a_damaged_one_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    for part in ["a", "b"] {
+        Store::open_part(folder.path(), part).unwrap().put(key(1), &outcome(1)).unwrap();
+    }
+    let file = folder.path().join("runs/b.runs");
+    let mut octets = fs::read(&file).unwrap();
+    *octets.last_mut().unwrap() ^= 1;
+    fs::write(&file, octets).unwrap();
+    let store = Store::read(folder.path()).unwrap();
+    assert!(store.has_whole(key(1)).unwrap());
+    assert_eq!((store.get(key(1)).unwrap(), store.damage().len()), (Some(outcome(1)), 1));
+    assert_eq!(Store::read(folder.path()).unwrap().get(key(1)).unwrap(), Some(outcome(1)));
+    Store::compact(folder.path(), |_| true).unwrap();
+    assert_eq!(Store::read(folder.path()).unwrap().get(key(1)).unwrap(), Some(outcome(1)));
+}
+
+/// Heads alone do not show that the octets after one have changed.
+#[test]
+fn a_damaged_run_is_found_before_it_is_wanted() {
+    let folder = tempfile::tempdir().unwrap();
+    fill(folder.path(), 0..3);
+    let file = only_file(folder.path());
+    let mut octets = fs::read(&file).unwrap();
+    *octets.last_mut().unwrap() ^= 1;
+    fs::write(&file, octets).unwrap();
+    let store = Store::open(folder.path()).unwrap();
+    let whole: Vec<bool> = (0..4).map(|number| store.has_whole(key(number)).unwrap()).collect();
+    assert_eq!((whole, store.contains(key(2)), store.damage().len()), (vec![true, true, false, false], false, 1));
+    store.put(key(2), &outcome(2)).unwrap();
+    assert!(store.has_whole(key(2)).unwrap());
+}
+
+/// One octet of the first line, or zeros as a machine that stops can leave them.
+#[test]
+fn a_damaged_first_line_costs_no_run() {
+    let folder = tempfile::tempdir().unwrap();
+    fill(folder.path(), 0..2);
+    let file = only_file(folder.path());
+    let whole = fs::read(&file).unwrap();
+    let title = whole.iter().position(|octet| *octet == b'\n').unwrap() + 1;
+    let mut lines: Vec<Vec<u8>> = (0..title).map(|at| [&whole[..at], b"~", &whole[at + 1..title]].concat()).collect();
+    lines.push(vec![0; title]);
+    for line in lines {
+        fs::write(&file, [&line, &whole[title..]].concat()).unwrap();
+        let store = Store::read(folder.path()).unwrap();
+        assert_eq!((store.get(key(1)).unwrap(), store.damage().len()), (Some(outcome(1)), 1), "{line:?}");
+        // The next writer mends it.
+        drop(Store::open(folder.path()).unwrap());
+        assert!(fs::read(&file).unwrap() == whole, "{line:?}");
+    }
+    fs::write(&file, [0; 5000]).unwrap();
+    fill(folder.path(), 0..2);
+    assert!(fs::read(&file).unwrap() == whole);
+}
+
+#[test]
+#[cfg(unix)]
+fn what_is_no_file_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    fill(folder.path(), 0..1);
+    let runs = folder.path().join("runs");
+    fs::create_dir(runs.join("folder.runs")).unwrap();
+    // Opened, it would wait for a writer without end.
+    assert!(std::process::Command::new("mkfifo").arg(runs.join("pipe.runs")).status().unwrap().success());
+    assert!(Store::read(folder.path()).unwrap().contains(key(0)));
+    std::os::unix::fs::symlink("nowhere", runs.join("link.runs")).unwrap();
+    let refused = Store::read(folder.path()).unwrap_err().to_string();
+    assert!(refused.contains("link.runs"), "{refused}");
+}
+
+/// Readers see all runs while others compact.
+#[test]
+fn compactions_hide_no_run_from_readers() {
+    let folder = tempfile::tempdir().unwrap();
+    fill(folder.path(), 0..20);
+    std::thread::scope(|scope| {
+        let compactor = scope.spawn(|| {
+            for round in 0..100 {
+                let part = Store::open_part(folder.path(), &format!("part-{round}")).unwrap();
+                part.put(key(round), &outcome(round)).unwrap();
+                drop(part);
+                Store::compact(folder.path(), |_| true).unwrap();
+            }
+        });
+        while !compactor.is_finished() {
+            let store = Store::read(folder.path()).unwrap();
+            assert!((0..20).all(|number| store.contains(key(number))));
+        }
+    });
+}
+
+/// Writers come and go while others compact: each run that was added is there.
+#[test]
+#[cfg(unix)]
+fn compactions_lose_no_run_of_writers() {
+    let folder = tempfile::tempdir().unwrap();
+    std::thread::scope(|scope| {
+        let path = folder.path();
+        let write =
+            |first: u64| move || (0..300).for_each(|number| fill(path, number * 2 + first..number * 2 + first + 1));
+        let writers = [scope.spawn(write(0)), scope.spawn(write(1))];
+        while writers.iter().any(|writer| !writer.is_finished()) {
+            match Store::compact(folder.path(), |_| true) {
+                Ok(_) | Err(Error::InUse { .. } | Error::Io { .. }) => {}
+                Err(error) => panic!("{error}"),
+            }
+        }
+    });
+    let store = Store::read(folder.path()).unwrap();
+    let lost: Vec<u64> = (0..600).filter(|number| !store.contains(key(*number))).collect();
+    assert!(lost.is_empty(), "{lost:?}");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_store_that_is_removed_while_it_is_used_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).unwrap();
+    store.put(key(0), &outcome(0)).unwrap();
+    store.sync().unwrap();
+    fs::remove_dir_all(folder.path().join("runs")).unwrap();
+    let refused = store.sync().unwrap_err().to_string();
+    assert!(refused.contains("removed while runs were added"), "{refused}");
+}
+
+/// Processes that begin at the same time, such as the shards of a job, make one store.
+#[test]
+fn a_new_store_is_made_by_several_at_once() {
+    for _ in 0..50 {
+        let folder = tempfile::tempdir().unwrap();
+        let barrier = std::sync::Barrier::new(4);
+        std::thread::scope(|scope| {
+            for part in ["a", "b", "c", "d"] {
+                let (barrier, folder) = (&barrier, folder.path());
+                scope.spawn(move || {
+                    barrier.wait();
+                    Store::open_part(folder, part).unwrap();
+                });
+            }
+        });
+        assert_eq!(Store::read(folder.path()).unwrap().totals().unwrap().files, 4);
+    }
+}

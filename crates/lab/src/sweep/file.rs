@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use super::until::PointEnd;
 use crate::error::Error;
 use crate::load::plan_from_text;
-use crate::study::{Prepared, VERSION};
+use crate::simulate::beside;
+use crate::study::{MAX_SEEDS, Prepared, VERSION};
 
 /// The name of the file in the folder of a store.
 const NAME: &str = "plan.json";
@@ -87,8 +88,14 @@ impl SweepFile {
     pub(super) fn write(&self, store: &Path) -> Result<(), Error> {
         let path = store.join(NAME);
         let failed = |source| Error::Write { path: path.clone(), source };
+        if !is_plan_or_absent(&path) {
+            return Err(Error::Option(format!(
+                "{} is no plan of a sweep, so it is not replaced; accepted: a folder without it, or another one",
+                path.display()
+            )));
+        }
         let text = serde_json::to_string_pretty(self).map_err(std::io::Error::from).map_err(failed)?;
-        let mut file = tempfile::NamedTempFile::new_in(store).map_err(failed)?;
+        let mut file = beside(&path).map_err(failed)?;
         std::io::Write::write_all(&mut file, text.as_bytes()).map_err(failed)?;
         file.as_file().sync_all().map_err(failed)?;
         file.persist(&path).map_err(|error| failed(error.error))?;
@@ -137,19 +144,35 @@ impl SweepFile {
         }
         let set: Vec<Override> = self.set.iter().map(|(path, value)| Override::new(path, value)).collect();
         let plan = plan_from_text(&self.scenario, &self.file, &set)?;
+        let all = self.replications.iter().fold(0, |all: u64, number| all.saturating_add(*number));
+        if self.replications.iter().any(|number| *number > MAX_SEEDS) || all > u64::from(u32::MAX) {
+            return Err(refuse(format!("its plan has more than {MAX_SEEDS} replications of a point, or {all} runs")));
+        }
         let prepared = match self.replications[..] {
-            [of_all] => Prepared::new(&plan, &self.folder, Some(of_all))?,
-            _ => Prepared::new(&plan, &self.folder, None)?,
-        };
-        let prepared = match self.replications.len() {
-            1 => prepared,
-            points if points == prepared.points().len() => prepared.with_replications(&self.replications),
-            _ => return Err(refuse("its plan has replications of other points".to_owned())),
+            [of_all] if self.ends.is_empty() => Prepared::new(&plan, &self.folder, Some(of_all))?,
+            _ => {
+                let prepared = Prepared::new(&plan, &self.folder, Some(1))?;
+                if self.replications.len() != prepared.points().len() {
+                    return Err(refuse("its plan has replications of other points".to_owned()));
+                }
+                prepared.with_replications(&self.replications)
+            }
         };
         if digest_of_all(&prepared) != self.points {
             return Err(refuse("a file that its scenario names has changed".to_owned()));
         }
         Ok((plan, prepared))
+    }
+}
+
+/// Returns true if a file is a plan, of any version and with a scenario of any, or is not there.
+fn is_plan_or_absent(path: &Path) -> bool {
+    match std::fs::read(path) {
+        Ok(octets) => {
+            let fields: Result<serde_json::Map<String, serde_json::Value>, _> = serde_json::from_slice(&octets);
+            fields.is_ok_and(|fields| ["format", "cellway"].iter().all(|name| fields.contains_key(*name)))
+        }
+        Err(error) => error.kind() == ErrorKind::NotFound,
     }
 }
 

@@ -1,7 +1,6 @@
 //! The work of a sweep: the runs that the store does not have, each into the store as it ends.
 
 use std::any::Any;
-use std::collections::BTreeSet;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::str::FromStr;
@@ -84,9 +83,12 @@ impl Sweep {
         fill(&self.prepared, label, store, shard, fail_fast, settings)
     }
 
-    /// Returns the runs that a store does not have, by number; of those that are the same, one.
-    pub fn missing(&self, store: &Store) -> Vec<u64> {
-        missing(&self.prepared, store, Shard::ALL).0
+    /// Returns the runs that a store does not have, or has damaged, by number; of those that are the same, one.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn missing(&self, store: &Store) -> Result<Vec<u64>, Error> {
+        Ok(missing(&self.prepared, store, Shard::ALL)?.0)
     }
 
     /// Runs the runs of these numbers, whatever the store has, and adds them to it; otherwise as [`Sweep::fill`].
@@ -117,21 +119,23 @@ pub(super) fn fill(
     fail_fast: bool,
     settings: &mut Settings<'_>,
 ) -> Result<Filled, Error> {
-    let (missing, all) = missing(prepared, store, shard);
+    let (missing, all) = missing(prepared, store, shard)?;
     let filled = run(prepared, label, store, &missing, fail_fast, settings)?;
     Ok(Filled { found: all - missing.len() as u64, ..filled })
 }
 
-/// Returns the runs of a shard that the store does not have, those that are the same as an earlier one left out, and the
-/// number of all runs of the shard.
-pub(super) fn missing(prepared: &Prepared, store: &Store, shard: Shard) -> (Vec<u64>, u64) {
-    let all = (0..prepared.runs()).filter(|run| shard.has(*run));
-    let mut seen = BTreeSet::new();
-    let is_missing = |run: &u64| {
-        let key = prepared.stored(*run);
-        !store.contains(key) && seen.insert(key)
-    };
-    (all.clone().filter(is_missing).collect(), all.count() as u64)
+/// Returns the runs of a shard that the store does not have whole, those that are the same as an earlier one of any shard
+/// left out, and the number of all runs of the shard.
+fn missing(prepared: &Prepared, store: &Store, shard: Shard) -> Result<(Vec<u64>, u64), Error> {
+    let repeats = prepared.repeats();
+    let (mut missing, mut all) = (Vec::new(), 0);
+    for run in (0..prepared.runs()).filter(|run| shard.has(*run)) {
+        all += 1;
+        if !repeats.has(run) && !store.has_whole(prepared.stored(run))? {
+            missing.push(run);
+        }
+    }
+    Ok((missing, all))
 }
 
 /// Runs some, and adds them to the store.

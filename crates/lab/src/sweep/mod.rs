@@ -1,6 +1,7 @@
 //! Sweeps over a store of runs: whatever ends one, the same command goes on where it was, no run is done twice, and the
 //! tables are those of a simulation in one go.
 
+mod criterion;
 mod each;
 mod file;
 mod fill;
@@ -13,9 +14,10 @@ use cellway_scenario::Plan;
 use cellway_store::{Key, Outcome, Store};
 use cellway_tables::{Manifest, Provenance};
 
+pub use criterion::Criterion;
 pub use file::{StopReason, SweepFile};
 pub use fill::{Filled, Shard};
-pub use until::{Criterion, Limits, PointEnd};
+pub use until::{Limits, PointEnd};
 pub use verify::Verified;
 
 use crate::error::Error;
@@ -72,7 +74,7 @@ impl Sweep {
     /// Writes the plan into the folder of a store. An earlier plan there is replaced, its runs stay.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If it cannot be written, or the file there is no plan.
     pub fn save(&self, store: &Path) -> Result<(), Error> {
         Store::create(store)?;
         self.file.write(store)
@@ -149,14 +151,16 @@ impl Sweep {
     /// Returns the tables of the runs in the store, the same as those of a simulation of the plan.
     ///
     /// # Errors
-    /// [`Error::Incomplete`] if runs have not ended, unless `partial`; [`Error::Stopped`] if there are none at all.
+    /// [`Error::Incomplete`] if runs have not ended, unless `partial`, or none has; [`Error::RunFailed`] if all that have
+    /// ended failed; [`Error::Stopped`] if the caller stopped it.
     pub fn merge(&self, store: &Store, partial: bool, settings: &mut Settings<'_>) -> Result<Simulated, Error> {
         let total = self.prepared.runs();
         let missing = (0..total).filter(|run| store.finished(self.prepared.stored(*run)).is_none()).count() as u64;
-        if missing > 0 && !partial {
-            return Err(Error::Incomplete { store: store.folder().to_owned(), missing, total });
+        let incomplete = |missing| Error::Incomplete { store: store.folder().to_owned(), missing, total };
+        if missing > 0 && (!partial || missing == total) {
+            return Err(incomplete(missing));
         }
-        let mut failed = 0;
+        let (mut finished, mut failed, mut first) = (0_u64, 0_u64, None);
         let merged =
             simulated(&self.plan, &self.prepared, &Own::default(), settings, |prepared, label, settings, take| {
                 for run in 0..total {
@@ -166,16 +170,26 @@ impl Sweep {
                         return Err(Error::Stopped);
                     }
                     match store.get(prepared.stored(run))? {
-                        Some(Outcome::Finished(record)) => take(prepared.key(run), record)?,
-                        Some(Outcome::Failed(_)) => failed += 1,
-                        // Damaged: found now, as its octets were read.
-                        None if !partial => {
-                            return Err(Error::Incomplete { store: store.folder().to_owned(), missing: 1, total });
+                        Some(Outcome::Finished(record)) => {
+                            finished += 1;
+                            take(prepared.key(run), record)?;
                         }
+                        Some(Outcome::Failed(message)) => {
+                            failed += 1;
+                            first.get_or_insert((run, message));
+                        }
+                        // Damaged: found now, as its octets were read.
+                        None if !partial => return Err(incomplete(1)),
                         None => {}
                     }
                 }
-                Ok(())
+                match first.take() {
+                    Some((run, message)) if finished == 0 => {
+                        Err(Error::RunFailed { run, seed: prepared.key(run).seed, message })
+                    }
+                    None if finished == 0 => Err(incomplete(total)),
+                    _ => Ok(()),
+                }
             })?;
         let warning = (failed > 0).then(|| format!("{failed} of {total} runs failed and have no rows"));
         let warnings = warning.into_iter().chain(merged.warnings).collect();

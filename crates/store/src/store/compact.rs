@@ -1,0 +1,66 @@
+//! Compaction: all runs that are wanted into one file.
+
+use std::fs;
+use std::path::Path;
+
+use super::held::Held;
+use super::{RUNS, Store, check, names};
+use crate::error::Error;
+use crate::key::Key;
+use crate::log::{self, SUFFIX, Writer};
+
+impl Store {
+    /// Writes the runs that `wanted` chooses into one file, in the order of their keys, and removes all others. Returns the
+    /// octets that became free.
+    ///
+    /// # Errors
+    /// [`Error::InUse`] if a process writes to the store; or if it cannot be written, and then it is as before.
+    pub fn compact(folder: &Path, mut wanted: impl FnMut(Key) -> bool) -> Result<u64, Error> {
+        check(folder)?;
+        let runs = folder.join(RUNS);
+        let target = runs.join(format!("00000{SUFFIX}"));
+        let mut paths = names(&runs)?;
+        if !paths.contains(&target) {
+            paths.push(target.clone());
+        }
+        // The locks come before the reading, so that no run is missed that another process adds in between.
+        let locks = paths.iter().map(|path| Writer::open(path)?.ok_or(Error::InUse { path: path.clone() }));
+        let locks = locks.collect::<Result<Vec<Writer>, Error>>()?;
+        let store = Store::read_files(folder, paths)?;
+        let before = store.totals()?.octets;
+        let mut held = store.held();
+        let partial = runs.join("compact.partial");
+        let _ = fs::remove_file(&partial);
+        let Held { files, index, earlier, .. } = &mut *held;
+        let written = Writer::open(&partial)?.ok_or(Error::InUse { path: partial.clone() }).and_then(|mut to| {
+            for (key, last) in index.iter().filter(|(key, _)| wanted(**key)) {
+                for place in [last].into_iter().chain(earlier.get(key).into_iter().flatten().rev()) {
+                    let (path, file) = &mut files[place.file as usize];
+                    match log::read(file, path, place.at) {
+                        Ok((kind, octets)) => {
+                            to.append(*key, kind, &octets)?;
+                            break;
+                        }
+                        // A damaged run counts as missing anyway.
+                        Err(Error::Damaged { .. }) => {}
+                        Err(error) => return Err(error),
+                    }
+                }
+            }
+            to.sync()
+        });
+        if let Err(error) = written {
+            let _ = fs::remove_file(&partial);
+            return Err(error);
+        }
+        // Whatever ends the process in between, each run is in one of the files.
+        fs::rename(&partial, &target).map_err(Error::io("cannot be replaced", &target))?;
+        log::sync_folder(&target).map_err(Error::io("cannot be replaced", &target))?;
+        for (path, _) in files.iter().filter(|(path, _)| *path != target) {
+            fs::remove_file(path).map_err(Error::io("cannot be removed", path))?;
+        }
+        drop(locks);
+        let after = fs::metadata(&target).map_err(Error::io("cannot be read", &target))?.len();
+        Ok(before.saturating_sub(after))
+    }
+}
