@@ -196,7 +196,9 @@ function range({ least, most, unit }: Claim): string {
   if (least === undefined) {
     return `at most ${quantity(most ?? 0, unit)}`;
   }
-  return most === undefined
-    ? `at least ${quantity(least, unit)}`
-    : `${quantity(least, unit)} to ${quantity(most, unit)}`;
+  if (most === undefined) {
+    return `at least ${quantity(least, unit)}`;
+  }
+  const short = scaled(unit, most);
+  return `${number3(least / short.factor)} to ${quantity(most, unit)}`;
 }
