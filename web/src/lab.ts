@@ -116,8 +116,9 @@ class Lab {
   #checked(checked: Checked) {
     void this.#toAddress();
     at<HTMLButtonElement>("run").disabled = !checked.valid;
-    // The figures are not of a text that cannot be run.
+    // Figures and animation are not of a text that cannot be run.
     at("figures").classList.toggle("old", !checked.valid);
+    at("stage").classList.toggle("old", !checked.valid);
     if (!checked.valid) {
       this.#state("This scenario cannot be run yet.");
       return;
