@@ -273,7 +273,7 @@ function options(
   return {
     width,
     height: HEIGHT,
-    padding: [8, 22, 0, 0],
+    padding: [8, 28, 0, 0],
     cursor: { drag: { x: true, y: false, setScale: false }, points: { size: 6 } },
     scales: { x: { time: false }, y: { range: (_, low, high) => [low, high] } },
     axes: [
