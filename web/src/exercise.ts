@@ -38,6 +38,8 @@ export type ExerciseSpec = Claim &
       }
   );
 
+const EXPECTED = "your prediction, like 1234.5, in";
+
 export class Exercise {
   readonly #verdict = make("p", "", "verdict");
   readonly #why = make("details");
@@ -67,7 +69,8 @@ export class Exercise {
     const row = make("p", "", "row");
     if (spec.kind === "number") {
       const label = make("label", "Your prediction ");
-      Object.assign(this.#answer, { type: "number", step: "any", inputMode: "decimal", id: `answer-${index}` });
+      // Not of the type number, which may read "48,5" as 485.
+      Object.assign(this.#answer, { type: "text", inputMode: "decimal", autocomplete: "off", id: `answer-${index}` });
       label.append(this.#answer, ` ${spec.answer_unit}`);
       const check = button("Run and compare", () => void this.#compare(spec, run, check));
       // A handler that returns false would keep every other key from the field.
@@ -141,9 +144,10 @@ export class Exercise {
     run: (set: Setting[]) => Promise<Tables>,
     check: HTMLButtonElement,
   ) {
-    const predicted = this.#answer.valueAsNumber * spec.answer_factor;
-    if (!Number.isFinite(predicted)) {
-      this.#say(false, `A number is missing: your prediction in ${spec.answer_unit}.`);
+    const typed = this.#answer.value.trim();
+    const predicted = Number(typed) * spec.answer_factor;
+    if (typed === "" || !Number.isFinite(predicted)) {
+      this.#say(false, `${typed ? "This is not a number" : "A number is missing"}: ${EXPECTED} ${spec.answer_unit}.`);
       return;
     }
     check.disabled = true;
