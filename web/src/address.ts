@@ -37,6 +37,13 @@ export async function fromHash(hash: string): Promise<Shown | null> {
     return null;
   }
   const octets = await inflate(scenario.replaceAll("-", "+").replaceAll("_", "/"), "deflate-raw", LONGEST);
-  const text = new TextDecoder("utf-8", { fatal: true }).decode(octets);
-  return { text, point: count(keys.get("point")), replication: count(keys.get("replication")) };
+  return { text: decoded(octets), point: count(keys.get("point")), replication: count(keys.get("replication")) };
+}
+
+function decoded(octets: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(octets);
+  } catch {
+    throw new Error("it is no text in UTF-8");
+  }
 }

@@ -26,9 +26,13 @@ export function button(text: string, action: () => void): HTMLButtonElement {
   return element;
 }
 
+/** The own texts of buttons that have copied: a second click may find the answer to the first one. */
+const named = new WeakMap<HTMLButtonElement, string | null>();
+
 /** Copies a text, and says so in the button for a moment. */
 export async function copy(text: string, from: HTMLButtonElement): Promise<void> {
-  const before = from.textContent;
+  const before = named.get(from) ?? from.textContent;
+  named.set(from, before);
   try {
     await navigator.clipboard.writeText(text);
     from.textContent = "Copied";

@@ -1,7 +1,7 @@
 // Exercises that check themselves, by claims with a range as those of the studies.
 
 import { button, make } from "./dom.ts";
-import { number3 } from "./figure.ts";
+import { number3, scaled } from "./figure.ts";
 import type { Setting, Slider } from "./slider.ts";
 import type { Tables } from "./tables.ts";
 
@@ -38,6 +38,8 @@ export type ExerciseSpec = Claim &
       }
   );
 
+const EXPECTED = "your prediction, like 1234.5, in";
+
 export class Exercise {
   readonly #verdict = make("p", "", "verdict");
   readonly #why = make("details");
@@ -67,7 +69,8 @@ export class Exercise {
     const row = make("p", "", "row");
     if (spec.kind === "number") {
       const label = make("label", "Your prediction ");
-      Object.assign(this.#answer, { type: "number", step: "any", inputMode: "decimal", id: `answer-${index}` });
+      // Not of the type number, which may read "48,5" as 485.
+      Object.assign(this.#answer, { type: "text", inputMode: "decimal", autocomplete: "off", id: `answer-${index}` });
       label.append(this.#answer, ` ${spec.answer_unit}`);
       const check = button("Run and compare", () => void this.#compare(spec, run, check));
       // A handler that returns false would keep every other key from the field.
@@ -114,20 +117,26 @@ export class Exercise {
       this.#waiting = () => this.#check(spec);
       return;
     }
-    const values = new Map(this.#last.set);
-    for (const [key, accepted] of Object.entries(spec.limits ?? {})) {
-      if (!accepted.includes(values.get(key) ?? "")) {
-        const label = this.#sliders.find((slider) => slider.spec.key === key)?.spec.label ?? key;
-        this.#say(false, `This does not count with ${label} at ${values.get(key)}.`);
-        return;
-      }
-    }
     const value = valueOf(spec, this.#last.tables);
-    const isRight = value !== undefined && isWithin(spec, value);
+    if (value === undefined) {
+      this.#say(false, "This run has no such value.");
+      return;
+    }
+    // Both are said: a value that is out of the range is no less so with a slider at a position that does not count.
+    const values = new Map(this.#last.set);
+    const excluded = Object.entries(spec.limits ?? {})
+      .filter(([key, accepted]) => !accepted.includes(values.get(key) ?? ""))
+      .map(([key]) => ` This does not count with ${this.#named(key, values.get(key))}.`);
     this.#say(
-      isRight,
-      value === undefined ? "This run has no such value." : `${measured(spec, value)}, asked for: ${range(spec)}.`,
+      excluded.length === 0 && isWithin(spec, value),
+      `${measured(spec, value)}, asked for: ${range(spec)}.${excluded.join("")}`,
     );
+  }
+
+  /** Returns a key and its value with the words of its slider. */
+  #named(key: string, value = "its default"): string {
+    const spec = this.#sliders.find((slider) => slider.spec.key === key)?.spec;
+    return `${spec?.label ?? key} at ${spec?.names?.[spec.values.indexOf(value)] ?? value}`;
   }
 
   async #compare(
@@ -135,9 +144,10 @@ export class Exercise {
     run: (set: Setting[]) => Promise<Tables>,
     check: HTMLButtonElement,
   ) {
-    const predicted = this.#answer.valueAsNumber * spec.answer_factor;
-    if (!Number.isFinite(predicted)) {
-      this.#say(false, `A number is missing: your prediction in ${spec.answer_unit}.`);
+    const typed = this.#answer.value.trim();
+    const predicted = Number(typed) * spec.answer_factor;
+    if (typed === "" || !Number.isFinite(predicted)) {
+      this.#say(false, `${typed ? "This is not a number" : "A number is missing"}: ${EXPECTED} ${spec.answer_unit}.`);
       return;
     }
     check.disabled = true;
@@ -177,13 +187,22 @@ const valueOf = ({ subject, metric }: Claim, tables: Tables) =>
 
 const isWithin = ({ least = -Infinity, most = Infinity }: Claim, value: number) => least <= value && value <= most;
 
-const measured = ({ metric, unit }: Claim, value: number) =>
-  `${metric} is ${number3(value)} ${unit === "1" ? "" : unit}`.trim();
+const measured = ({ subject, metric, unit }: Claim, value: number) =>
+  `${metric} of ${subject} is ${quantity(value, unit)}`;
+
+/** Returns a value in the unit in which it is short, as the figures have it. */
+function quantity(value: number, unit: string): string {
+  const short = scaled(unit, value);
+  return `${number3(value / short.factor)} ${short.unit}`.trim();
+}
 
 function range({ least, most, unit }: Claim): string {
-  const words = unit === "1" ? "" : ` ${unit}`;
   if (least === undefined) {
-    return `at most ${number3(most ?? 0)}${words}`;
+    return `at most ${quantity(most ?? 0, unit)}`;
   }
-  return most === undefined ? `at least ${number3(least)}${words}` : `${number3(least)} to ${number3(most)}${words}`;
+  if (most === undefined) {
+    return `at least ${quantity(least, unit)}`;
+  }
+  const short = scaled(unit, most);
+  return `${number3(least / short.factor)} to ${quantity(most, unit)}`;
 }

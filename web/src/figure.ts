@@ -100,6 +100,19 @@ function held({ metric }: Series, [t, value]: [number[], number[]], end: number)
     : [t, value];
 }
 
+/** Begins a series of means where the time of its first one begins, if that is the start of the run. */
+function begun({ metric, t: times }: Series, [t, value]: [number[], number[]]): [number[], number[]] {
+  const interval = times.length > 1 ? times[1]! - times[0]! : Infinity;
+  const from = (times[0] ?? 0) - interval;
+  const isFirst = !CHANGES.has(metric) && t[0] === times[0] && Math.abs(from) < interval / 1000;
+  return isFirst
+    ? [
+        [0, ...t],
+        [value[0]!, ...value],
+      ]
+    : [t, value];
+}
+
 /** Returns the first row whose time is after `time`. */
 function firstAfter(t: Float64Array, time: number): number {
   let [low, high] = [0, t.length];
@@ -204,7 +217,7 @@ export class Figure {
     }
     const range: [number, number] = this.#range ?? [0, this.#tables.duration_s];
     const now = this.#tables.counts.simulated_s;
-    const columns = series.map((one) => held(one, thinned(one, range, 2 * width), Math.min(now, range[1])));
+    const columns = series.map((one) => held(one, begun(one, thinned(one, range, 2 * width)), Math.min(now, range[1])));
     const joined = uPlot.join([
       ...columns.map(([t, value]) => [t, value.map((one) => one / factor)] as uPlot.AlignedData),
       ...lines.map((line) => [range, range.map(() => line.value / factor)] as uPlot.AlignedData),
@@ -260,7 +273,7 @@ function options(
   return {
     width,
     height: HEIGHT,
-    padding: [8, 22, 0, 0],
+    padding: [8, 28, 0, 0],
     cursor: { drag: { x: true, y: false, setScale: false }, points: { size: 6 } },
     scales: { x: { time: false }, y: { range: (_, low, high) => [low, high] } },
     axes: [

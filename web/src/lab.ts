@@ -11,6 +11,7 @@ import type { Tables } from "./tables.ts";
 
 /** The most rows of the table. */
 const ROWS = 2000;
+const RUNNING = "The run goes on.";
 const FIGURES = [
   { title: "Goodput", metrics: ["goodput"] },
   { title: "Queue", metrics: ["queue", "queue_mean"] },
@@ -58,6 +59,7 @@ class Lab {
     at("no").onclick = () => this.#stop();
     at("go-on").onclick = () => {
       at("question").hidden = true;
+      this.#state(RUNNING);
       this.#simulator.goOn();
     };
     at("numbers").addEventListener("toggle", () => this.#summary());
@@ -114,8 +116,9 @@ class Lab {
   #checked(checked: Checked) {
     void this.#toAddress();
     at<HTMLButtonElement>("run").disabled = !checked.valid;
-    // The figures are not of a text that cannot be run.
+    // Figures and animation are not of a text that cannot be run.
     at("figures").classList.toggle("old", !checked.valid);
+    at("stage").classList.toggle("old", !checked.valid);
     if (!checked.valid) {
       this.#state("This scenario cannot be run yet.");
       return;
@@ -158,6 +161,7 @@ class Lab {
       },
       failed: (why) => this.#ended(`The run has ended before its time: ${why}.`),
       long: (seconds) => {
+        this.#state("The run waits for an answer.");
         at("long").textContent = `This run takes about ${Math.ceil(seconds)} s more.`;
         at("question").hidden = false;
         // Not while the reader types: a blank would be the answer.
@@ -168,6 +172,10 @@ class Lab {
       progress: (done, soFar) => {
         at<HTMLProgressElement>("progress").value = done;
         if (soFar) {
+          // Once: what does not change is not read aloud again. Short runs report their end only.
+          if (at("state").textContent !== RUNNING) {
+            this.#state(RUNNING);
+          }
           this.#figures.forEach((figure) => figure.draw(soFar));
         }
       },

@@ -98,8 +98,8 @@ export class Inspector {
     if (spec.kind === "gateways") {
       const { there, back } = view.gateways[flow - (this.#scene.flows.length - this.#scene.pairs)]!;
       this.#words.replaceChildren(
-        make("p", `${spec.name}: ${octets(there[0])} wait at the first gateway and ${octets(there[1])} at the second`),
-        make("p", `In the other direction: ${octets(back[1])} and ${octets(back[0])}`),
+        make("p", `${spec.name}: the first gateway holds ${octets(there[0])}, the second one ${octets(there[1])}.`),
+        make("p", `In the other direction the second one holds ${octets(back[1])}, the first one ${octets(back[0])}.`),
       );
       return;
     }
@@ -115,7 +115,9 @@ export class Inspector {
       `congestion window ${octets(window)}`,
       `in flight ${octets(inFlight)}`,
       threshold === null ? "no threshold yet" : `slow start threshold ${octets(threshold)}`,
-      rtt === null ? "no round trip measured yet" : `smoothed round trip ${number3(1000 * rtt)} ms`,
+      rtt === null
+        ? "no round trip measured yet"
+        : `smoothed round trip by the sender's clock ${number3(1000 * rtt)} ms`,
       state.state.replaceAll("_", " "),
       ...split,
     ];

@@ -10,6 +10,8 @@ import { Drawing, along } from "./draw.ts";
 import { choices, Inspector, type Chosen } from "./inspector.ts";
 import { arrange, type Layout } from "./layout.ts";
 
+/** The most queues of a network that is shown: the page would not answer for many seconds. */
+const QUEUES = 10_000;
 /** The time between two texts for those who do not see the picture (ms). */
 const SPOKEN = 1000;
 
@@ -162,6 +164,13 @@ class Stage {
   }
 
   #begun(scene: Scene) {
+    if (scene.ports.length > QUEUES) {
+      // Its views are not read as those of the network before, whose picture goes, too.
+      this.#scene = this.#layout = this.#drawing = undefined;
+      this.#canvas.width = 0;
+      this.#fail(`the network has ${scene.ports.length} queues; accepted: at most ${QUEUES}`);
+      return;
+    }
     const parts = ({ nodes, flows, ports }: Scene) => JSON.stringify([nodes, flows, ports]);
     const isOther = !this.#scene || parts(this.#scene) !== parts(scene);
     this.#scene = scene;
