@@ -134,6 +134,17 @@ impl QuantileModel {
         points.map(|knot| at(knot.value).max(before(knot.value))).fold(0.0, f64::max)
     }
 
+    /// Returns the largest distance between the cumulative distributions of the whole numbers nearest to draws from this
+    /// model and from `other`, under [`Draw::Continuous`] (Kolmogorov-Smirnov). Exact, as [`QuantileModel::distance`].
+    pub fn whole_distance(&self, other: &QuantileModel) -> f64 {
+        let (mine, others) = (self.weights(Draw::Continuous), other.weights(Draw::Continuous));
+        // A draw is rounded to k or less if it is below k + 0.5.
+        let at = |k: f64| (self.below(&mine, k + 0.5) - other.below(&others, k + 0.5)).abs();
+        // Both are straight lines between knots: the largest distance is at a whole number beside a knot.
+        let beside = |knot: &Knot| [-1.0, 0.0, 1.0].map(|step| at(knot.value.floor() + step));
+        self.knots.iter().chain(&other.knots).flat_map(beside).fold(0.0, f64::max)
+    }
+
     /// Returns the probability of less than `x`.
     fn below(&self, (atom, weights): &(f64, Vec<f64>), x: f64) -> f64 {
         if x <= self.knots[0].value {
@@ -269,6 +280,30 @@ mod tests {
         assert_eq!(model.mean(Draw::Continuous, false), 0.25 + 0.75 * 2.0);
         // Rounded: 1 for a quarter of the interval, 2 for a half, 3 for a quarter.
         assert_eq!(model.mean(Draw::Continuous, true), 0.25 + 0.75 * 2.0);
+    }
+
+    /// A model whose draws are rounded, and the distribution of the rounded values as a sample of them would give it.
+    #[test]
+    fn whole_numbers_have_their_own_distance() {
+        let spread = model(&[(0.0, 0.5), (1.0, 4.5)]);
+        // Atoms at 1 to 4, and next to nothing between them.
+        let next = 1e-9;
+        let atoms = [(0.25, 1.0), (0.25 + next, 2.0), (0.5, 2.0), (0.5 + next, 3.0), (0.75, 3.0), (0.75 + next, 4.0)];
+        let atoms = [&atoms[..], &[(1.0, 4.0)]].concat();
+        let knots = atoms.into_iter().map(|(probability, value)| Knot { probability, value }).collect();
+        let rounded = QuantileModel::with_atoms(knots, "test").unwrap();
+        assert!(spread.distance(&rounded, Draw::Continuous) > 0.1);
+        assert!(spread.whole_distance(&rounded) < 1e-8);
+        // A tenth of the mass at another number: by hand.
+        let other = model(&[(0.0, 0.5), (0.9, 4.5), (1.0, 9.0)]);
+        assert!((spread.whole_distance(&other) - 0.1).abs() < 1e-12);
+        let mut stream = Streams::new(1).stream("whole");
+        let draws: Vec<f64> = (0..20_000).map(|_| (other.draw(Draw::Continuous, &mut stream) + 0.5).floor()).collect();
+        for k in 0..10 {
+            let share = draws.iter().filter(|draw| **draw <= f64::from(k)).count() as f64 / 20_000.0;
+            let below = other.below(&other.weights(Draw::Continuous), f64::from(k) + 0.5);
+            assert!((share - below).abs() < 1.95 / 20_000f64.sqrt(), "{k}: {share} and {below}");
+        }
     }
 
     #[test]

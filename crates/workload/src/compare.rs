@@ -98,7 +98,11 @@ fn difference(class: String, distribution: &'static str, both: [&Distribution; 2
     Difference {
         class,
         distribution,
-        distance: both[0].distance(both[1]),
+        // Octets and counts are whole numbers, however a file has come to its quantiles.
+        distance: match Class::unit(distribution) {
+            "s" => both[0].distance(both[1]),
+            _ => both[0].whole_distance(both[1]),
+        },
         bound: FIVE_PER_CENT * (1.0 / n + 1.0 / m).sqrt(),
         samples,
         // Means of quantiles are finite.

@@ -58,6 +58,11 @@ impl Distribution {
     pub fn distance(&self, other: &Distribution) -> f64 {
         self.model.distance(&other.model, Draw::Continuous)
     }
+
+    /// Returns the same of the whole numbers that are drawn: of octets and counts.
+    pub fn whole_distance(&self, other: &Distribution) -> f64 {
+        self.model.whole_distance(&other.model)
+    }
 }
 
 #[cfg(test)]
