@@ -8,9 +8,9 @@ use cellway_store::{Digest, KeyWriter};
 
 /// Returns the digest of a point with its workloads.
 ///
-/// Names and descriptions of studies, and what only emulations use, are left out, so that a point of two studies has one
-/// digest. The text is that of the derived `Debug`, which has every field of every type; should a compiler change it,
-/// points get other digests and are run again.
+/// Names and descriptions of studies, and what only emulations use, are left out, so that a point of two studies has
+/// one digest. The text is that of the derived `Debug`, which has every field of every type; should a compiler change
+/// it, points get other digests and are run again.
 pub(crate) fn digest(point: &Point, workloads: &[GroupWorkload]) -> Digest {
     let Scenario {
         name: _,
