@@ -8,9 +8,9 @@ use cellway_store::{Digest, KeyWriter};
 
 /// Returns the digest of a point with its workloads.
 ///
-/// Names and descriptions of studies, and what only emulations use, are left out, so that a point of two studies has one
-/// digest. The text is that of the derived `Debug`, which has every field of every type; should a compiler change it,
-/// points get other digests and are run again.
+/// Names and descriptions of studies, and what only emulations use, are left out, so that a point of two studies has
+/// one digest. The text is that of the derived `Debug`, which has every field of every type; should a compiler change
+/// it, points get other digests and are run again.
 pub(crate) fn digest(point: &Point, workloads: &[GroupWorkload]) -> Digest {
     let Scenario {
         name: _,
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn each_setting_of_a_simulation_changes_it() {
-        let changes: [&[(&str, &str)]; 12] = [
+        let changes: [&[(&str, &str)]; 13] = [
             &[],
             &[("run.duration", "\"201 ms\"")],
             &[("run.warmup", "\"1 ms\"")],
@@ -66,8 +66,9 @@ mod tests {
             &[("link.a-b.rate", "\"1001 kbit/s\"")],
             &[("link.a-b.back.loss", "\"0.0001 %\"")],
             &[("traffic.t.count", "2")],
-            &[("traffic.t.name", "\"u\"")],
-            &[("traffic.t.size", "\"1 MB\"")],
+            &[("tcp.mss", "\"1400 B\"")],
+            &[("tcp.mss", "\"1400 B\""), ("traffic.t.family", "\"ipv6\"")],
+            &[("traffic.t.start", "\"1 ms\"")],
             &[("observe.interval", "\"50 ms\"")],
         ];
         let mut seen = BTreeMap::new();
@@ -83,7 +84,7 @@ mod tests {
             ("description", "\"longer\""),
             ("run.seed", "7"),
             ("run.seeds", "9"),
-            ("run.emulate.lateness", "\"9 ms\""),
+            ("run.emulate.lateness-limit", "\"9 ms\""),
             // The same in other units.
             ("link.a-b.rate", "\"1000 kbit/s\""),
         ] {

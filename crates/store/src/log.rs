@@ -266,7 +266,8 @@ impl Writer {
     }
 }
 
-/// Returns true if an open file has no name any more. A system that counts no names has that of `path` without one, too.
+/// Returns true if an open file has no name any more. A system that counts no names has that of `path` without one,
+/// too.
 #[cfg(unix)]
 fn is_removed(file: &File, path: &Path) -> std::io::Result<bool> {
     use std::os::unix::fs::MetadataExt;

@@ -55,8 +55,8 @@ pub struct Totals {
 
 /// A store of runs, open. All threads of a process use the same one.
 ///
-/// The folder has a folder `runs` with files that only grow, one for each process that writes at the same time. A process
-/// sees the runs that were there when it opened the store, and its own.
+/// The folder has a folder `runs` with files that only grow, one for each process that writes at the same time. A
+/// process sees the runs that were there when it opened the store, and its own.
 #[derive(Debug)]
 pub struct Store {
     folder: PathBuf,
@@ -99,8 +99,8 @@ impl Store {
         Ok(Store { folder: folder.to_owned(), held: Mutex::new(held) })
     }
 
-    /// Opens a store to read and to add runs; it is made if there is none. Several processes may, each with a file of its
-    /// own.
+    /// Opens a store to read and to add runs; it is made if there is none. Several processes may, each with a file of
+    /// its own.
     ///
     /// # Errors
     /// As [`Store::read`], or if it cannot be written.
@@ -127,8 +127,8 @@ impl Store {
         })
     }
 
-    /// As [`Store::open_part`], without the runs of other files: for a shard whose runs are known to be missing. The time
-    /// that it takes does not depend on the size of the store.
+    /// As [`Store::open_part`], without the runs of other files: for a shard whose runs are known to be missing. The
+    /// time that it takes does not depend on the size of the store.
     ///
     /// # Errors
     /// As [`Store::open_part`].
@@ -174,8 +174,8 @@ impl Store {
         self.held().index.get(&key).map(|place| place.kind == Kind::Record)
     }
 
-    /// Returns the outcome of a run, if the store has it. One that is damaged is reported by [`Store::damage`], and counts
-    /// as missing from then on.
+    /// Returns the outcome of a run, if the store has it. One that is damaged is reported by [`Store::damage`], and
+    /// counts as missing from then on.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -206,8 +206,8 @@ impl Store {
         }
     }
 
-    /// Returns true if the store has an outcome of a run whose octets are those that were written; they are read the first
-    /// time. One that is damaged is treated as by [`Store::get`].
+    /// Returns true if the store has an outcome of a run whose octets are those that were written; they are read the
+    /// first time. One that is damaged is treated as by [`Store::get`].
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -231,8 +231,8 @@ impl Store {
         }
     }
 
-    /// Adds the outcome of a run. When this returns, a process that is killed loses nothing; a machine that stops loses at
-    /// most the runs of one second.
+    /// Adds the outcome of a run. When this returns, a process that is killed loses nothing; a machine that stops loses
+    /// at most the runs of one second.
     ///
     /// # Errors
     /// If it cannot be written; the runs before it stay.
@@ -331,7 +331,8 @@ fn names(runs: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut paths = Vec::new();
     for entry in entries {
         let path = entry.map_err(Error::io("cannot be read", runs))?.path();
-        // Anything but a file is none of ours, and may never end. One that has just been removed is found when it is opened.
+        // Anything but a file is none of ours, and may never end. One that has just been removed is found when it is
+        // opened.
         let is_file = || fs::metadata(&path).map_or(true, |about| about.is_file());
         if path.to_string_lossy().ends_with(SUFFIX) && is_file() {
             paths.push(path);

@@ -52,8 +52,8 @@ fn outcomes_are_found_by_the_next_process() {
     assert_eq!((totals.finished, totals.failed, totals.files), (10, 2, 1));
 }
 
-/// A process that is killed, or a machine that stops, leaves the file at any length: all whole runs are there, and the next
-/// writer goes on after them.
+/// A process that is killed, or a machine that stops, leaves the file at any length: all whole runs are there, and the
+/// next writer goes on after them.
 #[test]
 fn a_file_of_any_length_has_its_whole_runs() {
     let folder = tempfile::tempdir().unwrap();

@@ -201,6 +201,8 @@ fn share(text: &str) -> Result<f64, String> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test may panic")]
+
     use super::*;
 
     #[test]

@@ -22,7 +22,7 @@ pub(super) fn of(system: System, store: &Path, shards: u32, name: &str) -> Strin
         System::Kubernetes => {
             let (volume, folder) = ("store", "/store");
             format!(
-                "# The volume claim \"{volume}\" has the content of {}. Put an image with cellway in place of IMAGE.\n\
+                "# The volume claim \"{volume}\" has the content of {store:?}. Put an image with cellway in place of IMAGE.\n\
                  apiVersion: batch/v1\n\
                  kind: Job\n\
                  metadata:\n\
@@ -43,8 +43,7 @@ pub(super) fn of(system: System, store: &Path, shards: u32, name: &str) -> Strin
                  \x20         args: ['exec cellway sweep run {folder} --shard \"$((JOB_COMPLETION_INDEX + 1))/{shards}\" --threads 1']\n\
                  \x20         resources: {{ requests: {{ cpu: \"1\" }} }}\n\
                  \x20         volumeMounts: [{{ name: {volume}, mountPath: {folder} }}]\n\
-                 \x20     volumes: [{{ name: {volume}, persistentVolumeClaim: {{ claimName: {volume} }} }}]\n",
-                store.display()
+                 \x20     volumes: [{{ name: {volume}, persistentVolumeClaim: {{ claimName: {volume} }} }}]\n"
             )
         }
     }
@@ -66,6 +65,12 @@ mod tests {
         assert_eq!(label("A small one, 2"), "cellway-a-small-one--2");
         assert_eq!(label("\u{e9}"), "cellway");
         assert!(label(&"x".repeat(100)).len() <= 50);
+    }
+
+    #[test]
+    fn a_path_with_a_line_break_stays_in_its_comment() {
+        let job = of(System::Kubernetes, Path::new("/a\nb: c"), 2, "small");
+        assert!(!job.lines().any(|line| line.starts_with("b: c")), "{job}");
     }
 
     #[test]

@@ -10,8 +10,8 @@ use crate::error::Error;
 const FORM: &str = "\"ci95(METRIC[subject=NAME]) < 2 %\", \"ci95(METRIC[subject=A] - METRIC[subject=B]) < 0.1\", or \
                     \"ci95(METRIC[subject=A] against AXIS=VALUE) < 5 %\"";
 
-/// How narrow the 95 % confidence interval of a metric is to be: half its width, as a share of the mean or in the metric's
-/// unit.
+/// How narrow the 95 % confidence interval of a metric is to be: half its width, as a share of the mean or in the
+/// metric's unit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Criterion {
     text: String,

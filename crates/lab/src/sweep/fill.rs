@@ -67,8 +67,8 @@ pub struct Filled {
 }
 
 impl Sweep {
-    /// Runs what a store does not have of a shard. A run that fails is kept with its message, and is not run again; with
-    /// `fail_fast` it ends the work with its error.
+    /// Runs what a store does not have of a shard. A run that fails is kept with its message, and is not run again;
+    /// with `fail_fast` it ends the work with its error.
     ///
     /// # Errors
     /// If the store cannot be written; the runs that have ended stay.
@@ -124,8 +124,8 @@ pub(super) fn fill(
     Ok(Filled { found: all - missing.len() as u64, ..filled })
 }
 
-/// Returns the runs of a shard that the store does not have whole, those that are the same as an earlier one of any shard
-/// left out, and the number of all runs of the shard.
+/// Returns the runs of a shard that the store does not have whole, those that are the same as an earlier one of any
+/// shard left out, and the number of all runs of the shard.
 fn missing(prepared: &Prepared, store: &Store, shard: Shard) -> Result<(Vec<u64>, u64), Error> {
     let repeats = prepared.repeats();
     let (mut missing, mut all) = (Vec::new(), 0);

@@ -151,8 +151,8 @@ impl Sweep {
     /// Returns the tables of the runs in the store, the same as those of a simulation of the plan.
     ///
     /// # Errors
-    /// [`Error::Incomplete`] if runs have not ended, unless `partial`, or none has; [`Error::RunFailed`] if all that have
-    /// ended failed; [`Error::Stopped`] if the caller stopped it.
+    /// [`Error::Incomplete`] if runs have not ended, unless `partial`, or none has; [`Error::RunFailed`] if all that
+    /// have ended failed; [`Error::Stopped`] if the caller stopped it.
     pub fn merge(&self, store: &Store, partial: bool, settings: &mut Settings<'_>) -> Result<Simulated, Error> {
         let total = self.prepared.runs();
         let missing = (0..total).filter(|run| store.finished(self.prepared.stored(*run)).is_none()).count() as u64;

@@ -10,8 +10,8 @@ use crate::key::Key;
 use crate::log::{self, SUFFIX, Writer};
 
 impl Store {
-    /// Writes the runs that `wanted` chooses into one file, in the order of their keys, and removes all others. Returns the
-    /// octets that became free.
+    /// Writes the runs that `wanted` chooses into one file, in the order of their keys, and removes all others. Returns
+    /// the octets that became free.
     ///
     /// # Errors
     /// [`Error::InUse`] if a process writes to the store; or if it cannot be written, and then it is as before.
