@@ -41,7 +41,7 @@ pub fn by(text: &str) -> Result<By, Error> {
     }
 }
 
-/// Derives a workload from captures; see [`derive`].
+/// Derives a workload from captures; see [`derive`](fn@derive).
 ///
 /// # Errors
 /// A file cannot be read or is no capture, or `progress` has requested to stop.
