@@ -189,9 +189,9 @@ def sweep(
 
     The same call goes on where an earlier one was, whatever ended that.
 
-    `store` is a folder: the plan, the finished runs and, at the end, the tables, in its folder `results`. The frame
-    has a row for each run, subject and metric, as `Results.summary` has it. `source`, `seeds`, `set` and `threads` are
-    those of `simulate`, and the tables are the same.
+    `store` is a folder, or an address of fsspec such as `"s3://bucket/name"`: the plan, the finished runs and, at the
+    end, the tables, in its folder `results`. The frame has a row for each run, subject and metric, as `Results.summary`
+    has it. `source`, `seeds`, `set` and `threads` are those of `simulate`, and the tables are the same.
 
     `until` adds replications to each point until this holds, or `max_seeds` or the `budget` (in seconds) is reached:
     `"ci95(goodput[subject=a-1]) < 2 %"`, `"ci95(goodput[subject=a-1] against tcp.variant=reno) < 5 %"`.
@@ -205,19 +205,9 @@ def sweep(
     """
     from cellway import sweeps
 
-    return sweeps.sweep(
-        native(source),
-        overrides(set),
-        os.fspath(store),
-        seeds=seeds,
-        until=[until] if isinstance(until, str) else list(until),
-        max_seeds=max_seeds,
-        budget=budget,
-        threads=threads,
-        client=client,
-        fail_fast=fail_fast,
-        progress=progress,
-    )
+    wanted = [until] if isinstance(until, str) else list(until)
+    work = sweeps.Work(wanted, max_seeds, budget, threads, client, fail_fast, progress)
+    return sweeps.sweep(native(source), overrides(set), os.fspath(store), seeds, work)
 
 
 def check(source: Source, *, set: Mapping[str, object] | None = None) -> Checked:

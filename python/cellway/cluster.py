@@ -7,8 +7,11 @@ sweep waits for it, and gives out what is still missing. So does the next sweep,
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import socket
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -18,7 +21,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cellway import _native
+from cellway import _native, objects
 from cellway.progress import reporter
 
 if TYPE_CHECKING:
@@ -39,26 +42,38 @@ RETRY = 1.0
 _plans: dict[tuple[str, int], _native.Sweep] = {}
 """The plan that this worker has read last."""
 
+_copies: dict[str, tuple[objects.Objects, _native.Sweep]] = {}
+"""The object stores whose plans this worker has."""
+
 
 class ClusterError(_native.Error):
     """A cluster that cannot be used."""
 
 
 def run(
-    sweep: _native.Sweep, store: str, client: Client | str, *, fail_fast: bool = False, progress: bool = True
+    sweep: _native.Sweep,
+    store: str,
+    client: Client | str,
+    *,
+    remote: objects.Objects | None = None,
+    fail_fast: bool = False,
+    progress: bool = True,
 ) -> None:
-    """Run what a store does not have on a cluster.
+    """Run what a store does not have on a cluster; of an object store `remote` has the copy of this machine.
 
     Raises `ClusterError` if the cluster cannot be used, and `Error` for a store that its workers cannot write.
     """
-    folder = str(Path(store).absolute())
+    folder = str(Path(store).absolute()) if remote is None else store
     missing = sweep.missing()
     total = len(missing)
     if not missing:
         return
     begun = time.monotonic()
     # One run here gives the time of a run, and finds what would fail everywhere.
-    sweep.run(missing[:1], "client", 1, fail_fast, None)
+    if remote is None:
+        sweep.run(missing[:1], "client", 1, fail_fast, None)
+    else:
+        remote.run(sweep, missing[:1], 1, fail_fast=fail_fast)
     size = max(1, min(MOST_RUNS, int(SHARD_SECONDS / max(time.monotonic() - begun, 1e-6))))
     with _connected(client) as connect, reporter("sweep", enabled=progress) as tick:
         tell = tick or _quiet
@@ -70,6 +85,9 @@ def run(
             except _lost() as error:
                 connect(error)
                 continue
+            finally:
+                if remote is not None:
+                    remote.pull()
             if len(sweep.missing()) >= before:
                 raise ClusterError(
                     f"the workers have run {before} runs and {folder} has none of them; accepted: a folder that the "
@@ -114,7 +132,13 @@ def shard(store: str, runs: list[int], fail_fast: bool, version: tuple[str, int]
             f"the worker at {socket.gethostname()} has Cellway {own[0]} with results of version {own[1]}, the client "
             f"{version[0]} with {version[1]}; accepted: the same on all machines"
         )
-    plan = Path(store, "plan.json")
+    if objects.is_address(store):
+        remote, sweep = _copies.get(store) or _copy(store)
+        if remote.plan() != (remote.folder / objects.PLAN).read_bytes():
+            remote, sweep = _copy(store)
+        remote.run(sweep, runs, 1, fail_fast=fail_fast)
+        return len(runs)
+    plan = Path(store, objects.PLAN)
     try:
         key = (store, plan.stat().st_mtime_ns)
     except OSError as error:
@@ -122,13 +146,23 @@ def shard(store: str, runs: list[int], fail_fast: bool, version: tuple[str, int]
             f"the worker at {socket.gethostname()} cannot read {plan}: {error.strerror}; accepted: a folder that all "
             "workers see under the same path"
         ) from None
-    sweep = _plans.get(key)
-    if sweep is None:
+    known = _plans.get(key)
+    if known is None:
         _plans.clear()
-        sweep = _plans[key] = _native.Sweep.open(store)
+        known = _plans[key] = _native.Sweep.open(store)
     name = "".join(c if c.isalnum() else "-" for c in socket.gethostname().lower())
-    sweep.run(runs, f"dask-{name}-{os.getpid()}-{threading.get_ident()}", 1, fail_fast, None)
+    known.run(runs, f"dask-{name}-{os.getpid()}-{threading.get_ident()}", 1, fail_fast, None)
     return len(runs)
+
+
+def _copy(store: str) -> tuple[objects.Objects, _native.Sweep]:
+    """Fetch the plan of an object store into a folder of this worker, which lives as long as the worker."""
+    remote = objects.Objects(store, Path(tempfile.mkdtemp(prefix="cellway-worker-")))
+    atexit.register(shutil.rmtree, remote.folder, ignore_errors=True)
+    (remote.folder / objects.RUNS).mkdir()
+    (remote.folder / objects.PLAN).write_bytes(remote.plan())
+    _copies[store] = (remote, _native.Sweep.open(str(remote.folder)))
+    return _copies[store]
 
 
 def _lost() -> tuple[type[BaseException], ...]:

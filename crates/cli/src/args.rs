@@ -375,7 +375,7 @@ pub(crate) struct Simulate {
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Keep finished runs in this folder, and run none again that is there.
-    #[arg(long, value_name = "STORE")]
+    #[arg(long, value_name = "STORE", value_parser = store)]
     pub(crate) cache: Option<PathBuf>,
     /// Replace an earlier result in DIR.
     #[arg(long)]
@@ -510,7 +510,7 @@ pub(crate) struct Reproduce {
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Keep finished runs in this folder, and run none again that is there.
-    #[arg(long, value_name = "STORE")]
+    #[arg(long, value_name = "STORE", value_parser = store)]
     pub(crate) cache: Option<PathBuf>,
     /// Replace an earlier result in DIR.
     #[arg(long)]
@@ -549,7 +549,7 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Keep finished runs in this folder, and run none again that is there.
-    #[arg(long, value_name = "STORE")]
+    #[arg(long, value_name = "STORE", value_parser = store)]
     pub(crate) cache: Option<PathBuf>,
     /// Replace an earlier result in DIR.
     #[arg(long)]
@@ -603,6 +603,14 @@ pub(crate) struct PathFromPcap {
     /// Print the estimates as JSON on standard output.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Reads the folder of a store.
+fn store(text: &str) -> Result<PathBuf, String> {
+    match text.contains("://") {
+        true => Err("accepted: a folder; only cellway.sweep of Python uses object stores".to_owned()),
+        false => Ok(PathBuf::from(text)),
+    }
 }
 
 /// Reads a number of threads.

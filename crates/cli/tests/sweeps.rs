@@ -142,6 +142,8 @@ fn what_cannot_be_used_is_refused_and_loses_nothing() {
         (&["sweep", "none.toml", "--out", "store"], "none.toml"),
         (&["sweep", "run", "store"], "has no plan of a sweep; accepted:"),
         (&["sweep", "run", "store", "--shard", "3/2"], "accepted: I/N"),
+        (&["sweep", "study.toml", "--out", "s3://bucket/name"], "accepted: a folder; only cellway.sweep of Python"),
+        (&["simulate", "study.toml", "--cache", "s3://bucket/name"], "accepted: a folder;"),
         (&["sweep", "study.toml", "--out", "."], "is no store of runs"),
         (&["sweep", "study.toml", "--out", "study.toml"], "it is a file"),
         (&["simulate", "study.toml", "--cache", "."], "is no store of runs"),

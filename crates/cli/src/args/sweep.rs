@@ -7,7 +7,7 @@ use cellway_lab::sweep::{Criterion, Shard};
 use cellway_lab::{Override, Span};
 use clap::{Args as Group, Subcommand, ValueEnum};
 
-use super::{Scenario, seeds, threads};
+use super::{Scenario, seeds, store, threads};
 
 /// `sweep`.
 #[derive(Debug, Group)]
@@ -32,7 +32,7 @@ pub(crate) struct Whole {
     #[arg(long)]
     pub(crate) json: bool,
     /// The folder of the store: the plan, the finished runs, and at the end the tables.
-    #[arg(long, value_name = "STORE", required = true)]
+    #[arg(long, value_name = "STORE", required = true, value_parser = store)]
     pub(crate) out: Option<PathBuf>,
     /// Replications, instead of those of the file.
     #[arg(long, value_name = "N", value_parser = seeds, allow_negative_numbers = true)]
@@ -68,7 +68,7 @@ pub(crate) struct Planned {
     #[command(flatten)]
     pub(crate) scenario: Scenario,
     /// The folder of the store: the plan, the finished runs, and at the end the tables.
-    #[arg(long, value_name = "STORE")]
+    #[arg(long, value_name = "STORE", value_parser = store)]
     pub(crate) out: PathBuf,
     /// Replications, instead of those of the file.
     #[arg(long, value_name = "N", value_parser = seeds, allow_negative_numbers = true)]
