@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Fuzzes the gateway and the reader of captures for SECONDS (3600): half of the time two gateways with random hosts
-# against the model of each host, the other half the fuzz targets. These run under cargo-fuzz if it and nightly Rust are installed and there are ten
-# minutes or more, else with inputs made from the corpus. Prints the seed or the file of a failure.
+# against the model of each host, the other half the fuzz targets. These run under cargo-fuzz if it and nightly Rust are
+# installed and there are ten minutes or more, else with inputs made from the corpus. Prints the seed or the file of a
+# failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-3600}
