@@ -115,7 +115,7 @@ def test_seeds_and_single_keys_can_be_changed(results: cellway.Results) -> None:
 
 
 def test_tables_are_handed_over_without_a_copy() -> None:
-    native = _native.simulate(SOURCE, [], 1, None, [], None, False, None)
+    native = _native.simulate(SOURCE, [], 1, None, [], None, False, None, None)
     addresses = {pa.table(native.summary)["value"].chunk(0).buffers()[1].address for _ in range(3)}
     assert len(addresses) == 1
     ours = pl.DataFrame(native.summary)["value"]
@@ -124,7 +124,7 @@ def test_tables_are_handed_over_without_a_copy() -> None:
 
 def test_progress_is_reported_after_each_run() -> None:
     reports: list[tuple[int, int]] = []
-    _native.simulate(SOURCE, [], 3, 1, [], None, False, lambda done, total: reports.append((done, total)))
+    _native.simulate(SOURCE, [], 3, 1, [], None, False, None, lambda done, total: reports.append((done, total)))
     assert reports[-1] == (12, 12)
     assert [done for done, _ in reports] == sorted(done for done, _ in reports)
     assert {total for _, total in reports} == {12}
@@ -135,7 +135,7 @@ def test_an_error_in_the_progress_function_stops_the_run(tmp_path: Path) -> None
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        _native.simulate(SOURCE, [], 2, 1, [], str(tmp_path / "out"), False, fail)
+        _native.simulate(SOURCE, [], 2, 1, [], str(tmp_path / "out"), False, None, fail)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -156,7 +156,7 @@ def test_a_scenario_with_a_file_is_refused_at_its_key(engine: Engine, name: str)
     assert answer["tables"] is None
     assert problem["key"] == WITH_FILES[name]
     assert "a page reads none" in problem["message"]
-    assert text.splitlines()[problem["line"] - 1].lstrip().startswith(("forward", "back"))
+    assert text.splitlines()[problem["line"] - 1].lstrip().startswith(("forward", "back", "app = "))
 
 
 def test_a_check_is_that_of_the_command_line(engine: Engine, tmp_path: Path) -> None:
