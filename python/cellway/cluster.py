@@ -77,18 +77,20 @@ def run(
     size = max(1, min(MOST_RUNS, int(SHARD_SECONDS / max(time.monotonic() - begun, 1e-6))))
     with _connected(client) as connect, reporter("sweep", enabled=progress) as tick:
         tell = tick or _quiet
-        while missing := sweep.missing():
+        missing = sweep.missing()
+        while missing:
             tell(total - len(missing), total)
-            before = len(missing)
+            before, lost = len(missing), False
             try:
                 _give_out(connect(), folder, missing, size, fail_fast, partial(_tell, tell, total - before, total))
             except _lost() as error:
+                lost = True
                 connect(error)
-                continue
             finally:
                 if remote is not None:
                     remote.pull()
-            if len(sweep.missing()) >= before:
+            missing = sweep.missing()
+            if len(missing) >= before and not lost:
                 raise ClusterError(
                     f"the workers have run {before} runs and {folder} has none of them; accepted: a folder that the "
                     "client and all workers see under the same path"

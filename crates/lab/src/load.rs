@@ -80,7 +80,7 @@ impl TableFolders {
                 let input = self.input(plan, (index, group), traffic)?;
                 if let Some(Input::Datagrams(_)) = input {
                     if traffic.app().is_some_and(|app| !app.arrives_by_itself()) {
-                        let message = "needs a class of TCP; this one is of UDP, in which nobody waits for an end";
+                        let message = "needs a class of TCP; this one is of UDP, which has no end to wait for";
                         let key = ["workload", "arrivals"];
                         return Err(plan.refuse_traffic(index, group, &key, message, "arrivals = \"open\"").into());
                     }

@@ -95,7 +95,7 @@ fn what_cannot_be_played_is_refused_with_both_locations() {
             "voice",
             "arrivals = \"closed\", gap = \"1 s\"",
             Some(FILE),
-            "traffic.web.workload.arrivals: needs a class of TCP; this one is of UDP, in which nobody waits for an end",
+            "traffic.web.workload.arrivals: needs a class of TCP; this one is of UDP, which has no end to wait for",
         ),
         (
             "problems",

@@ -194,7 +194,7 @@ impl Writer {
                 Err(TryLockError::WouldBlock) => return Ok(None),
                 Err(TryLockError::Error(error)) => return Err(Error::io("cannot be locked", path)(error)),
             }
-            // A compaction can have removed it between the two: nobody would find its runs.
+            // A compaction can have removed it between the two: no later process would find its runs.
             if is_removed(&file, path).map_err(Error::io("cannot be read", path))? {
                 continue;
             }

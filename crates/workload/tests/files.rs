@@ -23,7 +23,7 @@ fn a_file_is_read() {
     assert!(tcp.response.is_none() && tcp.pause.is_none());
     let names: Vec<&str> = web.distributions().iter().map(|(name, _)| *name).collect();
     assert_eq!(names, ["arrival_gap", "exchanges", "request", "think"]);
-    assert!(file.class("nobody").is_none() && web.distribution("rtt").is_none());
+    assert!(file.class("none").is_none() && web.distribution("rtt").is_none());
 }
 
 #[test]

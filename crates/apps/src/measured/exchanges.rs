@@ -168,7 +168,7 @@ impl Exchanges {
     fn arrived(&mut self, now: Time, side: Side, exchange: Exchange, out: &mut Vec<Action>) -> Phase {
         match side {
             Side::Originator => {
-                // Nobody waited for a message that was not requested.
+                // A message that was not requested has no answer time.
                 if exchange.request > 0 {
                     out.push(Action::Answer { since: self.requested });
                 }
