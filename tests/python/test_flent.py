@@ -355,6 +355,9 @@ def test_flent_has_the_series_of_its_test_rrul(tmp_path):
 
 
 def test_flent_plots_the_files(files, tmp_path):
+    # Without the library it ends with 0 and leaves an empty file.
+    if "No matplotlib found" in flent("--version"):
+        pytest.skip("flent has no matplotlib (Debian: python3-matplotlib): it plotted no file")
     for plot in ("all_scaled", "ping_cdf", "totals"):
         picture = tmp_path / f"{plot}.svg"
         flent("-i", files[1], "-p", plot, "-o", picture)
