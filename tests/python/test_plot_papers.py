@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 import synthetic_scenarios as scenarios
 from cellway import plot
-from cellway.plot import select, style
+from cellway.plot import measured, select, style
 from cellway.plot.compare import compare
 from cellway.plot.curve import curve
 from cellway.plot.figure import Picture
@@ -18,6 +18,7 @@ from cellway.plot.queue import content, deviations
 from cellway.plot.steps import Panel, held_to, over_time
 from cellway.plot.topology import topology
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis, Tick
 from matplotlib.backend_bases import RendererBase
 from matplotlib.figure import Figure
 
@@ -306,3 +307,39 @@ def test_a_figure_that_is_too_small_for_its_panels_is_drawn() -> None:
     figure, _ = style.panels(0.1, 9, 1)
     with pytest.warns(UserWarning, match="constrained_layout not applied"):
         assert "<path" in plot.svg(figure)
+
+
+def test_the_ticks_of_an_axis_are_set_once_for_each_layout(monkeypatch: pytest.MonkeyPatch) -> None:
+    times: dict[Axis, int] = {}
+    update = Axis._update_ticks  # type: ignore[attr-defined]
+
+    def counted(self: Axis) -> list[Tick]:
+        times[self] = times.get(self, 0) + 1
+        return list(update(self))
+
+    monkeypatch.setattr(Axis, "_update_ticks", counted)
+    for name, figure in every_figure().items():
+        times.clear()
+        plot.svg(figure)
+        # The layout is made twice, as labels change it; then the figure is drawn.
+        assert max(times.values(), default=0) <= 3, name
+        for axis in times:
+            assert vars(axis).keys().isdisjoint(measured.REPEATED)
+
+
+def test_a_panel_of_another_size_has_ticks_of_its_own() -> None:
+    figure, (axes,) = style.new()
+    axes.set_xlim(0, 100)
+    with measured.measured_once(figure):
+        few = len(axes.xaxis._update_ticks())  # type: ignore[attr-defined]
+        axes.set_xlim(0, 100 / 3)
+        assert len(axes.xaxis._update_ticks()) != few  # type: ignore[attr-defined]
+        before = axes.xaxis._update_ticks()  # type: ignore[attr-defined]
+        axes.set_position((0.4, 0.4, 0.1, 0.1))
+        assert len(axes.xaxis._update_ticks()) < len(before)  # type: ignore[attr-defined]
+
+
+def test_figures_are_the_same_with_a_matplotlib_that_has_other_methods(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = {name: plot.svg(figure) for name, figure in every_figure().items()}
+    monkeypatch.setattr(measured, "REPEATED", ("_renamed",))
+    assert first == {name: plot.svg(figure) for name, figure in every_figure().items()}

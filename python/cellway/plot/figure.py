@@ -11,6 +11,8 @@ from matplotlib.backend_bases import RendererBase
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
+from cellway.plot.measured import measured_once
+
 DOTS = 240
 """Dots per inch of the picture in a notebook; it is shown at half of its size, sharp on fine screens."""
 
@@ -33,13 +35,17 @@ class Picture(Figure):
         To write a file matplotlib draws a figure twice: for its layout, and then without a layout engine into the file.
         The first drawing is thrown away.
         """
-        engine = self.get_layout_engine()
-        if not (isinstance(engine, ConstrainedLayoutEngine) and self.canvas.is_saving()):
+        if not self.canvas.is_saving():
             super().draw(renderer)
-        elif self.axes:
-            # As in `Figure.draw`: a figure that is too small for its panels is drawn without a layout.
-            with suppress(ValueError):
-                engine.execute(self)
+            return
+        engine = self.get_layout_engine()
+        with measured_once(self):
+            if not isinstance(engine, ConstrainedLayoutEngine):
+                super().draw(renderer)
+            elif self.axes:
+                # As in `Figure.draw`: a figure that is too small for its panels is drawn without a layout.
+                with suppress(ValueError):
+                    engine.execute(self)
 
     def _repr_png_(self) -> tuple[bytes, dict[str, Any]]:
         out = io.BytesIO()

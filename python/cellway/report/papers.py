@@ -44,6 +44,8 @@ def write_all(folders: Sequence[Path], others: str) -> None:
     # Without the path of an interpreter, as in programs that embed one, this process draws all.
     processes = min(len(folders), os.cpu_count() or 1) if sys.executable else 1
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    # Each process has a core, and threads of polars on all of them would wait for each other.
+    environment.setdefault("POLARS_MAX_THREADS", "1")
     ordered = longest_first(folders)
     with tempfile.TemporaryDirectory(prefix="cellway-") as claims:
         command = [sys.executable, "-c", START, others, claims, *map(str, ordered)]
