@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -122,6 +123,8 @@ def draws_soon(arguments: Sequence[str]) -> bool:
 
 def import_reports() -> None:
     """Import what draws reports; an error is left to the import by the function that draws them."""
+    # Each core has a process that draws: threads of polars on all of them would wait for each other.
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")
     with suppress(Exception):
         import_module("cellway.report")
 

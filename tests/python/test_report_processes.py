@@ -95,3 +95,14 @@ def test_reports_are_imported_early_where_they_are_surely_drawn_and_nothing_is_m
     line: str, *, expected: bool
 ) -> None:
     assert command.draws_soon(line.split()) is expected
+
+
+@pytest.mark.parametrize(("given", "used"), [(None, "1"), ("3", "3")])
+def test_polars_has_one_thread_in_each_process_unless_the_user_wants_more(
+    given: str | None, used: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POLARS_MAX_THREADS", given or "")
+    if given is None:
+        monkeypatch.delenv("POLARS_MAX_THREADS")
+    command.import_reports()
+    assert os.environ["POLARS_MAX_THREADS"] == used
