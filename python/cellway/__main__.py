@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 INTERRUPTED = 130
@@ -113,6 +116,19 @@ class Face:
         return [str(file) for file in load(folder).to_flent(path, run=run, node=node, force=force)]
 
 
+def draws_soon(arguments: Sequence[str]) -> bool:
+    """Return true for a command that surely draws reports and measures nothing before that: a quick look at papers."""
+    return {"reproduce", "--quick", "--out"} <= set(arguments) and "--emulate" not in arguments
+
+
+def import_reports() -> None:
+    """Import what draws reports; an error is left to the import by the function that draws them."""
+    # Each core has a process that draws: threads of polars on all of them would wait for each other.
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")
+    with suppress(Exception):
+        import_module("cellway.report")
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status.
 
@@ -120,8 +136,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     from cellway import _native
 
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if draws_soon(arguments):
+        # Half a second, in which Rust reads stored runs and merges tables on one core, without the interpreter.
+        Thread(target=import_reports).start()
     try:
-        return _native.cli_main(list(sys.argv[1:] if argv is None else argv), Face())
+        return _native.cli_main(arguments, Face())
     except KeyboardInterrupt:
         # The command has printed its result.
         return INTERRUPTED

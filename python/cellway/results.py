@@ -202,10 +202,11 @@ class Reproduction:
 
     def study(self, name: str) -> Results:
         """Return the tables of one study."""
-        for entry in self.about.get("studies", []):
-            if entry["id"] == name:
-                return Results.from_folder(self._path(entry))
-        raise KeyError(f"no study {name!r} in {self.folder}; there are: {', '.join(self.studies) or 'none'}")
+        return Results.from_folder(self._path(self._entry(name)))
+
+    def manifest(self, name: str) -> dict[str, Any]:
+        """Return the manifest of one study, without reading its tables."""
+        return documents.manifest(self._path(self._entry(name)) / FILES[3])
 
     def report(self) -> Path:
         """Draw the report: one HTML file that needs nothing beside it. Returns its path."""
@@ -221,6 +222,13 @@ class Reproduction:
         from cellway import notebook
 
         return notebook.reproduction(self)
+
+    def _entry(self, name: str) -> dict[str, Any]:
+        entries: list[dict[str, Any]] = self.about.get("studies", [])
+        for entry in entries:
+            if entry["id"] == name:
+                return entry
+        raise KeyError(f"no study {name!r} in {self.folder}; there are: {', '.join(self.studies) or 'none'}")
 
     def _path(self, entry: dict[str, Any]) -> Path:
         return self.folder / study_folder(entry)

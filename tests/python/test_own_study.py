@@ -15,7 +15,8 @@ import pytest
 from cellway import plot
 from cellway.__main__ import main
 from cellway.plot import files, select
-from cellway.report import study
+from cellway.report import chosen, study
+from cellway.report.html import picture
 from matplotlib.figure import Figure
 from pages import Page
 
@@ -456,3 +457,10 @@ def test_another_seed_can_be_shown(place: Path, tmp_path: Path) -> None:
     assert "Seed 2." in text
     with pytest.raises(plot.MissingDataError, match="seeds: 1, 2"):
         study.page(cellway.load(place / "out" / "study"), "study", seed=3)
+
+
+def test_a_figure_of_the_page_is_that_of_a_file(results: cellway.Results) -> None:
+    # Letters were measured as for PNG, and those of long names were cut at the edge.
+    on_page, alone = (chosen.figures(results)[0][0] for _ in range(2))
+    framed = picture(plot.svg(alone.figure), f"{alone.title}: {alone.caption}", width=study._pixels(alone.figure))
+    assert framed in study._plate(on_page)

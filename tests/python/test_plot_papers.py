@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import io
 import tomllib
 
 import polars as pl
 import pytest
 import synthetic_scenarios as scenarios
 from cellway import plot
-from cellway.plot import select, style
+from cellway.plot import measured, select, style
 from cellway.plot.compare import compare
 from cellway.plot.curve import curve
+from cellway.plot.figure import Picture
 from cellway.plot.network import changes, network, payload_rate
 from cellway.plot.queue import content, deviations
 from cellway.plot.steps import Panel, held_to, over_time
 from cellway.plot.topology import topology
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis, Tick
+from matplotlib.backend_bases import RendererBase
 from matplotlib.figure import Figure
 
 SCENARIOS = {
@@ -258,3 +263,83 @@ def test_labels_of_a_network_do_not_touch() -> None:
         for index, (first, box) in enumerate(boxes):
             for second, other in boxes[index + 1 :]:
                 assert not box.overlaps(other), f"{name}: {first!r} and {second!r}"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"format": "svg"}, {"format": "png"}, {"format": "png", "bbox_inches": "tight"}, {"format": "pdf"}],
+    ids=str,
+)
+def test_a_file_is_the_same_as_if_matplotlib_drew_the_figure_twice(
+    options: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def written() -> dict[str, bytes]:
+        dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+        out = {}
+        for name, figure in every_figure().items():
+            file = io.BytesIO()
+            with style.styled():
+                figure.savefig(file, metadata=dates.get(options["format"]), **options)
+            out[name] = file.getvalue()
+        return out
+
+    once = written()
+    monkeypatch.delattr(Picture, "draw")
+    assert once == written()
+
+
+def test_a_figure_is_drawn_once_for_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[Axes] = []
+    draw = Axes.draw
+
+    def counted(self: Axes, renderer: RendererBase) -> None:
+        drawn.append(self)
+        draw(self, renderer)
+
+    monkeypatch.setattr(Axes, "draw", counted)
+    for name, figure in every_figure().items():
+        drawn.clear()
+        plot.svg(figure)
+        assert drawn == figure.axes, name
+
+
+def test_a_figure_that_is_too_small_for_its_panels_is_drawn() -> None:
+    figure, _ = style.panels(0.1, 9, 1)
+    with pytest.warns(UserWarning, match="constrained_layout not applied"):
+        assert "<path" in plot.svg(figure)
+
+
+def test_the_ticks_of_an_axis_are_set_once_for_each_layout(monkeypatch: pytest.MonkeyPatch) -> None:
+    times: dict[Axis, int] = {}
+    update = Axis._update_ticks  # type: ignore[attr-defined]
+
+    def counted(self: Axis) -> list[Tick]:
+        times[self] = times.get(self, 0) + 1
+        return list(update(self))
+
+    monkeypatch.setattr(Axis, "_update_ticks", counted)
+    for name, figure in every_figure().items():
+        times.clear()
+        plot.svg(figure)
+        # The layout is made twice, as labels change it; then the figure is drawn.
+        assert max(times.values(), default=0) <= 3, name
+        for axis in times:
+            assert vars(axis).keys().isdisjoint(measured.REPEATED)
+
+
+def test_a_panel_of_another_size_has_ticks_of_its_own() -> None:
+    figure, (axes,) = style.new()
+    axes.set_xlim(0, 100)
+    with measured.measured_once(figure):
+        few = len(axes.xaxis._update_ticks())  # type: ignore[attr-defined]
+        axes.set_xlim(0, 100 / 3)
+        assert len(axes.xaxis._update_ticks()) != few  # type: ignore[attr-defined]
+        before = axes.xaxis._update_ticks()  # type: ignore[attr-defined]
+        axes.set_position((0.4, 0.4, 0.1, 0.1))
+        assert len(axes.xaxis._update_ticks()) < len(before)  # type: ignore[attr-defined]
+
+
+def test_figures_are_the_same_with_a_matplotlib_that_has_other_methods(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = {name: plot.svg(figure) for name, figure in every_figure().items()}
+    monkeypatch.setattr(measured, "REPEATED", ("_renamed",))
+    assert first == {name: plot.svg(figure) for name, figure in every_figure().items()}

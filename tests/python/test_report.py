@@ -12,6 +12,7 @@ from cellway.report.claims import Claim, chip, tally
 from cellway.report.html import number, table, tag
 from cellway.report.page import place
 from cellway.report.plates import Section
+from cellway.results import Reproduction
 from pages import Page
 
 
@@ -235,3 +236,10 @@ def test_columns_of_one_quantity_have_the_same_decimals() -> None:
 
 def test_attributes_are_escaped() -> None:
     assert tag("a", "x", href='"><script>', class_="b") == '<a href="&quot;&gt;&lt;script&gt;" class="b">x</a>'
+
+
+def test_a_manifest_is_that_of_the_study(reproduction: Path) -> None:
+    read = Reproduction(reproduction)
+    assert read.manifest("policies") == read.study("policies").manifest
+    with pytest.raises(KeyError, match="no study 'nothing' in "):
+        read.manifest("nothing")

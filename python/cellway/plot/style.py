@@ -78,7 +78,6 @@ RC: Any = {
     "lines.markersize": 4.5,
     "figure.facecolor": "white",
     "savefig.facecolor": "white",
-    "figure.constrained_layout.use": True,
     "svg.fonttype": "path",
     "pdf.fonttype": 42,  # outlines of TrueType, which can be edited and which publishers accept
     "svg.hashsalt": "cellway",

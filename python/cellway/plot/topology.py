@@ -51,7 +51,6 @@ def topology(scenario: Mapping[str, Any] | held.Source) -> Figure:
     letters = min(1.25, width / LEAST)
     with style.styled():
         figure = Picture(figsize=(width, height))
-        figure.set_layout_engine("none")
         axes = figure.add_axes((0, 0, 1, 1))
         # One unit is an inch, so that shapes keep their shape and their size.
         axes.set_xlim(0, width)

@@ -225,7 +225,7 @@ def _methods(reproduction: Reproduction) -> str:
     about, studies, scenarios = reproduction.about, [], []
     for study in reproduction.entries:
         name = study["id"]
-        manifest = reproduction.study(name).manifest
+        manifest = reproduction.manifest(name)
         studies.append(
             {
                 "study": study.get("title", name),

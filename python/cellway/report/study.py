@@ -103,7 +103,7 @@ def _plates(drawn: list[chosen.Drawn], missing: list[str]) -> str:
 
 
 def _plate(what: chosen.Drawn) -> str:
-    svg = _svg(what.figure)
+    svg = plot.svg(what.figure)
     links = tag("a", "SVG", download=f"{what.name}.svg", class_="svg", hidden="")
     numbers = ""
     if what.data is not None:
@@ -116,15 +116,6 @@ def _plate(what: chosen.Drawn) -> str:
     kind = {"class_": "wide"} if what.wide else {}
     return tag("figure", picture(svg, f"{what.title}: {what.caption}", width=_pixels(what.figure)), caption, numbers,
                id_=f"figure-{what.name}", **kind)  # fmt: skip
-
-
-def _svg(figure: Figure) -> str:
-    """Return a figure as SVG text, laid out once: to save it lays it out twice, a third of the time of a page."""
-    with plot.style.styled():
-        if engine := figure.get_layout_engine():
-            engine.execute(figure)
-            figure.set_layout_engine("none")
-    return plot.svg(figure)
 
 
 def _pixels(figure: Figure) -> int:
