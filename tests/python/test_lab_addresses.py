@@ -11,8 +11,6 @@ import pytest
 from lab_browser import ENDED, PATIENCE, ROOT, Open, hash_of, state
 from playwright.sync_api import expect
 
-pytest_plugins = ("lab_browser",)
-
 
 def raw(octets: bytes) -> str:
     packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)

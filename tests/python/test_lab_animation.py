@@ -8,8 +8,6 @@ import pytest
 from lab_browser import COLOURS, PATIENCE, Open, sliders
 from playwright.sync_api import Page, expect
 
-pytest_plugins = ("lab_browser",)
-
 
 def go_to(page: Page, seconds: int) -> None:
     """Move the time of the animation, and wait until it is shown."""

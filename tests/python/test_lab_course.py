@@ -10,8 +10,6 @@ import pytest
 from lab_browser import COURSE_PAGES, ENDED, PATIENCE, Open, sliders
 from playwright.sync_api import Locator, Page, expect
 
-pytest_plugins = ("lab_browser",)
-
 
 def test_an_exercise_counts_the_run_of_the_sliders_only(pages: Open) -> None:
     """A run that ends after its slider has moved on is no answer."""

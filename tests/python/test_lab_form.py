@@ -7,8 +7,6 @@ import re
 from lab_browser import ENDED, PATIENCE, ROOT, Open, hash_of, sliders
 from playwright.sync_api import expect
 
-pytest_plugins = ("lab_browser",)
-
 
 def test_a_wrong_scenario_has_its_problems_at_their_lines(pages: Open) -> None:
     text = (ROOT / "scenarios/bufferbloat.toml").read_text(encoding="utf-8").replace("duration", "duratoin")

@@ -13,8 +13,6 @@ import pytest
 from lab_browser import COLOURS, DIFFER, ENDED, IMAGES, PAGES, PATIENCE, ROOT, Open, pages_of, sliders
 from playwright.sync_api import Browser, Page, expect
 
-pytest_plugins = ("lab_browser",)
-
 AXE = ROOT / "web/node_modules/axe-core/axe.min.js"
 MOST_OCTETS = 3_000_000
 
