@@ -16,7 +16,7 @@ from test_sweeps import octets, simulated, study
 
 SBATCH = """#!/bin/sh
 jobs=$(dirname "$0")
-number=$(($(ls "$jobs" | grep -c '[.]job$') + 1))
+number=$$
 cp "$1" "$jobs/$number.job"
 setsid sh "$jobs/$number.job" >"$jobs/$number.log" 2>&1 </dev/null &
 echo $! >"$jobs/$number.pid"
