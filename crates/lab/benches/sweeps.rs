@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use cellway_lab::sweep::{Shard, Sweep};
-use cellway_lab::{Override, Settings, Store};
+use cellway_lab::{Override, Scenario, Settings, Store};
 use cellway_record::RunRecord;
 use cellway_store::Outcome;
 
@@ -53,8 +53,9 @@ fn short_runs() {
     // Runs of 10 ms of processor time, as near as a duration gives it on this machine.
     let plan = sweep(1, 1, "1 s").plan().points().unwrap();
     let workloads: Vec<_> = plan[0].scenario.traffic.iter().map(|t| cellway_sim::workload(t, None).unwrap()).collect();
-    let one =
-        |scenario, seed| cellway_sim::run(scenario, &workloads, seed, cellway_sim::Control::new(&|| false)).unwrap();
+    let one = |scenario: &Scenario, seed| {
+        cellway_sim::run(scenario, &workloads, seed, cellway_sim::Control::new(&|| false)).unwrap()
+    };
     let mut second: Vec<f64> = (0..5).map(|seed| seconds(|| drop(one(&plan[0].scenario, seed)))).collect();
     second.sort_by(f64::total_cmp);
     let duration = format!("{} ms", (10e-3 / second[2] * 1000.0).round().max(1.0));
@@ -68,8 +69,9 @@ fn short_runs() {
         let points = grown.plan().points().unwrap();
         let alone = seconds(|| {
             for point in &points {
-                let seeds = (100 * (turn - 1) + 1..=100 * turn).step_by(4);
-                seeds.for_each(|seed| drop(one(&point.scenario, seed)));
+                for seed in (100 * (turn - 1) + 1..=100 * turn).step_by(4) {
+                    drop(one(&point.scenario, seed));
+                }
             }
         });
         let all = seconds(|| {
