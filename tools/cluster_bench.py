@@ -1,9 +1,9 @@
 """Measure the cost of a cluster of Dask on this machine: the same short runs by threads, and by worker processes.
 
-    .venv/bin/python tools/cluster_bench.py [RUNS]
+    .venv/bin/python tools/cluster_bench.py [RUNS] [ROUNDS]
 
 Both write into a store; the cluster is started before. Rounds are in turns, so that the speed of the machine counts for
-both alike. Starting a cluster takes seconds, once.
+both alike: one round of 10,000 runs takes about two minutes on two cores. Starting a cluster takes seconds, once.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from distributed import Client, LocalCluster
 
 RUN = 10e-3
 """The processor time of a run, as near as a duration gives it (s)."""
-ROUNDS = 5
 
 
 def study(duration: str) -> Scenario:
@@ -40,7 +39,8 @@ def seconds(scenario: Scenario, runs: int, **how: object) -> float:
 
 def main() -> None:
     """Print the ratio of both."""
-    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
+    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
+    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 1
     cores = os.cpu_count() or 1
     # The same runs on one thread, without what a sweep takes once.
     few, many = (seconds(study("1 s"), n, threads=1) for n in (20, 120))
@@ -53,7 +53,7 @@ def main() -> None:
     ):
         seconds(study(duration), 50, client=client)
         ratios = []
-        for _ in range(ROUNDS):
+        for _ in range(rounds):
             here = seconds(study(duration), runs, threads=cores)
             there = seconds(study(duration), runs, client=client)
             ratios.append(there / here)

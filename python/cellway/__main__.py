@@ -102,11 +102,11 @@ class Face:
         return address, str(page)
 
     @staticmethod
-    def cluster(store: str, scheduler: str, fail_fast: bool) -> None:
+    def cluster(store: str, scheduler: str, fail_fast: bool, retry: bool) -> None:
         """Run what a store does not have on a cluster."""
         from cellway import _native, cluster
 
-        cluster.run(_native.Sweep.open(store), store, scheduler, fail_fast=fail_fast)
+        cluster.run(_native.Sweep.open(store), store, scheduler, fail_fast=fail_fast, retry=retry)
 
     @staticmethod
     def flent(folder: str, path: str, run: int | None, node: str | None, force: bool) -> list[str]:

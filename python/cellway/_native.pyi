@@ -167,7 +167,7 @@ class Sweep:
     def runs(self) -> int: ...
     @property
     def warnings(self) -> list[str]: ...
-    def missing(self) -> list[int]: ...
+    def missing(self, retry: bool = False) -> list[int]: ...
     def failures(self) -> list[tuple[int, int, str]]: ...
     def run(
         self,
@@ -177,6 +177,14 @@ class Sweep:
         fail_fast: bool,
         progress: Callable[[int, int], None] | None,
     ) -> tuple[int, int, int]: ...
+    def complete(
+        self,
+        out: str,
+        threads: int | None,
+        fail_fast: bool,
+        retry: bool,
+        progress: Callable[[int, int], None] | None,
+    ) -> tuple[int, int, int]: ...
     def until(
         self,
         criteria: list[str],
@@ -184,6 +192,7 @@ class Sweep:
         budget: float | None,
         threads: int | None,
         fail_fast: bool,
+        retry: bool,
         progress: Callable[[int, int], None] | None,
     ) -> list[tuple[int, str]]: ...
     def merge(self, out: str, partial: bool) -> list[str]: ...

@@ -183,6 +183,7 @@ def sweep(
     threads: int | None = None,
     client: Client | str | None = None,
     fail_fast: bool = False,
+    retry: bool = False,
     progress: bool = True,
 ) -> pl.LazyFrame:
     """Simulate what a store does not have, and return a lazy frame over all of it.
@@ -200,13 +201,13 @@ def sweep(
     scheduler, `"local:4"` for four processes here, or the name of a cluster of `dask_jobqueue` or `dask_kubernetes`
     with the number of its workers, as `"SLURMCluster:16"`. It cannot be used with `until`.
 
-    Runs that fail are left out with a warning, or raise `Error` with `fail_fast`. Raises `ScenarioError` for a scenario
-    that is not valid, `Error` for a store that cannot be used.
+    Runs that fail are left out with a warning, or raise `Error` with `fail_fast`; they are run again with `retry` only.
+    Raises `ScenarioError` for a scenario that is not valid, `Error` for a store that cannot be used.
     """
     from cellway import sweeps
 
     wanted = [until] if isinstance(until, str) else list(until)
-    work = sweeps.Work(wanted, max_seeds, budget, threads, client, fail_fast, progress)
+    work = sweeps.Work(wanted, max_seeds, budget, threads, client, fail_fast, retry, progress)
     return sweeps.sweep(native(source), overrides(set), os.fspath(store), seeds, work)
 
 

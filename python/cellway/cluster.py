@@ -39,7 +39,7 @@ PATIENCE = 600.0
 RETRY = 1.0
 """The time between two tries to reach a scheduler (s)."""
 
-_plans: dict[tuple[str, int], _native.Sweep] = {}
+_plans: dict[tuple[str, bytes], _native.Sweep] = {}
 """The plan that this worker has read last."""
 
 _copies: dict[str, tuple[objects.Objects, _native.Sweep]] = {}
@@ -57,39 +57,46 @@ def run(
     *,
     remote: objects.Objects | None = None,
     fail_fast: bool = False,
+    retry: bool = False,
     progress: bool = True,
 ) -> None:
     """Run what a store does not have on a cluster; of an object store `remote` has the copy of this machine.
 
-    Raises `ClusterError` if the cluster cannot be used, and `Error` for a store that its workers cannot write.
+    With `retry` runs that had failed are run again, once. Raises `ClusterError` if the cluster cannot be used, and
+    `Error` for a store that its workers cannot write.
     """
     folder = str(Path(store).absolute()) if remote is None else store
-    missing = sweep.missing()
+    missing = sweep.missing(retry)
     total = len(missing)
     if not missing:
         return
+    failed = set(missing).difference(sweep.missing()) if retry else set[int]()
     begun = time.monotonic()
     # One run here gives the time of a run, and finds what would fail everywhere.
+    first, *missing = missing
     if remote is None:
-        sweep.run(missing[:1], "client", 1, fail_fast, None)
+        sweep.run([first], "client", 1, fail_fast, None)
     else:
-        remote.run(sweep, missing[:1], 1, fail_fast=fail_fast)
+        remote.run(sweep, [first], 1, fail_fast=fail_fast)
+    failed.discard(first)
     size = max(1, min(MOST_RUNS, int(SHARD_SECONDS / max(time.monotonic() - begun, 1e-6))))
     with _connected(client) as connect, reporter("sweep", enabled=progress) as tick:
         tell = tick or _quiet
-        missing = sweep.missing()
         while missing:
             tell(total - len(missing), total)
             before, lost = len(missing), False
+            said = partial(_tell, tell, total - before, total)
             try:
-                _give_out(connect(), folder, missing, size, fail_fast, partial(_tell, tell, total - before, total))
+                for done in _given_out(connect(), folder, missing, size, fail_fast, said):
+                    failed.difference_update(done)
             except _lost() as error:
                 lost = True
                 connect(error)
             finally:
                 if remote is not None:
                     remote.pull()
-            missing = sweep.missing()
+            # A run that failed again has been tried.
+            missing = sorted(failed.union(sweep.missing()))
             if len(missing) >= before and not lost:
                 raise ClusterError(
                     f"the workers have run {before} runs and {folder} has none of them; accepted: a folder that the "
@@ -105,22 +112,23 @@ def _tell(tell: Callable[[int, int], None], before: int, total: int, done: int) 
     tell(before + done, total)
 
 
-def _give_out(
+def _given_out(
     client: Any, store: str, missing: list[int], size: int, fail_fast: bool, tell: Callable[[int], None]
-) -> None:
-    """Run shards on the workers, until each has been run."""
+) -> Iterator[list[int]]:
+    """Run shards on the workers, until each has been run; yield the runs of each that ends."""
     as_completed: Any = _dask("distributed", "as_completed")
     version = (_native.version, _native.result_version)
     # Enough shards for all workers, and again for those that are faster.
     workers = sum(client.nthreads().values()) or 1
     size = max(1, min(size, len(missing) // (4 * workers)))
     shards = [missing[at : at + size] for at in range(0, len(missing), size)]
-    futures = [client.submit(shard, store, part, fail_fast, version, pure=False) for part in shards]
+    futures = {client.submit(shard, store, part, fail_fast, version, pure=False): part for part in shards}
     done = 0
     try:
-        for future in as_completed(futures, loop=client.loop):
+        for future in as_completed(list(futures), loop=client.loop):
             done += future.result()
             tell(done)
+            yield futures[future]
     finally:
         for future in futures:
             future.release()
@@ -142,7 +150,8 @@ def shard(store: str, runs: list[int], fail_fast: bool, version: tuple[str, int]
         return len(runs)
     plan = Path(store, objects.PLAN)
     try:
-        key = (store, plan.stat().st_mtime_ns)
+        # The text rather than its time: clocks of machines differ.
+        key = (store, plan.read_bytes())
     except OSError as error:
         raise ClusterError(
             f"the worker at {socket.gethostname()} cannot read {plan}: {error.strerror}; accepted: a folder that all "
@@ -213,6 +222,9 @@ def _connected(client: Client | str) -> Iterator[Callable[..., Any]]:
         last = time.monotonic() + (PATIENCE if error is not None else 10.0)
         while True:
             try:
+                if isinstance(address, str):
+                    # A client that cannot read its address leaves a trace of its own behind.
+                    _dask("distributed.comm", "resolve_address")(address)
                 own.append(connection(address, timeout=5, set_as_default=False))
             except (OSError, TimeoutError, ValueError) as refused:
                 if isinstance(refused, ValueError) or time.monotonic() > last:
@@ -251,11 +263,33 @@ def _cluster(name: str) -> Any:
         except ImportError:
             continue
         if hasattr(module, kind):
-            # Queues, images and memory are those of Dask's configuration files.
-            cluster = getattr(module, kind)()
-            cluster.scale(int(count))
-            return cluster
+            return _started(getattr(module, kind), kind, int(count))
     raise ClusterError(
         f"no package has a cluster {kind}; accepted: the address of a scheduler, local:N, or a class of dask_jobqueue "
         "or dask_kubernetes.operator with N workers, such as SLURMCluster:16"
     )
+
+
+def _started(make: Callable[[], Any], kind: str, workers: int) -> Any:
+    """Return a cluster that has asked for so many workers; they may start much later."""
+    cluster = None
+    try:
+        # Queues, images and memory are those of Dask's configuration files.
+        cluster = make()
+        cluster.scale(workers)
+        # Jobs are submitted in the background; one that cannot be would only be logged, and no worker would ever start.
+        if hasattr(cluster, "_correct_state"):
+            cluster.sync(cluster._correct_state)
+            for job in list(cluster.workers.values()):
+                if job.status.name == "created":
+                    cluster.sync(job.start)
+    except Exception as error:
+        if cluster is not None:
+            with suppress(Exception):
+                cluster.close()
+        what = str(error) or type(error).__name__
+        raise ClusterError(
+            f"the cluster {kind} cannot be started: {what}; accepted: one that starts with the settings of Dask's "
+            f"configuration files, as {kind}() does in Python"
+        ) from error
+    return cluster

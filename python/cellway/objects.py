@@ -92,9 +92,11 @@ class Objects:
         finally:
             self.push_part(part)
 
-    def run_missing(self, sweep: _native.Sweep, threads: int | None, *, fail_fast: bool, tick: Tick | None) -> None:
-        """Run what the store does not have, in pieces of some seconds."""
-        missing, done, size = sweep.missing(), 0, 1
+    def run_missing(
+        self, sweep: _native.Sweep, threads: int | None, *, fail_fast: bool, retry: bool, tick: Tick | None
+    ) -> None:
+        """Run what the store does not have, or with `retry` what had failed, in pieces of some seconds."""
+        missing, done, size = sweep.missing(retry), 0, 1
         while done < len(missing):
             begun = time.monotonic()
             piece = missing[done : done + size]

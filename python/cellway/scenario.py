@@ -302,6 +302,7 @@ class Scenario:
         threads: int | None = None,
         client: Client | str | None = None,
         fail_fast: bool = False,
+        retry: bool = False,
         progress: bool = True,
     ) -> pl.LazyFrame:
         """Simulate what a store does not have, on this machine or a cluster; see `cellway.sweep`."""
@@ -317,6 +318,7 @@ class Scenario:
             threads=threads,
             client=client,
             fail_fast=fail_fast,
+            retry=retry,
             progress=progress,
         )
 

@@ -30,6 +30,7 @@ class Work:
     threads: int | None
     client: Client | str | None
     fail_fast: bool
+    retry: bool
     progress: bool
 
 
@@ -50,19 +51,21 @@ def sweep(
     if work.client is not None:
         from cellway import cluster
 
-        cluster.run(made, store, work.client, fail_fast=work.fail_fast, progress=work.progress)
+        cluster.run(made, store, work.client, fail_fast=work.fail_fast, retry=work.retry, progress=work.progress)
+        _merge(made, store)
     else:
         with reporter("sweep", enabled=work.progress) as tick:
             if work.until:
                 _until(made, work, tick)
+                _merge(made, store)
             else:
-                made.run(None, None, work.threads, work.fail_fast, tick)
-    _merge(made, store)
+                made.complete(str(Path(store, RESULTS)), work.threads, work.fail_fast, work.retry, tick)
+    _warn(made)
     return frame(store)
 
 
 def _until(made: _native.Sweep, work: Work, tick: Tick | None) -> None:
-    made.until(list(work.until), work.max_seeds, work.budget, work.threads, work.fail_fast, tick)
+    made.until(list(work.until), work.max_seeds, work.budget, work.threads, work.fail_fast, work.retry, tick)
 
 
 def _remote(made: _native.Sweep, remote: objects.Objects, work: Work) -> None:
@@ -71,7 +74,15 @@ def _remote(made: _native.Sweep, remote: objects.Objects, work: Work) -> None:
     if work.client is not None:
         from cellway import cluster
 
-        cluster.run(made, remote.address, work.client, remote=remote, fail_fast=work.fail_fast, progress=work.progress)
+        cluster.run(
+            made,
+            remote.address,
+            work.client,
+            remote=remote,
+            fail_fast=work.fail_fast,
+            retry=work.retry,
+            progress=work.progress,
+        )
     else:
         with reporter("sweep", enabled=work.progress) as tick:
             if work.until:
@@ -81,19 +92,24 @@ def _remote(made: _native.Sweep, remote: objects.Objects, work: Work) -> None:
                     remote.push_part("sweep")
                 remote.push(objects.PLAN)
             else:
-                remote.run_missing(made, work.threads, fail_fast=work.fail_fast, tick=tick)
+                remote.run_missing(made, work.threads, fail_fast=work.fail_fast, retry=work.retry, tick=tick)
     _merge(made, str(remote.folder))
+    _warn(made)
     remote.push(*(f"{RESULTS}/{path.name}" for path in sorted((remote.folder / RESULTS).iterdir())))
 
 
 def _merge(made: _native.Sweep, store: str) -> None:
     # The warnings of the tables are in their manifest.
     made.merge(str(Path(store, RESULTS)), False)
+
+
+def _warn(made: _native.Sweep) -> None:
+    """Warn of failed runs."""
     if failures := made.failures():
         run, seed, message = failures[0]
         messages.warn(
-            f"{len(failures)} of {made.runs} runs failed and have no rows; the first is run {run}, seed {seed}: "
-            f"{message}",
+            f"{len(failures)} of {made.runs} runs failed and have no rows, retry=True runs them again; "
+            f"the first is run {run}, seed {seed}: {message}",
             stacklevel=5,
         )
 

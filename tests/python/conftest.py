@@ -1,9 +1,14 @@
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 import synthetic
+
+# Tests that open pages import the rest of it themselves, and say what is missing.
+with suppress(ImportError):
+    from lab_browser import browser, folder, pages  # noqa: F401
 
 
 @pytest.fixture(scope="session")

@@ -147,6 +147,8 @@ pub struct OnCluster<'a> {
     pub scheduler: &'a str,
     /// True if the first run that fails ends the work.
     pub fail_fast: bool,
+    /// True if runs that have failed before are run again.
+    pub retry: bool,
 }
 
 /// Runs what a store does not have on a cluster; returns the reason why it could not.

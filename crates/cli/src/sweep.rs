@@ -2,18 +2,20 @@
 
 mod page;
 mod script;
+mod status;
 
 use std::path::{Path, PathBuf};
 
-use cellway_lab::sweep::{Filled, Limits, PointStatus, RESULTS, Shard, StopReason, Sweep};
-use cellway_lab::{Error, Settings, Store};
-use serde_json::json;
+use cellway_lab::sweep::{FailureKind, Filled, Limits, RESULTS, Shard, StopReason, Sweep};
+use cellway_lab::{Error, Manifest, Settings, Simulated, Store};
 
 use crate::args::{self, Planned, SweepCommand, Whole, Work};
 use crate::check::{folder_of, plan};
 use crate::interruption::Interruption;
 use crate::progress::Bar;
 use crate::table::Table;
+use status::show_status;
+
 use crate::{FAILED, Face, Failure, INTERRUPTED, OnCluster, output, store};
 
 pub(crate) fn run(options: &args::Sweep, face: &mut Face<'_>) -> Result<(), Failure> {
@@ -23,7 +25,7 @@ pub(crate) fn run(options: &args::Sweep, face: &mut Face<'_>) -> Result<(), Fail
     match command {
         SweepCommand::Plan(planned) => make_plan(planned),
         SweepCommand::Run { store, shard, work } => run_shard(store, *shard, work, face),
-        SweepCommand::Status { store, html, json } => status(store, html.as_deref(), *json),
+        SweepCommand::Status { store, html, json } => status::status(store, html.as_deref(), *json),
         SweepCommand::Merge { store, out, force, partial } => {
             let (out, force) = out.clone().map_or_else(|| (store.join(RESULTS), true), |out| (out, *force));
             cellway_lab::check_target(&out, force).map_err(Error::from)?;
@@ -69,50 +71,74 @@ fn run_whole(options: &Whole, planned: &Planned, face: &mut Face<'_>) -> Result<
     cellway_lab::check_target(&out, true).map_err(Error::from)?;
     if let Some(scheduler) = scheduler {
         sweep.save(&planned.out)?;
-        on_cluster(&planned.out, scheduler, work.fail_fast, face)?;
+        on_cluster(&OnCluster { store: &planned.out, scheduler, fail_fast: work.fail_fast, retry: work.retry }, face)?;
     }
-    let opened = Store::open_part(&planned.out, &Shard::ALL.part()).map_err(Error::from)?;
+    let opened = Shard::ALL.open(&planned.out)?;
+    if work.retry && scheduler.is_none() {
+        opened.forget_failures();
+    }
+    let mut before = Filled::default();
     if until.is_empty() {
         sweep.save(&planned.out)?;
-    }
-    let limits = Limits { max_seeds: *max_seeds, budget: *budget };
-    let filled = working(work, face, |settings| match until[..] {
-        [] => sweep.fill(&opened, Shard::ALL, work.fail_fast, settings),
-        _ => sweep.fill_until(&opened, until, limits, work.fail_fast, settings),
-    });
-    let filled = filled.map_err(|error| ended_early(error, &opened))?;
-    if !until.is_empty() && !filled.stopped {
+    } else {
+        let limits = Limits { max_seeds: *max_seeds, budget: *budget };
+        let filled = with_settings(work.threads, face, |settings| {
+            sweep.fill_until(&opened, until, limits, work.fail_fast, settings)
+        });
+        before = filled.map_err(|error| ended_early(error, &opened))?;
+        if before.stopped {
+            return Err(told_of_a_stop(&before, &opened));
+        }
         sweep.save(&planned.out)?;
     }
-    said(&filled, &planned.out);
-    if filled.stopped {
-        store::warn(&opened);
-        return Err(stopped(&planned.out));
+    let done =
+        with_settings(work.threads, face, |settings| sweep.complete(&opened, (&out, true), work.fail_fast, settings));
+    let mut filled = done.filled;
+    if !until.is_empty() {
+        let (finished, failed) = (before.finished + filled.finished, before.failed + filled.failed);
+        filled = Filled { found: before.found, finished, failed, ..filled };
     }
+    let merged = match done.merged.map_err(|error| ended_early(error, &opened)) {
+        Ok(None) => return Err(told_of_a_stop(&filled, &opened)),
+        merged => merged,
+    };
+    said(&filled, &planned.out);
+    store::warn(&opened);
     if planned.scenario.json {
         let rows = sweep.status(&opened);
         show_status(&sweep, &opened, &rows, true)?;
     } else if !until.is_empty() {
         show_ends(&sweep, until.len());
     }
-    merge(&sweep, &opened, (&out, true), false, face)?;
+    if let Some(merged) = merged? {
+        written(&merged, &out);
+    }
     failed(&sweep, &opened)
 }
 
+/// Reports the work of a sweep that was stopped; returns its failure.
+fn told_of_a_stop(filled: &Filled, opened: &Store) -> Failure {
+    said(filled, opened.folder());
+    store::warn(opened);
+    stopped(opened.folder())
+}
+
 /// Runs what a store does not have on a cluster.
-fn on_cluster(store: &Path, scheduler: &str, fail_fast: bool, face: &mut Face<'_>) -> Result<(), Failure> {
+fn on_cluster(of: &OnCluster<'_>, face: &mut Face<'_>) -> Result<(), Failure> {
     let failed = |message: String| Failure { message, code: FAILED };
     let Some(run) = &mut face.cluster else {
         return Err(failed("--scheduler: only the Python package reaches a cluster; install it with pip".to_owned()));
     };
-    let done = run(&OnCluster { store, scheduler, fail_fast });
-    done.map_err(|why| if why == "stopped" { stopped(store) } else { failed(why) })
+    run(of).map_err(|why| if why == "stopped" { stopped(of.store) } else { failed(why) })
 }
 
 fn run_shard(folder: &Path, shard: Shard, work: &Work, face: &mut Face<'_>) -> Result<(), Failure> {
     let sweep = Sweep::open(folder)?;
-    let opened = Store::open_part(folder, &shard.part()).map_err(Error::from)?;
-    let filled = working(work, face, |settings| sweep.fill(&opened, shard, work.fail_fast, settings));
+    let opened = shard.open(folder)?;
+    if work.retry {
+        opened.forget_failures();
+    }
+    let filled = with_settings(work.threads, face, |settings| sweep.fill(&opened, shard, work.fail_fast, settings));
     let filled = filled.map_err(|error| ended_early(error, &opened))?;
     said(&filled, folder);
     store::warn(&opened);
@@ -120,19 +146,7 @@ fn run_shard(folder: &Path, shard: Shard, work: &Work, face: &mut Face<'_>) -> R
 }
 
 /// Calls `work` with the settings of the command line.
-fn working<T>(
-    options: &Work,
-    face: &mut Face<'_>,
-    work: impl FnOnce(&mut Settings<'_>) -> Result<T, Error>,
-) -> Result<T, Error> {
-    with_settings(options.threads, face, work)
-}
-
-fn with_settings<T>(
-    threads: Option<u16>,
-    face: &mut Face<'_>,
-    work: impl FnOnce(&mut Settings<'_>) -> Result<T, Error>,
-) -> Result<T, Error> {
+fn with_settings<T>(threads: Option<u16>, face: &mut Face<'_>, work: impl FnOnce(&mut Settings<'_>) -> T) -> T {
     let mut interruption = Interruption::catch(&mut face.interrupted);
     let bar = Bar::new();
     work(&mut Settings {
@@ -152,12 +166,16 @@ fn merge(
 ) -> Result<(), Failure> {
     let merged = with_settings(None, face, |settings| sweep.merge_into(opened, (out, force), partial, settings));
     store::warn(opened);
-    let (merged, manifest) = merged?;
-    output::written_files(out, &manifest);
+    written(&merged?, out);
+    Ok(())
+}
+
+/// Reports the tables that were written.
+fn written((merged, manifest): &(Simulated, Manifest), out: &Path) {
+    output::written_files(out, manifest);
     output::warn(&merged.warnings);
     let runs = merged.results.runs.num_rows() as u64;
     output::say(&format!("tables of {} in {}", output::count(runs, "run"), out.display()));
-    Ok(())
 }
 
 fn verify(folder: &Path, share: f64, threads: Option<u16>, face: &mut Face<'_>) -> Result<(), Failure> {
@@ -182,66 +200,12 @@ fn verify(folder: &Path, share: f64, threads: Option<u16>, face: &mut Face<'_>) 
     Err(Failure { message, code: FAILED })
 }
 
-fn status(folder: &Path, html: Option<&Path>, as_json: bool) -> Result<(), Failure> {
-    let (sweep, opened) = (Sweep::open(folder)?, Store::read(folder).map_err(Error::from)?);
-    let rows = sweep.status(&opened);
-    show_status(&sweep, &opened, &rows, as_json)?;
-    store::warn(&opened);
-    if let Some(path) = html {
-        let text = page::of(&sweep.plan().base().name, &rows, &sweep.failures(&opened)?);
-        let failed = |e| Failure { message: format!("cannot write {}: {e}", path.display()), code: FAILED };
-        std::fs::write(path, text).map_err(failed)?;
-        output::say(&format!("the page is {}", path.display()));
-    }
-    Ok(())
-}
-
 fn reason(reason: StopReason) -> &'static str {
     match reason {
         StopReason::Met => "narrow enough",
         StopReason::MaxSeeds => "--max-seeds",
         StopReason::Budget => "--budget",
     }
-}
-
-fn show_status(sweep: &Sweep, opened: &Store, rows: &[PointStatus], as_json: bool) -> Result<(), Failure> {
-    let sum = |of: fn(&PointStatus) -> u64| rows.iter().map(of).sum::<u64>();
-    let (planned, finished, failed) = (sweep.runs(), sum(|row| row.finished), sum(|row| row.failed));
-    let totals = opened.totals().map_err(Error::from)?;
-    if as_json {
-        let points: Vec<_> = rows
-            .iter()
-            .map(|row| {
-                json!({ "axes": row.axes, "planned": row.planned, "finished": row.finished, "failed": row.failed,
-                        "reason": row.reason.map(reason) })
-            })
-            .collect();
-        output::json(&json!({ "name": sweep.plan().base().name, "runs": planned, "finished": finished,
-            "failed": failed, "missing": planned - finished - failed, "octets": totals.octets, "points": points }));
-        return Ok(());
-    }
-    const MOST: usize = 40;
-    let titles = ["point", "planned", "finished", "failed", "missing"].map(str::to_owned);
-    let mut table = Table::with_numbers(&titles, |column| column > 0);
-    // Points with work left come first, if there are too many to show.
-    let mut shown: Vec<&PointStatus> = rows.iter().collect();
-    if shown.len() > MOST {
-        shown.sort_by_key(|row| row.finished == row.planned);
-        shown.truncate(MOST);
-    }
-    for row in shown {
-        let missing = row.planned - row.finished - row.failed;
-        let axes = if row.axes.is_empty() { "all".to_owned() } else { row.axes.join(", ") };
-        let numbers = [row.planned, row.finished, row.failed, missing].map(|number| number.to_string());
-        table.add_row([axes].into_iter().chain(numbers));
-    }
-    table.lines(output::width().unwrap_or(usize::MAX)).iter().for_each(|line| output::line(line));
-    if rows.len() > MOST {
-        output::line(&format!("and {} more points; --json has all", rows.len() - MOST));
-    }
-    let (count, missing) = (output::count(planned, "run"), planned - finished - failed);
-    output::line(&format!("{count}: {finished} finished, {failed} failed, {missing} missing"));
-    Ok(())
 }
 
 /// Shows the replications that `--until` has chosen.
@@ -291,17 +255,18 @@ fn ended_early(error: Error, opened: &Store) -> Failure {
     Failure { message, ..failure }
 }
 
-/// Returns the failure of a sweep with failed runs, after listing the first of them.
+/// Returns the failure of a sweep with failed runs, after listing them by their messages.
 fn failed(sweep: &Sweep, opened: &Store) -> Result<(), Failure> {
     let failures = sweep.failures(opened)?;
     if failures.is_empty() {
         return Ok(());
     }
-    let told: Vec<String> =
-        failures.iter().take(10).map(|(run, seed, message)| format!("run {run}, seed {seed}: {message}")).collect();
-    output::warn(&told);
-    let message =
-        format!("{} of {} failed; the tables have the others", failures.len(), output::count(sweep.runs(), "run"));
+    output::warn(&status::lines(&FailureKind::of(&failures)));
+    let message = format!(
+        "{} of {} failed; the tables have the others, and --retry runs the failed ones again",
+        failures.len(),
+        output::count(sweep.runs(), "run")
+    );
     Err(Failure { message, code: FAILED })
 }
 

@@ -68,7 +68,7 @@ fn shards_of_a_plan_make_the_tables_of_simulate() {
     assert!(early.contains("3 of 6 runs are missing") && early.contains("accepted:"), "{early}");
     assert!(!place.path().join("store/results").exists());
     let partial = place.run(&["sweep", "merge", "store", "--partial", "--out", "so-far"]).done();
-    assert!(partial.err().contains("stopped after 3 of 6 runs"), "{}", partial.err());
+    assert!(partial.err().contains("3 of 6 runs are missing: points have fewer replications"), "{}", partial.err());
     place.run(&["sweep", "run", "store", "--shard", "1/2"]).done();
     place.run(&["sweep", "merge", "store"]).done();
     place.run(&["simulate", "other.toml", "--out", "out"]).done();
@@ -238,4 +238,53 @@ fn a_store_has_one_sweep_at_a_time() {
     first.kill().unwrap();
     first.wait().unwrap();
     assert!(second.code() == 1 && second.err().contains("in use by another process"), "{}", second.err());
+}
+
+/// Two simulations with one store at the same time share the runs: each is in its files once, and if one of them is
+/// killed, the other does what it had claimed.
+#[test]
+#[cfg(unix)]
+fn two_simulations_with_a_cache_do_no_run_twice() {
+    let place = place();
+    let args = ["simulate", "study.toml", "--seeds", "20", "--set", "run.duration=400 rtt", "--cache", "runs"];
+    let start = |out: &'static str| {
+        let mut command = place.command(&[&args[..], &["--out", out]].concat());
+        command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap()
+    };
+    let (mut one, mut two, mut killed) = (start("one"), start("two"), start("killed"));
+    let end = Instant::now() + Duration::from_secs(120);
+    while frames(&place.path().join("runs")) < 5 {
+        assert!(Instant::now() < end, "no run has ended");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    assert!(one.wait().unwrap().success() && two.wait().unwrap().success());
+    assert_eq!(frames(&place.path().join("runs")), 60);
+    let [one, two] = ["one", "two"].map(|out| tables(&place.path().join(out)));
+    place.run(&["simulate", "study.toml", "--seeds", "20", "--set", "run.duration=400 rtt", "--out", "alone"]).done();
+    assert!(one == two && one == tables(&place.path().join("alone")));
+}
+
+/// Returns the number of outcomes in the files of a store.
+fn frames(store: &Path) -> usize {
+    let Ok(files) = std::fs::read_dir(store.join("runs")) else { return 0 };
+    let files = files.map(|entry| std::fs::read(entry.unwrap().path()).unwrap());
+    files.map(|octets| octets.windows(4).filter(|four| four == b"run:").count()).sum()
+}
+
+/// A plan that was cut off is an error that leads on, and costs no run.
+#[test]
+fn half_a_plan_is_refused_and_made_again() {
+    let place = place();
+    place.run(&["sweep", "study.toml", "--out", "store"]).done();
+    let plan = place.path().join("store/plan.json");
+    let text = std::fs::read(&plan).unwrap();
+    std::fs::write(&plan, &text[..text.len() / 2]).unwrap();
+    let refused = place.run(&["sweep", "status", "store"]).refused();
+    assert!(refused.contains("plan.json") && refused.contains("accepted: a plan as it was written"), "{refused}");
+    std::fs::remove_file(&plan).unwrap();
+    let again = place.run(&["sweep", "study.toml", "--out", "store"]).done();
+    assert!(again.err().contains("0 runs done, 6 of 6"), "{}", again.err());
+    assert_eq!(std::fs::read(&plan).unwrap(), text);
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use cellway_lab::sweep::{Shard, Sweep};
-use cellway_lab::{Override, Settings, Store};
+use cellway_lab::{Override, Scenario, Settings, Store};
 use cellway_record::RunRecord;
 use cellway_store::Outcome;
 
@@ -53,43 +53,55 @@ fn short_runs() {
     // Runs of 10 ms of processor time, as near as a duration gives it on this machine.
     let plan = sweep(1, 1, "1 s").plan().points().unwrap();
     let workloads: Vec<_> = plan[0].scenario.traffic.iter().map(|t| cellway_sim::workload(t, None).unwrap()).collect();
-    let one =
-        |scenario, seed| cellway_sim::run(scenario, &workloads, seed, cellway_sim::Control::new(&|| false)).unwrap();
+    let one = |scenario: &Scenario, seed| {
+        cellway_sim::run(scenario, &workloads, seed, cellway_sim::Control::new(&|| false)).unwrap()
+    };
     let mut second: Vec<f64> = (0..5).map(|seed| seconds(|| drop(one(&plan[0].scenario, seed)))).collect();
     second.sort_by(f64::total_cmp);
     let duration = format!("{} ms", (10e-3 / second[2] * 1000.0).round().max(1.0));
-    let short = sweep(10, 100, &duration);
-    let points = short.plan().points().unwrap();
-    println!("1,000 runs of {duration} simulated, one thread, five times in turns:");
-    let (mut shares, mut merges, mut octets) = (Vec::new(), Vec::new(), 0);
-    for _ in 0..5 {
-        let engine = seconds(|| {
+    println!("10,000 runs of {duration} simulated, one thread, in ten turns with the engine alone:");
+    let folder = tempfile::tempdir().unwrap();
+    let store = Shard::ALL.open(folder.path()).unwrap();
+    let (mut shares, mut engine) = (Vec::new(), 0.0);
+    for turn in 1..=10 {
+        // A tenth more seeds each time; the engine alone does every fourth of the same runs.
+        let grown = sweep(10, 100 * turn, &duration);
+        let points = grown.plan().points().unwrap();
+        let alone = seconds(|| {
             for point in &points {
-                (1..=100).for_each(|seed| drop(one(&point.scenario, seed)));
+                for seed in (100 * (turn - 1) + 1..=100 * turn).step_by(4) {
+                    drop(one(&point.scenario, seed));
+                }
             }
         });
-        let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(folder.path()).unwrap();
         let all = seconds(|| {
             settings(1, |settings| {
-                short.fill(&store, Shard::ALL, false, settings).unwrap();
+                assert_eq!(grown.fill(&store, Shard::ALL, false, settings).unwrap().finished, 1000);
             });
         });
-        let merge = seconds(|| {
-            settings(1, |settings| {
-                short.merge_into(&store, (&folder.path().join("out"), false), false, settings).unwrap();
-            });
-        });
-        octets = store.totals().unwrap().octets;
-        shares.push((all / engine - 1.0) * 100.0);
-        merges.push(merge / engine * 100.0);
+        engine += 4.0 * alone;
+        shares.push((all / (4.0 * alone) - 1.0) * 100.0);
     }
+    drop(store);
+    let all = sweep(10, 1000, &duration);
+    let merged = |threads| {
+        let store = Shard::ALL.open(folder.path()).unwrap();
+        settings(threads, |settings| {
+            let done = all.complete(&store, (&folder.path().join("out"), true), false, settings);
+            assert_eq!((done.filled.found, done.merged.unwrap().is_some()), (10_000, true));
+        });
+    };
+    let one_reader = seconds(|| merged(1));
+    let many = std::thread::available_parallelism().map_or(1, usize::from);
+    let all_readers = seconds(|| merged(many));
+    let octets = Store::read(folder.path()).unwrap().totals().unwrap().octets;
     shares.sort_by(f64::total_cmp);
-    merges.sort_by(f64::total_cmp);
-    println!("  a run of the engine: {:.2} ms", second[2] * 1e3 * (10e-3 / second[2]));
-    println!("  outside the engine:  {:.1} % ({:.1} to {:.1})", shares[2], shares[0], shares[4]);
-    println!("  merging the tables:  {:.1} % ({:.1} to {:.1})", merges[2], merges[0], merges[4]);
-    println!("  octets of a run in the store: {}", octets / 1000);
+    println!("  a run of the engine: {:.2} ms", engine / 10_000.0 * 1e3);
+    println!("  outside the engine:  {:.1} % ({:.1} to {:.1})", shares[5], shares[0], shares[9]);
+    println!("  resumed with all runs in the store, read once and merged:");
+    println!("    one thread:  {:.1} % of the engine's time", one_reader / engine * 100.0);
+    println!("    {many} threads: {:.1} %", all_readers / engine * 100.0);
+    println!("  octets of a run in the store: {}", octets / 10_000);
 }
 
 fn a_million() {

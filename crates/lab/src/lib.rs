@@ -6,6 +6,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod alike;
+mod batch;
 pub mod captured;
 pub mod captured_path;
 pub mod compare;

@@ -12,9 +12,10 @@ use cellway_tables::{Manifest, Provenance, ResultFolder, Results, ResultsBuilder
 use tempfile::NamedTempFile;
 
 use crate::alike::Alike;
+use crate::batch::{run_all, run_until_stopped};
 use crate::error::Error;
 use crate::left_out::LeftOut;
-use crate::study::{Prepared, Settings, VERSION, run_all, run_until_stopped};
+use crate::study::{Prepared, Settings, VERSION};
 use crate::transient::TransientCheck;
 
 /// Parts of others that take the place of built-in ones, by traffic group.
@@ -65,7 +66,7 @@ pub fn simulate_with(
 ) -> Result<Simulated, Error> {
     let prepared = Prepared::new(plan, folder, seeds)?.with_own(own);
     simulated(plan, &prepared, own, settings, |prepared, label, settings, take| {
-        run_all(prepared, label, settings, take)
+        run_all(prepared, label, settings, take).map(|()| Vec::new())
     })
 }
 
@@ -83,20 +84,21 @@ pub fn simulate_until_stopped(
     let prepared = Prepared::new(plan, folder, seeds)?;
     let own = Own::default();
     simulated(plan, &prepared, &own, settings, |prepared, label, settings, take| {
-        run_until_stopped(prepared, label, settings, take)
+        run_until_stopped(prepared, label, settings, take).map(|()| Vec::new())
     })
 }
 
 /// Takes the record of a finished run.
 pub(crate) type Take<'a> = &'a mut dyn FnMut(RunKey, RunRecord) -> Result<(), Error>;
 
-/// Runs a plan by `run_all`, and builds the tables of the runs that it returns.
+/// Runs a plan by `run_all`, and builds the tables of the runs that it returns. `run_all` returns the reasons why runs of
+/// the plan are not among them, for warnings; none if it was stopped.
 pub(crate) fn simulated(
     plan: &Plan,
     prepared: &Prepared,
     own: &Own,
     settings: &mut Settings<'_>,
-    run_all: impl FnOnce(&Prepared, &str, &mut Settings<'_>, Take<'_>) -> Result<(), Error>,
+    run_all: impl FnOnce(&Prepared, &str, &mut Settings<'_>, Take<'_>) -> Result<Vec<String>, Error>,
 ) -> Result<Simulated, Error> {
     let mut builder = ResultsBuilder::new(Source::Simulate);
     let mut transient = TransientCheck::default();
@@ -104,7 +106,7 @@ pub(crate) fn simulated(
     let mut alike = Alike::default();
     let clock = Stopwatch::start();
     let label = plan.base().name.clone();
-    run_all(prepared, &label, settings, &mut |key, record| {
+    let mut lacking = run_all(prepared, &label, settings, &mut |key, record| {
         transient.add(&key, &record);
         left_out.add(&record);
         alike.add(&key, &record);
@@ -115,16 +117,17 @@ pub(crate) fn simulated(
     if finished == 0 {
         return Err(Error::Stopped);
     }
-    let stopped = finished < planned;
+    let is_part = finished < planned;
     let (run, points) = (Some(&plan.base().run), prepared.points().len());
     let about = clock.provenance(&asked_for(plan), run, prepared.seeds(), points, settings.threads);
     let from_store = settings.store.is_some_and(|store| store.served() > 0);
-    let about = Provenance { planned_runs: stopped.then_some(planned), from_store, ..about };
-    let warnings = match stopped {
-        true => Some(format!("stopped after {finished} of {planned} runs: points have fewer replications, or none")),
-        false => transient.warning(prepared.points(), prepared.seeds()),
-    };
-    let checked = warnings
+    let about = Provenance { planned_runs: is_part.then_some(planned), from_store, ..about };
+    if !is_part {
+        lacking.extend(transient.warning(prepared.points(), prepared.seeds()));
+    } else if lacking.is_empty() {
+        lacking.push(format!("stopped after {finished} of {planned} runs: points have fewer replications, or none"));
+    }
+    let checked = lacking
         .into_iter()
         .chain(alike.warning())
         .chain(left_out.warning())

@@ -1,11 +1,9 @@
-//! Running the replications of a plan on all cores, in an order that does not show.
+//! A plan made ready to run: its points with their workloads, and the numbers and keys of its runs.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use cellway_apps::GroupWorkload;
@@ -13,7 +11,7 @@ use cellway_record as record;
 use cellway_record::{RunKey, RunRecord};
 use cellway_scenario::{AxisValue, Plan, Point};
 use cellway_sim::{Control, RESULT_VERSION};
-use cellway_store::{Digest, Key, Outcome, Store};
+use cellway_store::{Claim, Digest, Key, Outcome, Store};
 
 use crate::digest::digest;
 use crate::error::Error;
@@ -75,6 +73,18 @@ pub(crate) struct Prepared {
     own: Own,
     /// Of each point; made when they are first wanted.
     digests: OnceLock<Vec<Digest>>,
+    /// Of each run, once they were wanted all.
+    stored: OnceLock<Vec<Key>>,
+}
+
+/// The answer of a store to a process that is about to do a run.
+pub(crate) enum Turn {
+    /// This process does it. The claim lasts until the run is in the store.
+    Own(Claim),
+    /// Another process has done it.
+    Done,
+    /// Another process is doing it.
+    Taken,
 }
 
 impl Prepared {
@@ -114,7 +124,15 @@ impl Prepared {
             )));
         }
         let replications = Replications::of(&vec![seeds; points.len()]);
-        Ok(Prepared { points, seed: run.seed, replications, warnings, own: Own::default(), digests: OnceLock::new() })
+        Ok(Prepared {
+            points,
+            seed: run.seed,
+            replications,
+            warnings,
+            own: Own::default(),
+            digests: OnceLock::new(),
+            stored: OnceLock::new(),
+        })
     }
 
     /// Gives each point its own number of replications.
@@ -128,6 +146,7 @@ impl Prepared {
     pub(crate) fn replicate(&mut self, of_points: &[u64]) {
         assert_eq!(of_points.len(), self.points.len(), "each point has a number of replications");
         self.replications = Replications::of(of_points);
+        self.stored = OnceLock::new();
     }
 
     /// Lets parts of others take the place of built-in ones.
@@ -177,6 +196,18 @@ impl Prepared {
 
     /// Returns the key of run `index` in a store.
     pub(crate) fn stored(&self, index: u64) -> Key {
+        match self.stored.get() {
+            Some(all) => all[index as usize],
+            None => self.new_key(index),
+        }
+    }
+
+    /// Returns the keys of all runs in a store. They are kept, 32 octets each: one costs two blocks of SHA-256.
+    pub(crate) fn all_stored(&self) -> &[Key] {
+        self.stored.get_or_init(|| (0..self.runs()).map(|index| self.new_key(index)).collect())
+    }
+
+    fn new_key(&self, index: u64) -> Key {
         let (point, replication) = self.replications.find(index);
         Key::new(self.digests()[point], self.seed + replication, RESULT_VERSION)
     }
@@ -187,21 +218,40 @@ impl Prepared {
     }
 
     /// Returns the store, unless parts of others take part, of which it knows nothing.
-    fn usable<'a>(&self, store: Option<&'a Store>) -> Option<&'a Store> {
+    pub(crate) fn usable<'a>(&self, store: Option<&'a Store>) -> Option<&'a Store> {
         store.filter(|_| self.own.is_empty())
     }
 
-    /// Returns the record of run `index` from the store, or runs it and adds it there.
-    fn run_once(&self, index: u64, stop: &AtomicBool, store: Option<&Store>) -> Result<RunRecord, Error> {
-        let Some(store) = self.usable(store) else { return self.run(index, stop) };
+    /// Claims run `index`, for a process that has not found it in the store.
+    pub(crate) fn turn(&self, index: u64, store: &Store) -> Result<Turn, Error> {
         let key = self.stored(index);
-        if let Some(Outcome::Finished(record)) = store.get(key)? {
-            return Ok(record);
+        let Some(claim) = store.claim(key)? else { return Ok(Turn::Taken) };
+        // A claim reads on what others have done, so a run that one of them has just ended is found now.
+        Ok(if store.contains(key) { Turn::Done } else { Turn::Own(claim) })
+    }
+
+    /// Returns the record of run `index` from the store, or runs it and adds it there; `None` if another process is
+    /// running it.
+    pub(crate) fn run_once(
+        &self,
+        index: u64,
+        stop: &AtomicBool,
+        store: Option<&Store>,
+    ) -> Result<Option<RunRecord>, Error> {
+        let Some(store) = self.usable(store) else { return self.run(index, stop).map(Some) };
+        let key = self.stored(index);
+        let stored = || Ok::<_, Error>(store.get(key)?.and_then(Outcome::into_record));
+        if let Some(record) = stored()? {
+            return Ok(Some(record));
+        }
+        let Some(_claim) = store.claim(key)? else { return Ok(None) };
+        // Another process may have ended it before the claim.
+        if let Some(record) = stored()? {
+            return Ok(Some(record));
         }
         let outcome = Outcome::Finished(self.run(index, stop)?);
         store.put(key, &outcome)?;
-        let Outcome::Finished(record) = outcome else { unreachable!("it was made so") };
-        Ok(record)
+        Ok(outcome.into_record())
     }
 
     pub(crate) fn run(&self, index: u64, stop: &AtomicBool) -> Result<RunRecord, Error> {
@@ -221,197 +271,8 @@ pub(crate) fn axis_value(value: &AxisValue) -> record::AxisValue {
     }
 }
 
-/// Several prepared studies as one row of runs, so that one pool of threads works through them without a pause
-/// between two.
-pub(crate) struct Batch<'a> {
-    /// Each with its label.
-    studies: Vec<(&'a str, &'a Prepared)>,
-}
-
-impl<'a> Batch<'a> {
-    pub(crate) fn new(studies: impl IntoIterator<Item = (&'a str, &'a Prepared)>) -> Batch<'a> {
-        Batch { studies: studies.into_iter().collect() }
-    }
-
-    fn runs(&self) -> u64 {
-        self.studies.iter().map(|(_, study)| study.runs()).sum()
-    }
-
-    /// Returns the study of run `index`, and its number there.
-    fn find(&self, mut index: u64) -> (usize, u64) {
-        for (study, (_, prepared)) in self.studies.iter().enumerate() {
-            if index < prepared.runs() {
-                return (study, index);
-            }
-            index -= prepared.runs();
-        }
-        unreachable!("a run is one of some study")
-    }
-
-    fn run_one(&self, index: u64, stop: &AtomicBool, store: Option<&Store>) -> Result<RunRecord, Error> {
-        let (study, index) = self.find(index);
-        self.studies[study].1.run_once(index, stop, store)
-    }
-
-    /// Returns the runs that are the same as an earlier one, and so in the store when their turn comes.
-    fn repeated(&self, store: Option<&Store>) -> BTreeSet<u64> {
-        let mut seen = BTreeSet::new();
-        let mut is_repeated = |index: &u64| {
-            let (study, index) = self.find(*index);
-            let prepared = self.studies[study].1;
-            prepared.usable(store).is_some() && !seen.insert(prepared.stored(index))
-        };
-        let all = if store.is_some() { 0..self.runs() } else { 0..0 };
-        all.filter(|index| is_repeated(index)).collect()
-    }
-
-    /// Runs everything; hands the records to `take` with the place of their study, in the order of studies and
-    /// runs, whatever the number of threads.
-    pub(crate) fn run_all(
-        &self,
-        settings: &mut Settings<'_>,
-        take: impl FnMut(usize, RunKey, RunRecord) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        self.run(settings, take)?.map_or(Ok(()), |_| Err(Error::Stopped))
-    }
-
-    /// As [`Batch::run_all`], but a stop is no error: `take` gets each run that has finished, still in order.
-    fn run_until_stopped(
-        &self,
-        settings: &mut Settings<'_>,
-        mut take: impl FnMut(usize, RunKey, RunRecord) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        for (index, record) in self.run(settings, &mut take)?.unwrap_or_default() {
-            let (study, index) = self.find(index);
-            take(study, self.studies[study].1.key(index), record)?;
-        }
-        Ok(())
-    }
-
-    /// Runs everything. Returns `None` at the end; if it was stopped, the runs that had finished before an earlier one.
-    fn run(
-        &self,
-        settings: &mut Settings<'_>,
-        mut take: impl FnMut(usize, RunKey, RunRecord) -> Result<(), Error>,
-    ) -> Result<Option<BTreeMap<u64, RunRecord>>, Error> {
-        let total = self.runs();
-        let threads = settings.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
-        let (started, stop) = (AtomicU64::new(0), AtomicBool::new(false));
-        let (store, repeated) = (settings.store, self.repeated(settings.store));
-        let (send, receive) = mpsc::channel();
-        std::thread::scope(|scope| {
-            for _ in 0..threads.min(total as usize) {
-                let (started, stop, repeated, send) = (&started, &stop, &repeated, send.clone());
-                scope.spawn(move || {
-                    while !stop.load(Ordering::Relaxed) {
-                        let index = started.fetch_add(1, Ordering::Relaxed);
-                        if index >= total {
-                            break;
-                        }
-                        // The receiver is dropped only when the study is stopped.
-                        if !repeated.contains(&index) && send.send((index, self.run_one(index, stop, store))).is_err() {
-                            break;
-                        }
-                    }
-                });
-            }
-            drop(send);
-            let outcome = self.collect(&receive, &repeated, settings, &mut take);
-            stop.store(true, Ordering::Relaxed);
-            outcome
-        })
-    }
-
-    /// Takes finished runs as they come and passes them on in run order; returns as [`Batch::run`].
-    fn collect(
-        &self,
-        finished: &mpsc::Receiver<(u64, Result<RunRecord, Error>)>,
-        repeated: &BTreeSet<u64>,
-        settings: &mut Settings<'_>,
-        take: &mut impl FnMut(usize, RunKey, RunRecord) -> Result<(), Error>,
-    ) -> Result<Option<BTreeMap<u64, RunRecord>>, Error> {
-        let total = self.runs();
-        // Runs that finished before an earlier one.
-        let mut early = BTreeMap::new();
-        let (mut next, mut done) = (0, 0);
-        if total > 0 {
-            let (label, first) = self.studies[self.find(0).0];
-            (settings.progress)(Progress { label, done, total, study: [0, first.runs()] });
-        }
-        while next < total {
-            match finished.recv_timeout(PATIENCE) {
-                Ok((index, record)) => {
-                    early.insert(index, record?);
-                    done += 1;
-                    let mut reported = false;
-                    loop {
-                        if repeated.contains(&next) {
-                            // The run that it repeats has been passed on, so the store has it.
-                            early.insert(next, self.run_one(next, &AtomicBool::new(false), settings.store)?);
-                            done += 1;
-                        }
-                        let Some(record) = early.remove(&next) else { break };
-                        let (study, index) = self.find(next);
-                        let (label, prepared) = self.studies[study];
-                        take(study, prepared.key(index), record)?;
-                        next += 1;
-                        if index + 1 == prepared.runs() {
-                            let study = [prepared.runs(); 2];
-                            (settings.progress)(Progress { label, done, total, study });
-                            reported = true;
-                        }
-                    }
-                    if !reported {
-                        let (study, index) = self.find(next);
-                        let (label, prepared) = self.studies[study];
-                        // Runs that finished out of order are counted.
-                        let ahead = (early.len() as u64).min(prepared.runs() - index - 1);
-                        let study = [index + ahead, prepared.runs()];
-                        (settings.progress)(Progress { label, done, total, study });
-                    }
-                }
-                Err(mpsc::RecvTimeoutError::Timeout) => {}
-                // A thread has panicked; the scope propagates that.
-                Err(mpsc::RecvTimeoutError::Disconnected) => break,
-            }
-            if next < total && (settings.stop)() {
-                // None of them was stopped: the caller stops the threads.
-                for (index, record) in finished.try_iter() {
-                    early.insert(index, record?);
-                }
-                return Ok(Some(early));
-            }
-        }
-        Ok(None)
-    }
-}
-
-/// Runs a single study as [`Batch::run_all`] does.
-pub(crate) fn run_all(
-    prepared: &Prepared,
-    label: &str,
-    settings: &mut Settings<'_>,
-    mut take: impl FnMut(RunKey, RunRecord) -> Result<(), Error>,
-) -> Result<(), Error> {
-    Batch::new([(label, prepared)]).run_all(settings, |_, key, record| take(key, record))
-}
-
-/// Runs a single study as [`Batch::run_until_stopped`] does.
-pub(crate) fn run_until_stopped(
-    prepared: &Prepared,
-    label: &str,
-    settings: &mut Settings<'_>,
-    mut take: impl FnMut(RunKey, RunRecord) -> Result<(), Error>,
-) -> Result<(), Error> {
-    Batch::new([(label, prepared)]).run_until_stopped(settings, |_, key, record| take(key, record))
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-    use super::*;
-
     pub(crate) const SMALL: &str = r#"
 version = 1
 name = "small"
@@ -422,91 +283,4 @@ node = [{ name = "a", kind = "host" }, { name = "b", kind = "router" }]
 link = [{ between = ["a", "b"], rate = "1 Mbit/s", delay = "5 ms", framing = "packet" }]
 traffic = [{ name = "t", app = "bulk", from = "a", to = "b", access = { rate = "1 Gbit/s", delay = "0 s" } }]
 "#;
-
-    /// The end of each study is reported once, in order, whichever thread finishes first, and never with more runs than
-    /// it has.
-    #[test]
-    fn each_study_ends_once() {
-        let plan = Plan::parse_with(SMALL, "small.toml", &[], None).unwrap();
-        let prepared = |seeds| Prepared::new(&plan, Path::new("."), Some(seeds)).unwrap();
-        let (one, three, two) = (prepared(1), prepared(3), prepared(2));
-        for threads in [1, 4] {
-            let mut ended = Vec::new();
-            let mut progress = |p: Progress<'_>| {
-                assert!(p.study[0] <= p.study[1] && p.done <= p.total && p.total == 6, "{p:?}");
-                if p.has_ended() {
-                    ended.push((p.label.to_owned(), p.study[1]));
-                }
-            };
-            let mut settings =
-                Settings { threads: Some(threads), progress: &mut progress, stop: &mut || false, store: None };
-            let batch = Batch::new([("one", &one), ("three", &three), ("two", &two)]);
-            batch.run_all(&mut settings, |_, _, _| Ok(())).unwrap();
-            assert_eq!(ended, [("one".to_owned(), 1), ("three".to_owned(), 3), ("two".to_owned(), 2)]);
-        }
-    }
-
-    /// A stop after some runs keeps each that has finished, once, in order.
-    #[test]
-    fn a_stop_keeps_finished_runs_in_order() {
-        let plan = Plan::parse_with(SMALL, "small.toml", &[], None).unwrap();
-        let prepared = Prepared::new(&plan, Path::new("."), Some(2000)).unwrap();
-        for threads in [1, 3] {
-            let done = std::cell::Cell::new(0);
-            let (mut progress, mut stop) = (|p: Progress<'_>| done.set(p.done), || done.get() >= 5);
-            let mut settings =
-                Settings { threads: Some(threads), progress: &mut progress, stop: &mut stop, store: None };
-            let mut kept = Vec::new();
-            run_until_stopped(&prepared, "t", &mut settings, |key, _| {
-                kept.push(key.run);
-                Ok(())
-            })
-            .unwrap();
-            assert!((5..2000).contains(&kept.len()), "{} runs", kept.len());
-            assert!(kept.is_sorted() && kept.windows(2).all(|pair| pair[0] != pair[1]), "{kept:?}");
-            let mut settings =
-                Settings { threads: Some(threads), progress: &mut progress, stop: &mut stop, store: None };
-            let stopped = run_all(&prepared, "t", &mut settings, |_, _| Ok(()));
-            assert!(matches!(stopped, Err(Error::Stopped)), "{stopped:?}");
-        }
-    }
-
-    /// Collects the given runs, and those that a stop finds with them. Returns the runs that were passed on, and those
-    /// that had finished before an earlier one.
-    fn collected(runs: Vec<(u64, Result<RunRecord, Error>)>) -> Result<(Vec<u32>, Vec<u64>), Error> {
-        let plan = Plan::parse_with(SMALL, "small.toml", &[], None).unwrap();
-        let prepared = Prepared::new(&plan, Path::new("."), Some(5)).unwrap();
-        let (send, receive) = mpsc::channel();
-        runs.into_iter().for_each(|run| send.send(run).unwrap());
-        let mut settings = Settings { threads: None, progress: &mut |_| {}, stop: &mut || true, store: None };
-        let mut passed = Vec::new();
-        let early =
-            Batch::new([("t", &prepared)]).collect(&receive, &BTreeSet::new(), &mut settings, &mut |_, key, _| {
-                passed.push(key.run);
-                Ok(())
-            });
-        // The sender lives until here: a thread that is still at work.
-        drop(send);
-        Ok((passed, early?.expect("it was stopped").into_keys().collect()))
-    }
-
-    fn finished() -> Result<RunRecord, Error> {
-        let plan = Plan::parse_with(SMALL, "small.toml", &[], None).unwrap();
-        Prepared::new(&plan, Path::new("."), Some(1)).unwrap().run(0, &AtomicBool::new(false))
-    }
-
-    #[test]
-    fn a_stop_before_the_first_run_has_finished_keeps_none() {
-        assert_eq!(collected(Vec::new()).unwrap(), (vec![], vec![]));
-        assert_eq!(collected(vec![(0, finished()), (4, finished()), (2, finished())]).unwrap(), (vec![0], vec![2, 4]));
-        assert_eq!(collected(vec![(2, finished()), (0, finished())]).unwrap(), (vec![], vec![0, 2]));
-    }
-
-    /// It was dropped, and the stopped study looked like one without a failure.
-    #[test]
-    fn a_run_that_fails_as_the_study_is_stopped_is_an_error() {
-        let failed = Err(Error::Option("wrong".to_owned()));
-        let collected = collected(vec![(0, finished()), (1, failed), (2, finished())]);
-        assert!(matches!(&collected, Err(Error::Option(why)) if why == "wrong"), "{collected:?}");
-    }
 }

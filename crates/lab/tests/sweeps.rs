@@ -299,6 +299,101 @@ fn a_run_that_fails_is_kept_and_the_rest_goes_on() {
     let merged = sweep.merge(&store, false, &mut settings(&mut |_| {}, &mut || false)).unwrap();
     assert_eq!(merged.results.runs.num_rows(), 17);
     assert!(merged.warnings.iter().any(|warning| warning.starts_with("1 of 18 runs failed")), "{:?}", merged.warnings);
+    // Nobody has stopped it.
+    assert!(!merged.warnings.iter().any(|warning| warning.contains("stopped")), "{:?}", merged.warnings);
+    store.forget_failures();
+    let filled = fill(&sweep, &store, Shard::ALL);
+    assert_eq!((filled.found, filled.finished, filled.failed), (17, 1, 0));
+    let store = Store::read(folder.path()).unwrap();
+    assert!(sweep.failures(&store).unwrap().is_empty());
+    assert_eq!(self::merged(&sweep, &store), simulated(TEXT, None));
+}
+
+/// A part of the runs is a warning with the number that is missing, and so is a failure among them.
+#[test]
+fn a_part_of_the_runs_is_merged_with_the_reasons() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open_part(folder.path(), "shard-2-of-3").unwrap();
+    let sweep = sweep(TEXT, None);
+    fill(&sweep, &store, "2/3".parse().unwrap());
+    store.put(sweep.stored(0), &Outcome::Failed("no route".to_owned())).unwrap();
+    let merged = sweep.merge(&store, true, &mut settings(&mut |_| {}, &mut || false)).unwrap();
+    let warned = |begin: &str| merged.warnings.iter().any(|warning| warning.starts_with(begin));
+    assert!(warned("1 of 18 runs failed") && warned("11 of 18 runs are missing"), "{:?}", merged.warnings);
+}
+
+/// Each stored run is read once for the tables, and what does not read back then is run again.
+#[test]
+fn a_sweep_is_completed_by_reading_each_run_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let sweep = sweep(TEXT, None);
+    fill(&sweep, &Store::open_part(folder.path(), "sweep").unwrap(), Shard::ALL);
+    let complete = |store: &Store, out: &str| {
+        let out = folder.path().join(out);
+        let done = sweep.complete(store, (&out, false), false, &mut settings(&mut |_| {}, &mut || false));
+        assert!(done.merged.unwrap().is_some());
+        (done.filled, tables(&out))
+    };
+    let store = Store::open_part(folder.path(), "sweep").unwrap();
+    let (filled, tables) = complete(&store, "one");
+    assert_eq!((filled.found, filled.finished, store.served()), (18, 0, 18));
+    assert_eq!(tables, simulated(TEXT, None));
+    drop(store);
+    damage(folder.path());
+    let store = Store::open_part(folder.path(), "sweep").unwrap();
+    let (filled, tables) = complete(&store, "two");
+    assert_eq!((filled.found, filled.finished, store.damage().len()), (17, 1, 1));
+    assert_eq!(tables, simulated(TEXT, None));
+}
+
+/// Two divisions of the runs overlap, so they take turns.
+#[test]
+fn shards_of_another_division_are_refused_while_one_works() {
+    let folder = tempfile::tempdir().unwrap();
+    let shard = |text: &str| text.parse::<Shard>().unwrap();
+    let one = shard("1/2").open(folder.path()).unwrap();
+    let two = shard("2/2").open(folder.path()).unwrap();
+    for other in [shard("1/3"), Shard::ALL] {
+        let refused = other.open(folder.path()).unwrap_err().to_string();
+        assert!(refused.contains("-of-2.runs is in use by another process"), "{refused}");
+    }
+    drop((one, two));
+    let all = Shard::ALL.open(folder.path()).unwrap();
+    let refused = shard("1/2").open(folder.path()).unwrap_err().to_string();
+    assert!(refused.contains("sweep.runs is in use by another process"), "{refused}");
+    drop(all);
+    shard("1/2").open(folder.path()).unwrap();
+}
+
+/// A sweep and two simulations with the same store, at once: each run is in the files once.
+#[test]
+fn a_sweep_and_simulations_with_its_store_do_no_run_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let text = &TEXT.replace("\"1 s\"", "\"10 s\"");
+    let barrier = std::sync::Barrier::new(3);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            let (store, barrier) = (Store::open(path).unwrap(), &barrier);
+            scope.spawn(move || {
+                let plan = cellway_lab::plan_from_text(text, "small.toml", &[]).unwrap();
+                let mut settings =
+                    Settings { threads: Some(2), progress: &mut |_| {}, stop: &mut || false, store: Some(&store) };
+                barrier.wait();
+                let simulated = cellway_lab::simulate(&plan, Path::new("."), None, &mut settings).unwrap();
+                assert_eq!(simulated.results.runs.num_rows(), 18);
+            });
+        }
+        let (store, sweep) = (Shard::ALL.open(path).unwrap(), sweep(text, None));
+        barrier.wait();
+        let filled = fill(&sweep, &store, Shard::ALL);
+        assert_eq!((filled.found + filled.finished, filled.failed), (18, 0));
+        assert_eq!(merged(&sweep, &store), simulated(text, None));
+    });
+    let files =
+        std::fs::read_dir(path.join("runs")).unwrap().map(|entry| std::fs::read(entry.unwrap().path()).unwrap());
+    let frames: usize = files.map(|octets| octets.windows(4).filter(|four| four == b"run:").count()).sum();
+    assert_eq!(frames, 18);
 }
 
 #[test]

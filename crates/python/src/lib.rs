@@ -429,7 +429,7 @@ fn cli_main(py: Python<'_>, argv: Vec<std::ffi::OsString>, face: Py<PyAny>) -> P
         };
         let mut cluster = |of: &OnCluster<'_>| {
             Python::attach(|py| {
-                let done = face.call_method1(py, "cluster", (of.store, of.scheduler, of.fail_fast));
+                let done = face.call_method1(py, "cluster", (of.store, of.scheduler, of.fail_fast, of.retry));
                 done.map(drop).map_err(|e| in_words(py, e))
             })
         };

@@ -28,6 +28,15 @@ impl Sweep {
     fn opened(&self) -> Result<Store, cellway_lab::Error> {
         Ok(Store::read(&self.store)?)
     }
+
+    /// Opens the store for all runs; with `retry` those that failed count as missing.
+    fn opened_whole(&self, retry: bool) -> Result<Store, cellway_lab::Error> {
+        let store = Shard::ALL.open(&self.store)?;
+        if retry {
+            store.forget_failures();
+        }
+        Ok(store)
+    }
 }
 
 #[pymethods]
@@ -60,9 +69,18 @@ impl Sweep {
         self.sweep().warnings().to_vec()
     }
 
-    /// Returns the numbers of the runs that the store does not have whole; of those that are the same, one.
-    fn missing(&self, py: Python<'_>) -> PyResult<Vec<u64>> {
-        py.detach(|| self.sweep().missing(&self.opened()?)).map_err(raise)
+    /// Returns the numbers of the runs that the store does not have whole; of those that are the same, one. With `retry`
+    /// also those that failed.
+    #[pyo3(signature = (retry = false))]
+    fn missing(&self, py: Python<'_>, retry: bool) -> PyResult<Vec<u64>> {
+        let missing = || {
+            let store = self.opened()?;
+            if retry {
+                store.forget_failures();
+            }
+            self.sweep().missing(&store)
+        };
+        py.detach(missing).map_err(raise)
     }
 
     /// Returns the failed runs: number, seed and message.
@@ -85,7 +103,7 @@ impl Sweep {
         run(py, threads, progress, |settings| {
             let part = part.unwrap_or_else(|| Shard::ALL.part());
             let filled = match runs {
-                None => self.sweep().fill(&Store::open_part(&self.store, &part)?, Shard::ALL, fail_fast, settings),
+                None => self.sweep().fill(&Shard::ALL.open(&self.store)?, Shard::ALL, fail_fast, settings),
                 Some(runs) => {
                     self.sweep().run(&Store::open_part_alone(&self.store, &part)?, &runs, fail_fast, settings)
                 }
@@ -94,9 +112,29 @@ impl Sweep {
         })
     }
 
+    /// Runs what the store does not have, with `retry` also what had failed, and writes the tables into a folder, which is
+    /// replaced. Returns the numbers of runs that were there, that finished and that failed.
+    #[pyo3(signature = (out, threads, fail_fast, retry, progress))]
+    fn complete(
+        &self,
+        py: Python<'_>,
+        out: PathBuf,
+        threads: Option<usize>,
+        fail_fast: bool,
+        retry: bool,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<(u64, u64, u64)> {
+        run(py, threads, progress, |settings| {
+            let store = self.opened_whole(retry)?;
+            let done = self.sweep().complete(&store, (&out, true), fail_fast, settings);
+            done.merged?;
+            counted(done.filled)
+        })
+    }
+
     /// Adds replications until all criteria hold at each point, and writes the plan again. Returns the replications and
     /// the reason for their end of each point.
-    #[pyo3(signature = (criteria, max_seeds, budget, threads, fail_fast, progress))]
+    #[pyo3(signature = (criteria, max_seeds, budget, threads, fail_fast, retry, progress))]
     #[allow(clippy::too_many_arguments, reason = "the Python side calls it by one wrapper only")]
     fn until(
         &self,
@@ -106,6 +144,7 @@ impl Sweep {
         budget: Option<f64>,
         threads: Option<usize>,
         fail_fast: bool,
+        retry: bool,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Vec<(u64, &'static str)>> {
         let criteria = criteria.iter().map(|text| text.parse()).collect::<Result<Vec<Criterion>, String>>();
@@ -113,7 +152,7 @@ impl Sweep {
         let budget = budget.map(Duration::try_from_secs_f64).transpose();
         let budget = budget.map_err(|error| PyValueError::new_err(format!("budget: {error}")))?;
         run(py, threads, progress, |settings| {
-            let store = Store::open_part(&self.store, &Shard::ALL.part())?;
+            let store = self.opened_whole(retry)?;
             let mut sweep = self.sweep();
             let limits = Limits { max_seeds, budget };
             counted(sweep.fill_until(&store, &criteria, limits, fail_fast, settings)?)?;

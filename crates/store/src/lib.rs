@@ -5,6 +5,7 @@
 //! Each process that writes appends to a file of its own; see [`Store`]. Readers need no lock.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod at;
 mod codec;
 mod error;
 mod frame;
@@ -14,4 +15,4 @@ mod store;
 
 pub use error::Error;
 pub use key::{Digest, Key, KeyWriter};
-pub use store::{Damage, Outcome, Store, Totals};
+pub use store::{ALL_RUNS, Claim, Damage, Outcome, Store, Totals};

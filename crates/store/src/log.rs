@@ -4,10 +4,11 @@
 //! writer cuts it off. Damage in the middle costs the runs that it touches.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use std::io::{ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use crate::at::{Window, read_at};
 use crate::error::Error;
 use crate::frame::{HEAD, Head, Kind, MARK};
 use crate::key::Key;
@@ -17,7 +18,9 @@ pub(crate) const FORMAT: u32 = 1;
 /// The end of a file's name.
 pub(crate) const SUFFIX: &str = ".runs";
 /// The octets of a file that are searched at once.
-const BLOCK: u64 = 1 << 20;
+const BLOCK: usize = 1 << 20;
+/// The octets of an outcome that are read with its head, in one call of the system: more than most have.
+const FIRST: usize = 4096;
 const TITLE: &str = "cellway-runs ";
 /// The longest time that a run is only in memory of the system, where a machine that stops can lose it.
 const SYNC: Duration = Duration::from_secs(1);
@@ -45,21 +48,20 @@ enum Start {
 }
 
 /// Reads the title. Where it is damaged, the first run decides that the file is one of runs.
-fn start(file: &mut File, path: &Path) -> Result<Start, Error> {
+fn start(file: &File, path: &Path) -> Result<Start, Error> {
     let failed = |error| Error::io("cannot be read", path)(error);
     let title = title();
     let mut found = vec![0; title.len()];
-    file.rewind().map_err(failed)?;
-    match file.read_exact(&mut found) {
-        Ok(()) if found == title.as_bytes() => return Ok(Start::Titled(title.len() as u64)),
-        Ok(()) => {}
-        Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(Start::Empty),
-        Err(error) => return Err(failed(error)),
+    if read_at(file, &mut found, 0).map_err(failed)? < title.len() {
+        return Ok(Start::Empty);
+    }
+    if found == title.as_bytes() {
+        return Ok(Start::Titled(title.len() as u64));
     }
     let line = String::from_utf8_lossy(&found).trim_end().to_owned();
     let version = line.strip_prefix(TITLE).filter(|version| version.parse::<u32>().is_ok());
     if version.is_none() {
-        let length = file.seek(SeekFrom::End(0)).map_err(failed)?;
+        let length = file.metadata().map_err(failed)?.len();
         if let Some(at) = search_from(file, 0, length).map_err(failed)? {
             return Ok(Start::Damaged(at));
         }
@@ -73,7 +75,7 @@ fn start(file: &mut File, path: &Path) -> Result<Start, Error> {
 }
 
 /// The content of a file.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Scanned {
     /// The offset after the last whole frame.
     pub(crate) end: u64,
@@ -85,24 +87,32 @@ pub(crate) struct Scanned {
 
 /// Calls `each` with every whole frame. Only heads are read, unless one of them is damaged: then the next
 /// frame is searched for, so that damage costs no other run.
-pub(crate) fn scan(file: &mut File, path: &Path, mut each: impl FnMut(Frame)) -> Result<Scanned, Error> {
-    let failed = |error| Error::io("cannot be read", path)(error);
-    let mut scanned = Scanned::default();
-    let first = match start(file, path)? {
-        Start::Empty => return Ok(scanned),
-        Start::Titled(first) => first,
-        Start::Damaged(first) => {
-            scanned.gaps.push(0);
-            scanned.lacks_title = first >= title().len() as u64;
-            first
-        }
+pub(crate) fn scan(file: &File, path: &Path, each: impl FnMut(Frame)) -> Result<Scanned, Error> {
+    let begun = match start(file, path)? {
+        Start::Empty => return Ok(Scanned::default()),
+        Start::Titled(first) => Scanned { end: first, ..Scanned::default() },
+        Start::Damaged(first) => Scanned { end: first, gaps: vec![0], lacks_title: first >= title().len() as u64 },
     };
-    let length = file.seek(SeekFrom::End(0)).map_err(failed)?;
-    scanned.end = first;
+    scan_frames(file, path, begun, each)
+}
+
+/// As [`scan`], from the end of an earlier one on: another process may have appended frames.
+pub(crate) fn scan_on(file: &File, path: &Path, end: u64, each: impl FnMut(Frame)) -> Result<Scanned, Error> {
+    match end {
+        0 => scan(file, path, each),
+        end => scan_frames(file, path, Scanned { end, ..Scanned::default() }, each),
+    }
+}
+
+fn scan_frames(file: &File, path: &Path, begun: Scanned, mut each: impl FnMut(Frame)) -> Result<Scanned, Error> {
+    let failed = |error| Error::io("cannot be read", path)(error);
+    let mut scanned = begun;
+    let length = file.metadata().map_err(failed)?.len();
+    let mut window = Window::new(file);
     // The length in a damaged head leads past others, so the search begins within the frame before.
-    let (mut at, mut search) = (first, first);
+    let (mut at, mut search) = (scanned.end, scanned.end);
     while at < length {
-        if let Some(frame) = head_at(file, at, length).map_err(failed)? {
+        if let Some(frame) = head_at(&mut window, at, length).map_err(failed)? {
             each(frame);
             search = at + HEAD as u64;
             at = frame.end();
@@ -124,52 +134,59 @@ impl Frame {
 }
 
 /// Returns the frame at an offset, if its head is one and the file is long enough for it.
-fn head_at(file: &mut File, at: u64, length: u64) -> std::io::Result<Option<Frame>> {
-    let mut octets = [0; HEAD];
+fn head_at(window: &mut Window<'_>, at: u64, length: u64) -> std::io::Result<Option<Frame>> {
     if at + HEAD as u64 > length {
         return Ok(None);
     }
-    file.seek(SeekFrom::Start(at))?;
-    file.read_exact(&mut octets)?;
-    Ok(Head::read(&octets).map(|head| Frame { head, at }).filter(|frame| frame.end() <= length))
+    let head = window.get(at, HEAD)?.first_chunk().and_then(Head::read);
+    Ok(head.map(|head| Frame { head, at }).filter(|frame| frame.end() <= length))
 }
 
 /// Returns the offset of the first frame from `from` on whose checksum is right.
-fn search_from(file: &mut File, from: u64, length: u64) -> std::io::Result<Option<u64>> {
-    let mut block = Vec::new();
+fn search_from(file: &File, from: u64, length: u64) -> std::io::Result<Option<u64>> {
+    let (mut block, mut window) = (vec![0; BLOCK + HEAD], Window::new(file));
     let mut begin = from;
     while begin + HEAD as u64 <= length {
-        file.seek(SeekFrom::Start(begin))?;
-        block.clear();
-        Read::by_ref(file).take(BLOCK + HEAD as u64).read_to_end(&mut block)?;
-        let marks = block.windows(MARK.len()).enumerate().filter(|(_, octets)| *octets == MARK);
-        for (offset, _) in marks.take_while(|(offset, _)| (*offset as u64) < BLOCK) {
-            if let Some(frame) = head_at(file, begin + offset as u64, length)? {
+        let read = read_at(file, &mut block, begin)?;
+        let marks = block[..read].windows(MARK.len()).enumerate().filter(|(_, octets)| *octets == MARK);
+        for (offset, _) in marks.take_while(|(offset, _)| *offset < BLOCK) {
+            if let Some(frame) = head_at(&mut window, begin + offset as u64, length)? {
                 let mut octets = vec![0; frame.head.length as usize];
-                file.read_exact(&mut octets)?;
+                read_at(file, &mut octets, frame.at + HEAD as u64)?;
                 if frame.head.matches(&octets) {
                     return Ok(Some(frame.at));
                 }
             }
         }
-        begin += BLOCK;
+        begin += BLOCK as u64;
     }
     Ok(None)
 }
 
-/// Reads the octets of an outcome, whose frame begins at an offset.
+/// Reads the octets of an outcome, whose frame begins at an offset. Several threads may read a file at once.
 ///
 /// # Errors
 /// [`Error::Damaged`] if they are not those that were written.
-pub(crate) fn read(file: &mut File, path: &Path, at: u64) -> Result<(Kind, Vec<u8>), Error> {
+pub(crate) fn read(file: &File, path: &Path, at: u64) -> Result<(Kind, Vec<u8>), Error> {
     let failed = |error| Error::io("cannot be read", path)(error);
     let damaged = |reason: &str| Error::Damaged { path: path.to_owned(), at, reason: reason.to_owned() };
-    let length = file.metadata().map_err(failed)?.len();
-    let frame = head_at(file, at, length).map_err(failed)?.ok_or_else(|| damaged("it has no head"))?;
-    let mut octets = vec![0; frame.head.length as usize];
-    file.read_exact(&mut octets).map_err(failed)?;
-    match frame.head.matches(&octets) {
-        true => Ok((frame.head.kind, octets)),
+    let mut first = [0; FIRST];
+    let read = read_at(file, &mut first, at).map_err(failed)?;
+    let head = first[..read].first_chunk().and_then(Head::read).ok_or_else(|| damaged("it has no head"))?;
+    let length = head.length as usize;
+    let have = &first[HEAD..read.min(HEAD + length)];
+    let mut octets = have.to_vec();
+    if octets.len() < length {
+        let begin = at + HEAD as u64;
+        // The length in a damaged head takes no memory.
+        if file.metadata().map_err(failed)?.len() < begin + length as u64 {
+            return Err(damaged("it is longer than the file"));
+        }
+        octets.resize(length, 0);
+        read_at(file, &mut octets[have.len()..], begin + have.len() as u64).map_err(failed)?;
+    }
+    match head.matches(&octets) {
+        true => Ok((head.kind, octets)),
         false => Err(damaged("its checksum differs")),
     }
 }
@@ -184,11 +201,13 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// Opens the file, which is made if there is none; `None` if another process writes to it.
-    pub(crate) fn open(path: &Path) -> Result<Option<Writer>, Error> {
+    /// Opens the file, which is made if there is none, and calls `each` with every whole frame in it; `None` if another
+    /// process writes to it.
+    pub(crate) fn open(path: &Path, each: impl FnMut(Frame)) -> Result<Option<(Writer, Scanned)>, Error> {
+        let mut each = each;
         loop {
             let open = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
-            let mut file = open.map_err(Error::io("cannot be opened for writing", path))?;
+            let file = open.map_err(Error::io("cannot be opened for writing", path))?;
             match file.try_lock() {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => return Ok(None),
@@ -198,7 +217,7 @@ impl Writer {
             if is_removed(&file, path).map_err(Error::io("cannot be read", path))? {
                 continue;
             }
-            let scanned = scan(&mut file, path, |_| ())?;
+            let scanned = scan(&file, path, &mut each)?;
             let mut writer = Writer { path: path.to_owned(), file, end: scanned.end, synced: Instant::now() };
             writer.cut()?;
             if writer.end == 0 {
@@ -208,7 +227,7 @@ impl Writer {
             } else if scanned.lacks_title {
                 writer.write_title().map_err(Error::io("cannot be written", path))?;
             }
-            return Ok(Some(writer));
+            return Ok(Some((writer, scanned)));
         }
     }
 
@@ -269,13 +288,13 @@ impl Writer {
 /// Returns true if an open file has no name any more. A system that counts no names has that of `path` without one,
 /// too.
 #[cfg(unix)]
-fn is_removed(file: &File, path: &Path) -> std::io::Result<bool> {
+pub(crate) fn is_removed(file: &File, path: &Path) -> std::io::Result<bool> {
     use std::os::unix::fs::MetadataExt;
     Ok(file.metadata()?.nlink() == 0 && std::fs::metadata(path).map_or(true, |named| named.nlink() > 0))
 }
 
 #[cfg(not(unix))]
-fn is_removed(_: &File, path: &Path) -> std::io::Result<bool> {
+pub(crate) fn is_removed(_: &File, path: &Path) -> std::io::Result<bool> {
     path.try_exists().map(|exists| !exists)
 }
 

@@ -1,11 +1,14 @@
 //! The folder of a store: its files of runs, and the index of what they hold.
 
+mod claim;
 mod compact;
 mod held;
+mod outcomes;
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use cellway_record::RunRecord;
@@ -14,11 +17,14 @@ use crate::codec;
 use crate::error::Error;
 use crate::frame::Kind;
 use crate::key::Key;
-use crate::log::{self, SUFFIX, Writer};
-use held::{Held, Place};
+use crate::log::{Frame, SUFFIX, Scanned, Writer};
+pub use claim::Claim;
+use held::{Held, Piece, Place};
 
 /// The folder of the files of runs.
 const RUNS: &str = "runs";
+/// The part of the one process that does all runs of a plan. It claims each, as those of [`Store::open`] do.
+pub const ALL_RUNS: &str = "sweep";
 /// More writers at once than any machine has; beyond them a store is refused rather than searched without end.
 const MOST_WRITERS: u32 = 100_000;
 /// The most times that a folder is read again, because a compaction removed a file before it was opened.
@@ -29,8 +35,18 @@ const MOST_READINGS: u32 = 100;
 pub enum Outcome {
     /// It finished.
     Finished(RunRecord),
-    /// It failed, with this message: as it would again.
+    /// It failed, with this message.
     Failed(String),
+}
+
+impl Outcome {
+    /// Returns the record of a run that finished.
+    pub fn into_record(self) -> Option<RunRecord> {
+        match self {
+            Outcome::Finished(record) => Some(record),
+            Outcome::Failed(_) => None,
+        }
+    }
 }
 
 /// A stored run that does not read back. It counts as missing, so that it is run again.
@@ -61,6 +77,24 @@ pub struct Totals {
 pub struct Store {
     folder: PathBuf,
     held: Mutex<Held>,
+    /// Records that were read from it.
+    served: AtomicU64,
+}
+
+/// A file that this process writes to: the lock, and what was in it.
+struct Written {
+    writer: Writer,
+    frames: Vec<Frame>,
+    scanned: Scanned,
+}
+
+impl Written {
+    /// Opens a file of runs; `None` if another process writes to it.
+    fn open(path: &Path) -> Result<Option<Written>, Error> {
+        let mut frames = Vec::new();
+        let opened = Writer::open(path, |frame| frames.push(frame))?;
+        Ok(opened.map(|(writer, scanned)| Written { writer, frames, scanned }))
+    }
 }
 
 impl Store {
@@ -80,7 +114,11 @@ impl Store {
     /// If it cannot be read, or is no store.
     pub fn read(folder: &Path) -> Result<Store, Error> {
         check(folder)?;
-        let read = || Store::read_files(folder, names(&folder.join(RUNS))?);
+        Store::read_all(folder, None)
+    }
+
+    fn read_all(folder: &Path, own: Option<&Written>) -> Result<Store, Error> {
+        let read = || Store::read_files(folder, names(&folder.join(RUNS))?, own);
         for _ in 0..MOST_READINGS {
             match read() {
                 Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {}
@@ -90,13 +128,23 @@ impl Store {
         read()
     }
 
-    fn read_files(folder: &Path, paths: Vec<PathBuf>) -> Result<Store, Error> {
+    /// Reads files; the content of `own` is known.
+    fn read_files(folder: &Path, paths: Vec<PathBuf>, own: Option<&Written>) -> Result<Store, Error> {
         let mut held = Held::default();
         for path in paths {
-            let file = File::open(&path).map_err(Error::io("cannot be opened", &path))?;
-            held.add(path, file)?;
+            match own.filter(|own| own.writer.path() == path) {
+                Some(own) => {
+                    let file = File::open(&path).map_err(Error::io("cannot be opened", &path))?;
+                    held.add_scanned(Piece { path, file }, &own.frames, own.scanned.clone());
+                }
+                None => held.add(path)?,
+            }
         }
-        Ok(Store { folder: folder.to_owned(), held: Mutex::new(held) })
+        Ok(Store::new(folder, held))
+    }
+
+    fn new(folder: &Path, held: Held) -> Store {
+        Store { folder: folder.to_owned(), held: Mutex::new(held), served: AtomicU64::new(0) }
     }
 
     /// Opens a store to read and to add runs; it is made if there is none. Several processes may, each with a file of
@@ -107,8 +155,8 @@ impl Store {
     pub fn open(folder: &Path) -> Result<Store, Error> {
         let free = |runs: &Path| {
             for number in 0..MOST_WRITERS {
-                if let Some(writer) = Writer::open(&runs.join(format!("{number:05}{SUFFIX}")))? {
-                    return Ok(writer);
+                if let Some(written) = Written::open(&runs.join(format!("{number:05}{SUFFIX}")))? {
+                    return Ok(written);
                 }
             }
             Err(Error::InUse { path: runs.to_owned() })
@@ -123,7 +171,7 @@ impl Store {
     pub fn open_part(folder: &Path, part: &str) -> Result<Store, Error> {
         Store::open_with(folder, |runs| {
             let path = runs.join(format!("{part}{SUFFIX}"));
-            Writer::open(&path)?.ok_or(Error::InUse { path })
+            Written::open(&path)?.ok_or(Error::InUse { path })
         })
     }
 
@@ -135,28 +183,59 @@ impl Store {
     pub fn open_part_alone(folder: &Path, part: &str) -> Result<Store, Error> {
         Store::create(folder)?;
         let path = folder.join(RUNS).join(format!("{part}{SUFFIX}"));
-        let writer = Writer::open(&path)?.ok_or_else(|| Error::InUse { path: path.clone() })?;
+        let Written { writer, frames, scanned } =
+            Written::open(&path)?.ok_or_else(|| Error::InUse { path: path.clone() })?;
         let mut held = Held::default();
         let file = File::open(&path).map_err(Error::io("cannot be opened", &path))?;
-        held.add(path, file)?;
+        held.add_scanned(Piece { path, file }, &frames, scanned);
         held.writer = Some((0, writer));
-        Ok(Store { folder: folder.to_owned(), held: Mutex::new(held) })
+        Ok(Store::new(folder, held))
     }
 
-    fn open_with(folder: &Path, writer: impl FnOnce(&Path) -> Result<Writer, Error>) -> Result<Store, Error> {
+    fn open_with(folder: &Path, written: impl FnOnce(&Path) -> Result<Written, Error>) -> Result<Store, Error> {
         Store::create(folder)?;
         let runs = folder.join(RUNS);
         // The lock comes before the reading, so that no run of an earlier writer of the file is missed.
-        let writer = writer(&runs)?;
-        let store = Store::read(folder)?;
+        let written = written(&runs)?;
+        let store = Store::read_all(folder, Some(&written))?;
         {
             let mut held = store.held();
-            let Some(place) = held.files.iter().position(|(path, _)| path == writer.path()) else {
-                return Err(Error::io("was removed", writer.path())(ErrorKind::NotFound.into()));
+            let Some(place) = held.files.iter().position(|piece| piece.path == written.writer.path()) else {
+                return Err(Error::io("was removed", written.writer.path())(ErrorKind::NotFound.into()));
             };
-            held.writer = Some((place, writer));
+            held.writer = Some((place, written.writer));
         }
         Ok(store)
+    }
+
+    /// Takes failed runs for missing ones from now on, so that they are run again. In the files they stay; one that
+    /// finishes counts before its failures.
+    pub fn forget_failures(&self) {
+        self.held().forget_failures();
+    }
+
+    /// Returns the file of a part that `is_asked_for` chooses and another process writes to, if there is one.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn part_in_use(&self, is_asked_for: impl Fn(&str) -> bool) -> Result<Option<PathBuf>, Error> {
+        for path in names(&self.folder.join(RUNS))? {
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            // A lock that others may share, for this moment.
+            let is_locked = || {
+                let file = File::open(&path)?;
+                match file.try_lock_shared() {
+                    Err(TryLockError::Error(error)) => Err(error),
+                    tried => Ok(tried.is_err()),
+                }
+            };
+            if name.strip_suffix(SUFFIX).is_some_and(&is_asked_for)
+                && is_locked().map_err(Error::io("cannot be locked", &path))?
+            {
+                return Ok(Some(path));
+            }
+        }
+        Ok(None)
     }
 
     /// Returns the folder.
@@ -172,63 +251,6 @@ impl Store {
     /// Returns whether the run finished, without reading its rows; `None` if the store has no outcome.
     pub fn finished(&self, key: Key) -> Option<bool> {
         self.held().index.get(&key).map(|place| place.kind == Kind::Record)
-    }
-
-    /// Returns the outcome of a run, if the store has it. One that is damaged is reported by [`Store::damage`], and
-    /// counts as missing from then on.
-    ///
-    /// # Errors
-    /// If the file cannot be read.
-    pub fn get(&self, key: Key) -> Result<Option<Outcome>, Error> {
-        loop {
-            let mut held = self.held();
-            let Some(place) = held.index.get(&key).copied() else { return Ok(None) };
-            let (path, file) = &mut held.files[place.file as usize];
-            let path = path.clone();
-            let read = log::read(file, &path, place.at);
-            // Others may read while this one is decoded.
-            drop(held);
-            let damaged = |reason| Error::Damaged { path, at: place.at, reason };
-            let outcome = read.and_then(|(kind, octets)| match kind {
-                Kind::Record => codec::decode(&octets).map(Outcome::Finished).map_err(damaged),
-                Kind::Failure => {
-                    String::from_utf8(octets).map(Outcome::Failed).map_err(|error| damaged(error.to_string()))
-                }
-            });
-            match outcome {
-                Ok(outcome) => {
-                    self.held().served += u64::from(matches!(outcome, Outcome::Finished(_)));
-                    return Ok(Some(outcome));
-                }
-                Err(error @ Error::Damaged { .. }) => self.held().drop_damaged(key, place, &error),
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
-    /// Returns true if the store has an outcome of a run whose octets are those that were written; they are read the
-    /// first time. One that is damaged is treated as by [`Store::get`].
-    ///
-    /// # Errors
-    /// If the file cannot be read.
-    pub fn has_whole(&self, key: Key) -> Result<bool, Error> {
-        let mut held = self.held();
-        loop {
-            let Held { files, index, .. } = &mut *held;
-            let Some(place) = index.get_mut(&key) else { return Ok(false) };
-            if place.is_whole {
-                return Ok(true);
-            }
-            let (path, file) = &mut files[place.file as usize];
-            match log::read(file, path, place.at) {
-                Ok(_) => place.is_whole = true,
-                Err(error @ Error::Damaged { .. }) => {
-                    let place = *place;
-                    held.drop_damaged(key, place, &error);
-                }
-                Err(error) => return Err(error),
-            }
-        }
     }
 
     /// Adds the outcome of a run. When this returns, a process that is killed loses nothing; a machine that stops loses
@@ -247,7 +269,7 @@ impl Store {
         let mut held = self.held();
         let (number, writer) = held.writer.as_mut().expect("the store was opened to write");
         let at = writer.append(key, kind, &octets)?;
-        let place = Place { at, file: *number as u32, kind, is_whole: true };
+        let place = Place { at, file: *number as u32, kind };
         held.insert(key, place);
         Ok(())
     }
@@ -278,7 +300,7 @@ impl Store {
 
     /// Returns the number of finished runs that were read from it.
     pub fn served(&self) -> u64 {
-        self.held().served
+        self.served.load(Ordering::Relaxed)
     }
 
     /// Returns the numbers of runs and octets.
@@ -290,8 +312,8 @@ impl Store {
         let finished = held.index.values().filter(|place| place.kind == Kind::Record).count() as u64;
         let mut totals =
             Totals { finished, failed: held.index.len() as u64 - finished, octets: 0, files: held.files.len() as u64 };
-        for (path, file) in &held.files {
-            totals.octets += file.metadata().map_err(Error::io("cannot be read", path))?.len();
+        for piece in &held.files {
+            totals.octets += piece.file.metadata().map_err(Error::io("cannot be read", &piece.path))?.len();
         }
         Ok(totals)
     }

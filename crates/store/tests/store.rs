@@ -353,3 +353,87 @@ fn a_new_store_is_made_by_several_at_once() {
         assert_eq!(Store::read(folder.path()).unwrap().totals().unwrap().files, 4);
     }
 }
+
+/// A failed run that was run again has its failure in a file that may be read later.
+#[test]
+fn a_run_that_finished_counts_before_its_failures() {
+    let finished = outcome(1);
+    let failed = Outcome::Failed("no memory".to_owned());
+    for outcomes in [[&finished, &failed], [&failed, &finished]] {
+        let folder = tempfile::tempdir().unwrap();
+        for (part, outcome) in ["a", "b"].iter().zip(outcomes) {
+            Store::open_part(folder.path(), part).unwrap().put(key(1), outcome).unwrap();
+        }
+        let read = || Store::read(folder.path()).unwrap();
+        assert_eq!(read().get(key(1)).unwrap(), Some(finished.clone()), "{outcomes:?}");
+        // Damage of the record leaves the failure.
+        let part = if outcomes[0] == &finished { "a" } else { "b" };
+        let file = folder.path().join(format!("runs/{part}.runs"));
+        let mut octets = fs::read(&file).unwrap();
+        *octets.last_mut().unwrap() ^= 1;
+        fs::write(&file, octets).unwrap();
+        assert_eq!(read().get(key(1)).unwrap(), Some(failed.clone()), "{outcomes:?}");
+    }
+}
+
+#[test]
+fn failures_that_are_forgotten_count_as_missing_until_they_fail_again() {
+    let folder = tempfile::tempdir().unwrap();
+    fill(folder.path(), 0..10);
+    let store = Store::open(folder.path()).unwrap();
+    store.forget_failures();
+    let found: Vec<u64> = (0..10).filter(|number| store.contains(key(*number))).collect();
+    assert_eq!(found, [0, 1, 2, 3, 5, 6, 7, 8]);
+    store.put(key(4), &Outcome::Failed("again".to_owned())).unwrap();
+    store.put(key(9), &outcome(8)).unwrap();
+    drop(store);
+    let store = Store::read(folder.path()).unwrap();
+    assert_eq!(store.get(key(4)).unwrap(), Some(Outcome::Failed("again".to_owned())));
+    assert_eq!(store.get(key(9)).unwrap(), Some(outcome(8)));
+}
+
+/// Many runs at once, on any number of threads, are checked as one by one.
+#[test]
+fn threads_check_runs_as_one_does() {
+    let folder = tempfile::tempdir().unwrap();
+    fill(folder.path(), 0..3000);
+    let file = only_file(folder.path());
+    let mut octets = fs::read(&file).unwrap();
+    let length = octets.len();
+    for at in [length / 3, length / 2, length - 1] {
+        octets[at] ^= 0x40;
+    }
+    fs::write(&file, octets).unwrap();
+    let keys: Vec<Key> = (0..3001).map(key).collect();
+    let one = Store::read(folder.path()).unwrap();
+    let expected: Vec<bool> = keys.iter().map(|key| one.has_whole(*key).unwrap()).collect();
+    assert_eq!(expected.iter().filter(|whole| !**whole).count(), 4);
+    for threads in [1, 3] {
+        let store = Store::read(folder.path()).unwrap();
+        assert_eq!(store.have_whole(&keys, threads).unwrap(), expected);
+        assert_eq!(store.damage().len(), 3);
+        assert_eq!(store.have_whole(&[], threads).unwrap(), []);
+    }
+}
+
+/// Outcomes around the size that is read in one call.
+#[test]
+fn outcomes_of_any_size_are_read_and_checked() {
+    let folder = tempfile::tempdir().unwrap();
+    let sizes = [0, 1, 4043, 4044, 4045, 5000, 70_000, 3_000_000];
+    let store = Store::open(folder.path()).unwrap();
+    let failed = |size: usize| Outcome::Failed("x".repeat(size));
+    for (number, size) in (0..).zip(sizes) {
+        store.put(key(number), &failed(size)).unwrap();
+    }
+    let store = Store::read(folder.path()).unwrap();
+    for (number, size) in (0..).zip(sizes) {
+        assert!(store.get(key(number)).unwrap() == Some(failed(size)), "{size}");
+    }
+    let file = only_file(folder.path());
+    let mut octets = fs::read(&file).unwrap();
+    *octets.last_mut().unwrap() ^= 1;
+    fs::write(&file, octets).unwrap();
+    let store = Store::read(folder.path()).unwrap();
+    assert_eq!((store.has_whole(key(6)).unwrap(), store.has_whole(key(7)).unwrap()), (true, false));
+}

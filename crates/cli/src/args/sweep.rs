@@ -81,9 +81,12 @@ pub(crate) struct Work {
     /// Threads; all cores unless given. Never changes a result.
     #[arg(long, value_name = "N", value_parser = threads, allow_negative_numbers = true)]
     pub(crate) threads: Option<u16>,
-    /// End with the first run that fails; else it is kept with its message, and the rest goes on.
+    /// End with the first run that fails; else it is kept with its message, not run again, and the rest goes on.
     #[arg(long)]
     pub(crate) fail_fast: bool,
+    /// Run those again that have failed before.
+    #[arg(long)]
+    pub(crate) retry: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -105,7 +108,7 @@ Examples:
         #[command(flatten)]
         work: Work,
     },
-    /// Show how far a sweep is.
+    /// Show how far a sweep is, with its failures, and runs that do not read back.
     #[command(after_help = "\
 Examples:
   cellway sweep status store

@@ -1,12 +1,12 @@
 //! The state of a sweep as a page that needs nothing else.
 
-use cellway_lab::sweep::PointStatus;
+use cellway_lab::sweep::{FailureKind, PointStatus};
 
-/// Failed runs that are listed.
+/// Messages of failed runs that are listed.
 const MOST: usize = 200;
 
-/// Returns the page; `failures` are failed runs by number, seed and message.
-pub(super) fn of(name: &str, rows: &[PointStatus], failures: &[(u64, u64, String)]) -> String {
+/// Returns the page; `damage` is the number of places of the store that do not read back.
+pub(super) fn of(name: &str, rows: &[PointStatus], failures: &[FailureKind], damage: u64) -> String {
     let sum = |of: fn(&PointStatus) -> u64| rows.iter().map(of).sum::<u64>();
     let (planned, finished, failed) = (sum(|row| row.planned), sum(|row| row.finished), sum(|row| row.failed));
     let share = if planned == 0 { 100.0 } else { 100.0 * (finished + failed) as f64 / planned as f64 };
@@ -22,13 +22,18 @@ pub(super) fn of(name: &str, rows: &[PointStatus], failures: &[(u64, u64, String
     let mut list = String::new();
     if !failures.is_empty() {
         list += "<h2>Failed runs</h2>\n<ul>\n";
-        for (run, seed, message) in failures.iter().take(MOST) {
-            list += &format!("<li>Run {run}, seed {seed}: {}</li>\n", escaped(message));
+        for FailureKind { message, runs, run, seed } in failures.iter().take(MOST) {
+            let which = if *runs == 1 { String::new() } else { format!("{runs} runs, the first is ") };
+            list += &format!("<li>{which}run {run}, seed {seed}: {}</li>\n", escaped(message));
         }
         list += "</ul>\n";
         if failures.len() > MOST {
-            list += &format!("<p>And {} more.</p>\n", failures.len() - MOST);
+            list += &format!("<p>And {} more messages.</p>\n", failures.len() - MOST);
         }
+    }
+    if damage > 0 {
+        list +=
+            &format!("<p>Places of the store that do not read back: {damage}. The runs there count as missing.</p>\n");
     }
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -58,9 +63,11 @@ mod tests {
     #[test]
     fn nothing_of_a_name_or_a_message_is_markup() {
         let row = PointStatus { axes: vec!["a = <b>".to_owned()], planned: 4, finished: 1, failed: 1, reason: None };
-        let page = of("x<script>", &[row], &[(3, 7, "1 < 2 & \"so\"".to_owned())]);
+        let failure = FailureKind { message: "1 < 2 & \"so\"".to_owned(), runs: 1, run: 3, seed: 7 };
+        let page = of("x<script>", &[row], &[failure], 2);
         assert!(page.contains("Sweep: x&lt;script&gt;") && page.contains("a = &lt;b&gt;"), "{page}");
-        assert!(page.contains("Run 3, seed 7: 1 &lt; 2 &amp; &quot;so&quot;"), "{page}");
+        assert!(page.contains("<li>run 3, seed 7: 1 &lt; 2 &amp; &quot;so&quot;</li>"), "{page}");
+        assert!(page.contains("do not read back: 2."), "{page}");
         assert!(page.contains("<td>1</td><td>1</td><td>2</td><td>4</td>") && page.contains("value=\"50.0\""), "{page}");
     }
 }

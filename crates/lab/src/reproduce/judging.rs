@@ -7,7 +7,8 @@ use super::paper::Paper;
 use super::predicted::Prediction;
 use super::row::{ClaimRow, Verdict};
 use super::values::StudyValues;
-use crate::study::{Prepared, Settings, run_all};
+use crate::batch::run_all;
+use crate::study::{Prepared, Settings};
 
 pub(super) fn row(subject: &str, metric: &str, value: f64) -> Row {
     Row { subject: subject.into(), metric: Quantity::own(metric, "1"), t: None, value }

@@ -16,10 +16,11 @@ use super::select::{Selected, select};
 use super::studies::{Studies, Study};
 use super::values::{Figure, StudyValues};
 use super::write::{Entry, write_index, write_paper};
+use crate::batch::Batch;
 use crate::error::Error;
 use crate::left_out::LeftOut;
 use crate::simulate::Stopwatch;
-use crate::study::{Batch, Prepared, Progress, Settings};
+use crate::study::{Prepared, Progress, Settings};
 use crate::transient::{ENOUGH_SEEDS, TransientCheck};
 
 /// The options of a reproduction.

@@ -105,6 +105,13 @@ impl SweepFile {
     pub(super) fn read(store: &Path) -> Result<SweepFile, Error> {
         let path = store.join(NAME);
         let wrong = |message: String| Error::Experiments { path: path.clone(), message };
+        let unreadable = |error: serde_json::Error| {
+            wrong(format!(
+                "{error}; accepted: a plan as it was written. Without the file, `cellway sweep FILE --out {}` makes a new \
+                 one, and the runs that fit it stay",
+                store.display()
+            ))
+        };
         let text = std::fs::read_to_string(&path).map_err(|source| match source.kind() {
             ErrorKind::NotFound => Error::Option(format!(
                 "{} has no plan of a sweep; accepted: a folder that `cellway sweep FILE --out DIR` or `cellway sweep plan` \
@@ -118,11 +125,11 @@ impl SweepFile {
         struct Version {
             format: u32,
         }
-        let Version { format } = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+        let Version { format } = serde_json::from_str(&text).map_err(unreadable)?;
         if format != FORMAT {
             return Err(wrong(format!("it has format {format}; accepted: {FORMAT}")));
         }
-        serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))
+        serde_json::from_str(&text).map_err(unreadable)
     }
 
     /// Reads and checks the scenario again.

@@ -3,15 +3,16 @@
 use std::any::Any;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::str::FromStr;
 use std::sync::atomic::AtomicBool;
 
-use cellway_store::{Outcome, Store};
+use cellway_store::{ALL_RUNS, Key, Outcome, Store};
 
 use super::Sweep;
 use super::each::each;
 use crate::error::Error;
-use crate::study::{Prepared, Progress, Settings};
+use crate::study::{PATIENCE, Prepared, Progress, Settings, Turn};
 
 /// A part of the runs of a sweep: every `of`-th, from number `number` on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,9 +30,30 @@ impl Shard {
         run % self.of == self.number - 1
     }
 
+    /// Opens the shard's part of a store.
+    ///
+    /// # Errors
+    /// [`cellway_store::Error::InUse`] if another process writes to it, or to a part of another division: they would run
+    /// the same runs.
+    pub fn open(self, folder: &Path) -> Result<Store, Error> {
+        let store = Store::open_part(folder, &self.part())?;
+        let of = |part: &str| {
+            let shard = part.strip_prefix("shard-")?.replacen("-of-", "/", 1).parse::<Shard>();
+            shard.ok().map(|shard| shard.of)
+        };
+        let is_other = |part: &str| {
+            let of = if part == ALL_RUNS { Some(1) } else { of(part) };
+            of.is_some_and(|of| of != self.of)
+        };
+        match store.part_in_use(is_other)? {
+            Some(path) => Err(cellway_store::Error::InUse { path }.into()),
+            None => Ok(store),
+        }
+    }
+
     /// Returns the name of the shard's part of a store.
     pub fn part(self) -> String {
-        if self == Shard::ALL { "sweep".to_owned() } else { format!("shard-{}-of-{}", self.number, self.of) }
+        if self == Shard::ALL { ALL_RUNS.to_owned() } else { format!("shard-{}-of-{}", self.number, self.of) }
     }
 }
 
@@ -56,7 +78,7 @@ impl fmt::Display for Shard {
 /// The work of one call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Filled {
-    /// Runs that the store had, finished or failed.
+    /// Runs that the store had, finished or failed, or that another process has done meanwhile.
     pub found: u64,
     /// Runs that finished now.
     pub finished: u64,
@@ -67,8 +89,11 @@ pub struct Filled {
 }
 
 impl Sweep {
-    /// Runs what a store does not have of a shard. A run that fails is kept with its message, and is not run again;
-    /// with `fail_fast` it ends the work with its error.
+    /// Runs what a store does not have of a shard, or has damaged. A run that fails is kept with its message, and is not
+    /// run again, unless the store was told to forget it; with `fail_fast` it ends the work with its error.
+    ///
+    /// The whole sweep claims its runs, and so runs none that a simulation with the same store is running. Shards do not:
+    /// those of one division share no run, and those of another are refused.
     ///
     /// # Errors
     /// If the store cannot be written; the runs that have ended stay.
@@ -80,7 +105,7 @@ impl Sweep {
         settings: &mut Settings<'_>,
     ) -> Result<Filled, Error> {
         let label = &self.plan.base().name;
-        fill(&self.prepared, label, store, shard, fail_fast, settings)
+        fill(&self.prepared, label, store, (shard, true), fail_fast, settings)
     }
 
     /// Returns the runs that a store does not have, or has damaged, by number; of those that are the same, one.
@@ -88,7 +113,7 @@ impl Sweep {
     /// # Errors
     /// If the store cannot be read.
     pub fn missing(&self, store: &Store) -> Result<Vec<u64>, Error> {
-        Ok(missing(&self.prepared, store, Shard::ALL)?.0)
+        Ok(missing(&self.prepared, store, (Shard::ALL, true), None)?.0)
     }
 
     /// Runs the runs of these numbers, whatever the store has, and adds them to it; otherwise as [`Sweep::fill`].
@@ -106,44 +131,73 @@ impl Sweep {
         if let Some(run) = runs.iter().find(|run| **run >= total) {
             return Err(Error::Option(format!("there is no run {run}; accepted: 0 to {}", total - 1)));
         }
-        run(&self.prepared, &self.plan.base().name, store, runs, fail_fast, settings)
+        run(&self.prepared, &self.plan.base().name, store, (runs, false), fail_fast, settings)
     }
 }
 
-/// As [`Sweep::fill`].
+/// As [`Sweep::fill`]; the stored runs are read and checked if `checked`.
 pub(super) fn fill(
     prepared: &Prepared,
     label: &str,
     store: &Store,
-    shard: Shard,
+    (shard, checked): (Shard, bool),
     fail_fast: bool,
     settings: &mut Settings<'_>,
 ) -> Result<Filled, Error> {
-    let (missing, all) = missing(prepared, store, shard)?;
-    let filled = run(prepared, label, store, &missing, fail_fast, settings)?;
-    Ok(Filled { found: all - missing.len() as u64, ..filled })
+    let (missing, all) = missing(prepared, store, (shard, checked), settings.threads)?;
+    let filled = run(prepared, label, store, (&missing, shard == Shard::ALL), fail_fast, settings)?;
+    Ok(Filled { found: filled.found + all - missing.len() as u64, ..filled })
 }
 
-/// Returns the runs of a shard that the store does not have whole, those that are the same as an earlier one of any
-/// shard left out, and the number of all runs of the shard.
-fn missing(prepared: &Prepared, store: &Store, shard: Shard) -> Result<(Vec<u64>, u64), Error> {
-    let repeats = prepared.repeats();
-    let (mut missing, mut all) = (Vec::new(), 0);
+/// Returns the runs of a shard that the store does not have, or, if `checked`, does not have whole, those that are the
+/// same as an earlier one of any shard left out, and the number of all runs of the shard.
+fn missing(
+    prepared: &Prepared,
+    store: &Store,
+    (shard, checked): (Shard, bool),
+    threads: Option<usize>,
+) -> Result<(Vec<u64>, u64), Error> {
+    if shard == Shard::ALL {
+        // A shard takes few of them.
+        prepared.all_stored();
+    }
+    let (repeats, mut all) = (prepared.repeats(), 0);
+    let mut runs = Vec::new();
     for run in (0..prepared.runs()).filter(|run| shard.has(*run)) {
         all += 1;
-        if !repeats.has(run) && !store.has_whole(prepared.stored(run))? {
-            missing.push(run);
+        if !repeats.has(run) {
+            runs.push(run);
         }
     }
-    Ok((missing, all))
+    if checked {
+        let keys: Vec<Key> = runs.iter().map(|run| prepared.stored(*run)).collect();
+        let whole = store.have_whole(&keys, super::or_all(threads))?;
+        let mut whole = whole.into_iter();
+        runs.retain(|_| whole.next() == Some(false));
+    } else {
+        runs.retain(|run| !store.contains(prepared.stored(*run)));
+    }
+    Ok((runs, all))
 }
 
-/// Runs some, and adds them to the store.
-pub(super) fn run(
+/// The end of the work at one run.
+enum Ended {
+    /// It finished.
+    Finished,
+    /// It failed, with this message.
+    Failed(String),
+    /// Another process has done it.
+    Elsewhere,
+    /// Another process is doing it.
+    Taken,
+}
+
+/// Runs some, and adds them to the store; each under a claim if `claimed`.
+fn run(
     prepared: &Prepared,
     label: &str,
     store: &Store,
-    missing: &[u64],
+    (missing, claimed): (&[u64], bool),
     fail_fast: bool,
     settings: &mut Settings<'_>,
 ) -> Result<Filled, Error> {
@@ -155,32 +209,51 @@ pub(super) fn run(
     let Settings { threads, progress, stop, .. } = settings;
     progress(Progress { label, done: 0, total, study: [0, total] });
     let work = |run: u64, stopped: &AtomicBool| {
-        let outcome = outcome(prepared, run, stopped)?;
-        let failure = match &outcome {
-            Outcome::Finished(_) => None,
-            Outcome::Failed(message) => Some(message.clone()),
+        let _claim = match claimed.then(|| prepared.turn(run, store)).transpose()? {
+            None => None,
+            Some(Turn::Own(claim)) => Some(claim),
+            Some(Turn::Done) => return Ok(Ended::Elsewhere),
+            Some(Turn::Taken) => return Ok(Ended::Taken),
         };
+        let outcome = outcome(prepared, run, stopped)?;
         store.put(prepared.stored(run), &outcome)?;
-        Ok(failure)
+        Ok(match outcome {
+            Outcome::Finished(_) => Ended::Finished,
+            Outcome::Failed(message) => Ended::Failed(message),
+        })
     };
-    let ended = each(missing, *threads, &mut **stop, work, |run, outcome: Result<Option<String>, Error>| {
-        match outcome {
-            Err(Error::Stopped) => {
-                filled.stopped = true;
-                return Ok(());
+    let mut taken = missing.to_vec();
+    let ended = loop {
+        let runs = std::mem::take(&mut taken);
+        let ended = each(&runs, *threads, &mut **stop, work, |run, ended: Result<Ended, Error>| {
+            match ended {
+                Err(Error::Stopped) => {
+                    filled.stopped = true;
+                    return Ok(());
+                }
+                Err(error) => return Err(error),
+                Ok(Ended::Finished) => filled.finished += 1,
+                Ok(Ended::Failed(message)) if fail_fast => {
+                    let seed = prepared.key(run).seed;
+                    return Err(Error::RunFailed { run, seed, message });
+                }
+                Ok(Ended::Failed(_)) => filled.failed += 1,
+                Ok(Ended::Elsewhere) => filled.found += 1,
+                Ok(Ended::Taken) => taken.push(run),
             }
-            Err(error) => return Err(error),
-            Ok(None) => filled.finished += 1,
-            Ok(Some(message)) if fail_fast => {
-                let seed = prepared.key(run).seed;
-                return Err(Error::RunFailed { run, seed, message });
-            }
-            Ok(Some(_)) => filled.failed += 1,
+            let done = filled.found + filled.finished + filled.failed;
+            progress(Progress { label, done, total, study: [done, total] });
+            Ok(())
+        });
+        // The last runs are those of other processes: wait for their ends.
+        if taken.is_empty() || !matches!(ended, Ok(true)) || filled.stopped {
+            break ended;
         }
-        let done = filled.finished + filled.failed;
-        progress(Progress { label, done, total, study: [done, total] });
-        Ok(())
-    });
+        if stop() {
+            break Ok(false);
+        }
+        std::thread::sleep(PATIENCE);
+    };
     // Also after an error: the runs that have ended are worth as much.
     let synced = store.sync();
     filled.stopped |= !ended?;

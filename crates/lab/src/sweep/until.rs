@@ -176,7 +176,8 @@ impl Sweep {
                 let mut stop = || stop() || is_over();
                 let mut settings =
                     Settings { threads: *threads, progress: &mut **progress, stop: &mut stop, store: None };
-                fill(&self.prepared, &label, store, Shard::ALL, fail_fast, &mut settings)?
+                // Those that are there are read below.
+                fill(&self.prepared, &label, store, (Shard::ALL, false), fail_fast, &mut settings)?
             };
             all.found = filled.found;
             all.finished += filled.finished;
@@ -185,7 +186,12 @@ impl Sweep {
                 all.stopped = true;
                 return Ok(all);
             }
+            let damage = store.damage().len();
             (0..counts.len()).try_for_each(|point| values.read(&self.prepared, point, store))?;
+            if store.damage().len() > damage && !is_over() {
+                // Runs that do not read back are run again before anything is chosen.
+                continue;
+            }
             let mut grown = counts.clone();
             for point in (0..counts.len()).filter(|point| !values.is_met(*point)) {
                 // The point that is taken off needs as many.

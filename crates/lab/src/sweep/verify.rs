@@ -26,6 +26,7 @@ impl Sweep {
     /// # Errors
     /// If the store cannot be read, or a run fails that had finished.
     pub fn verify(&self, store: &Store, share: f64, settings: &mut Settings<'_>) -> Result<Verified, Error> {
+        self.prepared.all_stored();
         let finished = |run: &u64| store.finished(self.prepared.stored(*run)) == Some(true);
         let mut runs: Vec<u64> = (0..self.prepared.runs()).filter(finished).collect();
         let mut verified = Verified { finished: runs.len() as u64, ..Verified::default() };

@@ -1,10 +1,10 @@
 //! Compaction: all runs that are wanted into one file.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::held::Held;
-use super::{RUNS, Store, check, names};
+use super::{RUNS, Store, check, claim, names};
 use crate::error::Error;
 use crate::key::Key;
 use crate::log::{self, SUFFIX, Writer};
@@ -24,19 +24,23 @@ impl Store {
             paths.push(target.clone());
         }
         // The locks come before the reading, so that no run is missed that another process adds in between.
-        let locks = paths.iter().map(|path| Writer::open(path)?.ok_or(Error::InUse { path: path.clone() }));
-        let locks = locks.collect::<Result<Vec<Writer>, Error>>()?;
-        let store = Store::read_files(folder, paths)?;
+        let open = |path: &PathBuf| {
+            let opened = Writer::open(path, |_| ())?.ok_or(Error::InUse { path: path.clone() })?;
+            Ok(opened.0)
+        };
+        let locks = paths.iter().map(open).collect::<Result<Vec<Writer>, Error>>()?;
+        let store = Store::read_files(folder, paths, None)?;
         let before = store.totals()?.octets;
         let mut held = store.held();
         let partial = runs.join("compact.partial");
         let _ = fs::remove_file(&partial);
         let Held { files, index, earlier, .. } = &mut *held;
-        let written = Writer::open(&partial)?.ok_or(Error::InUse { path: partial.clone() }).and_then(|mut to| {
+        let opened = Writer::open(&partial, |_| ())?.ok_or(Error::InUse { path: partial.clone() });
+        let written = opened.and_then(|(mut to, _)| {
             for (key, last) in index.iter().filter(|(key, _)| wanted(**key)) {
                 for place in [last].into_iter().chain(earlier.get(key).into_iter().flatten().rev()) {
-                    let (path, file) = &mut files[place.file as usize];
-                    match log::read(file, path, place.at) {
+                    let piece = &files[place.file as usize];
+                    match log::read(&piece.file, &piece.path, place.at) {
                         Ok((kind, octets)) => {
                             to.append(*key, kind, &octets)?;
                             break;
@@ -56,9 +60,10 @@ impl Store {
         // Whatever ends the process in between, each run is in one of the files.
         fs::rename(&partial, &target).map_err(Error::io("cannot be replaced", &target))?;
         log::sync_folder(&target).map_err(Error::io("cannot be replaced", &target))?;
-        for (path, _) in files.iter().filter(|(path, _)| *path != target) {
-            fs::remove_file(path).map_err(Error::io("cannot be removed", path))?;
+        for piece in files.iter().filter(|piece| piece.path != target) {
+            fs::remove_file(&piece.path).map_err(Error::io("cannot be removed", &piece.path))?;
         }
+        claim::remove_all(folder);
         drop(locks);
         let after = fs::metadata(&target).map_err(Error::io("cannot be read", &target))?.len();
         Ok(before.saturating_sub(after))

@@ -3,24 +3,32 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::Damage;
 use crate::error::Error;
 use crate::frame::Kind;
 use crate::key::Key;
-use crate::log::{self, Writer};
+use crate::log::{self, Frame, Scanned, Writer};
+
+/// A file of runs, open to read.
+#[derive(Debug)]
+pub(super) struct Piece {
+    pub(super) path: PathBuf,
+    pub(super) file: File,
+}
 
 #[derive(Debug, Default)]
 pub(super) struct Held {
-    pub(super) files: Vec<(PathBuf, File)>,
-    /// Of several outcomes of a run the last counts.
+    pub(super) files: Vec<Arc<Piece>>,
+    /// The offset up to which each file is in the index.
+    ends: Vec<u64>,
+    /// Of several outcomes of a run the last counts, and one that finished before one that failed.
     pub(super) index: BTreeMap<Key, Place>,
     /// Those before the last, of the few runs with several: one of them counts if the last is damaged.
     pub(super) earlier: BTreeMap<Key, Vec<Place>>,
     pub(super) writer: Option<(usize, Writer)>,
     pub(super) damage: Vec<Damage>,
-    /// Records that were read from it.
-    pub(super) served: u64,
 }
 
 /// The place of an outcome: few octets, as a store may have millions.
@@ -29,30 +37,67 @@ pub(super) struct Place {
     pub(super) at: u64,
     pub(super) file: u32,
     pub(super) kind: Kind,
-    /// True after its octets were compared with their checksum, or were written by this process.
-    pub(super) is_whole: bool,
 }
 
 impl Held {
-    pub(super) fn add(&mut self, path: PathBuf, mut file: File) -> Result<(), Error> {
-        let number = self.files.len() as u32;
-        let scanned = log::scan(&mut file, &path, |frame| {
-            let place = Place { at: frame.at, file: number, kind: frame.head.kind, is_whole: false };
-            self.insert(frame.head.key, place);
-        })?;
+    /// Adds a file, and the runs in it.
+    pub(super) fn add(&mut self, path: PathBuf) -> Result<(), Error> {
+        let file = File::open(&path).map_err(Error::io("cannot be opened", &path))?;
+        let mut frames = Vec::new();
+        let scanned = log::scan(&file, &path, |frame| frames.push(frame))?;
+        self.add_scanned(Piece { path, file }, &frames, scanned);
+        Ok(())
+    }
+
+    /// Adds a file whose frames are known.
+    pub(super) fn add_scanned(&mut self, piece: Piece, frames: &[Frame], scanned: Scanned) {
+        let number = self.files.len();
+        self.files.push(Arc::new(piece));
+        self.ends.push(0);
+        self.take(number, frames, &scanned);
+    }
+
+    /// Adds what other processes have appended to a file since it was read.
+    pub(super) fn read_on(&mut self, number: usize) -> Result<(), Error> {
+        let (piece, end) = (self.files[number].clone(), self.ends[number]);
+        let length = piece.file.metadata().map_err(Error::io("cannot be read", &piece.path))?.len();
+        if length > end {
+            let mut frames = Vec::new();
+            let scanned = log::scan_on(&piece.file, &piece.path, end, |frame| frames.push(frame))?;
+            self.take(number, &frames, &scanned);
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, number: usize, frames: &[Frame], scanned: &Scanned) {
+        for frame in frames {
+            self.insert(frame.head.key, Place { at: frame.at, file: number as u32, kind: frame.head.kind });
+        }
+        let path = &self.files[number].path;
         let damage = |at: &u64| {
             let (path, reason) = (path.clone(), "these octets are no run".to_owned());
             Damage { message: Error::Damaged { path, at: *at, reason }.to_string() }
         };
         self.damage.extend(scanned.gaps.iter().map(damage));
-        self.files.push((path, file));
-        Ok(())
+        self.ends[number] = scanned.end;
     }
 
     pub(super) fn insert(&mut self, key: Key, place: Place) {
         if let Some(before) = self.index.insert(key, place) {
-            self.earlier.entry(key).or_default().push(before);
+            let mut other = before;
+            // A run that failed and was run again may have its failure in a file that is read later.
+            if before.kind == Kind::Record && place.kind == Kind::Failure {
+                self.index.insert(key, before);
+                other = place;
+            }
+            self.earlier.entry(key).or_default().push(other);
         }
+    }
+
+    /// Removes all failures, so that the runs count as missing.
+    pub(super) fn forget_failures(&mut self) {
+        self.index.retain(|_, place| place.kind == Kind::Record);
+        self.earlier.values_mut().for_each(|places| places.retain(|place| place.kind == Kind::Record));
     }
 
     /// Lets the outcome before a damaged one count, if there is one. Another thread may have replaced it already.
@@ -61,7 +106,9 @@ impl Held {
             return;
         }
         self.damage.push(Damage { message: error.to_string() });
-        match self.earlier.get_mut(&key).and_then(Vec::pop) {
+        let others = self.earlier.entry(key).or_default();
+        let last = others.iter().rposition(|place| place.kind == Kind::Record).or(others.len().checked_sub(1));
+        match last.map(|last| others.remove(last)) {
             Some(before) => self.index.insert(key, before),
             None => self.index.remove(&key),
         };
