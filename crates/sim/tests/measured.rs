@@ -3,6 +3,7 @@
 
 mod common;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use cellway_apps::{DatagramModel, Distribution, ExchangeModel, GroupWorkload, Knot, QuantileModel};
@@ -258,6 +259,64 @@ fn datagrams_of_a_class_go_both_ways() {
     }
     assert_eq!(figure(&record, "web-1", "goodput"), 18.0 * (5.0 * 172.0 + 3.0 * 100.0) * 8.0 / 18.0);
     assert!(!has(&record, "web", "fct_mean") && !has(&record, "web", "timeouts_mean"));
+}
+
+/// Returns the ports of originators and responders in a capture of UDP, with the packets there and back of each pair.
+fn by_ports(file: &[u8]) -> BTreeMap<[u16; 2], [u32; 2]> {
+    let (mut rest, mut packets) = (&file[24..], BTreeMap::new());
+    while let Some((head, more)) = rest.split_at_checked(16) {
+        let (packet, more) = more.split_at(u32::from_le_bytes(head[8..12].try_into().unwrap()) as usize);
+        let mut ports = [20, 22].map(|at| u16::from_be_bytes(packet[at..at + 2].try_into().unwrap()));
+        let is_back = ports[0] == 8008;
+        if is_back {
+            ports.reverse();
+        }
+        packets.entry(ports).or_insert([0; 2])[usize::from(is_back)] += 1;
+        rest = more;
+    }
+    packets
+}
+
+/// Conversations that overlap: 80 ms long and back until 90 ms after their beginning, each 50 ms. Both directions of one
+/// have the same ports.
+#[test]
+fn each_conversation_of_datagrams_has_a_port_of_its_own() {
+    let mut scenario = line(&[("traffic.web.workload", "{ scale = 20, conversations = 30 }")]);
+    scenario.traffic.iter_mut().for_each(|group| group.use_datagrams());
+    let input = Input::Datagrams(Arc::new(voice()));
+    let workloads = scenario.traffic.iter().map(|group| cellway_sim::workload(group, Some(input.clone())).unwrap());
+    let (mut file, mut records) = (Vec::new(), 0);
+    let control = Control { capture: Some(Capture::new("b", &mut file, &mut records)), ..Control::new(&|| false) };
+    cellway_sim::run(&scenario, &workloads.collect::<Vec<_>>(), 1, control).unwrap();
+    let packets = by_ports(&file);
+    assert_eq!(packets.len(), 30, "{packets:?}");
+    assert!(packets.iter().all(|(ports, packets)| ports[1] == 8008 && *packets == [5, 3]), "{packets:?}");
+}
+
+/// Queues that separate flows do so by the ports: of two conversations at once, one with large packets in a burst and one
+/// with a small packet, the second does not wait for the first.
+#[test]
+fn fair_queues_keep_conversations_of_datagrams_apart() {
+    let burst = || DatagramModel {
+        arrival_gap: Some(always(0.001)),
+        packets: always(40.0),
+        packets_back: None,
+        size: always(1000.0),
+        size_back: None,
+        gap: None,
+        gap_back: None,
+    };
+    let wait = |queue| {
+        let set = [
+            ("traffic.web.workload", "{ conversations = 2 }"),
+            ("run.warmup", "\"0 s\""),
+            ("buffer.queue", queue),
+            ("buffer.size", "\"1 MB\""),
+        ];
+        figure(&run_datagrams(&set, burst()), "web", "jitter")
+    };
+    // First in, first out, the packets of a burst follow each other; in turn, each waits for one of the other.
+    assert!(wait("\"drr\"") > 1.5 * wait("\"fifo\""), "{} and {}", wait("\"drr\""), wait("\"fifo\""));
 }
 
 /// Packets of a mark at least and of the MTU at most; conversations that overlap; a direction without packets.
