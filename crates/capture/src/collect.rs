@@ -152,8 +152,8 @@ impl Observer for Collector {
             collected.totals.octets[at] += conversation.octets[at];
         }
         collected.start(conversation.start);
-        if conversation.is_evicted {
-            collected.left_out.add(ConversationReason::Evicted);
+        if let Some(reason) = conversation.left_out {
+            collected.left_out.add(reason);
             return;
         }
         collected.conversations += 1;
