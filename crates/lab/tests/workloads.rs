@@ -126,12 +126,12 @@ fn keys_of_tcp_are_without_effect_for_a_class_of_udp() {
     let set = [("traffic.web.tcp.control", "\"bbr\""), ("tcp.window", "\"64 KiB\"")];
     let plan = plan_from_file(&path, &set.map(|(key, value)| Override::new(key, value))).unwrap();
     let checked: Vec<String> = check(&plan, folder).unwrap().warnings.iter().map(ToString::to_string).collect();
-    let expected =
-        ["traffic.web.tcp: has no effect: it is for TCP, and the class of the workload file is of UDP", "tcp: has"];
-    for part in expected {
+    let why = "traffic.web.tcp: has no effect: it is for TCP, and the class of the workload file is of UDP";
+    for part in [why, "all groups send UDP datagrams"] {
         assert!(checked.iter().any(|warning| warning.contains(part)), "{part}: {checked:?}");
     }
-    assert_eq!(simulate_in(&plan, folder, 1).unwrap().warnings, checked);
+    let simulated = simulate_in(&plan, folder, 1).unwrap().warnings;
+    assert!(checked.iter().all(|warning| simulated.contains(warning)), "{simulated:?}");
     // Of TCP all is used.
     let path = files("used", "web", CLOSED, Some(FILE));
     let plan = plan_from_file(&path, &set[..1].iter().map(|(k, v)| Override::new(*k, *v)).collect::<Vec<_>>()).unwrap();
@@ -161,8 +161,8 @@ fn a_prediction_reads_the_file() {
     let caveats = &points[0].groups[0].caveats;
     assert!(points[0].udp.is_empty() && caveats.iter().any(|text| text.contains("250 B on average")), "{caveats:?}");
     assert!(caveats.iter().any(|text| text.contains("the originators of the class send more")), "{caveats:?}");
-    let missing = predicted("no class", "vioce", &text, &[]).err().unwrap();
-    assert!(missing.contains("the file has no class \"vioce\"; accepted: "), "{missing}");
+    let missing = predicted("no class", "call", &text, &[]).err().unwrap();
+    assert!(missing.contains("the file has no class \"call\"; accepted: "), "{missing}");
     let law = "[class.packets]\nsamples = 3\nfit = { law = \"pareto\", minimum = 1, shape = 1, ks = 0 }";
     let set = [("traffic.web.workload.fits", "true")];
     let endless =
