@@ -123,7 +123,7 @@ fn keys_of_tcp_are_without_effect_for_a_class_of_udp() {
     let gaps = "[class.arrival_gap]\nsamples = 2\nknots = [[1, 0.5]]\n[class.packets]";
     let path = files("warned", "voice", "scale = 1", Some(&FILE.replace("[class.packets]", gaps)));
     let folder = path.parent().unwrap();
-    let set = [("traffic.web.tcp.control", "\"bbr\""), ("tcp.window", "\"64 KiB\"")];
+    let set = [("traffic.web.tcp.control", "\"reno\""), ("tcp.window", "\"64 KiB\"")];
     let plan = plan_from_file(&path, &set.map(|(key, value)| Override::new(key, value))).unwrap();
     let checked: Vec<String> = check(&plan, folder).unwrap().warnings.iter().map(ToString::to_string).collect();
     let why = "traffic.web.tcp: has no effect: it is for TCP, and the class of the workload file is of UDP";

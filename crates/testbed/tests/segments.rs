@@ -122,7 +122,7 @@ fn all_hosts_are_listed_with_their_lines() {
 /// Scenarios are checked before the file of a class says that it is of UDP, and channels per type with them.
 #[test]
 fn a_class_of_udp_is_of_the_type_with_which_it_is_checked() {
-    let mut bed = bed(NET, &[("traffic.0.app", "\"workload:office.toml#voice\"")]).scenario().clone();
+    let mut bed = bed(NET, &[("traffic.up.app", "\"workload:office.toml#voice\"")]).scenario().clone();
     let group = &mut bed.traffic[0];
     let checked = type_number(group);
     group.use_datagrams();
