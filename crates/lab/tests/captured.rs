@@ -5,10 +5,9 @@ mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use cellway_lab::captured::{By, Class, Derived, Next, document, from_captures, write};
-use common::{plan, skip};
+use common::{plan, program, tshark_fields};
 
 /// Flows and requests over a path with a short buffer, which loses, and pings over UDP.
 const LOSSY: &str = r#"version = 1
@@ -66,29 +65,6 @@ fn only_class(derived: &Derived) -> &Class {
     class
 }
 
-/// Runs a program of Wireshark; prints that it is missing and returns `None` without it.
-fn run(program: &str, arguments: &[&str]) -> Option<String> {
-    match Command::new(program).args(arguments).output() {
-        Ok(output) => {
-            assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
-            Some(String::from_utf8_lossy(&output.stdout).into_owned())
-        }
-        Err(_) => {
-            skip(&format!("{program} is not installed"));
-            None
-        }
-    }
-}
-
-/// The rows of fields of tshark.
-fn fields(file: &Path, names: &[&str]) -> Option<Vec<Vec<String>>> {
-    let file = file.to_string_lossy();
-    let mut arguments = vec!["-r", &file, "-T", "fields"];
-    names.iter().for_each(|name| arguments.extend(["-e", name]));
-    let text = run("tshark", &arguments)?;
-    Some(text.lines().map(|line| line.split('\t').map(str::to_owned).collect()).collect())
-}
-
 /// At the sender losses are retransmissions, at the receiver gaps that are filled late.
 #[test]
 fn conversations_packets_octets_and_retransmissions_are_those_of_tshark() {
@@ -105,7 +81,7 @@ fn conversations_packets_octets_and_retransmissions_are_those_of_tshark() {
             "tcp.analysis.retransmission",
             "tcp.analysis.out_of_order",
         ];
-        let Some(rows) = fields(&path, &names) else { return };
+        let Some(rows) = tshark_fields(&path, &[], &names) else { return };
         assert_eq!(found.totals.records, rows.len() as u64);
         let streams: BTreeSet<&String> = rows.iter().map(|row| &row[0]).collect();
         assert_eq!(class.conversations + class.left_out.total(), streams.len() as u64, "{node}");
@@ -143,14 +119,14 @@ fn formats_and_short_packets_change_nothing() {
         let to = folder.path().join(name);
         let both = [path.to_string_lossy(), to.to_string_lossy()];
         let all: Vec<&str> = options.iter().copied().chain(both.iter().map(|path| &**path)).collect();
-        if run("editcap", &all).is_none() {
+        if program("editcap", &all).is_none() {
             return;
         }
         assert_eq!(document(&derived(&[to])), expected, "{name}");
     }
     // A ring of files is one capture, in any way that it is cut.
     let parts = folder.path().join("part.pcap");
-    run("editcap", &["-F", "nsecpcap", "-c", "1000", &path.to_string_lossy(), &parts.to_string_lossy()]);
+    program("editcap", &["-F", "nsecpcap", "-c", "1000", &path.to_string_lossy(), &parts.to_string_lossy()]);
     let mut parts: Vec<PathBuf> = std::fs::read_dir(folder.path())
         .unwrap()
         .map(|entry| entry.unwrap().path())
