@@ -138,6 +138,12 @@ impl DatagramSource {
         }
     }
 
+    /// Returns the number of the conversation of the packet that leaves next, from 0: it is the same for both sides of
+    /// measured conversations, and 0 for the packets of other sources, which are one conversation.
+    pub fn conversation(&self) -> u64 {
+        self.measured.as_ref().map_or(0, |measured| measured.conversation())
+    }
+
     /// Returns the number of packets of the frame that the next packet begins; `None` if it begins none, or the source is
     /// no video.
     pub fn frame(&self) -> Option<u32> {

@@ -3,7 +3,6 @@
 //! Each flow has a connection of its own, which the originator opens at the instant of the arrival and closes behind the
 //! last byte. Arrivals depend on nothing that happens in the network.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use cellway_units::{Bytes, Span, Time};
@@ -11,6 +10,7 @@ use cellway_units::{Bytes, Span, Time};
 use crate::action::{Action, ConnId, FlowEvent, Side};
 use crate::datagrams::exponential;
 use crate::flow_sizes::SizeLaw;
+use crate::open_loop::OpenLoop;
 use crate::random::{Named, Stream};
 
 /// A flow of a trace.
@@ -56,21 +56,11 @@ pub struct FlowsWorkload {
     pub limit: u32,
 }
 
-/// The flows of one slot. The memory is proportional to the number of open flows.
+/// The flows of one slot.
 #[derive(Debug)]
 pub(crate) struct Flows {
     source: Source,
-    start: Time,
-    /// When the next flow arrives; `None` once none does any more.
-    next: Option<Time>,
-    /// Flows that have arrived.
-    arrived: u64,
-    count: u64,
-    duration: Option<Span>,
-    limit: usize,
-    /// Connections opened.
-    opened: u32,
-    open: BTreeMap<ConnId, Flow>,
+    open: OpenLoop<Flow>,
 }
 
 #[derive(Debug)]
@@ -103,64 +93,45 @@ impl Flows {
             }
             FlowProcess::Trace(flows) => Source::Trace(flows.clone()),
         };
-        Flows {
-            source,
-            start: Time::ZERO,
-            next: None,
-            arrived: 0,
-            count: workload.count.unwrap_or(u64::MAX),
-            duration: workload.duration,
-            limit: workload.limit as usize,
-            opened: 0,
-            open: BTreeMap::new(),
-        }
+        let count = workload.count.unwrap_or(u64::MAX);
+        Flows { source, open: OpenLoop::new(count, workload.duration, workload.limit) }
     }
 
     /// Returns true once no flow is open and none arrives any more.
     pub(crate) fn is_over(&self) -> bool {
-        self.next.is_none() && self.open.is_empty()
+        self.open.is_over()
     }
 
     pub(crate) fn start(&mut self, now: Time, out: &mut Vec<Action>) {
-        self.start = now;
+        self.open.begin(now);
         self.schedule(now, out);
     }
 
     /// Sets the time of the next arrival, after one at `last`.
     fn schedule(&mut self, last: Time, out: &mut Vec<Action>) {
-        let at = match &mut self.source {
-            _ if self.arrived >= self.count => None,
+        let start = self.open.start();
+        let at = self.open.number().and_then(|number| match &mut self.source {
             Source::Poisson { interval, arrivals, .. } => Some(last + exponential(arrivals, *interval)),
-            Source::Periodic { interval, .. } => Some(self.start + interval.saturating_mul(self.arrived)),
-            Source::Trace(flows) => flows.get(self.arrived as usize).map(|flow| self.start + flow.at),
-        };
-        self.next = at.filter(|&at| self.duration.is_none_or(|duration| at < self.start + duration));
-        out.extend(self.next.map(|at| Action::Timer { at, id: 0 }));
+            Source::Periodic { interval, .. } => Some(start + interval.saturating_mul(number)),
+            Source::Trace(flows) => flows.get(number as usize).map(|flow| start + flow.at),
+        });
+        self.open.schedule(at, out);
     }
 
     /// Lets the flow arrive that is due.
     pub(crate) fn timer(&mut self, now: Time, out: &mut Vec<Action>) {
-        let Some(at) = self.next.filter(|&at| at <= now) else { return };
+        let Some((number, at)) = self.open.due(now) else { return };
         let size = match &mut self.source {
             Source::Poisson { sizes, drawn, .. } | Source::Periodic { sizes, drawn, .. } => sizes.draw(drawn),
-            Source::Trace(flows) => flows.get(self.arrived as usize).map_or(1, |flow| flow.size),
+            Source::Trace(flows) => flows.get(number as usize).map_or(1, |flow| flow.size),
         };
-        self.arrived += 1;
-        if self.open.len() < self.limit {
-            let conn = ConnId(self.opened);
-            self.opened += 1;
-            self.open.insert(conn, Flow { size, left: size, since: at });
-            out.push(Action::Flow(FlowEvent::Arrived));
-            out.push(Action::Open { conn, from: Side::Originator });
-        } else {
-            out.push(Action::Flow(FlowEvent::Rejected));
-        }
+        self.open.arrive(|_| Flow { size, left: size, since: at }, out);
         self.schedule(at, out);
     }
 
     pub(crate) fn connected(&mut self, conn: ConnId, side: Side, out: &mut Vec<Action>) {
         if side == Side::Originator
-            && let Some(flow) = self.open.get(&conn)
+            && let Some(flow) = self.open.get(conn)
         {
             out.push(Action::Write { conn, side, bytes: flow.size });
             out.push(Action::Close { conn, side });
@@ -168,7 +139,7 @@ impl Flows {
     }
 
     pub(crate) fn received(&mut self, conn: ConnId, side: Side, bytes: u64, out: &mut Vec<Action>) {
-        let Some(flow) = self.open.get_mut(&conn).filter(|flow| side == Side::Responder && flow.left > 0) else {
+        let Some(flow) = self.open.get(conn).filter(|flow| side == Side::Responder && flow.left > 0) else {
             return;
         };
         flow.left = flow.left.saturating_sub(bytes);
@@ -178,16 +149,11 @@ impl Flows {
     }
 
     pub(crate) fn closed(&mut self, conn: ConnId) {
-        self.open.remove(&conn);
+        self.open.closed(conn);
     }
 
     /// Ends a flow whose connection was reset or timed out.
     pub(crate) fn failed(&mut self, conn: ConnId, out: &mut Vec<Action>) {
-        if let Some(flow) = self.open.remove(&conn) {
-            if flow.left > 0 {
-                out.push(Action::Flow(FlowEvent::Failed { since: flow.since }));
-            }
-            out.push(Action::Abort { conn });
-        }
+        self.open.failed(conn, |flow| (flow.left > 0).then_some(flow.since), out);
     }
 }

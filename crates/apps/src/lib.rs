@@ -25,6 +25,7 @@ mod item;
 mod measured;
 mod model;
 mod nntp;
+mod open_loop;
 mod page;
 pub mod random;
 mod request_response;

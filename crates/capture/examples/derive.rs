@@ -19,6 +19,6 @@ fn main() -> Result<(), cellway_capture::Error> {
     for (file, fault) in &derived.faults {
         eprintln!("{}: {fault}", file.display());
     }
-    print!("{}", derived.workload.to_toml("Made by the example derive."));
+    print!("{}", derived.workload.file().to_toml("Made by the example derive."));
     Ok(())
 }

@@ -1,5 +1,7 @@
 //! The samples of every class.
 
+use cellway_workload::{DistributionKind, MOST_EXCHANGES, MOST_PAYLOAD, MOST_SECONDS};
+
 use crate::classes::Classes;
 use crate::conversations::{Observer, Protocol};
 use crate::left_out::{ConversationCounts, ConversationReason};
@@ -7,20 +9,13 @@ use crate::packet::Endpoint;
 use crate::samples::Samples;
 use crate::tcp::TcpConversation;
 use crate::udp::{Datagram, UdpConversation};
-use crate::workload::{Class, ClassTotals, Distribution, Workload};
+use crate::workload::{Class, ClassTotals, Workload, distribution};
 
 /// The most starts of conversations that are kept of a class: the first ones, because gaps are between neighbours.
 const MAX_STARTS: usize = 200_000;
 
-/// The largest values that a workload file accepts: seconds, exchanges of a conversation, and octets of a datagram.
-const MAX_SECONDS: f64 = 1e7;
-const MAX_EXCHANGES: f64 = 1e6;
-const MAX_DATAGRAM: f64 = 65_507.0;
-
-/// The distributions of TCP, in the order of the file, without that of the gaps between arrivals.
-const TCP: [&str; 6] = ["exchanges", "request", "response", "pause", "think", "rtt"];
-/// Those of UDP.
-const UDP: [&str; 6] = ["packets", "packets_back", "size", "size_back", "gap", "gap_back"];
+/// The distributions of a protocol besides that of the gaps between arrivals.
+const DISTRIBUTIONS: usize = 6;
 
 /// The samples of one class.
 #[derive(Debug, Default)]
@@ -31,7 +26,8 @@ struct Collected {
     starts: Vec<u64>,
     /// Gaps between starts, of earlier captures.
     gaps: Samples,
-    samples: [Samples; 6],
+    /// In the order of files, without those of the gaps between arrivals.
+    samples: [Samples; DISTRIBUTIONS],
     totals: ClassTotals,
 }
 
@@ -63,15 +59,12 @@ impl Collector {
             let Some((name, transport)) = u16::try_from(at).ok().and_then(|at| classes.name(at)).cloned() else {
                 continue;
             };
-            let names = match transport {
-                Protocol::Tcp => TCP,
-                Protocol::Udp => UDP,
-            };
             let Collected { conversations, left_out, gaps, samples, totals, .. } = collected;
-            let samples = [("arrival_gap", gaps)].into_iter().chain(names.into_iter().zip(samples));
+            let kinds = DistributionKind::of(transport.into());
             // Each is sorted and then dropped, so that only one is there twice.
+            let samples = kinds.zip([gaps].into_iter().chain(samples));
             let distributions =
-                samples.filter_map(|(name, samples)| Some((name, Distribution::of(&samples)?))).collect();
+                samples.filter_map(|(kind, samples)| Some((kind.name, distribution(&samples)?))).collect();
             all.push(Class { name, transport, conversations, left_out, distributions, totals });
         }
         all.sort_by(|a, b| b.conversations.cmp(&a.conversations).then(a.name.cmp(&b.name)));
@@ -91,7 +84,7 @@ impl Collected {
         self.starts.sort_unstable();
         for pair in self.starts.windows(2) {
             let seconds = (pair[1] - pair[0]) as f64 / 1e9;
-            if seconds <= MAX_SECONDS {
+            if seconds <= MOST_SECONDS {
                 self.gaps.add(seconds);
             }
         }
@@ -126,7 +119,7 @@ impl Observer for Collector {
             None => {
                 collected.conversations += 1;
                 let count = conversation.exchanges_before + conversation.exchanges.len() as u64;
-                exchanges.add((count as f64).min(MAX_EXCHANGES));
+                exchanges.add((count as f64).min(MOST_EXCHANGES));
             }
             Some(reason) => collected.left_out.add(reason),
         }
@@ -148,7 +141,7 @@ impl Observer for Collector {
     fn datagram(&mut self, class: u16, datagram: Datagram) {
         let [_, _, size, size_back, gap, gap_back] = &mut self.class(class).samples;
         let (size, gap) = if datagram.is_back { (size_back, gap_back) } else { (size, gap) };
-        size.add(f64::from(datagram.size).min(MAX_DATAGRAM));
+        size.add(f64::from(datagram.size).min(MOST_PAYLOAD));
         datagram.gap.into_iter().for_each(|seconds| gap.add(seconds));
     }
 
@@ -159,8 +152,8 @@ impl Observer for Collector {
             collected.totals.octets[at] += conversation.octets[at];
         }
         collected.start(conversation.start);
-        if conversation.is_evicted {
-            collected.left_out.add(ConversationReason::Evicted);
+        if let Some(reason) = conversation.left_out {
+            collected.left_out.add(reason);
             return;
         }
         collected.conversations += 1;

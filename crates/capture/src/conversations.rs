@@ -5,7 +5,7 @@ use crate::packet::{Endpoint, Packet, Segment, Transport};
 use crate::reader::Record;
 use crate::table::{At, Key, List, Table};
 use crate::tcp::{Leaving, Tcp, TcpConversation};
-use crate::udp::{Datagram, Udp, UdpConversation};
+use crate::udp::{Datagram, Udp, UdpConversation, UdpLeaving};
 
 /// The limits of the tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,13 +75,15 @@ pub struct Conversations {
     next_id: u64,
     pending: usize,
     totals: Totals,
+    /// Time of the last packet of this capture, in ns.
+    last: u64,
 }
 
 impl Conversations {
     /// Starts without any.
     pub fn new(limits: Limits) -> Conversations {
         let (tcp, udp) = (Table::new(), Table::new());
-        Conversations { limits, tcp, udp, next_id: 0, pending: 0, totals: Totals::default() }
+        Conversations { limits, tcp, udp, next_id: 0, pending: 0, totals: Totals::default(), last: 0 }
     }
 
     /// Returns the totals up to now.
@@ -104,6 +106,7 @@ impl Conversations {
         let now = record.time.ok_or(PacketReason::NoTime)?;
         let (first, last) = self.totals.time.unwrap_or((now, now));
         self.totals.time = Some((first.min(now), last.max(now)));
+        self.last = self.last.max(now);
         self.expire(now, to);
         let (key, side) = Key::of(packet.source, packet.destination);
         match packet.transport {
@@ -166,7 +169,7 @@ impl Conversations {
                     && let Some((oldest, _)) = self.udp.oldest(List::Open)
                 {
                     self.totals.evicted += 1;
-                    self.remove_udp(oldest, true, to);
+                    self.remove_udp(oldest, UdpLeaving::Evicted, to);
                 }
                 let mut udp = Udp::new(self.new_id(), side, now);
                 let [originator, responder] = udp.ends(key);
@@ -208,7 +211,7 @@ impl Conversations {
         }
         let idle = self.limits.udp_idle;
         while let Some((at, _)) = self.udp.oldest(List::Open).filter(|(_, last)| now.saturating_sub(*last) > idle) {
-            self.remove_udp(at, false, to);
+            self.remove_udp(at, UdpLeaving::Idle, to);
         }
     }
 
@@ -220,9 +223,9 @@ impl Conversations {
         }
     }
 
-    fn remove_udp(&mut self, at: At, is_evicted: bool, to: &mut impl Observer) {
+    fn remove_udp(&mut self, at: At, leaving: UdpLeaving, to: &mut impl Observer) {
         if let Some((key, udp)) = self.udp.remove(at) {
-            to.udp(udp.class, &udp.finish(&key, is_evicted));
+            to.udp(udp.class, &udp.finish(&key, leaving));
         }
     }
 
@@ -233,8 +236,9 @@ impl Conversations {
                 self.remove_tcp(at, Leaving::CaptureEnded, to);
             }
         }
+        let last = std::mem::take(&mut self.last);
         while let Some((at, _)) = self.udp.oldest(List::Open) {
-            self.remove_udp(at, false, to);
+            self.remove_udp(at, UdpLeaving::CaptureEnded { last }, to);
         }
         to.ended();
     }

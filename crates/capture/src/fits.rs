@@ -3,84 +3,10 @@
 //! Source of the estimators: C. Forbes, M. Evans, N. Hastings, B. Peacock, *Statistical Distributions*, 4th edition,
 //! Wiley, 2011.
 
+use cellway_workload::{FittedLaw, Law};
+
 /// The fewest samples to which a law is fitted.
 const FEWEST: usize = 50;
-
-/// A law with its parameters. Values are in the unit of the samples.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Law {
-    /// The natural logarithm is normal.
-    LogNormal {
-        /// Mean of the logarithm.
-        mu: f64,
-        /// Standard deviation of the logarithm.
-        sigma: f64,
-    },
-    /// A power law above a least value.
-    Pareto {
-        /// The exponent of the tail.
-        shape: f64,
-        /// The least value.
-        minimum: f64,
-    },
-    /// Weibull.
-    Weibull {
-        /// The exponent.
-        shape: f64,
-        /// The value that is exceeded with the probability 1/e.
-        scale: f64,
-    },
-    /// Exponential.
-    Exponential {
-        /// The mean.
-        mean: f64,
-    },
-}
-
-/// A law, and its distance from the samples.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Fit {
-    /// The law.
-    pub law: Law,
-    /// The largest distance of the cumulative distributions (Kolmogorov-Smirnov).
-    pub ks: f64,
-}
-
-impl Law {
-    /// Returns the name of the law in workload files.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Law::LogNormal { .. } => "lognormal",
-            Law::Pareto { .. } => "pareto",
-            Law::Weibull { .. } => "weibull",
-            Law::Exponential { .. } => "exponential",
-        }
-    }
-
-    /// Returns the parameters with their names in workload files.
-    pub fn parameters(&self) -> Vec<(&'static str, f64)> {
-        match *self {
-            Law::LogNormal { mu, sigma } => vec![("mu", mu), ("sigma", sigma)],
-            Law::Pareto { shape, minimum } => vec![("shape", shape), ("minimum", minimum)],
-            Law::Weibull { shape, scale } => vec![("shape", shape), ("scale", scale)],
-            Law::Exponential { mean } => vec![("mean", mean)],
-        }
-    }
-
-    /// Returns the probability of at most `value`.
-    pub fn cumulative(&self, value: f64) -> f64 {
-        if value <= 0.0 {
-            return 0.0;
-        }
-        match *self {
-            Law::LogNormal { mu, sigma } => libm::erfc((mu - value.ln()) / (sigma * std::f64::consts::SQRT_2)) / 2.0,
-            Law::Pareto { minimum, .. } if value <= minimum => 0.0,
-            Law::Pareto { shape, minimum } => 1.0 - (minimum / value).powf(shape),
-            Law::Weibull { shape, scale } => -(-(value / scale).powf(shape)).exp_m1(),
-            Law::Exponential { mean } => -(-value / mean).exp_m1(),
-        }
-    }
-}
 
 /// Returns the shape of a Weibull law: the root of its likelihood equation, which has one, by bisection.
 fn weibull_shape(logs: &[f64], mean: f64) -> Option<f64> {
@@ -108,7 +34,7 @@ fn weibull_shape(logs: &[f64], mean: f64) -> Option<f64> {
 
 /// Returns the law of the least distance from samples, which must rise; `None` if they are few, or not all above 0, or
 /// all the same.
-pub fn fit(sorted: &[f64]) -> Option<Fit> {
+pub fn fit(sorted: &[f64]) -> Option<FittedLaw> {
     let (&first, &last) = (sorted.first()?, sorted.last()?);
     if sorted.len() < FEWEST || first <= 0.0 || first == last {
         return None;
@@ -118,7 +44,7 @@ pub fn fit(sorted: &[f64]) -> Option<Fit> {
     let mu = logs.iter().sum::<f64>() / count;
     let sigma = (logs.iter().map(|log| (log - mu).powi(2)).sum::<f64>() / count).sqrt();
     let mut laws = vec![
-        Law::LogNormal { mu, sigma },
+        Law::Lognormal { mu, sigma },
         Law::Pareto { shape: 1.0 / (mu - first.ln()), minimum: first },
         Law::Exponential { mean: sorted.iter().sum::<f64>() / count },
     ];
@@ -127,7 +53,7 @@ pub fn fit(sorted: &[f64]) -> Option<Fit> {
         let powers: f64 = logs.iter().map(|log| (shape * (log - largest)).exp()).sum::<f64>() / count;
         laws.push(Law::Weibull { shape, scale: (largest + powers.ln() / shape).exp() });
     }
-    let fits = laws.into_iter().map(|law| Fit { law, ks: distance(sorted, &law) });
+    let fits = laws.into_iter().map(|law| FittedLaw { law, ks: distance(sorted, &law) });
     fits.filter(|fit| fit.ks.is_finite()).min_by(|a, b| a.ks.total_cmp(&b.ks))
 }
 
@@ -138,7 +64,7 @@ fn distance(sorted: &[f64], law: &Law) -> f64 {
     while at < sorted.len() {
         let value = sorted[at];
         let upto = at + sorted[at..].partition_point(|other| *other <= value);
-        let cumulative = law.cumulative(value);
+        let cumulative = law.cdf(value);
         let gaps = [cumulative - at as f64 / count, upto as f64 / count - cumulative];
         largest = gaps.into_iter().map(f64::abs).fold(largest, f64::max);
         if !cumulative.is_finite() {
@@ -151,25 +77,28 @@ fn distance(sorted: &[f64], law: &Law) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use cellway_workload::law_name;
+
     use super::*;
 
-    /// Returns the quantiles of a law, by bisection of its cumulative distribution.
+    /// Returns a quantile of a law, by bisection of its cumulative distribution.
+    fn quantile(law: Law, p: f64) -> f64 {
+        let (mut low, mut high) = (1e-12f64, 1e12f64);
+        for _ in 0..200 {
+            let middle = f64::sqrt(low * high);
+            if law.cdf(middle) < p { low = middle } else { high = middle }
+        }
+        low
+    }
+
     fn quantiles(law: Law) -> Vec<f64> {
-        let quantile = |p: f64| {
-            let (mut low, mut high) = (1e-12f64, 1e12f64);
-            for _ in 0..200 {
-                let middle = f64::sqrt(low * high);
-                if law.cumulative(middle) < p { low = middle } else { high = middle }
-            }
-            low
-        };
-        (0..2_000).map(|k| quantile((f64::from(k) + 0.5) / 2_000.0)).collect()
+        (0..2_000).map(|k| quantile(law, (f64::from(k) + 0.5) / 2_000.0)).collect()
     }
 
     #[test]
     fn each_law_is_found_with_its_parameters() {
         for law in [
-            Law::LogNormal { mu: 7.0, sigma: 1.5 },
+            Law::Lognormal { mu: 7.0, sigma: 1.5 },
             Law::Pareto { shape: 1.2, minimum: 100.0 },
             Law::Weibull { shape: 0.6, scale: 0.02 },
             Law::Exponential { mean: 0.5 },
@@ -183,9 +112,10 @@ mod tests {
                 }
                 (_, found) => found,
             };
-            assert_eq!(found.name(), law.name());
-            for ((name, found), (_, given)) in found.parameters().into_iter().zip(law.parameters()) {
-                assert!((found / given - 1.0).abs() < 0.02, "{name} {found} for {given}");
+            assert_eq!(law_name(found), law_name(law));
+            for p in [0.1, 0.5, 0.9] {
+                let value = quantile(law, p);
+                assert!((found.cdf(value) - p).abs() < 0.005, "{found:?} for {law:?}: {p}");
             }
         }
     }
@@ -193,8 +123,8 @@ mod tests {
     #[test]
     fn the_normal_integral_is_the_published_one() {
         // Abramowitz and Stegun, table 26.1: P(1.96) = 0.97500 21049.
-        let law = Law::LogNormal { mu: 0.0, sigma: 1.0 };
-        assert!((law.cumulative(1.96f64.exp()) - 0.975_002_104_9).abs() < 1e-9);
+        let law = Law::Lognormal { mu: 0.0, sigma: 1.0 };
+        assert!((law.cdf(1.96f64.exp()) - 0.975_002_104_9).abs() < 1e-9);
     }
 
     #[test]

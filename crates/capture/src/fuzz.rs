@@ -3,10 +3,11 @@
 
 use std::io::Cursor;
 
+use cellway_workload::{MAX_KNOTS, WorkloadFile};
+
 use crate::classes::{Classes, Naming};
 use crate::collect::Collector;
 use crate::conversations::{Conversations, Limits};
-use crate::knots::MAX_KNOTS;
 use crate::octets::Octets;
 use crate::path::Connections;
 use crate::reader::{MAX_RECORD, Reader};
@@ -53,12 +54,15 @@ pub fn capture(data: &[u8]) {
     for class in &workload.classes {
         assert!(class.conversations + class.left_out.total() <= records, "{class:?}");
         for (name, distribution) in &class.distributions {
-            let knots = &distribution.knots;
+            let knots = distribution.model.knots();
             assert!(knots.len() <= MAX_KNOTS && knots.last().is_some_and(|last| last.probability == 1.0), "{name}");
             assert!(knots.windows(2).all(|pair| pair[0].probability < pair[1].probability), "{name}");
             assert!(knots.windows(2).all(|pair| pair[0].value <= pair[1].value && pair[0].value >= 0.0), "{name}");
         }
     }
-    let text = workload.to_toml("");
-    assert!(text.parse::<toml::Table>().is_ok(), "{text}");
+    let file = workload.file();
+    if !file.classes.is_empty() {
+        let text = file.to_toml("");
+        assert!(WorkloadFile::parse(&text, "workload.toml").is_ok_and(|read| read == file), "{text}");
+    }
 }

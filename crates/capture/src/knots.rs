@@ -10,23 +10,14 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// The most knots.
-pub const MAX_KNOTS: usize = 200;
+use cellway_workload::{Knot, MAX_KNOTS};
+
 /// The largest distance between the samples and the knots.
 pub const KS: f64 = 0.005;
 /// The error of the mean, in parts of it, below which no line is divided.
 const MEAN_ERROR: f64 = 0.002;
 /// The least step of the probability.
 const STEP: f64 = 1e-9;
-
-/// A knot: the probability that a sample is at most `value`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Knot {
-    /// Cumulative probability, above 0, at most 1.
-    pub probability: f64,
-    /// In the unit of the distribution.
-    pub value: f64,
-}
 
 /// A value of the samples.
 #[derive(Clone, Copy, Debug)]

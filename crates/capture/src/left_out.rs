@@ -72,7 +72,7 @@ impl fmt::Display for PacketReason {
 pub enum ConversationReason {
     /// Its SYN is not in the capture.
     CutAtStart,
-    /// The capture ends before it. Its complete exchanges count.
+    /// The capture ends before it. Its complete exchanges count, or its datagrams.
     CutAtEnd,
     /// Its SYN was not answered, or refused.
     NotEstablished,

@@ -1,7 +1,7 @@
 //! Packet captures: the records of a file, the conversations of its packets, and the distributions of a workload file.
 //!
 //! [`Reader`] yields the records of a capture, [`Packet`] parses one, `Conversations` joins packets to conversations of
-//! TCP and UDP, and [`derive()`] has all of it: from files to a [`Workload`]. A file that is damaged counts up to the
+//! TCP and UDP, and [`derive()`] has all of it: from files to a [`Workload`], which makes a file of the crate `workload`. A file that is damaged counts up to the
 //! damage, whose place the report names. Memory is bounded: by the limit on open conversations and by that on the
 //! samples of a distribution.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
@@ -39,8 +39,8 @@ pub use conversations::{Conversations, Limits, Observer, Protocol, Totals};
 pub use derive::{Derived, Next, Options, Progress, derive};
 pub use exchange::{Exchange, RoundTrip};
 pub use fault::{Cause, Error, Fault};
-pub use fits::{Fit, Law, fit};
-pub use knots::{KS, Knot, MAX_KNOTS, distance, knots};
+pub use fits::fit;
+pub use knots::{KS, distance, knots};
 pub use left_out::{ConversationCounts, ConversationReason, Counts, PacketCounts, PacketReason};
 pub use link::Link;
 pub use octets::Octets;
@@ -50,4 +50,4 @@ pub use rules::Rules;
 pub use samples::{MAX_SAMPLES, Samples};
 pub use tcp::{DirectionTotals, TcpConversation};
 pub use udp::{Datagram, UdpConversation};
-pub use workload::{Class, ClassTotals, Distribution, VERSION, Workload};
+pub use workload::{Class, ClassTotals, Workload};

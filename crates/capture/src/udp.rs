@@ -1,5 +1,6 @@
 //! One conversation of UDP: the datagrams between two endpoints.
 
+use crate::left_out::ConversationReason;
 use crate::packet::Endpoint;
 use crate::table::Key;
 
@@ -20,8 +21,8 @@ pub struct UdpConversation {
     pub packets: [u64; 2],
     /// Octets of payload, likewise.
     pub octets: [u64; 2],
-    /// True if it was removed from the full table of open conversations.
-    pub is_evicted: bool,
+    /// The reason for which its numbers of packets do not count, if there is one.
+    pub left_out: Option<ConversationReason>,
 }
 
 /// A datagram of a conversation.
@@ -33,6 +34,17 @@ pub struct Datagram {
     pub size: u32,
     /// Time since the datagram before in the same direction, in s; `None` for the first.
     pub gap: Option<f64>,
+}
+
+/// The reason for which a conversation leaves the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum UdpLeaving {
+    /// Nothing was sent for a long time.
+    Idle,
+    /// The table was full.
+    Evicted,
+    /// The last packet of the capture has this time, in ns.
+    CaptureEnded { last: u64 },
 }
 
 /// A conversation in the table.
@@ -48,12 +60,14 @@ pub(crate) struct Udp {
     last: [Option<u64>; 2],
     packets: [u64; 2],
     octets: [u64; 2],
+    /// The longest time between two datagrams of any direction, in ns.
+    longest: u64,
 }
 
 impl Udp {
     pub(crate) fn new(id: u64, side: usize, now: u64) -> Udp {
         let (packets, octets) = ([0; 2], [0; 2]);
-        Udp { class: 0, originator: side, id, start: now, end: now, last: [None; 2], packets, octets }
+        Udp { class: 0, originator: side, id, start: now, end: now, last: [None; 2], packets, octets, longest: 0 }
     }
 
     /// Returns originator and responder.
@@ -67,6 +81,7 @@ impl Udp {
         let direction = usize::from(is_back);
         let gap = self.last[direction].map(|last| now.saturating_sub(last) as f64 / 1e9);
         self.last[direction] = Some(now);
+        self.longest = self.longest.max(now.saturating_sub(self.end));
         self.end = self.end.max(now);
         self.packets[direction] += 1;
         self.octets[direction] += u64::from(size);
@@ -74,9 +89,17 @@ impl Udp {
     }
 
     /// Returns the conversation, which leaves the table.
-    pub(crate) fn finish(self, key: &Key, is_evicted: bool) -> UdpConversation {
+    pub(crate) fn finish(self, key: &Key, leaving: UdpLeaving) -> UdpConversation {
         let [originator, responder] = self.ends(key);
-        let Udp { id, start, end, packets, octets, .. } = self;
-        UdpConversation { id, originator, responder, start, end, packets, octets, is_evicted }
+        let Udp { id, start, end, packets, octets, longest, .. } = self;
+        let left_out = match leaving {
+            UdpLeaving::Idle => None,
+            UdpLeaving::Evicted => Some(ConversationReason::Evicted),
+            // Nothing says that a conversation of UDP has ended but a silence that it did not have before.
+            UdpLeaving::CaptureEnded { last } => {
+                (last.saturating_sub(end) < longest).then_some(ConversationReason::CutAtEnd)
+            }
+        };
+        UdpConversation { id, originator, responder, start, end, packets, octets, left_out }
     }
 }

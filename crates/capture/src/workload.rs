@@ -1,57 +1,29 @@
-//! A workload file: classes of conversations, each with the distributions that describe them.
+//! The classes that were derived, and the workload file of them.
 
-use std::fmt::Write;
+use std::collections::BTreeMap;
+
+use cellway_workload as file;
+use cellway_workload::{ClassModel, Distribution, FittedLaw, Knot, Transport, WorkloadFile, quantiles};
 
 use crate::conversations::Protocol;
-use crate::fits::{Fit, fit};
-use crate::knots::{Knot, knots};
+use crate::fits::fit;
+use crate::knots::knots;
 use crate::left_out::ConversationCounts;
 use crate::samples::Samples;
 
-/// The version of the format.
-pub const VERSION: u32 = 1;
-/// The most characters of a line of knots.
-const WIDTH: usize = 118;
-
-/// An empirical distribution.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Distribution {
-    /// Samples from which it was made.
-    pub samples: u64,
-    /// Its knots, rising.
-    pub knots: Vec<Knot>,
-    /// The law that is nearest, if one was fitted.
-    pub fit: Option<Fit>,
+/// Makes the distribution of samples; `None` if there are none.
+pub(crate) fn distribution(samples: &Samples) -> Option<Distribution> {
+    let sorted = samples.sorted();
+    let knots = knots(&sorted).into_iter().map(|Knot { probability, value }| (rounded(probability), rounded(value)));
+    let fit = fit(&sorted).and_then(|FittedLaw { law, ks }| {
+        Some(FittedLaw { law: file::rounded_law(law, rounded)?, ks: (ks * 1e4).round() / 1e4 })
+    });
+    Some(Distribution { model: quantiles(knots)?, samples: samples.seen(), fit })
 }
 
-impl Distribution {
-    /// Makes the distribution of samples; `None` if there are none.
-    pub fn of(samples: &Samples) -> Option<Distribution> {
-        let sorted = samples.sorted();
-        let knots = knots(&sorted);
-        (!knots.is_empty()).then(|| Distribution { samples: samples.seen(), knots, fit: fit(&sorted) })
-    }
-
-    /// Returns the value that is not exceeded with a probability.
-    pub fn quantile(&self, probability: f64) -> f64 {
-        let after = self.knots.partition_point(|knot| knot.probability < probability);
-        match (after.checked_sub(1).and_then(|before| self.knots.get(before)), self.knots.get(after)) {
-            (Some(from), Some(to)) => {
-                let share = (probability - from.probability) / (to.probability - from.probability);
-                from.value + share * (to.value - from.value)
-            }
-            (None, Some(first)) => first.value,
-            (Some(last), None) => last.value,
-            (None, None) => 0.0,
-        }
-    }
-
-    /// Returns the mean.
-    pub fn mean(&self) -> f64 {
-        let first = self.knots.first().map_or(0.0, |first| first.probability * first.value);
-        let line = |pair: &[Knot]| (pair[1].probability - pair[0].probability) * (pair[0].value + pair[1].value) / 2.0;
-        first + self.knots.windows(2).map(line).sum::<f64>()
-    }
+/// Rounds to ten digits, so that sums of binary fractions have no tails of digits.
+fn rounded(value: f64) -> f64 {
+    format!("{value:.9e}").parse().unwrap_or(value)
 }
 
 /// The packets and octets of a class, for reports.
@@ -69,7 +41,7 @@ pub struct ClassTotals {
     pub missing: u64,
 }
 
-/// A class of a workload file.
+/// A class that was derived.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Class {
     /// Its name.
@@ -91,9 +63,28 @@ impl Class {
     pub fn distribution(&self, name: &str) -> Option<&Distribution> {
         self.distributions.iter().find(|(known, _)| *known == name).map(|(_, distribution)| distribution)
     }
+
+    /// Returns the class as it is in a file; `None` if no conversation counts.
+    fn in_file(&self) -> Option<file::Class> {
+        let take = |name: &str| self.distribution(name).cloned();
+        let model = ClassModel::of(self.transport.into(), take).filter(|_| self.conversations > 0)?;
+        let left_out: BTreeMap<String, u64> =
+            self.left_out.present().map(|(reason, count)| (reason.to_string(), count)).collect();
+        let (name, conversations, rtt) = (self.name.clone(), self.conversations, take("rtt"));
+        Some(file::Class { name, conversations, left_out, model, rtt })
+    }
 }
 
-/// A workload file.
+impl From<Protocol> for Transport {
+    fn from(protocol: Protocol) -> Transport {
+        match protocol {
+            Protocol::Tcp => Transport::Tcp,
+            Protocol::Udp => Transport::Udp,
+        }
+    }
+}
+
+/// The classes of captures.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Workload {
     /// Its classes: most conversations first.
@@ -101,59 +92,8 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// Returns the text of the file, in TOML. `comment` is in front of it. Classes without a conversation that counts
-    /// are left out.
-    pub fn to_toml(&self, comment: &str) -> String {
-        let mut text = String::new();
-        for line in comment.lines() {
-            text.push_str(format!("# {line}").trim_end());
-            text.push('\n');
-        }
-        // Writing to a string does not fail.
-        let _ = writeln!(text, "version = {VERSION}");
-        for class in self.classes.iter().filter(|class| class.conversations > 0) {
-            let transport = match class.transport {
-                Protocol::Tcp => "tcp",
-                Protocol::Udp => "udp",
-            };
-            let name = toml::Value::from(class.name.as_str());
-            let _ = writeln!(text, "\n[[class]]\nname = {name}\ntransport = \"{transport}\"");
-            let _ = writeln!(text, "conversations = {}", class.conversations);
-            let left_out: Vec<String> =
-                class.left_out.present().map(|(reason, count)| format!("\"{reason}\" = {count}")).collect();
-            if !left_out.is_empty() {
-                let _ = writeln!(text, "left_out = {{ {} }}", left_out.join(", "));
-            }
-            for (name, distribution) in &class.distributions {
-                write_distribution(&mut text, name, distribution);
-            }
-        }
-        text
+    /// Returns the workload file, without the classes of which no conversation counts.
+    pub fn file(&self) -> WorkloadFile {
+        WorkloadFile { classes: self.classes.iter().filter_map(Class::in_file).collect() }
     }
-}
-
-fn write_distribution(text: &mut String, name: &str, distribution: &Distribution) {
-    let _ = writeln!(text, "\n[class.{name}]\nsamples = {}\nknots = [", distribution.samples);
-    let mut line = String::new();
-    for Knot { probability, value } in &distribution.knots {
-        let knot = format!("[{:?}, {:?}], ", rounded(*probability), rounded(*value));
-        if 4 + line.len() + knot.len() > WIDTH {
-            let _ = writeln!(text, "    {}", line.trim_end());
-            line.clear();
-        }
-        line += &knot;
-    }
-    let _ = writeln!(text, "    {}\n]", line.trim_end());
-    if let Some(Fit { law, ks }) = &distribution.fit {
-        let _ = writeln!(text, "\n[class.{name}.fit]\nlaw = \"{}\"", law.name());
-        for (name, value) in law.parameters() {
-            let _ = writeln!(text, "{name} = {:?}", rounded(value));
-        }
-        let _ = writeln!(text, "ks = {:?}", (ks * 1e4).round() / 1e4);
-    }
-}
-
-/// Rounds to ten digits, so that sums of binary fractions have no tails of digits.
-fn rounded(value: f64) -> f64 {
-    format!("{value:.9e}").parse().unwrap_or(value)
 }

@@ -384,7 +384,25 @@ fn datagrams_by_direction_with_their_gaps() {
     let kept = tap.finish();
     let gaps: Vec<_> = kept.datagrams.iter().map(|d| (d.is_back, d.size, d.gap)).collect();
     assert_eq!(gaps, [(false, 30, None), (true, 400, None), (false, 31, Some(0.05)), (false, 32, None)]);
-    let all: Vec<_> = kept.udp.iter().map(|found| (found.packets, found.octets, found.is_evicted)).collect();
-    assert_eq!(all, [([2, 1], [61, 400], false), ([1, 0], [32, 0], false)]);
+    let all: Vec<_> = kept.udp.iter().map(|found| (found.packets, found.octets, found.left_out)).collect();
+    assert_eq!(all, [([2, 1], [61, 400], None), ([1, 0], [32, 0], None)]);
     assert_eq!(kept.opened, [(Protocol::Udp, 53); 2]);
+}
+
+/// At the end of the capture one has been silent for 49 ms and one for 50 ms, and neither was for longer than 50 ms.
+#[test]
+fn datagrams_that_may_go_on_are_cut_off_at_the_end() {
+    let mut tap = Tap::new(Limits::default());
+    let send = |tap: &mut Tap, wait: u64, port: u16| {
+        tap.now += wait * MS;
+        tap.packet(&v4((1, 2), 17, &udp((port, 53), 30)));
+    };
+    [(0, 40_000), (1, 40_001), (49, 40_000), (1, 40_001), (49, 40_002), (0, 40_002)]
+        .map(|(wait, port)| send(&mut tap, wait, port));
+    let kept = tap.finish();
+    let mut all: Vec<_> =
+        kept.udp.iter().map(|found| (found.originator.port, found.packets[0], found.left_out)).collect();
+    all.sort_unstable_by_key(|found| found.0);
+    let cut = Some(ConversationReason::CutAtEnd);
+    assert_eq!(all, [(40_000, 2, None), (40_001, 2, cut), (40_002, 2, None)]);
 }

@@ -89,8 +89,8 @@ fn row(class: &Class) -> [String; 10] {
         Protocol::Tcp => ["request", "response"],
         Protocol::Udp => ["size", "size_back"],
     };
-    let [request, response] =
-        names.map(|name| class.distribution(name).map_or("-".to_owned(), |d| format!("{:.0} B", d.quantile(0.5))));
+    let [request, response] = names
+        .map(|name| class.distribution(name).map_or("-".to_owned(), |d| format!("{:.0} B", d.model.quantile(0.5))));
     let totals = &class.totals;
     let reasons: Vec<String> = class.left_out.present().map(|(reason, count)| format!("{count} {reason}")).collect();
     [

@@ -92,7 +92,7 @@ fn path(flags: &PathFlags, as_json: bool) -> Result<(), Failure> {
 /// Predicts all groups of a scenario file, at all points.
 fn scenario(file: &Path, options: &Predict) -> Result<(), Failure> {
     let plan = check::read(file, &options.set)?;
-    let points = predict::scenario(&plan)?;
+    let points = predict::scenario(&plan, check::folder_of(file))?;
     if options.json {
         output::json(&predict::scenario_json(&plan.base().name, &points));
         return Ok(());

@@ -1,6 +1,6 @@
 //! `cellway workload show` and `cellway workload compare`.
 
-use cellway_lab::workload_file::{Class, Comparison, Distribution, Law, Only};
+use cellway_lab::workload_file::{Class, Comparison, Distribution, Only, law_name};
 use cellway_lab::{Error, reproduce::short};
 use serde_json::{Value, json};
 
@@ -144,13 +144,4 @@ fn differences(comparison: &Comparison) -> Value {
         .map(|only| json!({ "file": only.file + 1, "class": only.class, "distribution": only.distribution }));
     json!({ "alike": comparison.is_alike(), "differences": rows.collect::<Vec<_>>(),
             "only": only.collect::<Vec<_>>() })
-}
-
-fn law_name(law: Law) -> &'static str {
-    match law {
-        Law::Lognormal { .. } => "lognormal",
-        Law::Pareto { .. } => "pareto",
-        Law::Weibull { .. } => "weibull",
-        Law::Exponential { .. } => "exponential",
-    }
 }

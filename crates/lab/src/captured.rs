@@ -4,15 +4,14 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use cellway_capture::{Options, derive};
+use cellway_workload::{Distribution, Transport, law_name};
 use serde_json::{Value, json};
 
 use crate::error::Error;
 use crate::simulate::{beside, exists};
 use crate::text_file;
 
-pub use cellway_capture::{
-    By, Class, Counts, Derived, Distribution, Fault, Next, Progress, Protocol, Rules, Totals, Workload,
-};
+pub use cellway_capture::{By, Class, Counts, Derived, Fault, Next, Progress, Protocol, Rules, Totals, Workload};
 
 /// The most clusters of a protocol.
 const MAX_CLUSTERS: usize = 64;
@@ -68,7 +67,7 @@ pub fn write(derived: &Derived, path: &Path, force: bool) -> Result<(), Error> {
          it.",
         derived.totals.records
     );
-    write_text(&derived.workload.to_toml(&comment), path, force)
+    write_text(&derived.workload.file().to_toml(&comment), path, force)
 }
 
 /// Writes a text to a file, which has all of it or is as it was.
@@ -86,20 +85,18 @@ pub(crate) fn write_text(text: &str, path: &Path, force: bool) -> Result<(), Err
 
 /// Returns the word for a protocol in workload files.
 pub fn transport(protocol: Protocol) -> &'static str {
-    match protocol {
-        Protocol::Tcp => "tcp",
-        Protocol::Udp => "udp",
-    }
+    Transport::from(protocol).name()
 }
 
 /// Returns a document of the classes and of what was left out.
 pub fn document(derived: &Derived) -> Value {
     let class = |class: &Class| {
         let distribution = |(name, distribution): &(&'static str, Distribution)| {
-            let quantile = |p| distribution.quantile(p);
-            let fit = distribution.fit.map(|fit| json!({ "law": fit.law.name(), "ks": fit.ks }));
+            let quantile = |p| distribution.model.quantile(p);
+            let fit = distribution.fit.map(|fit| json!({ "law": law_name(fit.law), "ks": fit.ks }));
             let value = json!({
-                "samples": distribution.samples, "mean": distribution.mean(), "knots": distribution.knots.len(),
+                "samples": distribution.samples, "mean": distribution.mean(false),
+                "knots": distribution.model.knots().len(),
                 "p5": quantile(0.05), "p50": quantile(0.5), "p95": quantile(0.95), "p99": quantile(0.99), "fit": fit,
             });
             ((*name).to_owned(), value)

@@ -118,7 +118,7 @@ pub fn compare(
         true => Emulation::LeftOut,
         false => cannot_emulate(plan)?.map_or(Emulation::Valid, Emulation::Impossible),
     };
-    let predictions = predict(plan)?;
+    let predictions = predict(plan, folder)?;
     let simulated = named("simulation", settings, |settings| simulate(plan, folder, options.seeds, settings))?;
     let mut warnings: Vec<String> = simulated.warnings.iter().map(|text| format!("simulation: {text}")).collect();
     let (emulated, emulation) = match emulation {

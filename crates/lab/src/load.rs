@@ -71,25 +71,30 @@ impl TableFolders {
     /// become such of datagrams: a scenario does not know the protocol of a class.
     pub(crate) fn workloads(&mut self, plan: &Plan, point: &mut Point) -> Result<Vec<GroupWorkload>, Error> {
         let index = point.index;
-        point
-            .scenario
-            .traffic
-            .iter_mut()
-            .enumerate()
-            .map(|(group, traffic)| {
-                let input = self.input(plan, (index, group), traffic)?;
-                if let Some(Input::Datagrams(_)) = input {
-                    if traffic.app().is_some_and(|app| !app.arrives_by_itself()) {
-                        let message = "needs a class of TCP; this one is of UDP, which has no end to wait for";
-                        let key = ["workload", "arrivals"];
-                        return Err(plan.refuse_traffic(index, group, &key, message, "arrivals = \"open\"").into());
-                    }
-                    traffic.use_datagrams();
-                }
-                let traffic = &*traffic;
-                Ok(cellway_sim::workload(traffic, input).map_err(cellway_sim::Error::from)?)
-            })
-            .collect()
+        let groups = point.scenario.traffic.iter_mut().enumerate();
+        groups.map(|(group, traffic)| self.workload(plan, (index, group), traffic)).collect()
+    }
+
+    /// Returns the workload of each group of a point that plays a class of a workload file, by the place of the group. Those
+    /// of UDP become groups of datagrams, as in [`TableFolders::workloads`].
+    pub(crate) fn classes(&mut self, plan: &Plan, point: &mut Point) -> Result<Vec<(usize, GroupWorkload)>, Error> {
+        let index = point.index;
+        let plays = |traffic: &Traffic| matches!(traffic.file(), Some((AppFile::Workload { .. }, _)));
+        let groups = point.scenario.traffic.iter_mut().enumerate().filter(|(_, traffic)| plays(traffic));
+        groups.map(|(group, traffic)| Ok((group, self.workload(plan, (index, group), traffic)?))).collect()
+    }
+
+    fn workload(&mut self, plan: &Plan, at: (usize, usize), traffic: &mut Traffic) -> Result<GroupWorkload, Error> {
+        let input = self.input(plan, at, traffic)?;
+        if let Some(Input::Datagrams(_)) = input {
+            if traffic.app().is_some_and(|app| !app.arrives_by_itself()) {
+                let message = "needs a class of TCP; this one is of UDP, which has no end to wait for";
+                let key = ["workload", "arrivals"];
+                return Err(plan.refuse_traffic(at.0, at.1, &key, message, "arrivals = \"open\"").into());
+            }
+            traffic.use_datagrams();
+        }
+        Ok(cellway_sim::workload(traffic, input).map_err(cellway_sim::Error::from)?)
     }
 
     /// Returns the content of the files that a traffic group of a point names.

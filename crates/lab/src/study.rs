@@ -100,14 +100,15 @@ impl Prepared {
     /// As [`Prepared::new`], for an emulation: programs do for traffic.
     pub(crate) fn to_emulate(plan: &Plan, folder: &Path, seeds: Option<u64>) -> Result<Prepared, Error> {
         let (mut tables, mut traces) = (TableFolders::new(folder), TraceFolder::new(folder));
-        let points = plan.points()?;
+        let mut points = plan.points()?;
+        let mut workloads = Vec::with_capacity(points.len());
+        for point in &mut points {
+            workloads.push(tables.workloads(plan, point)?);
+            traces.fill(plan, point)?;
+        }
+        // Only the files say which groups send datagrams, and so which keys have no effect.
         let warnings = plan.warnings(&points).iter().map(ToString::to_string).collect();
-        let points = points.into_iter().map(|mut point| {
-            let workloads = tables.workloads(plan, &mut point)?;
-            traces.fill(plan, &mut point)?;
-            Ok((point, workloads))
-        });
-        let points = points.collect::<Result<Vec<_>, Error>>()?;
+        let points: Vec<_> = points.into_iter().zip(workloads).collect();
         let run = &plan.base().run;
         let seeds = seeds.unwrap_or(run.seeds);
         if !(1..=MAX_SEEDS).contains(&seeds) {

@@ -5,23 +5,16 @@ mod common;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use common::{plan, single, skip};
+use common::{plan, program, single, tshark_fields};
 
-/// Runs tshark; without it prints a message on the terminal and returns `None`.
+/// Reads ATM frames as packets, and checks the checksums.
+const OPTIONS: [&str; 6] =
+    ["-o", "erf.aal5_type:Unspecified", "-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE"];
+
+/// Returns what tshark prints about a file; `None` without it.
 fn tshark(file: &Path, arguments: &[&str]) -> Option<String> {
-    let options = ["-o", "erf.aal5_type:Unspecified", "-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE"];
-    match Command::new("tshark").args(options).args(arguments).arg("-r").arg(file).output() {
-        Ok(output) => {
-            assert!(output.status.success(), "tshark: {}", String::from_utf8_lossy(&output.stderr));
-            Some(String::from_utf8_lossy(&output.stdout).into_owned())
-        }
-        Err(_) => {
-            skip("tshark is not installed");
-            None
-        }
-    }
+    program("tshark", &[&OPTIONS[..], arguments, &["-r", &file.to_string_lossy()]].concat())
 }
 
 /// Captures at `node` a short run of three FTP and a TELNET.
@@ -39,10 +32,7 @@ fn captured(node: &str, set: &[(&str, &str)]) -> (tempfile::TempDir, PathBuf, u6
 
 /// Rows of the given fields, one for each record.
 fn fields(file: &Path, names: &[&str]) -> Option<Vec<Vec<String>>> {
-    let mut arguments = vec!["-T", "fields"];
-    names.iter().for_each(|name| arguments.extend(["-e", name]));
-    let text = tshark(file, &arguments)?;
-    Some(text.lines().map(|line| line.split('\t').map(str::to_owned).collect()).collect())
+    tshark_fields(file, &OPTIONS, names)
 }
 
 #[test]

@@ -27,7 +27,7 @@ fn plan(text: &str, set: &[(&str, &str)]) -> Plan {
 /// Returns the predicted goodput of the group, its limit, and the simulated goodput.
 fn both(set: &[(&str, &str)]) -> (f64, &'static str, f64) {
     let plan = plan(LINE, set);
-    let points = predict::scenario(&plan).unwrap();
+    let points = predict::scenario(&plan, Path::new(".")).unwrap();
     let group = &points[0].groups[0];
     let limit = group.legs[group.binding].prediction.binding().limit.name();
     let mut settings = Settings { threads: None, progress: &mut |_| {}, stop: &mut || false, store: None };

@@ -7,7 +7,7 @@ mod common;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cellway_lab::{Override, check, compare_workloads, plan_from_file, read_workload};
+use cellway_lab::{Override, check, compare_workloads, plan_from_file, predict, read_workload};
 use common::{repository, simulate_in};
 
 const SCENARIO: &str = r#"version = 1
@@ -115,6 +115,61 @@ fn what_cannot_be_played_is_refused_with_both_locations() {
             assert!(message.contains("office.toml:13:7: traffic.web.app: "), "{message}");
         }
     }
+}
+
+/// Keys for TCP of a group whose class is of UDP have no effect, which `check` and `simulate` say.
+#[test]
+fn keys_of_tcp_are_without_effect_for_a_class_of_udp() {
+    let gaps = "[class.arrival_gap]\nsamples = 2\nknots = [[1, 0.5]]\n[class.packets]";
+    let path = files("warned", "voice", "scale = 1", Some(&FILE.replace("[class.packets]", gaps)));
+    let folder = path.parent().unwrap();
+    let set = [("traffic.web.tcp.control", "\"reno\""), ("tcp.window", "\"64 KiB\"")];
+    let plan = plan_from_file(&path, &set.map(|(key, value)| Override::new(key, value))).unwrap();
+    let checked: Vec<String> = check(&plan, folder).unwrap().warnings.iter().map(ToString::to_string).collect();
+    let why = "traffic.web.tcp: has no effect: it is for TCP, and the class of the workload file is of UDP";
+    for part in [why, "all groups send UDP datagrams"] {
+        assert!(checked.iter().any(|warning| warning.contains(part)), "{part}: {checked:?}");
+    }
+    let simulated = simulate_in(&plan, folder, 1).unwrap().warnings;
+    assert!(checked.iter().all(|warning| simulated.contains(warning)), "{simulated:?}");
+    // Of TCP all is used.
+    let path = files("used", "web", CLOSED, Some(FILE));
+    let plan = plan_from_file(&path, &set[..1].iter().map(|(k, v)| Override::new(*k, *v)).collect::<Vec<_>>()).unwrap();
+    assert_eq!(check(&plan, path.parent().unwrap()).unwrap().warnings, []);
+}
+
+/// Calls of 9 packets of 172 B, each half a second, in two slots: 200 B of IP, 2 x 18 packets/s.
+#[test]
+fn a_prediction_reads_the_file() {
+    let gaps = "[class.arrival_gap]\nsamples = 2\nknots = [[1, 0.5]]\n";
+    let text = FILE.replace("[class.packets]", &format!("{gaps}[class.packets]"));
+    let text = text.replace("[class.exchanges]", &format!("{gaps}[class.exchanges]"));
+    let predicted = |name, class, file: &str, set: &[(&str, &str)]| {
+        let path = files(name, class, "scale = 1", Some(file));
+        let set: Vec<Override> = set.iter().map(|(key, value)| Override::new(*key, *value)).collect();
+        let plan = plan_from_file(&path, &set).unwrap();
+        predict::scenario(&plan, path.parent().unwrap()).map_err(|error| error.to_string())
+    };
+    let points = predicted("rate", "voice", &text, &[("traffic.web.count", "2")]).unwrap();
+    let [of] = &points[0].udp[..] else { panic!("{:?}", points[0].udp) };
+    assert!(points[0].groups.is_empty() && (of.rate - 2.0 * 18.0 * 1600.0).abs() < 1e-6, "{of:?}");
+    // 160 us on each link of 10 Mbit/s, and 6 ms.
+    assert!((of.path_delay - 0.006_32).abs() < 1e-12, "{of:?}");
+    assert!(matches!(&of.delay_mean, predict::Answer::None(why) if why.contains("any distribution")), "{of:?}");
+    assert_eq!(of.delay_mean, of.loss_ratio);
+    let points = predicted("exchanges", "web", &text, &[]).unwrap();
+    let caveats = &points[0].groups[0].caveats;
+    assert!(points[0].udp.is_empty() && caveats.iter().any(|text| text.contains("250 B on average")), "{caveats:?}");
+    assert!(caveats.iter().any(|text| text.contains("the originators of the class send more")), "{caveats:?}");
+    let missing = predicted("no class", "call", &text, &[]).err().unwrap();
+    assert!(missing.contains("the file has no class \"call\"; accepted: "), "{missing}");
+    let law = "[class.packets]\nsamples = 3\nfit = { law = \"pareto\", minimum = 1, shape = 1, ks = 0 }";
+    let set = [("traffic.web.workload.fits", "true")];
+    let endless =
+        predicted("endless", "voice", &text.replace("[class.packets]\nsamples = 3", law), &set).err().unwrap();
+    let expected =
+        "traffic.web.workload.fits: uses laws without a mean, so that there is no rate to predict; accepted: ";
+    assert!(endless.contains(expected), "{endless}");
 }
 
 /// The example has open arrivals, those of a load with fitted laws, and closed users.

@@ -33,7 +33,7 @@ const MAY_SEE: [(&str, &[&str]); 27] = [
     ("stacks", &["units", "sim"]),
     ("web", &["units", "apps", "scenario", "record", "sim"]),
     ("measure", &["units", "record", "sys"]),
-    ("capture", &[]),
+    ("capture", &["workload"]),
     ("sys", &[]),
     ("gatewayd", &["units", "settings", "spec", "wire", "gateway", "sys"]),
     ("emu", &["units", "spec", "wire", "net", "apps", "scenario", "record", "testbed", "measure", "sys", "gatewayd"]),

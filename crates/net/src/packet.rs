@@ -18,7 +18,8 @@ pub struct Packet<B> {
     pub to: NodeId,
     /// Length of the IP datagram in octets, headers included.
     pub octets: u32,
-    /// The flow of its conversation: packets of one transport connection have one number. Fair queues keep flows apart.
+    /// The flow of its conversation: packets of one transport connection, or of one pair of ports, have
+    /// one number. Fair queues keep flows apart.
     pub flow: u32,
     /// The ECN field of its header.
     pub ecn: Ecn,

@@ -270,8 +270,8 @@ fn check(source: Source, set: Changes) -> PyResult<String> {
 /// Predicts the traffic groups of a scenario, as JSON.
 #[pyfunction]
 fn predict(source: Source, set: Changes) -> PyResult<String> {
-    let (plan, _) = source.plan(set).map_err(raise)?;
-    let points = cellway_lab::predict::scenario(&plan).map_err(raise)?;
+    let (plan, folder) = source.plan(set).map_err(raise)?;
+    let points = cellway_lab::predict::scenario(&plan, &folder).map_err(raise)?;
     Ok(cellway_lab::predict::scenario_json(&plan.base().name, &points).to_string())
 }
 

@@ -8,7 +8,8 @@ use cellway_spec::{DatagramEcn, UdpSource};
 use crate::everywhere::{Finding, everywhere};
 use crate::found::Found;
 use crate::model::{
-    Buffer, CongestionControl, Framing, LossRecovery, NodeKind, QueueDiscipline, Scenario, Service, TcpSpec, TcpTraffic,
+    Buffer, CongestionControl, Framing, LossRecovery, NodeKind, Protocol, QueueDiscipline, Scenario, Service, TcpSpec,
+    TcpTraffic,
 };
 use crate::plan::Point;
 use crate::sweep::Axis;
@@ -125,6 +126,11 @@ fn inert_keys(scenario: &Scenario) -> Vec<Inert> {
         }
         if !has_gateways && group.tcp().is_some() {
             add(&at!["traffic", i, "gateway"], "no node is a gateway");
+        }
+        if let Protocol::Class(_) = group.protocol {
+            for key in ["tcp", "gateway"] {
+                add(&at!["traffic", i, key], "it is for TCP, and the class of the workload file is of UDP");
+            }
         }
     }
     for (i, class) in scenario.classes.iter().enumerate() {

@@ -1,5 +1,8 @@
 //! The run itself: the network, the endpoints and the applications, event by event.
 
+mod datagrams;
+mod endpoints;
+mod setup;
 mod slices;
 mod stacks;
 mod talk;
@@ -7,24 +10,22 @@ mod view;
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use cellway_apps::random::Streams;
-use cellway_apps::{Action, DatagramMark, DatagramSource, GroupWorkload, Side};
+use cellway_apps::{Action, GroupWorkload, Side};
 use cellway_gateway as gateway;
 use cellway_net::{Delivery, Encapsulation, Packet};
-use cellway_record::{Counts, RunRecord, Source};
+use cellway_record::{Counts, RunRecord};
 use cellway_scenario::Scenario;
-use cellway_tcp::{Endpoint, Event, Output, Segment, State};
-use cellway_testbed::{Capture, Leg, SlotPlan, Testbed};
-use cellway_units::{Bytes, Ecn, Time};
+use cellway_tcp::{Event, Output, Segment};
+use cellway_testbed::{Capture, Leg, Testbed};
+use cellway_units::{Bytes, Time};
 
 use crate::body::Body;
-use crate::connection::{End, Place, SIDES};
+use crate::connection::{Place, SIDES};
 use crate::controllers::{Controllers, Factory};
 use crate::error::Error;
 use crate::gateway::GatewayPair;
-use crate::model::observe_model;
 use crate::octets::octets;
 use crate::qlog::{Qlog, Recorder};
 use crate::slot::Slot;
@@ -68,73 +69,6 @@ pub fn run<'a>(scenario: &Scenario, workloads: &'a [GroupWorkload], seed: u64, c
             Advanced::Runs(rest) if stop() => return Err(Error::Stopped { at: rest.now() }),
             Advanced::Runs(rest) => run = rest,
         }
-    }
-}
-
-impl<'a> Run<'a> {
-    /// Builds the network and the slots of a run at its start.
-    fn new(
-        scenario: &Scenario,
-        workloads: Cow<'a, [GroupWorkload]>,
-        seed: u64,
-        mut control: Control<'a>,
-    ) -> Result<Run<'a>, Error> {
-        if scenario.traffic.is_empty() {
-            return Err(Error::NoTraffic);
-        }
-        let streams = Streams::new(seed);
-        let encapsulation = scenario.multiplexing.encapsulation;
-        let stacks = stacks::stacks_of(scenario, control.stacks)?;
-        let controllers = control.controllers.map(|own| own.of(scenario)).transpose()?.unwrap_or_default();
-        let mut bed = Testbed::with_stacks(scenario, &streams, Source::Simulate, &stacks::driven(&stacks))?;
-        bed.open_planned()?;
-        if let Some(capture) = &mut control.capture {
-            capture.begin(&mut bed)?;
-        }
-        let slot = |plan: &Arc<SlotPlan>| {
-            Slot::new(plan.clone(), &workloads[plan.group], &streams, stacks[plan.group].clone())
-        };
-        let slots: Vec<Slot> = bed.slots().iter().map(slot).collect();
-        let qlog = control.qlog.map(|qlog| Recorder::begin(qlog, &slots).map(Box::new)).transpose()?;
-        let pairs: Result<Vec<GatewayPair>, Error> =
-            bed.pairs().iter().map(|plan| GatewayPair::new(plan, scenario.traffic.len())).collect();
-        let mut timers = Timers::default();
-        for (index, slot) in slots.iter().enumerate() {
-            let index = index as u32;
-            match slot {
-                Slot::Udp(slot) => {
-                    for side in SIDES {
-                        let at = slot.sources[side as usize].as_ref().and_then(DatagramSource::next);
-                        timers.add_if(at, TimerKey { slot: index, kind: TimerKind::Datagram { side } });
-                    }
-                }
-                other => timers.add(other.plan().start, TimerKey { slot: index, kind: TimerKind::Begin }),
-            }
-        }
-        for (index, at) in bed.changes().enumerate() {
-            timers.add(at, TimerKey { slot: index as u32, kind: TimerKind::Change });
-        }
-        Ok(Run {
-            workloads,
-            streams,
-            encapsulation,
-            legs: bed.legs(),
-            bed,
-            slots,
-            pairs: pairs?,
-            timers,
-            packets: 0,
-            timers_fired: 0,
-            output: Output::default(),
-            gateway_output: gateway::Output::default(),
-            actions: Vec::new(),
-            todo: VecDeque::new(),
-            touched: Vec::new(),
-            controllers,
-            capture: control.capture,
-            qlog,
-            fault: None,
-        })
     }
 }
 
@@ -361,146 +295,5 @@ impl Run<'_> {
         slot.next_conversation(workload, &self.streams);
         let number = slot.current();
         self.app(index, number, |app, out| app.start(now, out));
-    }
-
-    /// Sends the datagram of a slot that is due.
-    fn send_datagram(&mut self, now: Time, index: usize, side: Side) {
-        let Slot::Udp(slot) = &mut self.slots[index] else { return };
-        let [there, back] = &slot.sources;
-        let both_ways = there.is_some() && back.is_some();
-        let Some(source) = &mut slot.sources[side as usize] else { return };
-        let (frame, octets) = (source.frame(), source.packet().0 as u32);
-        let mark = DatagramMark { sequence: source.send(), sent: now };
-        let body = Body::Datagram { number: self.packets, mark };
-        let [from, to] = [side, side.peer()].map(|side| slot.plan.hosts[side as usize]);
-        let conversation = slot.plan.legs[side as usize];
-        self.timers.add_if(source.next(), TimerKey { slot: index as u32, kind: TimerKind::Datagram { side } });
-        if let Some(packets) = frame {
-            self.bed.meter.frame_sent(index, now, packets);
-        }
-        if both_ways {
-            self.bed.meter.datagram_sent_by(index, side, now);
-        } else {
-            self.bed.meter.datagram_sent(index, now);
-        }
-        self.bed
-            .fabric
-            .send(now, Packet { conversation, from, to, flow: 0, octets, ecn: slot.ecn, dscp: slot.plan.dscp, body });
-        self.packets += 1;
-    }
-
-    /// Records a datagram of a slot that has arrived at a host. The responder sends a ping back.
-    fn datagram_arrived(&mut self, now: Time, index: usize, packet: &Packet<Body>, mark: DatagramMark) {
-        let Slot::Udp(slot) = &self.slots[index] else { return };
-        let payload = Bytes(u64::from(packet.octets) - slot.plan.family().udp_headers());
-        let reader = if packet.to == slot.plan.hosts[0] { Side::Originator } else { Side::Responder };
-        if packet.ecn == Ecn::Ce {
-            self.bed.meter.datagram_marked(index, reader, mark);
-        }
-        if reader == Side::Originator {
-            self.bed.meter.datagram_received(index, now, Side::Originator, mark, payload);
-            return;
-        }
-        let echo = slot.is_echoed.then(|| Packet {
-            conversation: slot.plan.legs[1],
-            from: packet.to,
-            to: packet.from,
-            ecn: slot.ecn,
-            body: Body::Datagram { number: self.packets, mark },
-            ..packet.clone()
-        });
-        let cells = self.encapsulation.cells(Bytes(packet.octets.into())).0 as u32;
-        self.bed.meter.arrived(index, packet.octets, cells);
-        self.bed.meter.datagram_received(index, now, Side::Responder, mark, payload);
-        if let Some(echo) = echo {
-            self.bed.fabric.send(now, echo);
-            self.packets += 1;
-        }
-    }
-
-    /// Calls an endpoint; sends its segments, and queues its events.
-    fn tcp(
-        &mut self,
-        now: Time,
-        index: usize,
-        serial: u32,
-        place: Place,
-        act: impl FnOnce(&mut Endpoint, &mut Output),
-    ) {
-        self.end(now, index, serial, place, |end, out| act(&mut end.tcp, out));
-    }
-
-    pub(crate) fn end(
-        &mut self,
-        now: Time,
-        index: usize,
-        serial: u32,
-        place: Place,
-        act: impl FnOnce(&mut End, &mut Output),
-    ) {
-        let slot = self.slots[index].tcp();
-        let (conversation, from, to) = slot.path_from(place);
-        let (dscp, ip_header) = (slot.plan.dscp, slot.tcp().config.family.ip_header() as u32);
-        let receive_window = slot.tcp().config.tcp.window.0;
-        let newest = slot.opened - 1 == serial;
-        let slot_group = slot.plan.group;
-        let Some(connection) = slot.connection(serial) else { return };
-        let conn = connection.conn.0;
-        let Some(end) = connection.end(place) else { return };
-        self.output.clear();
-        act(end, &mut self.output);
-        let mut qlog = self.qlog.as_mut().filter(|qlog| qlog.is_of(index, serial));
-        for &segment in &self.output.segments {
-            if let Some(qlog) = &mut qlog {
-                qlog.sends(now, place, &end.tcp, &segment, self.packets);
-            }
-            let octets = ip_header + segment.header_len() + segment.len;
-            let body = Body::Segment { serial, conn, number: self.packets, segment };
-            self.bed
-                .fabric
-                .send(now, Packet { conversation, from, to, flow: serial, octets, ecn: segment.ecn, dscp, body });
-            self.packets += 1;
-        }
-        if let Some(qlog) = qlog.filter(|qlog| qlog.place() == place) {
-            qlog.update(now, &end.tcp, self.output.rtt);
-        }
-        for &event in &self.output.events {
-            self.todo.push_back(Todo::Tcp { slot: index, serial, place, event });
-        }
-        if let Some(side) = place.side()
-            && end.take_written()
-        {
-            self.todo.push_back(Todo::Written { slot: index, serial, side });
-        }
-        if let Some(rtt) = self.output.rtt
-            && place.side().is_some()
-        {
-            self.bed.meter.round_trip(now, index, rtt);
-        }
-        if let Some(unreported) = end.unreported() {
-            self.bed.meter.tcp(index, unreported);
-        }
-        if let Some(why) = (!self.controllers.is_empty()).then(|| end.tcp.controller_failure()).flatten() {
-            let group = self.bed.scenario().traffic[slot_group].name.clone();
-            self.fault.get_or_insert(Box::new(Error::ControllerFailed { group, at: now, why }));
-        }
-        if newest && place.side().is_some() && self.bed.meter.traces(index) {
-            observe_model(&mut self.bed.meter, now, index, &end.tcp);
-        }
-        if newest && place == Place::Originator {
-            let window = end.tcp.send_window();
-            let full = end.tcp.congestion_window() >= receive_window;
-            self.bed.meter.window(now, index, window, full);
-        }
-        if let Some((at, _)) = end.tcp.deadline()
-            && end.armed.is_none_or(|armed| at < armed)
-        {
-            end.armed = Some(at);
-            self.timers.add(at, TimerKey { slot: index as u32, kind: TimerKind::Tcp { serial, place } });
-        }
-        // A connection can only have ended if this end of it is closed.
-        if end.tcp.state() == State::Closed {
-            self.touched.push((index, serial));
-        }
     }
 }

@@ -8,7 +8,7 @@ use cellway_net::{NodeId, Packet};
 use cellway_record::Source;
 use cellway_scenario::Scenario;
 use cellway_tcp::{FieldOrder, Flags, Segment};
-use cellway_testbed::{Leg, SlotPlan, Testbed, UDP_PORT};
+use cellway_testbed::{Leg, SlotPlan, Testbed};
 use cellway_wire::{AccEcn, IpTcp, TcpFlags, TcpOptions, ip_packet, udp_packet};
 
 use crate::body::Body;
@@ -45,7 +45,7 @@ pub(crate) fn octets(packet: &Packet<Body>, slots: &[Slot], legs: &[Leg]) -> Vec
             let plan = slots[slot as usize].plan();
             let mut payload = mark.octets().to_vec();
             payload.resize((u64::from(packet.octets) - plan.family().udp_headers()) as usize, 0);
-            let mut ports = [dynamic_port(packet.conversation, 0), UDP_PORT];
+            let mut ports = [dynamic_port(packet.conversation, packet.flow), plan.datagram_port()];
             if packet.from != plan.hosts[0] {
                 // An echo goes the other way.
                 ports.reverse();
@@ -159,9 +159,10 @@ fn tcp_flags(segment: &Segment) -> TcpFlags {
     }
 }
 
-/// Returns the originator's port of a conversation's connection.
+/// Returns the port of the originator of a connection, or of a conversation of datagrams.
 fn dynamic_port(conversation: u32, serial: u32) -> u16 {
-    (FIRST_DYNAMIC_PORT + (conversation * 4099 + serial) % (65_536 - FIRST_DYNAMIC_PORT)) as u16
+    let number = u64::from(conversation) * 4099 + u64::from(serial);
+    (FIRST_DYNAMIC_PORT + (number % u64::from(65_536 - FIRST_DYNAMIC_PORT)) as u32) as u16
 }
 
 /// Returns the address of a host.

@@ -3,6 +3,7 @@
 
 mod common;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use cellway_apps::{DatagramModel, Distribution, ExchangeModel, GroupWorkload, Knot, QuantileModel};
@@ -258,6 +259,63 @@ fn datagrams_of_a_class_go_both_ways() {
     }
     assert_eq!(figure(&record, "web-1", "goodput"), 18.0 * (5.0 * 172.0 + 3.0 * 100.0) * 8.0 / 18.0);
     assert!(!has(&record, "web", "fct_mean") && !has(&record, "web", "timeouts_mean"));
+}
+
+/// Captures the datagrams of a class at the responder's host: the ports of each, source first, in their order.
+fn ports_of_datagrams(set: &[(&str, &str)], model: DatagramModel) -> Vec<[u16; 2]> {
+    let mut scenario = line(set);
+    scenario.traffic.iter_mut().for_each(|group| group.use_datagrams());
+    let input = Input::Datagrams(Arc::new(model));
+    let workloads = scenario.traffic.iter().map(|group| cellway_sim::workload(group, Some(input.clone())).unwrap());
+    let (mut file, mut records) = (Vec::new(), 0);
+    let control = Control { capture: Some(Capture::new("b", &mut file, &mut records)), ..Control::new(&|| false) };
+    cellway_sim::run(&scenario, &workloads.collect::<Vec<_>>(), 1, control).unwrap();
+    let (mut rest, mut ports) = (&file[24..], Vec::new());
+    while let Some((head, more)) = rest.split_at_checked(16) {
+        let (packet, more) = more.split_at(u32::from_le_bytes(head[8..12].try_into().unwrap()) as usize);
+        ports.push([20, 22].map(|at| u16::from_be_bytes(packet[at..at + 2].try_into().unwrap())));
+        rest = more;
+    }
+    ports
+}
+
+/// Conversations that overlap: 80 ms long and back until 90 ms after their beginning, each 50 ms. Both directions of one
+/// have the same ports.
+#[test]
+fn each_conversation_of_datagrams_has_a_port_of_its_own() {
+    let set = [("traffic.web.workload", "{ scale = 20, conversations = 30 }")];
+    let mut packets: BTreeMap<u16, [u32; 2]> = BTreeMap::new();
+    for ports in ports_of_datagrams(&set, voice()) {
+        let is_back = ports[0] == 8008;
+        let [own, known] = if is_back { [ports[1], ports[0]] } else { ports };
+        assert_eq!(known, 8008);
+        packets.entry(own).or_default()[usize::from(is_back)] += 1;
+    }
+    assert_eq!(packets.len(), 30, "{packets:?}");
+    assert!(packets.values().all(|packets| *packets == [5, 3]), "{packets:?}");
+}
+
+/// Two bursts of 40 packets, 1 ms after each other: first in, first out, one follows the other; queues that separate flows
+/// serve them in turn, a packet of 1028 B of each.
+#[test]
+fn fair_queues_keep_conversations_of_datagrams_apart() {
+    let burst = || DatagramModel {
+        arrival_gap: Some(always(0.001)),
+        packets: always(40.0),
+        packets_back: None,
+        size: always(1000.0),
+        size_back: None,
+        gap: None,
+        gap_back: None,
+    };
+    let turns = |queue| {
+        let workload = ("traffic.web.workload", "{ conversations = 2 }");
+        let ports = ports_of_datagrams(&[workload, ("buffer.queue", queue), ("buffer.size", "\"1 MB\"")], burst());
+        assert_eq!(ports.len(), 80);
+        ports.windows(2).filter(|pair| pair[0] != pair[1]).count()
+    };
+    assert_eq!(turns("\"fifo\""), 1);
+    assert!(turns("\"drr\"") > 20, "{}", turns("\"drr\""));
 }
 
 /// Packets of a mark at least and of the MTU at most; conversations that overlap; a direction without packets.

@@ -15,19 +15,24 @@ use cellway_units::{Bytes, Span};
 use crate::error::Error;
 use crate::plan::class_port;
 
-/// Returns a number that is equal for conversations of the same application, and for the datagrams of all groups: it
-/// distinguishes the channels per type.
+/// Returns a number that is equal for conversations of the same application, those of measured classes of either
+/// protocol among them, and for the datagrams of sources: it distinguishes the channels per type.
 pub fn type_number(traffic: &Traffic) -> u32 {
-    traffic.app().map_or(UDP_KIND, |app| app.kind() as u32)
+    match &traffic.protocol {
+        Protocol::Tcp(tcp) => tcp.app.kind() as u32,
+        Protocol::Udp(_) => UDP_KIND,
+        // As its group is checked, before the file says that the class is of UDP.
+        Protocol::Class(_) => apps::AppKind::Workload as u32,
+    }
 }
 
 /// The type of conversations that are of no application of a scenario.
 pub const OTHER_KIND: u32 = apps::AppKind::ALL.len() as u32;
 
-/// The type of the datagrams of a scenario.
+/// The type of the datagrams of sources.
 pub const UDP_KIND: u32 = OTHER_KIND + 1;
 
-/// The port of the responders of datagrams: that of RTP. RFC 3551 section 8.
+/// The port of the responders of the datagrams of sources: that of RTP. RFC 3551 section 8.
 pub const UDP_PORT: u16 = 5004;
 
 /// The port of the responders of flows: that of HTTP as an alternative. IANA, Service Name and Transport Protocol Port
@@ -37,7 +42,7 @@ pub const FLOWS_PORT: u16 = 8080;
 /// The port of the responders of requests: that of netperf. IANA, the same registry.
 pub const REQUESTS_PORT: u16 = 12_865;
 
-/// The port of the responders of measured conversations: another alternative of HTTP. IANA, the same registry.
+/// The port of the responders of measured conversations, over TCP and UDP: another alternative of HTTP. IANA, the same registry.
 pub const MEASURED_PORT: u16 = 8008;
 
 /// The least mean time between the flows of a slot.

@@ -13,7 +13,7 @@ use cellway_units::{Span, Time};
 
 use crate::attach::PathEnd;
 use crate::build::Builder;
-use crate::convert;
+use crate::convert::{self, MEASURED_PORT, UDP_PORT};
 use crate::error::Error;
 use crate::meter::{Changes, Records, SlotMeter, Trace};
 
@@ -95,6 +95,14 @@ impl SlotPlan {
         match &self.protocol {
             SlotProtocol::Tcp(tcp) => Some(tcp),
             SlotProtocol::Udp(_) | SlotProtocol::Class(_) | SlotProtocol::Stack(_) => None,
+        }
+    }
+
+    /// Returns the port of the responder of the slot's datagrams.
+    pub fn datagram_port(&self) -> u16 {
+        match self.protocol {
+            SlotProtocol::Class(_) => MEASURED_PORT,
+            SlotProtocol::Tcp(_) | SlotProtocol::Udp(_) | SlotProtocol::Stack(_) => UDP_PORT,
         }
     }
 }

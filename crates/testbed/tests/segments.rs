@@ -119,6 +119,17 @@ fn all_hosts_are_listed_with_their_lines() {
     assert!(bed.hosts().all(|host| bed.names()[&host.name] == host.node));
 }
 
+/// Scenarios are checked before the file of a class says that it is of UDP, and channels per type with them.
+#[test]
+fn a_class_of_udp_is_of_the_type_with_which_it_is_checked() {
+    let mut bed = bed(NET, &[("traffic.up.app", "\"workload:office.toml#voice\"")]).scenario().clone();
+    let group = &mut bed.traffic[0];
+    let checked = type_number(group);
+    group.use_datagrams();
+    assert!(group.tcp().is_none());
+    assert_eq!(type_number(group), checked);
+}
+
 #[test]
 fn a_path_is_that_of_the_group_of_its_kind_or_the_shortest() {
     let bed = bed(NET, &[]);

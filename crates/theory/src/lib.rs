@@ -46,7 +46,9 @@ pub use pftk::{Lossy, pftk, pftk_short};
 pub use predicted::Predicted;
 pub use prediction::{Amount, Bound, Limit, Prediction};
 pub use registry::{Equation, equation, equations, evaluate};
-pub use scenario::{Answer, GroupPrediction, LegPrediction, UdpPrediction, predict, predict_udp};
+pub use scenario::{
+    Answer, ClassRate, GroupPrediction, LegPrediction, UdpPrediction, predict, predict_class, predict_udp,
+};
 pub use spacer::{Acknowledgements, Avoidance, Count, Interval, SlowStart, Spacer, SpacerInput, spacer_of};
 pub use window_limited::window_limited;
 pub use window_over_rtt::window_over_rtt;

@@ -17,7 +17,7 @@ use crate::loss::{any_lost, loss_bounds, steady_timeout};
 use crate::pftk::Lossy;
 use crate::prediction::{Limit, Prediction};
 use hops::{Hop, Packet};
-pub use udp::{Answer, UdpPrediction, predict_udp};
+pub use udp::{Answer, ClassRate, UdpPrediction, predict_class, predict_udp};
 
 /// The largest loss that is used in formulas.
 const MOST_LOSS: f64 = 1.0 - 1e-9;

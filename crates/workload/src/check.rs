@@ -1,26 +1,20 @@
 //! Conversion of the file to its content, and the rules between keys.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use cellway_apps::{DatagramModel, Distribution, ExchangeModel, FittedLaw, Law, MOST_SECONDS};
+use cellway_apps::{Distribution, FittedLaw};
 use cellway_settings::found::{Found, Sources, error_of};
 use cellway_settings::in_file::InFile;
 use cellway_settings::problem::Error;
 use cellway_settings::shape;
 use cellway_settings::tree::{Node, Step, at};
 
-use crate::file::{ClassFile, DistributionFile, File, FitFile, LawName, Transport};
+use crate::file::{ClassFile, DistributionFile, File, FitFile};
+use crate::kinds::DistributionKind;
 use crate::knots;
 use crate::model::{Class, ClassModel, WorkloadFile};
 use crate::schema::root;
 
-/// The largest count and the largest size (octets).
-const MOST_COUNT: f64 = 1e6;
-const MOST_PACKETS: f64 = 1e9;
-const MOST_OCTETS: f64 = 1e15;
-/// The largest payload of a datagram (octets): a packet of IPv4 without its headers.
-const MOST_PAYLOAD: f64 = 65_507.0;
 /// The longest name (characters).
 const LONGEST_NAME: usize = 64;
 
@@ -53,23 +47,6 @@ struct Check<'a> {
     tree: &'a Node,
 }
 
-/// Distributions by their keys, with the protocol and the largest value of each.
-const DISTRIBUTIONS: [(&str, Option<Transport>, f64); 13] = [
-    ("arrival_gap", None, MOST_SECONDS),
-    ("exchanges", Some(Transport::Tcp), MOST_COUNT),
-    ("request", Some(Transport::Tcp), MOST_OCTETS),
-    ("response", Some(Transport::Tcp), MOST_OCTETS),
-    ("pause", Some(Transport::Tcp), MOST_SECONDS),
-    ("think", Some(Transport::Tcp), MOST_SECONDS),
-    ("rtt", Some(Transport::Tcp), MOST_SECONDS),
-    ("packets", Some(Transport::Udp), MOST_PACKETS),
-    ("packets_back", Some(Transport::Udp), MOST_PACKETS),
-    ("size", Some(Transport::Udp), MOST_PAYLOAD),
-    ("size_back", Some(Transport::Udp), MOST_PAYLOAD),
-    ("gap", Some(Transport::Udp), MOST_SECONDS),
-    ("gap_back", Some(Transport::Udp), MOST_SECONDS),
-];
-
 impl Check<'_> {
     fn refuse(&mut self, path: &[Step], message: impl Into<String>, accepted: impl Into<String>) {
         self.found.push(Found::in_tree(self.tree, path, message).accepted(accepted));
@@ -99,7 +76,7 @@ impl Check<'_> {
         let transport = file.transport?;
         let mut all: BTreeMap<&str, Option<Distribution>> = BTreeMap::new();
         let mut is_whole = true;
-        for (name, of, most) in DISTRIBUTIONS {
+        for DistributionKind { name, transport: of, most, .. } in DistributionKind::ALL {
             let Some(given) = given(&file, name) else {
                 is_whole = false;
                 continue;
@@ -108,19 +85,15 @@ impl Check<'_> {
             let Some(given) = given else { continue };
             if let Some(other) = of.filter(|of| *of != transport) {
                 let message = format!("is a distribution of transport = \"{}\"", other.name());
-                let own = DISTRIBUTIONS.iter().filter(|(_, of, _)| of.is_none_or(|of| of == transport));
-                self.refuse(&path, message, own.map(|(name, ..)| *name).collect::<Vec<_>>().join(", "));
+                let own = DistributionKind::of(transport).map(|kind| kind.name);
+                self.refuse(&path, message, own.collect::<Vec<_>>().join(", "));
                 continue;
             }
             let distribution = self.distribution(&path, given, most);
             is_whole &= distribution.is_some();
             all.insert(name, distribution);
         }
-        let required: [&str; 2] = match transport {
-            Transport::Tcp => ["exchanges", "request"],
-            Transport::Udp => ["packets", "size"],
-        };
-        for name in required {
+        for DistributionKind { name, .. } in DistributionKind::of(transport).filter(|kind| kind.required) {
             // One that is refused is reported already.
             if !all.contains_key(name) && matches!(given(&file, name), Some(None)) {
                 let message = format!("is missing: a class of transport = \"{}\" needs it", transport.name());
@@ -128,25 +101,7 @@ impl Check<'_> {
             }
         }
         let mut take = |name: &str| all.remove(name).flatten();
-        let model = match transport {
-            Transport::Tcp => ClassModel::Tcp(Arc::new(ExchangeModel {
-                arrival_gap: take("arrival_gap"),
-                exchanges: take("exchanges")?,
-                request: take("request")?,
-                response: take("response"),
-                pause: take("pause"),
-                think: take("think"),
-            })),
-            Transport::Udp => ClassModel::Udp(Arc::new(DatagramModel {
-                arrival_gap: take("arrival_gap"),
-                packets: take("packets")?,
-                packets_back: take("packets_back"),
-                size: take("size")?,
-                size_back: take("size_back"),
-                gap: take("gap"),
-                gap_back: take("gap_back"),
-            })),
-        };
+        let model = ClassModel::of(transport, &mut take)?;
         let (rtt, name, conversations) = (take("rtt"), file.name?, file.conversations?);
         let class = Class { name, conversations, left_out: left_out?, model, rtt };
         is_whole.then_some(class)
@@ -193,12 +148,7 @@ impl Check<'_> {
             ("mean", file.mean),
         ];
         let law = file.law?;
-        let own: &[&str] = match law {
-            LawName::Lognormal => &["mu", "sigma"],
-            LawName::Pareto => &["minimum", "shape"],
-            LawName::Weibull => &["scale", "shape"],
-            LawName::Exponential => &["mean"],
-        };
+        let own = law.parameters();
         for (name, value) in parameters {
             let here = [path, &at![name]].concat();
             match (value, own.contains(&name)) {
@@ -213,12 +163,8 @@ impl Check<'_> {
                 _ => {}
             }
         }
-        let law = match law {
-            LawName::Lognormal => Law::Lognormal { mu: file.mu??, sigma: file.sigma?? },
-            LawName::Pareto => Law::Pareto { minimum: file.minimum??, shape: file.shape?? },
-            LawName::Weibull => Law::Weibull { scale: file.scale??, shape: file.shape?? },
-            LawName::Exponential => Law::Exponential { mean: file.mean?? },
-        };
+        let value = |name: &&str| parameters.iter().find(|(known, _)| known == name).and_then(|(_, value)| (*value)?);
+        let law = law.law(&own.iter().map(value).collect::<Option<Vec<f64>>>()?)?;
         Some(FittedLaw { law, ks: file.ks? })
     }
 }

@@ -5,6 +5,9 @@ use std::sync::Arc;
 
 use cellway_apps::{DatagramModel, Distribution, ExchangeModel};
 
+use crate::file::Transport;
+use crate::kinds::DistributionKind;
+
 /// A workload file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WorkloadFile {
@@ -34,6 +37,40 @@ pub enum ClassModel {
     Tcp(Arc<ExchangeModel>),
     /// Datagrams.
     Udp(Arc<DatagramModel>),
+}
+
+impl ClassModel {
+    /// Makes the model of a protocol. `take` returns the distribution of a name in files, if there is one. Returns `None`
+    /// without one that the protocol requires.
+    pub fn of(transport: Transport, mut take: impl FnMut(&str) -> Option<Distribution>) -> Option<ClassModel> {
+        Some(match transport {
+            Transport::Tcp => ClassModel::Tcp(Arc::new(ExchangeModel {
+                arrival_gap: take("arrival_gap"),
+                exchanges: take("exchanges")?,
+                request: take("request")?,
+                response: take("response"),
+                pause: take("pause"),
+                think: take("think"),
+            })),
+            Transport::Udp => ClassModel::Udp(Arc::new(DatagramModel {
+                arrival_gap: take("arrival_gap"),
+                packets: take("packets")?,
+                packets_back: take("packets_back"),
+                size: take("size")?,
+                size_back: take("size_back"),
+                gap: take("gap"),
+                gap_back: take("gap_back"),
+            })),
+        })
+    }
+
+    /// Returns the protocol.
+    pub fn transport(&self) -> Transport {
+        match self {
+            ClassModel::Tcp(_) => Transport::Tcp,
+            ClassModel::Udp(_) => Transport::Udp,
+        }
+    }
 }
 
 impl WorkloadFile {
@@ -76,18 +113,11 @@ impl Class {
 
     /// Returns the protocol as it is in files.
     pub fn transport(&self) -> &'static str {
-        match self.model {
-            ClassModel::Tcp(_) => "tcp",
-            ClassModel::Udp(_) => "udp",
-        }
+        self.model.transport().name()
     }
 
     /// Returns the unit of the distribution of a name: "s", "B", or nothing for a count.
     pub fn unit(name: &str) -> &'static str {
-        match name {
-            "arrival_gap" | "pause" | "think" | "rtt" | "gap" | "gap_back" => "s",
-            "request" | "response" | "size" | "size_back" => "B",
-            _ => "",
-        }
+        DistributionKind::named(name).map_or("", |kind| kind.unit)
     }
 }

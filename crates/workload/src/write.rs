@@ -2,9 +2,10 @@
 
 use std::fmt::Write;
 
-use cellway_apps::{Distribution, FittedLaw, Law};
+use cellway_apps::{Distribution, FittedLaw, Knot};
 use cellway_settings::tree::quoted;
 
+use crate::file::LawName;
 use crate::model::WorkloadFile;
 
 /// The longest line of knots (characters).
@@ -44,7 +45,12 @@ impl WorkloadFile {
 fn write_distribution(text: &mut String, name: &str, distribution: &Distribution) -> std::fmt::Result {
     writeln!(text, "\n[class.{name}]\nsamples = {}\nknots = [", distribution.samples)?;
     let mut line = String::new();
-    for knot in distribution.model.knots() {
+    let knots = match distribution.model.knots() {
+        // A single knot is one value for all.
+        [Knot { probability: 0.0, value }, last] if *value == last.value => std::slice::from_ref(last),
+        all => all,
+    };
+    for knot in knots {
         let knot = format!("[{:?}, {:?}], ", knot.probability, knot.value);
         if 4 + line.len() + knot.len() > WIDTH {
             writeln!(text, "    {}", line.trim_end())?;
@@ -54,14 +60,9 @@ fn write_distribution(text: &mut String, name: &str, distribution: &Distribution
     }
     writeln!(text, "    {}\n]", line.trim_end())?;
     let Some(FittedLaw { law, ks }) = distribution.fit else { return Ok(()) };
-    let (law, parameters) = match law {
-        Law::Lognormal { mu, sigma } => ("lognormal", [Some(("mu", mu)), Some(("sigma", sigma))]),
-        Law::Pareto { minimum, shape } => ("pareto", [Some(("minimum", minimum)), Some(("shape", shape))]),
-        Law::Weibull { scale, shape } => ("weibull", [Some(("scale", scale)), Some(("shape", shape))]),
-        Law::Exponential { mean } => ("exponential", [Some(("mean", mean)), None]),
-    };
-    writeln!(text, "\n[class.{name}.fit]\nlaw = \"{law}\"")?;
-    for (name, value) in parameters.into_iter().flatten() {
+    let (law, values) = LawName::of(law);
+    writeln!(text, "\n[class.{name}.fit]\nlaw = \"{}\"", law.name())?;
+    for (name, value) in law.parameters().iter().zip(values) {
         writeln!(text, "{name} = {value:?}")?;
     }
     writeln!(text, "ks = {ks:?}")

@@ -118,6 +118,11 @@ impl MeasuredSource {
         self.open.first_key_value().map_or(Bytes(0), |(_, talk)| talk.packet)
     }
 
+    /// Returns the number of the conversation of the next packet, from 0 in the order of their arrivals.
+    pub(crate) fn conversation(&self) -> u64 {
+        self.open.first_key_value().map_or(0, |((_, number), _)| *number)
+    }
+
     /// Removes the next packet.
     pub(crate) fn send(&mut self) {
         if let Some(((at, number), mut talk)) = self.open.pop_first()

@@ -5,7 +5,7 @@ use std::sync::mpsc::Sender;
 
 use cellway_apps::{Arrivals, DatagramEcn, Family, GroupWorkload, MeasuredDatagrams, UdpSource};
 use cellway_scenario::{Scenario, TcpSpec};
-use cellway_testbed::{SlotPlan, TcpSlotPlan, UDP_PORT};
+use cellway_testbed::{SlotPlan, TcpSlotPlan};
 use cellway_units::{Rate, Span, Time};
 use socket2::Socket;
 
@@ -68,35 +68,10 @@ impl Players {
                     conversations.push(played);
                 }
                 (GroupWorkload::Datagrams(source), ..) => {
-                    let (name, source, start) = (slot.name.clone(), *source, slot.start);
-                    let traffic_class = slot.dscp << 2 | source.ecn.field().bits();
-                    let measured = None;
-                    let port = UDP_PORT;
-                    datagrams.push(DatagramSlot {
-                        slot: number,
-                        name,
-                        source,
-                        measured,
-                        start,
-                        ends,
-                        port,
-                        traffic_class,
-                    });
+                    datagrams.push(datagram_slot(number, slot, ends, *source, None));
                 }
                 (GroupWorkload::MeasuredDatagrams(measured), ..) => {
-                    let (name, start, port) = (slot.name.clone(), slot.start, UDP_PORT);
-                    let (source, measured) = (buffered(measured), Some(measured.clone()));
-                    let traffic_class = slot.dscp << 2;
-                    datagrams.push(DatagramSlot {
-                        slot: number,
-                        name,
-                        source,
-                        measured,
-                        start,
-                        ends,
-                        port,
-                        traffic_class,
-                    });
+                    datagrams.push(datagram_slot(number, slot, ends, buffered(measured), Some(measured.clone())));
                 }
                 _ => unreachable!("a slot has the protocol of its group"),
             }
@@ -121,6 +96,19 @@ impl Players {
     pub(super) fn any(&self) -> bool {
         self.conversations.is_some() || self.datagrams.is_some()
     }
+}
+
+/// Returns the datagrams of slot `slot`: those of `source`, or of measured conversations.
+fn datagram_slot(
+    slot: usize,
+    plan: &SlotPlan,
+    ends: [(usize, IpAddr); 2],
+    source: UdpSource,
+    measured: Option<Box<MeasuredDatagrams>>,
+) -> DatagramSlot {
+    let (name, start, port) = (plan.name.clone(), plan.start, plan.datagram_port());
+    let traffic_class = plan.dscp << 2 | source.ecn.field().bits();
+    DatagramSlot { slot, name, source, measured, start, ends, port, traffic_class }
 }
 
 /// Returns a source for which the buffers of sockets are large enough for measured datagrams: their rate is not known.

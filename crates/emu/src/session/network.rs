@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use cellway_apps::random::Streams;
 use cellway_record::Source;
 use cellway_scenario::Scenario;
-use cellway_testbed::{Capture, Host, OTHER_KIND, Testbed, UDP_PORT};
+use cellway_testbed::{Capture, Host, OTHER_KIND, Testbed};
 use cellway_units::{Span, Time};
 use cellway_wire::ip::protocol;
 
@@ -212,7 +212,7 @@ fn check_groups(testbed: &mut Testbed<Datagram>) -> Result<Vec<String>, Error> {
     for slot in testbed.slots().to_vec() {
         let kind = match slot.tcp() {
             Some(tcp) => kind(protocol::TCP, u16::MAX, tcp.well_known_ports[0]),
-            None => kind(protocol::UDP, u16::MAX, UDP_PORT),
+            None => kind(protocol::UDP, u16::MAX, slot.datagram_port()),
         };
         let kind = kind.number();
         let segments = testbed.segments(slot.hosts, kind)?;

@@ -3,6 +3,7 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use cellway_lab::{Error, Override, Plan, Settings, Simulated};
 
@@ -104,4 +105,27 @@ pub(crate) fn shared(path: &str) -> Option<PathBuf> {
 /// captures.
 pub(crate) fn skip(why: &str) {
     std::io::stderr().write_all(format!("skipped: {why}\n").as_bytes()).expect("standard error is open");
+}
+
+/// Runs a program of Wireshark and returns its output; prints that it is missing and returns `None` without it.
+pub(crate) fn program(name: &str, arguments: &[&str]) -> Option<String> {
+    match Command::new(name).args(arguments).output() {
+        Ok(output) => {
+            assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+            Some(String::from_utf8_lossy(&output.stdout).into_owned())
+        }
+        Err(_) => {
+            skip(&format!("{name} is not installed"));
+            None
+        }
+    }
+}
+
+/// Returns the given fields of each packet of a file, as tshark has them with these options.
+pub(crate) fn tshark_fields(file: &Path, options: &[&str], names: &[&str]) -> Option<Vec<Vec<String>>> {
+    let file = file.to_string_lossy();
+    let mut arguments = [options, &["-r", &file, "-T", "fields"]].concat();
+    names.iter().for_each(|name| arguments.extend(["-e", name]));
+    let text = program("tshark", &arguments)?;
+    Some(text.lines().map(|line| line.split('\t').map(str::to_owned).collect()).collect())
 }

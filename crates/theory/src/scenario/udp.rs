@@ -57,33 +57,80 @@ pub fn predict_udp(scenario: &Scenario) -> Vec<UdpPrediction> {
     scenario.traffic.iter().enumerate().filter_map(of).collect()
 }
 
+/// The packets that the originator of a slot sends of a class of a workload file.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ClassRate {
+    /// Packets per second, on average.
+    pub packets: f64,
+    /// The IP packet of the mean size.
+    pub packet: Bytes,
+}
+
+/// Returns what arithmetic says of the group of datagrams at `index`, which plays a class of a workload file: of the
+/// packets from the originators. Times between arrivals, packets and their sizes are any, so there is no equation for
+/// delay and loss.
+pub fn predict_class(scenario: &Scenario, index: usize, class: ClassRate) -> UdpPrediction {
+    let why = Answer::None("measured conversations have sizes and gaps of any distribution".to_owned());
+    let ClassRate { packets, packet } = class;
+    let lines = Lines::new(scenario, index, packet);
+    UdpPrediction { delay_mean: why.clone(), loss_ratio: why, ..lines.outline(scenario, index, packets) }
+}
+
+/// The lines that the packets of a group pass.
+struct Lines {
+    hops: Vec<hops::Hop>,
+    packet: Packet,
+    stages: Vec<Stage>,
+    octets: Bytes,
+}
+
+impl Lines {
+    fn new(scenario: &Scenario, index: usize, octets: Bytes) -> Lines {
+        let hops = hops::hops(scenario, index, false);
+        let packet = Packet::new(&hops, octets);
+        let stages = packet.stages(&hops);
+        Lines { hops, packet, stages, octets }
+    }
+
+    /// Returns the one-way delay of a packet that nothing delays, in s.
+    fn path_delay(&self) -> f64 {
+        self.packet.transit(&self.hops, false) + self.hops.iter().map(|hop| hop.delay.as_secs_f64()).sum::<f64>()
+    }
+
+    /// Returns the prediction of a group whose slots send `packets` per second, without delay and loss.
+    fn outline(&self, scenario: &Scenario, index: usize, packets: f64) -> UdpPrediction {
+        let traffic = &scenario.traffic[index];
+        let slots = f64::from(traffic.count.max(1));
+        let share = |line: &Stage| (packets * line.seconds * if line.shared { slots } else { 1.0 }).min(1.0);
+        let busiest = self.stages.iter().map(|line| (line.at.clone(), share(line)));
+        let busiest = busiest.reduce(|a, b| if b.1 > a.1 { b } else { a }).unwrap_or_default();
+        let none = Answer::None(String::new());
+        UdpPrediction {
+            group: traffic.name.clone(),
+            sources: traffic.count,
+            rate: packets * self.octets.bits().0 as f64 * slots,
+            path_delay: self.path_delay(),
+            busiest,
+            delay_mean: none.clone(),
+            loss_ratio: none,
+        }
+    }
+}
+
 fn group(scenario: &Scenario, index: usize, source: &UdpSource) -> UdpPrediction {
     let traffic = &scenario.traffic[index];
-    let hops = hops::hops(scenario, index, false);
-    let packet = Packet::new(&hops, source.packet);
-    let path_delay = packet.transit(&hops, false) + hops.iter().map(|hop| hop.delay.as_secs_f64()).sum::<f64>();
-    let slots = f64::from(traffic.count.max(1));
-    let rate = source.mean_rate() * slots;
-    let lines: Vec<Stage> = packet.stages(&hops);
+    let of = Lines::new(scenario, index, source.packet);
+    let Lines { hops, packet, stages: lines, .. } = &of;
+    let path_delay = of.path_delay();
     let packets = source.mean_rate() / source.packet.bits().0 as f64;
-    let share = |line: &Stage| (packets * line.seconds * if line.shared { slots } else { 1.0 }).min(1.0);
-    let busiest = lines.iter().map(|line| (line.at.clone(), share(line)));
-    let busiest = busiest.reduce(|a, b| if b.1 > a.1 { b } else { a }).unwrap_or_default();
     let unlike_fifo = hops.iter().find_map(|hop| hop.unlike_fifo);
-    let alone = Alone { traffic, source, lines: &lines, path_delay, has_cells: packet.unit() == "cell", unlike_fifo };
+    let alone = Alone { traffic, source, lines, path_delay, has_cells: packet.unit() == "cell", unlike_fifo };
     let (delay_mean, loss_ratio) = match obstacle(scenario, index) {
         Some(why) => (Answer::None(why.clone()), Answer::None(why)),
-        None => (alone.delay(), alone.loss(packet.loss(&hops))),
+        None => (alone.delay(), alone.loss(packet.loss(hops))),
     };
-    UdpPrediction {
-        group: traffic.name.clone(),
-        sources: traffic.count,
-        rate,
-        path_delay,
-        busiest,
-        delay_mean,
-        loss_ratio,
-    }
+    let rate = source.mean_rate() * f64::from(traffic.count.max(1));
+    UdpPrediction { rate, delay_mean, loss_ratio, ..of.outline(scenario, index, packets) }
 }
 
 /// Why nothing can be said of delay and loss.
