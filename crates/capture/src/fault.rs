@@ -130,6 +130,16 @@ pub enum Error {
     /// A file of rules is wrong.
     #[error("{0}")]
     Rules(String),
+    /// Two captures have the same connection at the same time.
+    #[error(
+        "{}: a connection of it is in an earlier file at the same time, so these are captures of two places; accepted: \
+         the files of one place, in the order of time",
+        path.display()
+    )]
+    TwoPlaces {
+        /// The later file.
+        path: PathBuf,
+    },
     /// The caller requested to stop.
     #[error("stopped")]
     Stopped,

@@ -1,22 +1,31 @@
 //! A path from captures of bulk transfers over it: the rate of its bottleneck, its base round trip, buffer and loss.
 //!
-//! - Rate: octets that receivers have acknowledged, selectively or not, in windows of several round trips. The stream
-//!   of acknowledgements has the speed of the bottleneck wherever the tap is.
+//! - Waits: delays at the tap above the least ones, on the side of the tap where they vary most; of data alone, by the
+//!   clocks of timestamps, where acknowledgements wait, too.
+//! - Rate: what is delivered while waits show that the link is busy.
 //! - Round trip: the least time from data to their acknowledgement at the tap, and that from a timestamp of the
 //!   receiver to its echo, for the other side of the tap (K. Nichols, pping, 2017), or what the handshake shows of it.
-//! - Buffer: the round trip of the packets in front of a lost one, above the base round trip, times the rate.
+//! - Buffer: the waits beside lost packets, times the rate, if losses gather at the longest waits.
 //! - Loss: retransmissions, and gaps that are filled later than by reordering.
 
 mod acknowledged;
+mod buffer;
 mod bulk;
+mod busy;
+mod clock;
 mod dispersion;
 mod estimate;
+mod half;
 mod options;
+mod series;
+mod trips;
+mod view;
+mod windows;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-pub use estimate::{Interval, PathEstimate};
+pub use estimate::{Doubt, Interval, PathEstimate};
 
 use crate::derive::{Next, Progress};
 use crate::fault::{Error, Fault};
@@ -30,8 +39,8 @@ use bulk::Bulk;
 const MAX_CONNECTIONS: usize = 2_000;
 /// The idle time after which a connection may be forgotten, in ns.
 const IDLE: u64 = 10_000_000_000;
-/// The most deliveries of all connections together.
-const MAX_DELIVERIES: usize = 6_000_000;
+/// The most samples of all connections together.
+const MAX_SAMPLES: usize = 4_000_000;
 /// Records between two calls of the function for the progress.
 const STEP: u64 = 1 << 14;
 
@@ -52,9 +61,13 @@ pub(crate) struct Connections {
     index: HashMap<Key, usize>,
     /// In the order of their first packets.
     all: Vec<(Key, Bulk)>,
-    deliveries: usize,
+    samples: usize,
     /// The time of the last attempt to forget some, in ns.
     cleared: u64,
+    /// The number of the file.
+    file: usize,
+    /// True if a connection of a file is in an earlier one at the same time.
+    has_two_places: bool,
 }
 
 impl Connections {
@@ -81,9 +94,11 @@ impl Connections {
             }
         };
         let options = options::options(octets, packet.header);
-        let may_deliver = self.deliveries < MAX_DELIVERIES;
+        let may_keep = self.samples < MAX_SAMPLES;
         let bulk = &mut self.all[at].1;
-        self.deliveries += bulk.packet(side, &segment, &options, packet.length, now, may_deliver);
+        self.has_two_places |= bulk.file != self.file && now < bulk.last();
+        bulk.file = self.file;
+        self.samples += bulk.packet(side, &segment, &options, packet.length, now, may_keep);
     }
 
     /// Forgets connections that are idle and no bulk transfers, at most once for each idle time.
@@ -92,10 +107,10 @@ impl Connections {
             return;
         }
         self.cleared = now;
-        let deliveries = &mut self.deliveries;
+        let samples = &mut self.samples;
         self.all.retain(|(_, bulk)| {
             let stays = bulk.is_bulk() || now.saturating_sub(bulk.last()) < IDLE;
-            *deliveries -= if stays { 0 } else { bulk.deliveries() };
+            *samples -= if stays { 0 } else { bulk.samples() };
             stays
         });
         self.index = self.all.iter().enumerate().map(|(at, (key, _))| (*key, at)).collect();
@@ -110,7 +125,8 @@ impl Connections {
 /// Estimates a path from captures.
 ///
 /// # Errors
-/// A file cannot be opened or is no capture, or the caller has requested to stop.
+/// A file cannot be opened or is no capture, two files have the same packets at two places, or the caller has requested
+/// to stop.
 pub fn measure(files: &[PathBuf], progress: &mut dyn FnMut(Progress) -> Next) -> Result<MeasuredPath, Error> {
     let size = |path: &PathBuf| std::fs::metadata(path).map_or(0, |about| about.len());
     let total = files.iter().map(size).sum();
@@ -133,6 +149,10 @@ pub fn measure(files: &[PathBuf], progress: &mut dyn FnMut(Progress) -> Next) ->
                 return Err(Error::Stopped);
             }
         }
+        if connections.has_two_places {
+            return Err(Error::TwoPlaces { path: path.to_owned() });
+        }
+        connections.file += 1;
         before += size;
     }
     Ok(MeasuredPath { estimate: connections.estimate(), records, faults })

@@ -46,12 +46,15 @@ pub(crate) fn run(options: &PathFromPcap, face: &mut Face<'_>) -> Result<(), Fai
 fn table(estimate: &PathEstimate) -> Table {
     let mut table = Table::with_numbers(&["", "estimate", "interval"].map(str::to_owned), |column| column > 0);
     let mut row = |name: &str, of: Interval, shown: &dyn Fn(f64) -> String| {
-        table.add_row([name.to_owned(), shown(of.value), format!("{} to {}", shown(of.low), shown(of.high))]);
+        table.add_row([name.to_owned(), shown(of.value), captured::range(of, shown)]);
     };
     row("rate of the bottleneck", estimate.rate, &captured::rate);
     row("round trip without queues", estimate.rtt, &|seconds| format!("{:.2} ms", seconds * 1e3));
     if let Some(buffer) = estimate.buffer {
         row("buffer", buffer, &|octets| output::size(octets.round() as u64));
+    }
+    if let Some(rate) = estimate.return_rate {
+        row("rate towards the sender", rate, &captured::rate);
     }
     row("lost segments", estimate.loss, &|share| format!("{:.3} %", share * 1e2));
     table.add_row(["queue of 95 % of packets", &output::size(estimate.queue.round() as u64), ""]);

@@ -9,10 +9,8 @@ use serde_json::{Value, json};
 use crate::captured::{Next, Progress, write_text};
 use crate::error::Error;
 
-pub use cellway_capture::path::{Interval, MeasuredPath, PathEstimate};
+pub use cellway_capture::path::{Doubt, Interval, MeasuredPath, PathEstimate};
 
-/// The ratio of the two estimates of the rate from which others probably share the link.
-const SHARED: f64 = 1.15;
 /// The least buffer of a scenario: two full packets of Ethernet, in octets.
 const LEAST_BUFFER: f64 = 3_000.0;
 
@@ -38,31 +36,60 @@ pub fn path_from_captures(
 
 /// Returns what a user must know to use an estimate.
 pub fn warnings(estimate: &PathEstimate) -> Vec<String> {
-    let mut all = Vec::new();
-    if estimate.is_lower_bound {
-        all.push("no queue: the transfers may not have filled the link, and its rate may be higher".to_owned());
-    }
-    if estimate.dispersion > SHARED * estimate.rate.value {
-        all.push(format!(
-            "packets that left back to back have {}: traffic that is not in the capture may share the link, or \
-             acknowledgements are joined on their way",
-            rate(estimate.dispersion)
-        ));
-    }
-    if estimate.has_random_loss {
-        all.push(
-            "losses occurred with short queues: they are not those of a full buffer, which may be larger".to_owned(),
-        );
-    }
-    if estimate.buffer.is_none() {
-        all.push("no loss: the buffer is at least the queue that was seen".to_owned());
-    }
-    all
+    estimate.doubts.iter().filter_map(|doubt| words(*doubt, estimate)).collect()
+}
+
+fn words(doubt: Doubt, estimate: &PathEstimate) -> Option<String> {
+    let words = match doubt {
+        Doubt::NoQueue => "no queue: the transfers may not have filled the link, and its rate may be higher",
+        Doubt::Shared => {
+            return Some(format!(
+                "packets that left back to back have {}: traffic that is not in the capture may share the link, or \
+                 acknowledgements are joined on their way",
+                rate(estimate.dispersion)
+            ));
+        }
+        Doubt::Unsteady => {
+            "delays vary, and packets do not leave at one rate meanwhile: jitter, a varying link or other traffic"
+        }
+        Doubt::ReturnQueue => {
+            "acknowledgements waited in a queue: data are timed by the clocks of timestamps, which are coarse"
+        }
+        Doubt::ReturnUnknown => {
+            "acknowledgements of one and of two packets follow one another at the same distance: the link towards the \
+             sender may limit the transfers, and the rate may be higher"
+        }
+        Doubt::NoTimestamps if estimate.buffer.is_some() => {
+            "no timestamps: a queue of acknowledgements counts as one of data, and the buffer may be smaller"
+        }
+        Doubt::NoTimestamps => "no timestamps: the queue of the bottleneck may not be in the capture",
+        Doubt::NoSenderSide => {
+            "neither timestamps nor a handshake show the path between sender and tap: the round trip is longer"
+        }
+        Doubt::StandingQueue => {
+            "the link was busy all the time, and no handshake is in the capture: the queue may never have been empty, \
+             so that the round trip may be shorter and the buffer larger"
+        }
+        Doubt::Policer => {
+            "many packets were lost with short queues, and the link was seldom busy: a policer may let pass less than \
+             the rate of the link"
+        }
+        Doubt::RandomLoss => "losses occurred with short queues: they are not those of a full buffer",
+        Doubt::NoFullBuffer => "no loss shows a full buffer: it is at least the queue that was seen",
+        // A doubt of a later version.
+        _ => return None,
+    };
+    Some(words.to_owned())
 }
 
 /// Formats a rate with four digits.
 pub fn rate(bits: f64) -> String {
     if bits < 1e6 { format!("{} kbit/s", digits(bits / 1e3)) } else { format!("{} Mbit/s", digits(bits / 1e6)) }
+}
+
+/// Formats an interval; its upper end may be unknown.
+pub fn range(Interval { low, high, .. }: Interval, shown: &dyn Fn(f64) -> String) -> String {
+    if high.is_finite() { format!("{} to {}", shown(low), shown(high)) } else { format!("{} or more", shown(low)) }
 }
 
 /// Formats a number with four digits, without zeros at the end.
@@ -74,33 +101,30 @@ fn digits(value: f64) -> String {
 
 /// Returns the buffer of the scenario, in octets.
 fn buffer(estimate: &PathEstimate) -> f64 {
-    let full = estimate.buffer.filter(|_| !estimate.has_random_loss).map_or(estimate.queue, |buffer| buffer.value);
-    full.max(LEAST_BUFFER)
+    estimate.buffer.map_or(estimate.queue, |buffer| buffer.value).max(LEAST_BUFFER)
 }
 
 /// Returns a scenario file with the path, and one transfer over it.
 pub fn scenario(estimate: &PathEstimate) -> String {
-    let Interval { low, high, .. } = estimate.rate;
     let mut text = format!(
-        "# Made by cellway path from-pcap of {} segments. Rate {} to {}, round trip {} to {} ms,\n# losses {} to {} %.\n",
+        "# Made by cellway path from-pcap of {} segments. Rate {}, round trip {},\n# losses {}.\n",
         estimate.packets,
-        rate(low),
-        rate(high),
-        digits(estimate.rtt.low * 1e3),
-        digits(estimate.rtt.high * 1e3),
-        digits(estimate.loss.low * 1e2),
-        digits(estimate.loss.high * 1e2),
+        range(estimate.rate, &rate),
+        range(estimate.rtt, &|seconds| format!("{} ms", digits(seconds * 1e3))),
+        range(estimate.loss, &|share| format!("{} %", digits(share * 1e2))),
     );
     for warning in warnings(estimate) {
         // Writing to a string does not fail.
         let _ = writeln!(text, "# Warning: {warning}.");
     }
     // Losses of a full buffer come from the simulated buffer.
-    let loss = if estimate.has_random_loss {
-        format!("forward = {{ loss = \"{}%\" }}\n", digits(estimate.loss.value * 1e2))
-    } else {
-        String::new()
-    };
+    let mut link = String::new();
+    if estimate.random_loss > 0.0 {
+        let _ = writeln!(link, "forward = {{ loss = \"{}%\" }}", digits(estimate.random_loss * 1e2));
+    }
+    if let Some(back) = estimate.return_rate {
+        let _ = writeln!(link, "back = {{ rate = \"{}\" }}", rate(back.value));
+    }
     let _ = write!(
         text,
         r#"version = 1
@@ -121,7 +145,7 @@ name = "bottleneck"
 between = ["near", "far"]
 rate = "{}"
 delay = "{} ms"
-{loss}
+{link}
 [[traffic]]
 name = "transfer"
 app = "bulk"
@@ -147,6 +171,7 @@ pub fn write_scenario(estimate: &PathEstimate, path: &Path, force: bool) -> Resu
 
 /// Returns a document of an estimate.
 pub fn document(estimate: &PathEstimate, measured: &MeasuredPath) -> Value {
+    // An end that is unknown is null: JSON has no infinite numbers.
     let interval = |Interval { value, low, high }: Interval| json!({ "value": value, "low": low, "high": high });
     let fault = |(path, fault): &(PathBuf, cellway_capture::Fault)| json!({ "file": path, "offset": fault.offset, "message": fault.cause.to_string() });
     json!({
@@ -157,6 +182,8 @@ pub fn document(estimate: &PathEstimate, measured: &MeasuredPath) -> Value {
         "loss": interval(estimate.loss),
         "back_to_back_rate": estimate.dispersion,
         "random_loss": estimate.has_random_loss,
+        "random_loss_share": estimate.random_loss,
+        "return_rate": estimate.return_rate.map(interval),
         "lower_bound": estimate.is_lower_bound,
         "transfers": estimate.transfers,
         "segments": estimate.packets,
@@ -187,8 +214,11 @@ mod tests {
             buffer: Some(interval(64_000.4)),
             queue: 60_000.0,
             loss: interval(0.001),
+            random_loss: 0.0,
             has_random_loss: false,
             is_lower_bound: false,
+            return_rate: None,
+            doubts: Vec::new(),
             transfers: 1,
             packets: 1_000,
             mss: 1_448,
@@ -199,13 +229,18 @@ mod tests {
                 && text.contains("\nrate = \"9.98 Mbit/s\"\ndelay = \"20.06 ms\"\n"),
             "{text}"
         );
-        assert!(!text.contains("forward"));
-        estimate.has_random_loss = true;
+        assert!(!text.contains("forward") && !text.contains("back"));
+        estimate.random_loss = 0.001;
         estimate.buffer = None;
+        estimate.rate.high = f64::INFINITY;
+        estimate.return_rate = Some(interval(200e3));
+        estimate.doubts = vec![Doubt::NoQueue, Doubt::RandomLoss];
         for text in [text, scenario(&estimate)] {
             let plan = crate::plan_from_text(&text, "path.toml", &[]).unwrap_or_else(|error| panic!("{error}\n{text}"));
             crate::check(&plan, Path::new(".")).unwrap();
         }
-        assert!(scenario(&estimate).contains("\nforward = { loss = \"0.1%\" }\n"));
+        let text = scenario(&estimate);
+        assert!(text.contains("\nforward = { loss = \"0.1%\" }\nback = { rate = \"200 kbit/s\" }\n"), "{text}");
+        assert!(text.contains("Rate 8.982 Mbit/s or more,"), "{text}");
     }
 }

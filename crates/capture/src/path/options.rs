@@ -1,4 +1,4 @@
-//! The options of TCP that show delays and delivery: timestamps and selective acknowledgements.
+//! The options of TCP that show delays and delivery: timestamps, selective acknowledgements, the largest segment.
 
 /// The options of a segment that are used here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -7,9 +7,12 @@ pub(super) struct Options {
     pub(super) timestamps: Option<(u32, u32)>,
     /// Ranges that have arrived beyond the acknowledgement. RFC 2018, section 3.
     pub(super) sack: [Option<(u32, u32)>; 4],
+    /// The largest segment that the sender accepts. RFC 9293, section 3.2.
+    pub(super) mss: Option<u32>,
 }
 
 const NOP: u8 = 1;
+const MSS: u8 = 2;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
 
@@ -32,6 +35,7 @@ pub(super) fn options(octets: &[u8], header: usize) -> Options {
                 let Some(data) = option.get(2..) else { return found };
                 match kind {
                     TIMESTAMPS if data.len() == 8 => found.timestamps = Some((four(&data[..4]), four(&data[4..]))),
+                    MSS if data.len() == 2 => found.mss = Some(four(data)),
                     SACK => {
                         let blocks = data.chunks_exact(8).map(|block| (four(&block[..4]), four(&block[4..])));
                         found.sack.iter_mut().zip(blocks).for_each(|(to, block)| *to = Some(block));
