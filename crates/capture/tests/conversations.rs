@@ -397,8 +397,9 @@ fn datagrams_that_may_go_on_are_cut_off_at_the_end() {
         tap.now += wait * MS;
         tap.packet(&v4((1, 2), 17, &udp((port, 53), 30)));
     };
-    [(0, 40_000), (1, 40_001), (49, 40_000), (1, 40_001), (49, 40_002), (0, 40_002)]
-        .map(|(wait, port)| send(&mut tap, wait, port));
+    for (wait, port) in [(0, 40_000), (1, 40_001), (49, 40_000), (1, 40_001), (49, 40_002), (0, 40_002)] {
+        send(&mut tap, wait, port);
+    }
     let kept = tap.finish();
     let mut all: Vec<_> =
         kept.udp.iter().map(|found| (found.originator.port, found.packets[0], found.left_out)).collect();
