@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help run reproduce test live live-gateway cross soak fuzz check deny wasm lab-engine lab-ready lab-pages lab-types lab msrv fmt bench bench-gateway docs wheel deb check-deb clean
+.PHONY: help run reproduce test live live-gateway cross traffic soak fuzz check deny wasm lab-engine lab-ready lab-pages lab-types lab msrv fmt bench bench-gateway docs wheel deb check-deb clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -59,6 +59,9 @@ cross: $(DEVELOP) ## Compare TCP and queues with ns-2 (Debian: ns2) and the kern
 	PYTHONPATH=tools $(BIN)/python -m cross.queues --page docs/validation/queues.md
 	PYTHONPATH=tools $(BIN)/python -m cross.controls --command $(BIN)/cellway --page docs/validation/controls.md
 	PYTHONPATH=tools $(BIN)/python -m cross --page docs/validation/cross.md $(ARGS)
+
+traffic: $(DEVELOP) ## Compare real programs behind a path with their derived workload, simulated over the same path
+	PYTHONPATH=tools $(BIN)/python -m traffic --page docs/validation/traffic.md --figure docs/images/traffic.svg $(ARGS)
 
 soak: SECONDS ?= 1800
 soak: ## Two gateway daemons under churn for SECONDS (1800): neither may grow in memory or descriptors
