@@ -167,6 +167,6 @@ def draw(run: Run) -> Figure:
         for axes in flat[-3:]:
             axes.set_xlabel("Completion time (s)")
         for axes in flat[::3]:
-            axes.set_ylabel("Share of conversations")
+            axes.set_ylabel("Share")
         style.legend(figure, flat[0], columns=2)
         return figure
