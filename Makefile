@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help run reproduce test live live-gateway cross paths soak fuzz check deny wasm lab-engine lab-ready lab-pages lab-types lab msrv fmt bench bench-gateway docs wheel deb check-deb clean
+.PHONY: help run reproduce test live live-gateway cross paths traffic soak fuzz check deny wasm lab-engine lab-ready lab-pages lab-types lab msrv fmt bench bench-gateway docs wheel deb check-deb clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -62,6 +62,9 @@ cross: $(DEVELOP) ## Compare TCP and queues with ns-2 (Debian: ns2) and the kern
 
 paths: $(DEVELOP) ## Estimate paths from captures of real transfers over emulated ones, into docs/validation/paths.md
 	PYTHONPATH=tools $(BIN)/python -m paths --command $(BIN)/cellway --page docs/validation/paths.md $(ARGS)
+
+traffic: $(DEVELOP) ## Compare real programs behind a path with their derived workload, simulated over the same path
+	PYTHONPATH=tools $(BIN)/python -m traffic --page docs/validation/traffic.md --figure docs/images/traffic.svg $(ARGS)
 
 soak: SECONDS ?= 1800
 soak: ## Two gateway daemons under churn for SECONDS (1800): neither may grow in memory or descriptors

@@ -52,7 +52,7 @@ pub use flow_sizes::SizeLaw;
 pub use flows::{FlowProcess, FlowsWorkload, TraceFlow};
 pub use measured::{
     DatagramModel, Distribution, ExchangeModel, FittedLaw, Law, MOST_SECONDS, MeasuredArrivals, MeasuredDatagrams,
-    MeasuredWorkload,
+    MeasuredWorkload, Message, Recorded,
 };
 pub use model::{Knot, QuantileModel, Sampler};
 pub use size_table::SizeTable;

@@ -2,8 +2,8 @@
 //!
 //! A class over TCP is the exchange model of tmix (M. C. Weigle et al., "Tmix: a tool for generating realistic TCP
 //! application workloads in ns-2", ACM SIGCOMM CCR 36(3), 2006): a conversation is a connection with a sequence of
-//! requests, responses, and times between them. Unlike tmix, which replays the vectors of connections, each value is
-//! drawn on its own.
+//! requests, responses, and times between them. Each value is drawn on its own, or, if the class has recorded
+//! conversations, one of these is drawn and played whole, as tmix does.
 
 mod closed;
 mod datagrams;
@@ -11,7 +11,9 @@ mod distribution;
 mod exchanges;
 mod law;
 mod open;
+mod replay;
 mod script;
+mod talk;
 
 use std::sync::Arc;
 
@@ -22,6 +24,7 @@ use crate::model::{Knot, QuantileModel};
 pub use datagrams::MeasuredDatagrams;
 pub use distribution::{Distribution, MOST_SECONDS};
 pub use law::{FittedLaw, Law};
+pub use replay::{Message, Recorded};
 
 pub(crate) use closed::ClosedMeasured;
 pub(crate) use datagrams::MeasuredSource;
@@ -32,16 +35,18 @@ pub(crate) use open::OpenMeasured;
 pub struct ExchangeModel {
     /// Seconds between the starts of conversations.
     pub arrival_gap: Option<Distribution>,
-    /// Exchanges of a conversation.
-    pub exchanges: Distribution,
+    /// Exchanges of a conversation; one if absent.
+    pub exchanges: Option<Distribution>,
     /// Octets from the originator in an exchange.
-    pub request: Distribution,
+    pub request: Option<Distribution>,
     /// Octets from the responder in an exchange; 0 if it does not respond.
     pub response: Option<Distribution>,
     /// Seconds from the arrival of a whole request to the beginning of its response.
     pub pause: Option<Distribution>,
     /// Seconds from the arrival of a whole response to the next request.
     pub think: Option<Distribution>,
+    /// Whole conversations, each as likely; without any, exchanges are drawn.
+    pub recorded: Vec<Arc<Recorded>>,
 }
 
 /// The distributions of a class over UDP. Those that are absent were not seen.
@@ -100,19 +105,29 @@ impl ExchangeModel {
     pub fn single(request: u32, response: u32) -> ExchangeModel {
         ExchangeModel {
             arrival_gap: None,
-            exchanges: Distribution::constant(1),
-            request: Distribution::constant(request),
+            exchanges: Some(Distribution::constant(1)),
+            request: Some(Distribution::constant(request)),
             response: Some(Distribution::constant(response)),
             pause: None,
             think: None,
+            recorded: Vec::new(),
         }
+    }
+
+    /// Returns true if recorded conversations are played. With `fits` the laws are, unless the class has no exchanges.
+    pub fn plays_recorded(&self, fits: bool) -> bool {
+        !self.recorded.is_empty() && (!fits || self.request.is_none())
     }
 
     /// Returns the mean octets of a conversation from the originator and from the responder; `None` if one is infinite.
     pub fn mean_octets(&self, fits: bool) -> Option<[f64; 2]> {
-        let exchanges = self.exchanges.mean(fits)?;
-        let response = self.response.as_ref().map_or(Some(0.0), |response| response.mean(fits))?;
-        Some([exchanges * self.request.mean(fits)?, exchanges * response])
+        if self.plays_recorded(fits) {
+            let octets = |side: usize| self.recorded.iter().map(|one| one.octets()[side] as f64).sum::<f64>();
+            return Some([0, 1].map(|side| octets(side) / self.recorded.len() as f64));
+        }
+        let mean = |of: &Option<Distribution>, absent| of.as_ref().map_or(Some(absent), |of| of.mean(fits));
+        let exchanges = mean(&self.exchanges, 1.0)?;
+        Some([exchanges * mean(&self.request, 0.0)?, exchanges * mean(&self.response, 0.0)?])
     }
 }
 

@@ -3,10 +3,12 @@
 
 mod harness;
 
+use std::sync::Arc;
+
 use cellway_apps::random::Streams;
 use cellway_apps::{
     Action, ConnId, Conversation, Distribution, ExchangeModel, FlowEvent, Knot, MeasuredArrivals, MeasuredWorkload,
-    Outcome, QuantileModel, Side, Workload,
+    Message, Outcome, QuantileModel, Recorded, Side, Workload,
 };
 use cellway_units::{Span, Time};
 use harness::{Net, Run};
@@ -28,11 +30,12 @@ fn always(value: f64) -> Distribution {
 fn fixed(exchanges: f64, request: f64, response: f64) -> ExchangeModel {
     ExchangeModel {
         arrival_gap: Some(always(0.1)),
-        exchanges: always(exchanges),
-        request: always(request),
+        exchanges: Some(always(exchanges)),
+        request: Some(always(request)),
         response: Some(always(response)),
         pause: Some(always(0.03)),
         think: Some(always(0.05)),
+        recorded: Vec::new(),
     }
 }
 
@@ -121,11 +124,12 @@ fn empty_exchanges_and_enormous_ones_end() {
 fn mixed() -> ExchangeModel {
     ExchangeModel {
         arrival_gap: Some(of(&[(0.0, 0.0), (1.0, 0.2)])),
-        exchanges: of(&[(0.0, 1.0), (1.0, 9.0)]),
-        request: of(&[(0.4, 0.0), (0.6, 100.0), (1.0, 3000.0)]),
+        exchanges: Some(of(&[(0.0, 1.0), (1.0, 9.0)])),
+        request: Some(of(&[(0.4, 0.0), (0.6, 100.0), (1.0, 3000.0)])),
         response: Some(of(&[(0.4, 0.0), (0.6, 100.0), (1.0, 30_000.0)])),
         pause: Some(of(&[(0.5, 0.0), (1.0, 0.05)])),
         think: Some(of(&[(0.5, 0.0), (1.0, 0.05)])),
+        recorded: Vec::new(),
     }
 }
 
@@ -146,6 +150,62 @@ fn conversations_are_the_same_whatever_the_network_does() {
         }
     }
     assert!(octets > 1_000_000, "{octets}");
+}
+
+fn message(octets: u64, after: u64, delay: u64) -> Message {
+    Message { octets, after, delay: Span::from_ms(delay) }
+}
+
+/// A class of recorded conversations alone.
+fn recorded(conversations: &[[Vec<Message>; 2]]) -> ExchangeModel {
+    let recorded = conversations.iter().map(|messages| Arc::new(Recorded { messages: messages.clone() })).collect();
+    ExchangeModel { exchanges: None, request: None, response: None, recorded, ..fixed(1.0, 1.0, 1.0) }
+}
+
+/// As in ssh: both ends greet at once, and the second message of each waits for the greeting of the other.
+#[test]
+fn both_ends_of_a_recorded_conversation_may_send_at_once() {
+    let there = vec![message(21, 0, 0), message(1500, 40, 2), message(7, 1140, 5)];
+    let back = vec![message(40, 0, 3), message(1100, 21, 1), message(9, 1528, 0)];
+    let run = run(recorded(&[[there, back]]), CLOSED);
+    // The originator is connected at 20 ms and the responder at 30 ms; a message takes 10 ms.
+    assert_eq!(writes(&run, Side::Responder), [ms(33), ms(34), ms(60)]);
+    assert_eq!(writes(&run, Side::Originator), [ms(20), ms(45), ms(50)]);
+    assert_eq!([run.writes(Side::Originator), run.writes(Side::Responder)], [vec![21, 1500, 7], vec![40, 1100, 9]]);
+    assert_eq!(completed(&run), [(ms(70), 2677, ms(0))]);
+    // The greeting answers the first message, and the last one the other two: what crosses a message is no answer.
+    assert_eq!(answers(&run), [(ms(43), ms(20)), (ms(70), ms(45))]);
+    assert!(run.ended.is_some());
+}
+
+/// A server that pushes every second, and a client that sends nothing.
+#[test]
+fn a_recorded_end_may_send_by_itself() {
+    let run = run(recorded(&[[vec![], vec![message(10, 0, 5), message(20, 0, 1000), message(30, 0, 1000)]]]), CLOSED);
+    // Each counts from when TCP has accepted the one before it, which in this network is at once.
+    assert_eq!(writes(&run, Side::Responder), [ms(35), ms(1035), ms(2035)]);
+    assert_eq!((answers(&run), completed(&run)), (vec![], vec![(ms(2045), 60, ms(0))]));
+    assert!(run.ended.is_some());
+}
+
+/// Each is drawn as often as the others; laws are drawn in their place only if the class has them.
+#[test]
+fn recorded_conversations_are_drawn_whole() {
+    let one = |octets| [vec![message(octets, 0, 0)], vec![message(2 * octets, octets, 0)]];
+    let mut model = recorded(&[one(100), one(1000), one(10_000)]);
+    let mut drawn = [0; 3];
+    for number in 0..3000 {
+        let run = net().run(&workload(model.clone(), CLOSED), 2, "web-1", number);
+        let octets = run.writes(Side::Originator);
+        assert_eq!(run.writes(Side::Responder), [2 * octets[0]]);
+        drawn[octets[0].ilog10() as usize - 2] += 1;
+    }
+    // A binomial of 3000 and 1/3 has a standard deviation of 26.
+    assert!(drawn.iter().all(|&count| (900..1100).contains(&count)), "{drawn:?}");
+    assert_eq!(model.mean_octets(false), Some([3700.0, 7400.0]));
+    assert!(model.plays_recorded(true));
+    model.request = Some(always(5.0));
+    assert!(model.plays_recorded(false) && !model.plays_recorded(true));
 }
 
 #[test]

@@ -5,8 +5,9 @@ use cellway_workload::{DistributionKind, MOST_EXCHANGES, MOST_PAYLOAD, MOST_SECO
 use crate::classes::Classes;
 use crate::conversations::{Observer, Protocol};
 use crate::left_out::{ConversationCounts, ConversationReason};
+use crate::messages::Message;
 use crate::packet::Endpoint;
-use crate::samples::Samples;
+use crate::samples::{Choice, Samples};
 use crate::tcp::TcpConversation;
 use crate::udp::{Datagram, UdpConversation};
 use crate::workload::{Class, ClassTotals, Workload, distribution};
@@ -14,11 +15,14 @@ use crate::workload::{Class, ClassTotals, Workload, distribution};
 /// The most starts of conversations that are kept of a class: the first ones, because gaps are between neighbours.
 const MAX_STARTS: usize = 200_000;
 
+/// The most conversations of a class that are kept with their messages; of more, a random choice.
+const MAX_RECORDED: usize = 1000;
+
 /// The distributions of a protocol besides that of the gaps between arrivals.
 const DISTRIBUTIONS: usize = 6;
 
 /// The samples of one class.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Collected {
     conversations: u64,
     left_out: ConversationCounts,
@@ -28,7 +32,23 @@ struct Collected {
     gaps: Samples,
     /// In the order of files, without those of the gaps between arrivals.
     samples: [Samples; DISTRIBUTIONS],
+    /// Conversations with their messages.
+    recorded: Choice<[Vec<Message>; 2]>,
     totals: ClassTotals,
+}
+
+impl Default for Collected {
+    fn default() -> Collected {
+        Collected {
+            conversations: 0,
+            left_out: ConversationCounts::default(),
+            starts: Vec::new(),
+            gaps: Samples::default(),
+            samples: Default::default(),
+            recorded: Choice::new(MAX_RECORDED),
+            totals: ClassTotals::default(),
+        }
+    }
 }
 
 /// Collects the samples of all classes.
@@ -59,13 +79,14 @@ impl Collector {
             let Some((name, transport)) = u16::try_from(at).ok().and_then(|at| classes.name(at)).cloned() else {
                 continue;
             };
-            let Collected { conversations, left_out, gaps, samples, totals, .. } = collected;
+            let Collected { conversations, left_out, gaps, samples, recorded, totals, .. } = collected;
+            let messages = recorded.into_kept();
             let kinds = DistributionKind::of(transport.into());
             // Each is sorted and then dropped, so that only one is there twice.
             let samples = kinds.zip([gaps].into_iter().chain(samples));
             let distributions =
                 samples.filter_map(|(kind, samples)| Some((kind.name, distribution(&samples)?))).collect();
-            all.push(Class { name, transport, conversations, left_out, distributions, totals });
+            all.push(Class { name, transport, conversations, left_out, messages, distributions, totals });
         }
         all.sort_by(|a, b| b.conversations.cmp(&a.conversations).then(a.name.cmp(&b.name)));
         Workload { classes: all }
@@ -133,7 +154,11 @@ impl Observer for Collector {
             collected.totals.late[at] += direction.late;
         }
         collected.totals.missing += u64::from(conversation.directions.iter().any(|direction| direction.has_missing));
-        if conversation.is_established {
+        if let Some(messages) = &conversation.messages {
+            collected.recorded.add(messages.clone());
+        }
+        // One without data is no arrival: what arrives in its place would have data.
+        if conversation.is_established && conversation.left_out != Some(ConversationReason::NoData) {
             collected.start(conversation.start);
         }
     }
@@ -164,5 +189,45 @@ impl Observer for Collector {
 
     fn ended(&mut self) {
         self.collected.iter_mut().for_each(Collected::end_capture);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::classes::Naming;
+    use crate::exchange::Exchange;
+
+    /// A browser opens connections that it does not use. Each simulated arrival has data, so they are none.
+    #[test]
+    fn a_conversation_without_data_is_no_arrival() {
+        let mut collector = Collector::new(Classes::new(Naming::Port));
+        let end = |port| Endpoint { address: 1, port };
+        for second in 0..10 {
+            let has_data = second % 3 == 0;
+            let conversation = TcpConversation {
+                id: second,
+                originator: end(40_000),
+                responder: end(80),
+                start: second * 1_000_000_000,
+                end: second * 1_000_000_000,
+                round_trip: None,
+                is_established: true,
+                left_out: (!has_data).then_some(ConversationReason::NoData),
+                exchanges: if has_data { vec![Exchange { request: 9, ..Exchange::default() }] } else { vec![] },
+                exchanges_before: 0,
+                messages: None,
+                is_last: true,
+                directions: Default::default(),
+            };
+            let class = collector.classify(second, Protocol::Tcp, end(40_000), end(80));
+            collector.tcp(class, &conversation);
+        }
+        collector.ended();
+        let workload = collector.finish();
+        let class = &workload.classes[0];
+        assert_eq!((class.conversations, class.left_out.total()), (4, 6));
+        let gaps = class.distribution("arrival_gap").unwrap();
+        assert_eq!((gaps.samples, gaps.mean(false)), (3, Some(3.0)));
     }
 }

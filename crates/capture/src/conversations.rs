@@ -15,6 +15,9 @@ pub struct Limits {
     /// The most exchanges that wait for the ends of their conversations. The conversation that exceeds it reports its
     /// own before its end.
     pub pending: usize,
+    /// The most messages of open conversations that are recorded; none if 0. A conversation that exceeds it is not
+    /// recorded.
+    pub messages: usize,
     /// The idle time after which a TCP conversation has ended, in ns.
     pub tcp_idle: u64,
     /// The idle time after which a UDP conversation has ended, in ns.
@@ -23,7 +26,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { open: 100_000, pending: 1_000_000, tcp_idle: 300_000_000_000, udp_idle: 60_000_000_000 }
+        Limits { open: 100_000, pending: 1_000_000, messages: 0, tcp_idle: 300_000_000_000, udp_idle: 60_000_000_000 }
     }
 }
 
@@ -74,6 +77,7 @@ pub struct Conversations {
     udp: Table<Udp>,
     next_id: u64,
     pending: usize,
+    messages: usize,
     totals: Totals,
     /// Time of the last packet of this capture, in ns.
     last: u64,
@@ -83,7 +87,8 @@ impl Conversations {
     /// Starts without any.
     pub fn new(limits: Limits) -> Conversations {
         let (tcp, udp) = (Table::new(), Table::new());
-        Conversations { limits, tcp, udp, next_id: 0, pending: 0, totals: Totals::default(), last: 0 }
+        let totals = Totals::default();
+        Conversations { limits, tcp, udp, next_id: 0, pending: 0, messages: 0, totals, last: 0 }
     }
 
     /// Returns the totals up to now.
@@ -139,15 +144,23 @@ impl Conversations {
             None => {
                 self.make_room(to);
                 let mut tcp = Tcp::new(self.new_id(), key, side, segment, now);
+                if self.limits.messages > 0 {
+                    tcp.record_messages();
+                }
                 let [originator, responder] = tcp.ends(key);
                 tcp.class = to.classify(tcp.id, Protocol::Tcp, originator, responder);
                 self.tcp.insert(*key, now, tcp)
             }
         };
         let Some(tcp) = self.tcp.value(at) else { return Ok(()) };
-        let before = tcp.pending();
+        let (before, recorded) = (tcp.pending(), tcp.messages());
         if !tcp.packet(side, segment, now) {
             return Err(PacketReason::OutsideWindow);
+        }
+        self.messages = self.messages - recorded + tcp.messages();
+        if self.messages > self.limits.messages {
+            self.messages -= tcp.messages();
+            tcp.forget_messages();
         }
         let after = tcp.pending();
         self.pending = self.pending + after - before;
@@ -218,6 +231,7 @@ impl Conversations {
     fn remove_tcp(&mut self, at: At, leaving: Leaving, to: &mut impl Observer) {
         if let Some((key, tcp)) = self.tcp.remove(at) {
             self.pending -= tcp.pending();
+            self.messages -= tcp.messages();
             let class = tcp.class;
             to.tcp(class, &tcp.finish(&key, leaving));
         }

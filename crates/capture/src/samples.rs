@@ -1,29 +1,31 @@
-//! The samples of a distribution, in bounded memory.
+//! The samples of a distribution, in bounded memory, and other random choices.
 
 /// The most samples that are kept; of more, a random choice is kept in which each has the same probability.
 pub const MAX_SAMPLES: usize = 100_000;
 
-/// Samples of a distribution. Which are kept of more than the limit depends on their order alone: the random numbers
+/// A random choice of values. Which are kept of more than the limit depends on their order alone: the random numbers
 /// have a fixed seed.
 #[derive(Clone, Debug)]
-pub struct Samples {
+pub(crate) struct Choice<T> {
     seen: u64,
-    kept: Vec<f64>,
+    kept: Vec<T>,
     limit: usize,
     random: u64,
 }
 
-impl Samples {
-    /// Starts without samples; keeps at most `limit`.
-    pub fn new(limit: usize) -> Samples {
-        Samples { seen: 0, kept: Vec::new(), limit, random: 0 }
+impl<T> Choice<T> {
+    /// Starts without values; keeps at most `limit`.
+    pub(crate) fn new(limit: usize) -> Choice<T> {
+        Choice { seen: 0, kept: Vec::new(), limit, random: 0 }
     }
 
-    /// Takes a sample. Ignores one that is not a finite number.
-    pub fn add(&mut self, value: f64) {
-        if !value.is_finite() {
-            return;
-        }
+    /// Returns the kept values.
+    pub(crate) fn into_kept(self) -> Vec<T> {
+        self.kept
+    }
+
+    /// Takes a value.
+    pub(crate) fn add(&mut self, value: T) {
         self.seen += 1;
         if self.kept.len() < self.limit {
             self.kept.push(value);
@@ -36,18 +38,6 @@ impl Samples {
         }
     }
 
-    /// Returns the number of all samples, kept or not.
-    pub fn seen(&self) -> u64 {
-        self.seen
-    }
-
-    /// Returns the kept samples, rising.
-    pub fn sorted(&self) -> Vec<f64> {
-        let mut sorted = self.kept.clone();
-        sorted.sort_unstable_by(f64::total_cmp);
-        sorted
-    }
-
     /// SplitMix64.
     fn next(&mut self) -> u64 {
         self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -55,6 +45,36 @@ impl Samples {
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ (z >> 31)
+    }
+}
+
+/// Samples of a distribution.
+#[derive(Clone, Debug)]
+pub struct Samples(Choice<f64>);
+
+impl Samples {
+    /// Starts without samples; keeps at most `limit`.
+    pub fn new(limit: usize) -> Samples {
+        Samples(Choice::new(limit))
+    }
+
+    /// Takes a sample. Ignores one that is not a finite number.
+    pub fn add(&mut self, value: f64) {
+        if value.is_finite() {
+            self.0.add(value);
+        }
+    }
+
+    /// Returns the number of all samples, kept or not.
+    pub fn seen(&self) -> u64 {
+        self.0.seen
+    }
+
+    /// Returns the kept samples, rising.
+    pub fn sorted(&self) -> Vec<f64> {
+        let mut sorted = self.0.kept.clone();
+        sorted.sort_unstable_by(f64::total_cmp);
+        sorted
     }
 }
 

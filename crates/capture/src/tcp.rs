@@ -2,6 +2,7 @@
 
 use crate::exchange::{Exchange, Exchanges, RoundTrip};
 use crate::left_out::ConversationReason;
+use crate::messages::{Message, Recorder};
 use crate::packet::{Endpoint, Segment};
 use crate::stream::{Place, Stream};
 use crate::table::Key;
@@ -63,6 +64,9 @@ pub struct TcpConversation {
     pub exchanges: Vec<Exchange>,
     /// The number of exchanges in the parts before.
     pub exchanges_before: u64,
+    /// The messages of the originator and of the responder, if they were recorded from the first to the last; at the
+    /// end of the conversation.
+    pub messages: Option<[Vec<Message>; 2]>,
     /// False if the conversation goes on.
     pub is_last: bool,
     /// Totals from the originator, and from the responder.
@@ -97,6 +101,8 @@ pub(crate) struct Tcp {
     is_concurrent: bool,
     /// The octet of the responder at which the first data that crossed began.
     ticket: Option<i64>,
+    /// Records messages; `None` if they are not wanted, or too many, or times are unknown.
+    recorder: Option<Box<Recorder>>,
     has_ended: bool,
 }
 
@@ -122,6 +128,7 @@ impl Tcp {
             exchanges_before: 0,
             is_concurrent: false,
             ticket: None,
+            recorder: None,
             has_ended: false,
         }
     }
@@ -147,6 +154,21 @@ impl Tcp {
         self.exchanges.complete.len()
     }
 
+    /// Begins to record messages.
+    pub(crate) fn record_messages(&mut self) {
+        self.recorder = Some(Box::default());
+    }
+
+    /// Forgets the messages, of which there are too many.
+    pub(crate) fn forget_messages(&mut self) {
+        self.recorder = None;
+    }
+
+    /// Returns the number of messages that wait for the end of the conversation.
+    pub(crate) fn messages(&self) -> usize {
+        self.recorder.as_ref().map_or(0, |recorder| recorder.len())
+    }
+
     /// Takes a packet that `side` sent. Returns false if it is outside of the window.
     pub(crate) fn packet(&mut self, side: usize, segment: &Segment, now: u64) -> bool {
         let is_originator = side == self.originator;
@@ -164,6 +186,7 @@ impl Tcp {
         if let Some(ack) = segment.ack {
             self.streams[1 - side].acknowledge(ack);
         }
+        self.record(side, place, now);
         match place {
             Place::New { span } => self.data(side, segment, span, now),
             Place::Late if !self.is_concurrent => self.exchanges.late(is_originator, now),
@@ -176,6 +199,23 @@ impl Tcp {
         let is_closed = |stream: &Stream| stream.fin.is_some_and(|fin| stream.acked > fin);
         self.has_ended = self.has_ended || segment.rst || self.streams.iter().all(is_closed);
         true
+    }
+
+    /// Records a segment and its acknowledgement. Octet 0 of a stream is its SYN.
+    fn record(&mut self, side: usize, place: Place, now: u64) {
+        let Some(recorder) = &mut self.recorder else { return };
+        // The recorder has the originator first.
+        let (own, other) = (side ^ self.originator, 1 - (side ^ self.originator));
+        let acked = self.streams[1 - side].acked.min(self.streams[1 - side].highest());
+        recorder.acknowledged(other, (acked - 1).max(0) as u64, now);
+        match (place, self.handshake) {
+            (Place::New { span }, Handshake::Established { at, path: Some(path) }) => {
+                recorder.data(own, span, now, path, at);
+            }
+            (Place::New { .. }, _) => self.recorder = None,
+            (Place::Late, _) => recorder.late(own, now),
+            _ => {}
+        }
     }
 
     fn handshake(&mut self, side: usize, segment: &Segment, now: u64) {
@@ -242,7 +282,7 @@ impl Tcp {
     /// Returns the exchanges up to now, of a conversation that goes on.
     pub(crate) fn part(&mut self, key: &Key) -> TcpConversation {
         let exchanges = std::mem::take(&mut self.exchanges.complete);
-        let part = self.conversation(key, None, exchanges, false);
+        let part = self.conversation(key, None, exchanges, None);
         self.exchanges_before += part.exchanges.len() as u64;
         part
     }
@@ -265,15 +305,19 @@ impl Tcp {
                 _ => Some(ConversationReason::CutAtEnd),
             },
         };
-        self.conversation(key, left_out, exchanges, true)
+        let is_played = matches!(left_out, None | Some(ConversationReason::Concurrent)) && is_whole;
+        let is_known = is_played && !self.streams.iter().any(Stream::has_missing);
+        let messages = self.recorder.take().filter(|_| is_known).map(|recorder| recorder.finish());
+        self.conversation(key, left_out, exchanges, Some(messages))
     }
 
+    /// Returns the conversation; `last` has the messages of one that has ended.
     fn conversation(
         &self,
         key: &Key,
         left_out: Option<ConversationReason>,
         exchanges: Vec<Exchange>,
-        is_last: bool,
+        last: Option<Option<[Vec<Message>; 2]>>,
     ) -> TcpConversation {
         let [originator, responder] = self.ends(key);
         let (is_established, round_trip) = match self.handshake {
@@ -301,7 +345,8 @@ impl Tcp {
             left_out,
             exchanges,
             exchanges_before: self.exchanges_before,
-            is_last,
+            is_last: last.is_some(),
+            messages: last.flatten(),
             directions: [totals(self.originator), totals(1 - self.originator)],
         }
     }

@@ -1,14 +1,16 @@
 //! The classes that were derived, and the workload file of them.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use cellway_workload as file;
-use cellway_workload::{ClassModel, Distribution, FittedLaw, Knot, Transport, WorkloadFile, quantiles};
+use cellway_workload::{ClassModel, Distribution, FittedLaw, Knot, Recorded, Transport, WorkloadFile, quantiles};
 
 use crate::conversations::Protocol;
 use crate::fits::fit;
 use crate::knots::knots;
 use crate::left_out::ConversationCounts;
+use crate::messages::Message;
 use crate::samples::Samples;
 
 /// Makes the distribution of samples; `None` if there are none.
@@ -52,6 +54,8 @@ pub struct Class {
     pub conversations: u64,
     /// Those that do not.
     pub left_out: ConversationCounts,
+    /// Conversations of TCP with the messages of originator and responder, if they were recorded.
+    pub messages: Vec<[Vec<Message>; 2]>,
     /// The distributions, by their names in the file, without those that have no samples.
     pub distributions: Vec<(&'static str, Distribution)>,
     /// Packets and octets of all its conversations; not in the file.
@@ -59,15 +63,25 @@ pub struct Class {
 }
 
 impl Class {
+    /// Returns true if a file has the class: one of its conversations is complete.
+    pub fn is_in_file(&self) -> bool {
+        self.conversations > 0 || !self.messages.is_empty()
+    }
+
     /// Returns a distribution by its name.
     pub fn distribution(&self, name: &str) -> Option<&Distribution> {
         self.distributions.iter().find(|(known, _)| *known == name).map(|(_, distribution)| distribution)
     }
 
-    /// Returns the class as it is in a file; `None` if no conversation counts.
+    /// Returns the class as it is in a file; `None` if no conversation is complete or kept whole.
     fn in_file(&self) -> Option<file::Class> {
         let take = |name: &str| self.distribution(name).cloned();
-        let model = ClassModel::of(self.transport.into(), take).filter(|_| self.conversations > 0)?;
+        let message = |one: &Message| file::message(one.octets, one.after, one.delay);
+        let recorded = |ends: &[Vec<Message>; 2]| {
+            Arc::new(Recorded { messages: [0, 1].map(|end: usize| ends[end].iter().map(message).collect()) })
+        };
+        let recorded = self.messages.iter().map(recorded).collect();
+        let model = ClassModel::of(self.transport.into(), take, recorded).filter(|_| self.is_in_file())?;
         let left_out: BTreeMap<String, u64> =
             self.left_out.present().map(|(reason, count)| (reason.to_string(), count)).collect();
         let (name, conversations, rtt) = (self.name.clone(), self.conversations, take("rtt"));
@@ -92,7 +106,7 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// Returns the workload file, without the classes of which no conversation counts.
+    /// Returns the workload file, without the classes of which no conversation is complete or kept whole.
     pub fn file(&self) -> WorkloadFile {
         WorkloadFile { classes: self.classes.iter().filter_map(Class::in_file).collect() }
     }

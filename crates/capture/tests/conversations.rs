@@ -4,8 +4,8 @@
 mod common;
 
 use cellway_capture::{
-    ConversationReason, Conversations, Datagram, Endpoint, Exchange, Limits, Link, Observer, PacketReason, Protocol,
-    Record, TcpConversation, UdpConversation,
+    ConversationReason, Conversations, Datagram, Endpoint, Exchange, Limits, Link, Message, Observer, PacketReason,
+    Protocol, Record, TcpConversation, UdpConversation,
 };
 use common::{FIN, RST, SYN, Tcp, udp, v4};
 
@@ -188,6 +188,32 @@ fn both_at_the_same_time_are_concurrent_and_pipelining_is() {
         tap.segment(1, true, 0, 100, Some(0), 100);
     });
     assert_eq!(reordered, None);
+}
+
+/// A conversation that exchanges cannot describe is recorded whole, if that is wanted and there are not too many messages.
+#[test]
+fn a_concurrent_conversation_has_its_messages() {
+    let run = |messages, is_whole: bool| {
+        let mut tap = Tap::new(Limits { messages, ..Limits::default() });
+        tap.handshake();
+        tap.segment(0, true, 0, 0, Some(0), 100);
+        tap.segment(31, false, 0, 0, Some(100), 1000);
+        // It has not received the response.
+        tap.segment(1, true, 0, 100, Some(0), 100);
+        // It has, and sends 7 ms later: the response passed the tap 17 ms before, 10 ms from the client and back.
+        tap.segment(16, true, 0, 200, Some(1000), 50);
+        if is_whole {
+            tap.close(250, 1000);
+        }
+        tap.one()
+    };
+    let found = run(1000, true);
+    assert_eq!(found.left_out, Some(ConversationReason::Concurrent));
+    let message = |octets, after, delay| Message { octets, after, delay };
+    let [there, back] = found.messages.unwrap();
+    assert_eq!(back, [message(1000, 100, 0.001)]);
+    assert_eq!(there, [message(200, 0, 0.0), message(50, 1000, 0.007)]);
+    assert_eq!([run(0, true), run(2, true), run(1000, false)].map(|found| found.messages), [None, None, None]);
 }
 
 /// After the handshake of TLS 1.3 the tickets of the server cross the first request, seen in either order.

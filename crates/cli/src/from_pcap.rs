@@ -16,7 +16,7 @@ pub(crate) fn run(options: &FromPcap, face: &mut Face<'_>) -> Result<(), Failure
     let by = captured::by(&options.by)?;
     options.files.iter().for_each(|file| output::detail(&format!("reads {}", file.display())));
     let mut reading = Reading::new();
-    let derived = captured::from_captures(&options.files, by, &mut |Progress { done, total }| {
+    let derived = captured::from_captures(&options.files, by, options.messages, &mut |Progress { done, total }| {
         reading.show(done, total);
         if (face.interrupted)() { Next::Stop } else { Next::Continue }
     })?;
@@ -58,7 +58,7 @@ fn write(derived: &Derived, out: &Path, force: bool) -> Result<(), Failure> {
 
 /// Returns the classes that a workload file does not have.
 fn incomplete(derived: &Derived) -> Vec<&str> {
-    derived.workload.classes.iter().filter(|class| class.conversations == 0).map(|class| &class.name[..]).collect()
+    derived.workload.classes.iter().filter(|class| !class.is_in_file()).map(|class| &class.name[..]).collect()
 }
 
 fn table(derived: &Derived) -> Table {

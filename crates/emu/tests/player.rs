@@ -59,11 +59,12 @@ fn measured(open: bool) -> Workload {
     let time = distribution(&[(0.5, 0.0), (1.0, 0.01)]);
     let model = ExchangeModel {
         arrival_gap: Some(distribution(&[(0.0, 0.001), (1.0, 0.02)])),
-        exchanges: distribution(&[(0.0, 1.0), (1.0, 12.0)]),
-        request: sizes.clone(),
+        exchanges: Some(distribution(&[(0.0, 1.0), (1.0, 12.0)])),
+        request: Some(sizes.clone()),
         response: Some(sizes),
         pause: Some(time.clone()),
         think: Some(time),
+        recorded: Vec::new(),
     };
     let arrivals = match open {
         true => MeasuredArrivals::Open { scale: 2.0, count: Some(30), duration: None, limit: 1000 },

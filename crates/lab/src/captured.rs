@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use cellway_capture::{Options, derive};
+use cellway_capture::{Limits, Options, derive};
 use cellway_workload::{Distribution, Transport, law_name};
 use serde_json::{Value, json};
 
@@ -12,6 +12,9 @@ use crate::simulate::{beside, exists};
 use crate::text_file;
 
 pub use cellway_capture::{By, Class, Counts, Derived, Fault, Next, Progress, Protocol, Rules, Totals, Workload};
+
+/// The most messages of open conversations that are recorded.
+const MAX_MESSAGES: usize = 1_000_000;
 
 /// The most clusters of a protocol.
 const MAX_CLUSTERS: usize = 64;
@@ -40,11 +43,16 @@ pub fn by(text: &str) -> Result<By, Error> {
     }
 }
 
-/// Derives a workload from captures; see [`derive`](fn@derive).
+/// Derives a workload from captures; see [`derive`](fn@derive). With `messages` also whole conversations.
 ///
 /// # Errors
 /// A file cannot be read or is no capture, or `progress` has requested to stop.
-pub fn from_captures(files: &[PathBuf], by: By, progress: &mut dyn FnMut(Progress) -> Next) -> Result<Derived, Error> {
+pub fn from_captures(
+    files: &[PathBuf],
+    by: By,
+    messages: bool,
+    progress: &mut dyn FnMut(Progress) -> Next,
+) -> Result<Derived, Error> {
     // Clusters are found in a first pass, which would leave nothing of a pipe for the second.
     if matches!(by, By::Cluster(_))
         && let Some(file) = files.iter().find(|file| file.exists() && !file.is_file())
@@ -52,7 +60,8 @@ pub fn from_captures(files: &[PathBuf], by: By, progress: &mut dyn FnMut(Progres
         let shown = file.display();
         return Err(Error::Option(format!("{shown} is not a regular file; accepted with --by cluster: regular files")));
     }
-    Ok(derive(files, &Options { by, ..Options::default() }, progress)?)
+    let limits = Limits { messages: if messages { MAX_MESSAGES } else { 0 }, ..Limits::default() };
+    Ok(derive(files, &Options { by, limits }, progress)?)
 }
 
 /// Writes a workload file; an existing one is replaced only with `force`. A fault leaves it as it was.
@@ -108,6 +117,7 @@ pub fn document(derived: &Derived) -> Value {
             "transport": transport(class.transport),
             "conversations": class.conversations,
             "left_out": left_out,
+            "recorded": class.messages.len(),
             "packets": class.totals.packets,
             "octets": class.totals.octets,
             "retransmitted": class.totals.retransmitted,

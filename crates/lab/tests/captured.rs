@@ -57,7 +57,7 @@ fn captured(node: &str, folder: &Path) -> PathBuf {
 }
 
 fn derived(files: &[PathBuf]) -> Derived {
-    from_captures(files, By::Port, &mut |_| Next::Continue).unwrap()
+    from_captures(files, By::Port, false, &mut |_| Next::Continue).unwrap()
 }
 
 fn only_class(derived: &Derived) -> &Class {
@@ -241,7 +241,7 @@ fn the_file_has_distributions_alone() {
 fn clusters_are_classes_of_like_sizes() {
     let folder = tempfile::tempdir().unwrap();
     let capture = captured("flows-1", folder.path());
-    let found = from_captures(&[capture], By::Cluster(3), &mut |_| Next::Continue).unwrap();
+    let found = from_captures(&[capture], By::Cluster(3), false, &mut |_| Next::Continue).unwrap();
     // Conversations without octets are in a class of their own.
     let classes = found.workload.classes.iter().filter(|class| class.name.starts_with("tcp-cluster-"));
     let mut ranges: Vec<[f64; 2]> = classes

@@ -75,7 +75,7 @@ fn derived_again(file: &Path, class: &str, least: u64) -> Vec<&'static str> {
     let named = format!("{}#{class}", file.file_name().unwrap().to_string_lossy());
     let text = TRAFFIC.replace("FILE", &named);
     cellway_lab::capture(&plan(&text, &[]), file.parent().unwrap(), "office", &capture, false, &mut || false).unwrap();
-    let derived = from_captures(&[capture], by("port").unwrap(), &mut |_| Next::Continue).unwrap();
+    let derived = from_captures(&[capture], by("port").unwrap(), false, &mut |_| Next::Continue).unwrap();
     let path = folder.path().join("derived.toml");
     write(&derived, &path, false).unwrap();
     // The class has the name of its port.

@@ -40,11 +40,12 @@ fn always(value: f64) -> Distribution {
 fn fixed() -> ExchangeModel {
     ExchangeModel {
         arrival_gap: Some(always(0.5)),
-        exchanges: always(2.0),
-        request: always(100.0),
+        exchanges: Some(always(2.0)),
+        request: Some(always(100.0)),
         response: Some(always(960.0)),
         pause: Some(always(0.03)),
         think: Some(always(0.07)),
+        recorded: Vec::new(),
     }
 }
 
@@ -129,16 +130,16 @@ fn the_octets_of_a_class_are_on_the_wire() {
     // Messages of many segments, and none.
     let large = ExchangeModel {
         arrival_gap: Some(always(20.0)),
-        request: always(50_001.0),
+        request: Some(always(50_001.0)),
         response: Some(always(123_457.0)),
         ..fixed()
     };
     assert_eq!(captured(large, "3"), ([3 * 2 * 50_001, 3 * 2 * 123_457], 3));
     let silent = ExchangeModel { response: None, ..fixed() };
     assert_eq!(captured(silent, "3"), ([3 * 200, 0], 3));
-    let pushed = ExchangeModel { request: always(0.0), ..fixed() };
+    let pushed = ExchangeModel { request: Some(always(0.0)), ..fixed() };
     assert_eq!(captured(pushed, "3"), ([0, 3 * 1920], 3));
-    let empty = ExchangeModel { request: always(0.0), response: None, ..fixed() };
+    let empty = ExchangeModel { request: Some(always(0.0)), response: None, ..fixed() };
     assert_eq!(captured(empty, "3"), ([0, 0], 3));
 }
 
@@ -183,7 +184,7 @@ fn heavy() -> ExchangeModel {
     let times = Some(of(&[(0.0, 0.0), (1.0, 0.02)]));
     ExchangeModel {
         arrival_gap: Some(of(&[(0.0, 0.0), (1.0, 2.0)])),
-        exchanges: of(&[(0.6, 1.0), (1.0, 1.0)]),
+        exchanges: Some(of(&[(0.6, 1.0), (1.0, 1.0)])),
         response: Some(response),
         pause: times.clone(),
         think: times,

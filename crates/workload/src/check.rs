@@ -1,17 +1,19 @@
 //! Conversion of the file to its content, and the rules between keys.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use cellway_apps::{Distribution, FittedLaw};
+use cellway_apps::{Distribution, FittedLaw, Recorded};
 use cellway_settings::found::{Found, Sources, error_of};
 use cellway_settings::in_file::InFile;
 use cellway_settings::problem::Error;
 use cellway_settings::shape;
 use cellway_settings::tree::{Node, Step, at};
 
-use crate::file::{ClassFile, DistributionFile, File, FitFile};
+use crate::file::{ClassFile, DistributionFile, File, FitFile, Transport};
 use crate::kinds::DistributionKind;
 use crate::knots;
+use crate::messages::{self, MessagesFile};
 use crate::model::{Class, ClassModel, WorkloadFile};
 use crate::schema::root;
 
@@ -93,7 +95,9 @@ impl Check<'_> {
             is_whole &= distribution.is_some();
             all.insert(name, distribution);
         }
-        for DistributionKind { name, .. } in DistributionKind::of(transport).filter(|kind| kind.required) {
+        let recorded = self.messages(i, transport, file.messages.as_ref()?.as_ref());
+        let is_required = |kind: &DistributionKind| kind.required && matches!(file.messages, Some(None));
+        for DistributionKind { name, .. } in DistributionKind::of(transport).filter(is_required) {
             // One that is refused is reported already.
             if !all.contains_key(name) && matches!(given(&file, name), Some(None)) {
                 let message = format!("is missing: a class of transport = \"{}\" needs it", transport.name());
@@ -101,10 +105,23 @@ impl Check<'_> {
             }
         }
         let mut take = |name: &str| all.remove(name).flatten();
-        let model = ClassModel::of(transport, &mut take)?;
+        let model = ClassModel::of(transport, &mut take, recorded?)?;
         let (rtt, name, conversations) = (take("rtt"), file.name?, file.conversations?);
         let class = Class { name, conversations, left_out: left_out?, model, rtt };
         is_whole.then_some(class)
+    }
+
+    fn messages(&mut self, i: usize, transport: Transport, file: Option<&MessagesFile>) -> Option<Vec<Arc<Recorded>>> {
+        let Some(file) = file else { return Some(Vec::new()) };
+        if transport != Transport::Tcp {
+            let message = "are of transport = \"tcp\"";
+            self.refuse(&at!["class", i, "messages"], message, "packets and packets_back, with their sizes and gaps");
+            return None;
+        }
+        let recorded = messages::recorded(file).map_err(|fault| {
+            self.refuse(&at!["class", i, "messages", fault.place], fault.message, fault.accepted);
+        });
+        recorded.ok()
     }
 
     fn left_out(

@@ -5,6 +5,7 @@ use cellway_settings::{choice, table};
 use serde_json::{Map, Value};
 
 use crate::knots::KnotsFile;
+use crate::messages::MessagesFile;
 
 table! {
     /// Classes of measured traffic. Times are in seconds, sizes in octets, without units.
@@ -59,9 +60,14 @@ table! {
         /// Seconds between the starts of two conversations.
         #[key("arrival_gap")]
         arrival_gap: Option<DistributionFile>,
-        /// tcp: the exchanges of a conversation; required.
+        /// tcp: whole conversations, each as likely, which are played in place of exchanges. A conversation is two
+        /// lists, of the messages of the originator and of those of the responder. A message is its octets, the octets of
+        /// the other end that arrive before it, and the seconds from then, or from the message before it, to this one.
+        messages: Option<MessagesFile>,
+        /// tcp: the exchanges of a conversation; required without `messages`.
         exchanges: Option<DistributionFile>,
-        /// tcp: octets from the originator in an exchange; 0 if the responder sends by itself. Required.
+        /// tcp: octets from the originator in an exchange; 0 if the responder sends by itself. Required
+        /// without `messages`.
         request: Option<DistributionFile>,
         /// tcp: octets from the responder in an exchange; 0 if it does not respond.
         response: Option<DistributionFile>,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use cellway_apps::{DatagramModel, Distribution, ExchangeModel};
+use cellway_apps::{DatagramModel, Distribution, ExchangeModel, Recorded};
 
 use crate::file::Transport;
 use crate::kinds::DistributionKind;
@@ -41,16 +41,22 @@ pub enum ClassModel {
 
 impl ClassModel {
     /// Makes the model of a protocol. `take` returns the distribution of a name in files, if there is one. Returns `None`
-    /// without one that the protocol requires.
-    pub fn of(transport: Transport, mut take: impl FnMut(&str) -> Option<Distribution>) -> Option<ClassModel> {
+    /// without one that the protocol requires; whole conversations over TCP, `recorded`, require none.
+    pub fn of(
+        transport: Transport,
+        mut take: impl FnMut(&str) -> Option<Distribution>,
+        recorded: Vec<Arc<Recorded>>,
+    ) -> Option<ClassModel> {
+        let has = |of: Option<Distribution>| if recorded.is_empty() { of.map(Some) } else { Some(of) };
         Some(match transport {
             Transport::Tcp => ClassModel::Tcp(Arc::new(ExchangeModel {
                 arrival_gap: take("arrival_gap"),
-                exchanges: take("exchanges")?,
-                request: take("request")?,
+                exchanges: has(take("exchanges"))?,
+                request: has(take("request"))?,
                 response: take("response"),
                 pause: take("pause"),
                 think: take("think"),
+                recorded,
             })),
             Transport::Udp => ClassModel::Udp(Arc::new(DatagramModel {
                 arrival_gap: take("arrival_gap"),
@@ -86,8 +92,8 @@ impl Class {
         let all = match &self.model {
             ClassModel::Tcp(tcp) => vec![
                 ("arrival_gap", tcp.arrival_gap.as_ref()),
-                ("exchanges", Some(&tcp.exchanges)),
-                ("request", Some(&tcp.request)),
+                ("exchanges", tcp.exchanges.as_ref()),
+                ("request", tcp.request.as_ref()),
                 ("response", tcp.response.as_ref()),
                 ("pause", tcp.pause.as_ref()),
                 ("think", tcp.think.as_ref()),

@@ -6,7 +6,8 @@ use cellway_apps::{Distribution, FittedLaw, Knot};
 use cellway_settings::tree::quoted;
 
 use crate::file::LawName;
-use crate::model::WorkloadFile;
+use crate::messages::printed;
+use crate::model::{ClassModel, WorkloadFile};
 
 /// The longest line of knots (characters).
 const WIDTH: usize = 118;
@@ -33,6 +34,15 @@ impl WorkloadFile {
             if !class.left_out.is_empty() {
                 let counts = class.left_out.iter().map(|(reason, count)| format!("{} = {count}", quoted(reason)));
                 writeln!(text, "left_out = {{ {} }}", counts.collect::<Vec<_>>().join(", "))?;
+            }
+            if let ClassModel::Tcp(tcp) = &class.model
+                && !tcp.recorded.is_empty()
+            {
+                writeln!(text, "messages = [")?;
+                for conversation in &tcp.recorded {
+                    writeln!(text, "    {},", printed(conversation))?;
+                }
+                writeln!(text, "]")?;
             }
             for (name, distribution) in class.distributions() {
                 write_distribution(text, name, distribution)?;

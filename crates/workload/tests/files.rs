@@ -3,7 +3,8 @@
 
 mod common;
 
-use cellway_workload::{ClassModel, Law, Only, WorkloadFile, compare};
+use cellway_units::Span;
+use cellway_workload::{ClassModel, Law, Message, Only, WorkloadFile, compare};
 use common::{GOOD, edited, repository};
 
 fn read(text: &str) -> WorkloadFile {
@@ -18,8 +19,9 @@ fn a_file_is_read() {
     let web = file.class("web").unwrap();
     assert_eq!((web.conversations, web.left_out["no SYN"], web.transport()), (120, 3, "tcp"));
     let ClassModel::Tcp(tcp) = &web.model else { panic!("web is of TCP") };
-    assert_eq!((tcp.request.samples, tcp.request.model.knots().len()), (300, 4));
-    assert_eq!(tcp.request.fit.unwrap().law, Law::Lognormal { mu: 6.25, sigma: 0.75 });
+    let request = tcp.request.as_ref().unwrap();
+    assert_eq!((request.samples, request.model.knots().len()), (300, 4));
+    assert_eq!(request.fit.unwrap().law, Law::Lognormal { mu: 6.25, sigma: 0.75 });
     assert!(tcp.response.is_none() && tcp.pause.is_none());
     let names: Vec<&str> = web.distributions().iter().map(|(name, _)| *name).collect();
     assert_eq!(names, ["arrival_gap", "exchanges", "request", "think"]);
@@ -40,6 +42,23 @@ fn a_written_file_is_read_as_the_same() {
         let file = read(&edited(&[("law = \"lognormal\"\nmu = 6.25\nsigma = 0.75", law)]));
         assert_eq!(read(&file.to_toml("")), file);
     }
+}
+
+/// Whole conversations beside the distributions, or without any.
+#[test]
+fn recorded_conversations_are_read_and_written() {
+    let messages = "messages = [[[[300, 0, 0.0], [50, 1500, 0.4]], [[1500, 300, 0.025]]], [[], [[9, 0, 1e-9]]]]\n";
+    let file = read(&edited(&[("[class.arrival_gap]", &format!("{messages}[class.arrival_gap]"))]));
+    let ClassModel::Tcp(tcp) = &file.classes[0].model else { panic!("web is of TCP") };
+    let found: Vec<[usize; 2]> =
+        tcp.recorded.iter().map(|one| [0, 1].map(|end: usize| one.messages[end].len())).collect();
+    assert_eq!(found, [[2, 1], [0, 1]]);
+    let last = Message { octets: 50, after: 1500, delay: Span::from_ms(400) };
+    assert_eq!(tcp.recorded[0].messages[0][1], last);
+    assert_eq!(tcp.recorded[1].messages[1][0].delay, Span::from_ns(1));
+    assert_eq!(read(&file.to_toml("")), file);
+    let alone = format!("version = 1\n[[class]]\nname = \"ssh\"\ntransport = \"tcp\"\nconversations = 0\n{messages}");
+    assert_eq!(read(&read(&alone).to_toml("")), read(&alone));
 }
 
 /// The example of the documentation is right, and has the classes that the page names.

@@ -11,6 +11,7 @@ fn cases() -> Vec<(&'static str, String)> {
     let knots = |knots: &str| edited(&[(request, &format!("knots = {knots}"))]);
     let many: Vec<String> = (0..=200).map(|k| format!("[{}, {k}]", f64::from(k) / 200.0)).collect();
     let law = |parameters: &str| edited(&[("law = \"lognormal\"\nmu = 6.25\nsigma = 0.75", parameters)]);
+    let messages = |text: &str| edited(&[("[class.arrival_gap]", &format!("messages = {text}\n[class.arrival_gap]"))]);
     vec![
         ("no TOML", "version 1".to_owned()),
         ("an empty file", String::new()),
@@ -50,6 +51,18 @@ fn cases() -> Vec<(&'static str, String)> {
         ("a law without its parameters", law("law = \"pareto\"\nshape = 1.2")),
         ("a law with those of another", law("law = \"exponential\"\nmean = 3.0\nsigma = 1.0")),
         ("a parameter out of range", law("law = \"weibull\"\nscale = 0.0\nshape = 1.0")),
+        ("no conversation", messages("[]")),
+        ("a conversation of one end", messages("[[[[300, 0, 0.0]]]]")),
+        ("a message of two numbers", messages("[[[[300, 0]], []]]")),
+        ("a message without octets", messages("[[[[0, 0, 0.0]], []]]")),
+        ("a part of an octet", messages("[[[[3, 0.5, 0.0]], [[3, 0, 0.0]]]]")),
+        ("a negative time", messages("[[[[3, 0, -1.0]], []]]")),
+        ("ends that wait for each other", messages("[[[[3, 0, 0.0]], []], [[[3, 4, 0.0]], [[4, 3, 0.0]]]]")),
+        ("a conversation without a message", messages("[[[], []]]")),
+        (
+            "messages of datagrams",
+            edited(&[("conversations = 7", "conversations = 7\nmessages = [[[[3, 0, 0.0]], []]]")]),
+        ),
         (
             "several at once",
             edited(&[("samples = 300", "samples = \"300\""), ("ks = 0.04", "ks = 4"), ("= 7", "= 7.5")]),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cellway_units::{Span, Time};
 
 use super::exchanges::Exchanges;
-use super::script::Script;
+use super::talk::{Drawn, Talk};
 use super::{ExchangeModel, MeasuredArrivals, MeasuredWorkload};
 use crate::action::{Action, ConnId, FlowEvent, Side};
 use crate::random::Stream;
@@ -18,7 +18,7 @@ const GAP: u32 = 0;
 /// One conversation, and the time until the next one.
 #[derive(Debug)]
 pub(crate) struct ClosedMeasured {
-    /// The script until the start, then the exchanges.
+    /// What was drawn until the start, then the conversation.
     state: State,
     gap: Span,
     is_over: bool,
@@ -26,8 +26,8 @@ pub(crate) struct ClosedMeasured {
 
 #[derive(Debug)]
 enum State {
-    Drawn(Option<Script>),
-    Runs(Exchanges),
+    Drawn(Option<Drawn>),
+    Runs(Talk),
 }
 
 impl ClosedMeasured {
@@ -37,8 +37,8 @@ impl ClosedMeasured {
             MeasuredArrivals::Open { .. } => Span::ZERO,
         };
         let model: Arc<ExchangeModel> = Arc::clone(&workload.model);
-        let script = Script::new(model, workload.fits, stream);
-        ClosedMeasured { state: State::Drawn(Some(script)), gap, is_over: false }
+        let drawn = Drawn::new(model, workload.fits, stream);
+        ClosedMeasured { state: State::Drawn(Some(drawn)), gap, is_over: false }
     }
 
     /// Returns true once the connection is closed and the time after it has passed.
@@ -47,37 +47,37 @@ impl ClosedMeasured {
     }
 
     pub(crate) fn start(&mut self, now: Time, out: &mut Vec<Action>) {
-        if let State::Drawn(script) = &mut self.state
-            && let Some(script) = script.take()
+        if let State::Drawn(drawn) = &mut self.state
+            && let Some(drawn) = drawn.take()
         {
-            self.state = State::Runs(Exchanges::new(CONN, script, now));
+            self.state = State::Runs(drawn.begin(CONN, now));
             out.push(Action::Flow(FlowEvent::Arrived));
             out.push(Action::Open { conn: CONN, from: Side::Originator });
         }
     }
 
-    fn with(&mut self, act: impl FnOnce(&mut Exchanges)) {
-        if let State::Runs(exchanges) = &mut self.state {
-            act(exchanges);
+    fn with(&mut self, act: impl FnOnce(&mut Talk)) {
+        if let State::Runs(talk) = &mut self.state {
+            act(talk);
         }
     }
 
     pub(crate) fn connected(&mut self, now: Time, side: Side, out: &mut Vec<Action>) {
-        self.with(|exchanges| exchanges.connected(now, side, out));
+        self.with(|talk| talk.connected(now, side, out));
     }
 
     pub(crate) fn received(&mut self, now: Time, side: Side, bytes: u64, out: &mut Vec<Action>) {
-        self.with(|exchanges| exchanges.received(now, side, bytes, out));
+        self.with(|talk| talk.received(now, side, bytes, out));
     }
 
     pub(crate) fn written(&mut self, now: Time, side: Side, out: &mut Vec<Action>) {
-        self.with(|exchanges| exchanges.written(now, side, out));
+        self.with(|talk| talk.written(now, side, out));
     }
 
     pub(crate) fn timer(&mut self, now: Time, id: u32, out: &mut Vec<Action>) {
         match Exchanges::of_timer(id) {
             None => self.is_over = true,
-            Some((_, side)) => self.with(|exchanges| exchanges.timer(now, side, out)),
+            Some((_, side)) => self.with(|talk| talk.timer(now, side, out)),
         }
     }
 
@@ -92,14 +92,14 @@ impl ClosedMeasured {
 
     /// Reports that the connection was reset or timed out; returns false if the conversation was complete.
     pub(crate) fn failed(&mut self, now: Time, out: &mut Vec<Action>) -> bool {
-        if let State::Runs(exchanges) = &self.state
-            && exchanges.is_completed()
+        if let State::Runs(talk) = &self.state
+            && talk.is_completed()
         {
             self.closed(now, out);
             return false;
         }
         let since = match &self.state {
-            State::Runs(exchanges) => exchanges.since(),
+            State::Runs(talk) => talk.since(),
             State::Drawn(_) => now,
         };
         out.push(Action::Flow(FlowEvent::Failed { since }));

@@ -167,8 +167,10 @@ impl MeasuredSource {
             Side::Responder => "back",
         };
         let mut stream = self.streams.stream(format_args!("conversation-{}/{way}", self.arrived));
+        // Both directions draw their numbers of packets with the same random number: a long call is one there and back.
+        let mut counts = self.streams.stream(format_args!("conversation-{}/packets", self.arrived));
         let (packets, ..) = self.workload.model.direction(self.side);
-        let left = packets.map_or(0, |packets| packets.whole(self.workload.fits, &mut stream)).min(MOST_PACKETS);
+        let left = packets.map_or(0, |packets| packets.whole(self.workload.fits, &mut counts)).min(MOST_PACKETS);
         if left == 0 || self.open.len() >= self.workload.limit as usize {
             return false;
         }
@@ -236,7 +238,7 @@ mod tests {
             source.send();
             Some(packet)
         })
-        .take(1000)
+        .take(3000)
         .collect()
     }
 
@@ -258,6 +260,29 @@ mod tests {
         // A conversation of 80 ms has ended before the next, one of 210 ms back has not.
         assert_eq!(packets(&workload(1), Side::Originator, 1), there);
         assert!(packets(&workload(1), Side::Responder, 1).iter().all(|packet| back.contains(packet)));
+    }
+
+    /// Of uniform numbers up to 20 there and 40 back, the second is twice the first, but for the rounding.
+    #[test]
+    fn a_conversation_that_is_long_there_is_long_back() {
+        let mut pairs = workload(9);
+        let model = DatagramModel {
+            arrival_gap: Some(always(100.0)),
+            packets: of(&[(0.0, 0.0), (1.0, 20.0)]),
+            packets_back: Some(of(&[(0.0, 0.0), (1.0, 40.0)])),
+            ..(*pairs.model).clone()
+        };
+        pairs.model = model.into();
+        let counts = [Side::Originator, Side::Responder].map(|side| {
+            let mut counts = [0i32; 50];
+            for (at, _) in packets(&pairs, side, 1) {
+                counts[(at.as_secs_f64() / 100.0) as usize - 1] += 1;
+            }
+            counts
+        });
+        let distances = counts[0].iter().zip(counts[1]).map(|(there, back)| (2 * there - back).abs());
+        assert!(distances.clone().all(|distance| distance <= 1), "{counts:?}");
+        assert!(counts[0].iter().any(|&count| count < 5) && counts[0].iter().any(|&count| count > 15));
     }
 
     /// Conversations without a packet come to an end, also without a limit of their number.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cellway_units::Time;
 
 use super::exchanges::Exchanges;
-use super::script::Script;
+use super::talk::{Drawn, Talk};
 use super::{ExchangeModel, MeasuredArrivals, MeasuredWorkload};
 use crate::action::{Action, ConnId, Side};
 use crate::open_loop::OpenLoop;
@@ -23,7 +23,7 @@ pub(crate) struct OpenMeasured {
     streams: NamedStreams,
     gaps: Stream,
     scale: f64,
-    open: OpenLoop<Exchanges>,
+    open: OpenLoop<Talk>,
 }
 
 impl OpenMeasured {
@@ -60,7 +60,7 @@ impl OpenMeasured {
     pub(crate) fn timer(&mut self, now: Time, id: u32, out: &mut Vec<Action>) {
         match Exchanges::of_timer(id) {
             None => self.arrive(now, out),
-            Some((conn, side)) => self.with(conn, |exchanges| exchanges.timer(now, side, out)),
+            Some((conn, side)) => self.with(conn, |talk| talk.timer(now, side, out)),
         }
     }
 
@@ -71,29 +71,29 @@ impl OpenMeasured {
         let made = |conn| {
             // Drawn by its number, so that one that is rejected shifts no other.
             let stream = streams.stream(format_args!("conversation-{number}"));
-            Exchanges::new(conn, Script::new(Arc::clone(model), fits, stream), at)
+            Drawn::new(Arc::clone(model), fits, stream).begin(conn, at)
         };
         self.open.arrive(made, out);
         self.schedule(at, out);
     }
 
     /// Calls the conversation of a connection, if it is open.
-    fn with(&mut self, conn: ConnId, act: impl FnOnce(&mut Exchanges)) {
-        if let Some(exchanges) = self.open.get(conn) {
-            act(exchanges);
+    fn with(&mut self, conn: ConnId, act: impl FnOnce(&mut Talk)) {
+        if let Some(talk) = self.open.get(conn) {
+            act(talk);
         }
     }
 
     pub(crate) fn connected(&mut self, now: Time, conn: ConnId, side: Side, out: &mut Vec<Action>) {
-        self.with(conn, |exchanges| exchanges.connected(now, side, out));
+        self.with(conn, |talk| talk.connected(now, side, out));
     }
 
     pub(crate) fn received(&mut self, now: Time, conn: ConnId, side: Side, bytes: u64, out: &mut Vec<Action>) {
-        self.with(conn, |exchanges| exchanges.received(now, side, bytes, out));
+        self.with(conn, |talk| talk.received(now, side, bytes, out));
     }
 
     pub(crate) fn written(&mut self, now: Time, conn: ConnId, side: Side, out: &mut Vec<Action>) {
-        self.with(conn, |exchanges| exchanges.written(now, side, out));
+        self.with(conn, |talk| talk.written(now, side, out));
     }
 
     pub(crate) fn closed(&mut self, conn: ConnId) {
@@ -102,7 +102,7 @@ impl OpenMeasured {
 
     /// Ends a conversation whose connection was reset or timed out.
     pub(crate) fn failed(&mut self, conn: ConnId, out: &mut Vec<Action>) {
-        let since = |exchanges: &Exchanges| (!exchanges.is_completed()).then(|| exchanges.since());
+        let since = |talk: &Talk| (!talk.is_completed()).then(|| talk.since());
         self.open.failed(conn, since, out);
     }
 }

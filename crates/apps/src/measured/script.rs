@@ -39,7 +39,8 @@ pub(super) struct Script {
 impl Script {
     /// Draws the number of exchanges, at least 1.
     pub(super) fn new(model: Arc<ExchangeModel>, fits: bool, mut stream: Stream) -> Script {
-        let count = model.exchanges.whole(fits, &mut stream).clamp(1, MOST_EXCHANGES);
+        let exchanges = model.exchanges.as_ref().map_or(1, |exchanges| exchanges.whole(fits, &mut stream));
+        let count = exchanges.clamp(1, MOST_EXCHANGES);
         Script { model, fits, stream, count, first: 0, drawn: VecDeque::new() }
     }
 
@@ -72,7 +73,7 @@ impl Script {
         let (fits, stream) = (self.fits, &mut self.stream);
         // Values that no variant of the class draws would shift the others: all are drawn in this order.
         Exchange {
-            request: self.model.request.whole(fits, stream),
+            request: self.model.request.as_ref().map_or(0, |octets| octets.whole(fits, stream)),
             response: self.model.response.as_ref().map_or(0, |octets| octets.whole(fits, stream)),
             pause: self.model.pause.as_ref().map_or(Span::ZERO, |time| time.span(fits, stream)),
             think: self.model.think.as_ref().map_or(Span::ZERO, |time| time.span(fits, stream)),

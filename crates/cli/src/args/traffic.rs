@@ -114,6 +114,9 @@ pub(crate) struct FromPcap {
     /// sizes, for each of TCP and UDP).
     #[arg(long, value_name = "RULE", default_value = "port")]
     pub(crate) by: String,
+    /// Keep whole conversations over TCP, which are played as they were; also those in which both sides sent at once.
+    #[arg(long)]
+    pub(crate) messages: bool,
     /// Write the workload file.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,

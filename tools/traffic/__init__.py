@@ -1,0 +1,1 @@
+"""Real programs over an emulated path, and their workload simulated over the same path."""
