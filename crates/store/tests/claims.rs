@@ -32,6 +32,23 @@ fn a_run_is_claimed_by_one_and_found_by_the_next() {
     assert_eq!(fs::read_dir(folder.path().join("claims")).unwrap().count(), 0);
 }
 
+/// Files of several machines may be in one folder, so that numbers can be missing between them.
+#[test]
+fn a_file_with_a_number_below_others_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(Store::open_part(folder.path(), "00002").unwrap());
+    let one = Store::open(folder.path()).unwrap();
+    // Its file is 00001.
+    let two = Store::open(folder.path()).unwrap();
+    for number in 0..3 {
+        assert!(one.claim(key(number)).unwrap().is_some());
+        two.put(key(number), &Outcome::Finished(RunRecord::default())).unwrap();
+        assert!(one.claim(key(number)).unwrap().is_some());
+        assert_eq!(one.finished(key(number)), Some(true), "{number}");
+    }
+    assert_eq!(one.totals().unwrap().files, 3, "each file is there once");
+}
+
 /// A process that was killed leaves the file, without its lock.
 #[test]
 fn the_claim_of_a_killed_process_is_free() {
