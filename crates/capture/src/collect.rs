@@ -15,8 +15,10 @@ use crate::workload::{Class, ClassTotals, Workload, distribution};
 /// The most starts of conversations that are kept of a class: the first ones, because gaps are between neighbours.
 const MAX_STARTS: usize = 200_000;
 
-/// The most conversations of a class that are kept with their messages; of more, a random choice.
+/// The most conversations of a class that are kept with their messages, and the most messages of these; of more, a
+/// random choice.
 const MAX_RECORDED: usize = 1000;
+const MAX_MESSAGES: usize = 1_000_000;
 
 /// The distributions of a protocol besides that of the gaps between arrivals.
 const DISTRIBUTIONS: usize = 6;
@@ -34,6 +36,8 @@ struct Collected {
     samples: [Samples; DISTRIBUTIONS],
     /// Conversations with their messages.
     recorded: Choice<[Vec<Message>; 2]>,
+    /// The number of their messages.
+    messages: usize,
     totals: ClassTotals,
 }
 
@@ -46,6 +50,7 @@ impl Default for Collected {
             gaps: Samples::default(),
             samples: Default::default(),
             recorded: Choice::new(MAX_RECORDED),
+            messages: 0,
             totals: ClassTotals::default(),
         }
     }
@@ -94,6 +99,16 @@ impl Collector {
 }
 
 impl Collected {
+    /// Keeps a conversation with its messages, or others in place of it.
+    fn record(&mut self, messages: [Vec<Message>; 2]) {
+        let number = |of: &[Vec<Message>; 2]| of.iter().map(Vec::len).sum::<usize>();
+        self.messages += number(&messages);
+        self.messages -= self.recorded.add(messages).as_ref().map_or(0, number);
+        while self.messages > MAX_MESSAGES && self.recorded.len() > 1 {
+            self.messages -= self.recorded.halve().iter().map(number).sum::<usize>();
+        }
+    }
+
     fn start(&mut self, at: u64) {
         if self.starts.len() < MAX_STARTS {
             self.starts.push(at);
@@ -155,7 +170,7 @@ impl Observer for Collector {
         }
         collected.totals.missing += u64::from(conversation.directions.iter().any(|direction| direction.has_missing));
         if let Some(messages) = &conversation.messages {
-            collected.recorded.add(messages.clone());
+            collected.record(messages.clone());
         }
         // One without data is no arrival: what arrives in its place would have data.
         if conversation.is_established && conversation.left_out != Some(ConversationReason::NoData) {
@@ -229,5 +244,19 @@ mod tests {
         assert_eq!((class.conversations, class.left_out.total()), (4, 6));
         let gaps = class.distribution("arrival_gap").unwrap();
         assert_eq!((gaps.samples, gaps.mean(false)), (3, Some(3.0)));
+    }
+
+    /// Long conversations are kept in smaller numbers, so that a capture of them takes no more memory.
+    #[test]
+    fn the_messages_of_a_class_are_bounded() {
+        let mut collected = Collected::default();
+        let message = Message { octets: 1, after: 0, delay: 0.0 };
+        for number in 0..200 {
+            collected.record([vec![message; 10_000], vec![message; number]]);
+            assert!(collected.messages <= MAX_MESSAGES, "{number}");
+        }
+        let kept = collected.recorded.into_kept();
+        assert_eq!(kept.iter().flatten().map(Vec::len).sum::<usize>(), collected.messages);
+        assert!((25..=100).contains(&kept.len()), "{}", kept.len());
     }
 }
