@@ -44,8 +44,7 @@ impl<T> Choice<T> {
         }
     }
 
-    /// Lowers the limit to half of the kept values. Returns those that are not kept any more; which depends on their
-    /// order alone, and each has the same probability.
+    /// Lowers the limit to half of the kept values. Returns those that are not kept any more, a random choice, too.
     pub(crate) fn halve(&mut self) -> Vec<T> {
         self.limit = self.kept.len().div_ceil(2);
         let mut dropped = Vec::with_capacity(self.limit);

@@ -8,10 +8,9 @@ use cellway_units::Span;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Value, json};
 
+use crate::kinds::MOST_OCTETS;
 use crate::knots::Fault;
 
-/// The most octets of a message, and of all messages of an end before one.
-const MOST_OCTETS: f64 = 1e15;
 /// The longest time before a message (s): up to it a whole number of nanoseconds is exact in a file.
 const MOST_SECONDS: f64 = 1e6;
 
@@ -67,7 +66,7 @@ fn one(ends: &[Vec<MessageFile>; 2]) -> Result<Recorded, (String, &'static str)>
     }
 }
 
-/// Returns a message of so many octets, after as many of the other end and a time, to which it keeps nanoseconds.
+/// Returns a message of `octets`, `after` octets of the other end and a time, which is rounded to nanoseconds.
 pub fn message(octets: u64, after: u64, seconds: f64) -> Message {
     let seconds = seconds.clamp(0.0, MOST_SECONDS);
     Message { octets, after, delay: Span::from_ns((seconds * 1e9).round() as u64) }
