@@ -12,6 +12,8 @@ use crate::stream::{Place, Stream};
 /// The most segments that wait for their acknowledgement, and timestamps that wait for their echo.
 const MAX_SENT: usize = 1 << 15;
 const MAX_STAMPS: usize = 1 << 10;
+/// The most gaps whose times are remembered.
+const MAX_GAPS: usize = 1 << 12;
 /// The most loss events that are kept.
 const MAX_LOSSES: usize = 10_000;
 /// The fewest segments and octets of payload of a bulk transfer.
@@ -158,7 +160,7 @@ impl Half {
             Place::New { .. } => {
                 if start > highest {
                     self.gaps.push_back((highest, start, now));
-                    if self.gaps.len() > MAX_STAMPS {
+                    if self.gaps.len() > MAX_GAPS {
                         self.gaps.pop_front();
                     }
                 }
@@ -167,8 +169,9 @@ impl Half {
                 }
             }
             Place::Late => {
-                let gap = self.gaps.iter().find(|(from, to, _)| *from < end && start < *to).map(|gap| gap.2);
-                if let Some(opened) = gap.filter(|opened| now.saturating_sub(*opened) > REORDERING) {
+                let first = self.gaps.partition_point(|(_, to, _)| *to <= start);
+                let opened = self.gaps.get(first).filter(|(from, ..)| *from < end).map(|gap| gap.2);
+                if let Some(opened) = opened.filter(|opened| now.saturating_sub(*opened) > REORDERING) {
                     self.lose(opened, segments);
                     self.lost_before += segments;
                 }
