@@ -8,7 +8,7 @@ use cellway_units::Span;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Value, json};
 
-use crate::knots::Fault;
+use crate::knots::{Fault, shown};
 
 /// The most octets of a message, and of all messages of an end before one.
 const MOST_OCTETS: f64 = 1e15;
@@ -47,13 +47,19 @@ fn one(ends: &[Vec<MessageFile>; 2]) -> Result<Recorded, (String, &'static str)>
     let whole = |value: f64, least: f64| (least..=MOST_OCTETS).contains(&value) && value.fract() == 0.0;
     for &(octets, after, seconds) in ends.iter().flatten() {
         if !whole(octets, 1.0) {
-            return Err((format!("has a message of {octets} octets"), "whole octets from 1 on, like [300, 0, 0.0]"));
+            return Err((
+                format!("has a message of {} octets", shown(octets)),
+                "whole octets from 1 on, like [300, 0, 0.0]",
+            ));
         }
         if !whole(after, 0.0) {
-            return Err((format!("has a message after {after} octets"), "whole octets from 0 on, like [300, 0, 0.0]"));
+            return Err((
+                format!("has a message after {} octets", shown(after)),
+                "whole octets from 0 on, like [300, 0, 0.0]",
+            ));
         }
         if !(0.0..=MOST_SECONDS).contains(&seconds) {
-            return Err((format!("has a message after {seconds} s"), "0 to 1e6 s, like [300, 0, 0.5]"));
+            return Err((format!("has a message after {} s", shown(seconds)), "0 to 1e6 s, like [300, 0, 0.5]"));
         }
     }
     let read = |&(octets, after, seconds): &MessageFile| message(octets as u64, after as u64, seconds);
