@@ -3,12 +3,13 @@
 //! A claim is freed when its process ends, whatever ended it. A run that a process has done under its claim is found by
 //! the next that claims it, because a claim is given only after the files of runs were read on.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::held::Held;
-use super::{ALL_RUNS, RUNS, Store};
+use super::{ALL_RUNS, MOST_WRITERS, RUNS, Store};
 use crate::error::Error;
 use crate::key::Key;
 use crate::log::{SUFFIX, is_removed};
@@ -68,13 +69,13 @@ impl Held {
     /// Adds what others that claim their runs have done since: those of numbered files, and of [`ALL_RUNS`].
     fn read_claimed(&mut self, runs: &Path) -> Result<(), Error> {
         let own = self.writer.as_ref().map(|(number, _)| *number);
-        let mut numbers = 0;
+        let mut numbers = BTreeSet::new();
         let mut has_all = false;
         for number in 0..self.files.len() {
             let name = self.files[number].path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             let name = name.strip_suffix(SUFFIX).unwrap_or_default();
             let is_number = name.len() == 5 && name.bytes().all(|octet| octet.is_ascii_digit());
-            numbers += u32::from(is_number);
+            numbers.extend(is_number.then(|| name.parse::<u32>()).and_then(Result::ok));
             has_all |= name == ALL_RUNS;
             if (is_number || name == ALL_RUNS) && own != Some(number) {
                 self.read_on(number)?;
@@ -83,9 +84,13 @@ impl Held {
         if !has_all {
             self.add_if_there(runs.join(format!("{ALL_RUNS}{SUFFIX}")))?;
         }
-        // Writers take the first number that is free.
-        while self.add_if_there(runs.join(format!("{numbers:05}{SUFFIX}")))? {
-            numbers += 1;
+        // Writers take the first number that is free: one between others if a file was removed, else the next.
+        let last = numbers.last().copied();
+        for number in (0..MOST_WRITERS).filter(|number| !numbers.contains(number)) {
+            let is_there = self.add_if_there(runs.join(format!("{number:05}{SUFFIX}")))?;
+            if !is_there && last.is_none_or(|last| number > last) {
+                break;
+            }
         }
         Ok(())
     }
