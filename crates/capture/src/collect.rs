@@ -1,5 +1,7 @@
 //! The samples of every class.
 
+use std::collections::BinaryHeap;
+
 use cellway_workload::{DistributionKind, MOST_EXCHANGES, MOST_PAYLOAD, MOST_SECONDS};
 
 use crate::classes::Classes;
@@ -12,7 +14,8 @@ use crate::tcp::TcpConversation;
 use crate::udp::{Datagram, UdpConversation};
 use crate::workload::{Class, ClassTotals, Workload, distribution};
 
-/// The most starts of conversations that are kept of a class: the first ones, because gaps are between neighbours.
+/// The most starts of conversations that are kept of a class: the earliest ones, because gaps are between neighbours.
+/// Conversations are reported at their ends, so a short one may come before a long one that began earlier.
 const MAX_STARTS: usize = 200_000;
 
 /// The most conversations of a class that are kept with their messages, and the most messages of these; of more, a
@@ -28,8 +31,8 @@ const DISTRIBUTIONS: usize = 6;
 struct Collected {
     conversations: u64,
     left_out: ConversationCounts,
-    /// Starts of conversations of this capture, in ns; not in order.
-    starts: Vec<u64>,
+    /// Starts of conversations of this capture, in ns.
+    starts: BinaryHeap<u64>,
     /// Gaps between starts, of earlier captures.
     gaps: Samples,
     /// In the order of files, without those of the gaps between arrivals.
@@ -46,7 +49,7 @@ impl Default for Collected {
         Collected {
             conversations: 0,
             left_out: ConversationCounts::default(),
-            starts: Vec::new(),
+            starts: BinaryHeap::new(),
             gaps: Samples::default(),
             samples: Default::default(),
             recorded: Choice::new(MAX_RECORDED),
@@ -110,21 +113,20 @@ impl Collected {
     }
 
     fn start(&mut self, at: u64) {
-        if self.starts.len() < MAX_STARTS {
-            self.starts.push(at);
+        self.starts.push(at);
+        if self.starts.len() > MAX_STARTS {
+            self.starts.pop();
         }
     }
 
     /// Turns the starts of a capture into gaps.
     fn end_capture(&mut self) {
-        self.starts.sort_unstable();
-        for pair in self.starts.windows(2) {
+        for pair in std::mem::take(&mut self.starts).into_sorted_vec().windows(2) {
             let seconds = (pair[1] - pair[0]) as f64 / 1e9;
             if seconds <= MOST_SECONDS {
                 self.gaps.add(seconds);
             }
         }
-        self.starts.clear();
     }
 }
 
@@ -258,5 +260,19 @@ mod tests {
         let kept = collected.recorded.into_kept();
         assert_eq!(kept.iter().flatten().map(Vec::len).sum::<usize>(), collected.messages);
         assert!((25..=100).contains(&kept.len()), "{}", kept.len());
+    }
+
+    /// One conversation a second, of which every second one ends long after the others: of too many starts the
+    /// earliest are kept, and not those of the short conversations.
+    #[test]
+    fn gaps_are_between_neighbours_whatever_ends_first() {
+        let mut collected = Collected::default();
+        let second = |n: u64| n * 1_000_000_000;
+        let count = MAX_STARTS as u64 * 3 / 2;
+        (0..count).step_by(2).for_each(|n| collected.start(second(n)));
+        (1..count).step_by(2).for_each(|n| collected.start(second(n)));
+        collected.end_capture();
+        assert_eq!(collected.gaps.seen(), MAX_STARTS as u64 - 1);
+        assert!(collected.gaps.sorted().iter().all(|gap| *gap == 1.0));
     }
 }

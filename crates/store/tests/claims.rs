@@ -49,6 +49,22 @@ fn a_file_with_a_number_below_others_is_found() {
     assert_eq!(one.totals().unwrap().files, 3, "each file is there once");
 }
 
+/// The files of a store need not be numbered without a gap: somebody may have removed a damaged one.
+#[test]
+fn a_run_is_found_in_a_file_with_a_number_between_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let three = [(); 3].map(|()| Store::open(folder.path()).unwrap());
+    drop(three);
+    fs::remove_file(folder.path().join("runs/00001.runs")).unwrap();
+    let (one, two) = (Store::open(folder.path()).unwrap(), Store::open(folder.path()).unwrap());
+    two.put(key(1), &Outcome::Failed("so".to_owned())).unwrap();
+    assert!(folder.path().join("runs/00001.runs").exists() && one.finished(key(1)).is_none());
+    for _ in 0..2 {
+        assert!(one.claim(key(1)).unwrap().is_some());
+        assert_eq!((one.finished(key(1)), one.totals().unwrap().files), (Some(false), 3));
+    }
+}
+
 /// A process that was killed leaves the file, without its lock.
 #[test]
 fn the_claim_of_a_killed_process_is_free() {

@@ -9,7 +9,7 @@ use schemars::{Schema, SchemaGenerator};
 use serde_json::{Value, json};
 
 use crate::kinds::MOST_OCTETS;
-use crate::knots::Fault;
+use crate::knots::{Fault, shown};
 
 /// The longest time before a message (s): up to it a whole number of nanoseconds is exact in a file.
 const MOST_SECONDS: f64 = 1e6;
@@ -46,13 +46,19 @@ fn one(ends: &[Vec<MessageFile>; 2]) -> Result<Recorded, (String, &'static str)>
     let whole = |value: f64, least: f64| (least..=MOST_OCTETS).contains(&value) && value.fract() == 0.0;
     for &(octets, after, seconds) in ends.iter().flatten() {
         if !whole(octets, 1.0) {
-            return Err((format!("has a message of {octets} octets"), "whole octets from 1 on, like [300, 0, 0.0]"));
+            return Err((
+                format!("has a message of {} octets", shown(octets)),
+                "whole octets from 1 on, like [300, 0, 0.0]",
+            ));
         }
         if !whole(after, 0.0) {
-            return Err((format!("has a message after {after} octets"), "whole octets from 0 on, like [300, 0, 0.0]"));
+            return Err((
+                format!("has a message after {} octets", shown(after)),
+                "whole octets from 0 on, like [300, 0, 0.0]",
+            ));
         }
         if !(0.0..=MOST_SECONDS).contains(&seconds) {
-            return Err((format!("has a message after {seconds} s"), "0 to 1e6 s, like [300, 0, 0.5]"));
+            return Err((format!("has a message after {} s", shown(seconds)), "0 to 1e6 s, like [300, 0, 0.5]"));
         }
     }
     let read = |&(octets, after, seconds): &MessageFile| message(octets as u64, after as u64, seconds);
