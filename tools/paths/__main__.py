@@ -9,11 +9,11 @@ import sys
 import tempfile
 from pathlib import Path as File
 
-from paths.draw import ENDS, Path, drawn, unfriendly
+from paths.draw import Path, drawn, unfriendly
 from paths.judge import Judged, judge
 from paths.page import page
 from paths.reasons import REASONS
-from paths.run import Captured, capture, missing
+from paths.run import Captured, capture, files_of, missing
 
 SEED = 20261129
 """The seed of the page. It was drawn after the estimator was tuned with others."""
@@ -26,9 +26,8 @@ ATTEMPTS = 3
 def _captured(path: Path, folder: File) -> Captured:
     """Captures a path, again if this machine was busy; reads it from the folder if it is there."""
     known = folder / f"{path.name}.json"
-    files = {end: folder / f"{path.name.replace(' ', '-').replace(',', '')}-{end}.pcap" for end in ENDS}
-    if known.exists() and json.loads(known.read_text())["path"] == dataclasses.asdict(path):
-        return Captured(path, files, json.loads(known.read_text())["late"])
+    if known.exists() and (saved := json.loads(known.read_text()))["path"] == dataclasses.asdict(path):
+        return Captured(path, files_of(path, folder), saved["late"])
     for _ in range(ATTEMPTS):
         captured = capture(path, folder)
         if captured.lateness <= LATE:

@@ -50,6 +50,11 @@ class Captured:
     """The 99th percentile of the lateness of the emulation (ms)."""
 
 
+def files_of(path: Path, folder: File) -> dict[str, File]:
+    """Returns the files of the captures of a path, by their ends."""
+    return {end: folder / f"{path.name.replace(' ', '-').replace(',', '')}-{end}.pcap" for end in ENDS}
+
+
 def missing() -> list[str]:
     """Returns the programs that are not installed."""
     return [name for name in PROGRAMS if shutil.which(name) is None]
@@ -90,7 +95,7 @@ def _taps(net: cellway.Emulation, devices: dict[str, str], files: dict[str, File
 
 def capture(path: Path, folder: File) -> Captured:
     """Emulates a path with its transfer in real time, and captures it at both ends."""
-    files = {end: folder / f"{path.name.replace(' ', '-').replace(',', '')}-{end}.pcap" for end in ENDS}
+    files = files_of(path, folder)
     stamps = "1" if path.timestamps else "0"
     with cellway.emulation(scenario(path)) as net:
         sender, receiver = net["sender"], net["receiver"]

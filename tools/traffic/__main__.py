@@ -17,7 +17,7 @@ NOTES = Path(__file__).with_name("notes.txt")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Return 0 if all figures agree, or differ within their error."""
+    """Return 0 if all figures agree, or differ within their error, or if this machine can run none of the programs."""
     beside = Path(sys.executable).with_name("cellway")
     parser = argparse.ArgumentParser(prog="traffic", description="Compares real traffic with its simulation.")
     parser.add_argument("--page", type=Path, help="where to write the page")
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         run = measure(options, classes, lacking_of, folder)
     except runs.CannotRunError as error:
-        print(f"skipped: {error}")
+        print(f"not compared: {error}", file=sys.stderr)
         return 1
     finally:
         if not (options.keep or options.again):

@@ -1,5 +1,7 @@
 //! The samples of every class.
 
+use std::collections::BinaryHeap;
+
 use cellway_workload::{DistributionKind, MOST_EXCHANGES, MOST_PAYLOAD, MOST_SECONDS};
 
 use crate::classes::Classes;
@@ -12,11 +14,14 @@ use crate::tcp::TcpConversation;
 use crate::udp::{Datagram, UdpConversation};
 use crate::workload::{Class, ClassTotals, Workload, distribution};
 
-/// The most starts of conversations that are kept of a class: the first ones, because gaps are between neighbours.
+/// The most starts of conversations that are kept of a class: the earliest ones, because gaps are between neighbours.
+/// Conversations are reported at their ends, so a short one may come before a long one that began earlier.
 const MAX_STARTS: usize = 200_000;
 
-/// The most conversations of a class that are kept with their messages; of more, a random choice.
+/// The most conversations of a class that are kept with their messages, and the most messages of these; of more, a
+/// random choice.
 const MAX_RECORDED: usize = 1000;
+const MAX_MESSAGES: usize = 1_000_000;
 
 /// The distributions of a protocol besides that of the gaps between arrivals.
 const DISTRIBUTIONS: usize = 6;
@@ -26,14 +31,16 @@ const DISTRIBUTIONS: usize = 6;
 struct Collected {
     conversations: u64,
     left_out: ConversationCounts,
-    /// Starts of conversations of this capture, in ns; not in order.
-    starts: Vec<u64>,
+    /// Starts of conversations of this capture, in ns.
+    starts: BinaryHeap<u64>,
     /// Gaps between starts, of earlier captures.
     gaps: Samples,
     /// In the order of files, without those of the gaps between arrivals.
     samples: [Samples; DISTRIBUTIONS],
     /// Conversations with their messages.
     recorded: Choice<[Vec<Message>; 2]>,
+    /// The number of their messages.
+    messages: usize,
     totals: ClassTotals,
 }
 
@@ -42,10 +49,11 @@ impl Default for Collected {
         Collected {
             conversations: 0,
             left_out: ConversationCounts::default(),
-            starts: Vec::new(),
+            starts: BinaryHeap::new(),
             gaps: Samples::default(),
             samples: Default::default(),
             recorded: Choice::new(MAX_RECORDED),
+            messages: 0,
             totals: ClassTotals::default(),
         }
     }
@@ -94,22 +102,31 @@ impl Collector {
 }
 
 impl Collected {
+    /// Keeps a conversation with its messages, or others in place of it.
+    fn record(&mut self, messages: [Vec<Message>; 2]) {
+        let number = |of: &[Vec<Message>; 2]| of.iter().map(Vec::len).sum::<usize>();
+        self.messages += number(&messages);
+        self.messages -= self.recorded.add(messages).as_ref().map_or(0, number);
+        while self.messages > MAX_MESSAGES && self.recorded.len() > 1 {
+            self.messages -= self.recorded.halve().iter().map(number).sum::<usize>();
+        }
+    }
+
     fn start(&mut self, at: u64) {
-        if self.starts.len() < MAX_STARTS {
-            self.starts.push(at);
+        self.starts.push(at);
+        if self.starts.len() > MAX_STARTS {
+            self.starts.pop();
         }
     }
 
     /// Turns the starts of a capture into gaps.
     fn end_capture(&mut self) {
-        self.starts.sort_unstable();
-        for pair in self.starts.windows(2) {
+        for pair in std::mem::take(&mut self.starts).into_sorted_vec().windows(2) {
             let seconds = (pair[1] - pair[0]) as f64 / 1e9;
             if seconds <= MOST_SECONDS {
                 self.gaps.add(seconds);
             }
         }
-        self.starts.clear();
     }
 }
 
@@ -155,7 +172,7 @@ impl Observer for Collector {
         }
         collected.totals.missing += u64::from(conversation.directions.iter().any(|direction| direction.has_missing));
         if let Some(messages) = &conversation.messages {
-            collected.recorded.add(messages.clone());
+            collected.record(messages.clone());
         }
         // One without data is no arrival: what arrives in its place would have data.
         if conversation.is_established && conversation.left_out != Some(ConversationReason::NoData) {
@@ -229,5 +246,33 @@ mod tests {
         assert_eq!((class.conversations, class.left_out.total()), (4, 6));
         let gaps = class.distribution("arrival_gap").unwrap();
         assert_eq!((gaps.samples, gaps.mean(false)), (3, Some(3.0)));
+    }
+
+    /// Long conversations are kept in smaller numbers, so that a capture of them takes no more memory.
+    #[test]
+    fn the_messages_of_a_class_are_bounded() {
+        let mut collected = Collected::default();
+        let message = Message { octets: 1, after: 0, delay: 0.0 };
+        for number in 0..200 {
+            collected.record([vec![message; 10_000], vec![message; number]]);
+            assert!(collected.messages <= MAX_MESSAGES, "{number}");
+        }
+        let kept = collected.recorded.into_kept();
+        assert_eq!(kept.iter().flatten().map(Vec::len).sum::<usize>(), collected.messages);
+        assert!((25..=100).contains(&kept.len()), "{}", kept.len());
+    }
+
+    /// One conversation a second, of which every second one ends long after the others: of too many starts the
+    /// earliest are kept, and not those of the short conversations.
+    #[test]
+    fn gaps_are_between_neighbours_whatever_ends_first() {
+        let mut collected = Collected::default();
+        let second = |n: u64| n * 1_000_000_000;
+        let count = MAX_STARTS as u64 * 3 / 2;
+        (0..count).step_by(2).for_each(|n| collected.start(second(n)));
+        (1..count).step_by(2).for_each(|n| collected.start(second(n)));
+        collected.end_capture();
+        assert_eq!(collected.gaps.seen(), MAX_STARTS as u64 - 1);
+        assert!(collected.gaps.sorted().iter().all(|gap| *gap == 1.0));
     }
 }

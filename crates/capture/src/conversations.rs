@@ -65,6 +65,8 @@ pub struct Totals {
     pub left_out: PacketCounts,
     /// Conversations that were removed from a full table.
     pub evicted: u64,
+    /// Packets of TCP and UDP with an earlier time than the one before them in the same capture.
+    pub earlier: u64,
     /// Time of the first and the last packet, in ns since the start of 1970.
     pub time: Option<(u64, u64)>,
 }
@@ -79,8 +81,10 @@ pub struct Conversations {
     pending: usize,
     messages: usize,
     totals: Totals,
-    /// Time of the last packet of this capture, in ns.
+    /// The latest time of this capture, in ns, by its clock since that was set back.
     last: u64,
+    /// The time of the packet before, in ns.
+    before: u64,
 }
 
 impl Conversations {
@@ -88,7 +92,7 @@ impl Conversations {
     pub fn new(limits: Limits) -> Conversations {
         let (tcp, udp) = (Table::new(), Table::new());
         let totals = Totals::default();
-        Conversations { limits, tcp, udp, next_id: 0, pending: 0, messages: 0, totals, last: 0 }
+        Conversations { limits, tcp, udp, next_id: 0, pending: 0, messages: 0, totals, last: 0, before: 0 }
     }
 
     /// Returns the totals up to now.
@@ -111,7 +115,10 @@ impl Conversations {
         let now = record.time.ok_or(PacketReason::NoTime)?;
         let (first, last) = self.totals.time.unwrap_or((now, now));
         self.totals.time = Some((first.min(now), last.max(now)));
-        self.last = self.last.max(now);
+        self.totals.earlier += u64::from(now < self.before);
+        self.before = now;
+        let is_set_back = self.last.saturating_sub(now) > self.limits.udp_idle;
+        self.last = if is_set_back { now } else { self.last.max(now) };
         self.expire(now, to);
         let (key, side) = Key::of(packet.source, packet.destination);
         match packet.transport {
@@ -215,15 +222,16 @@ impl Conversations {
         }
     }
 
-    /// Removes the conversations that are idle.
+    /// Removes the conversations that are idle, and those of a time to come: after the clock was set back they would stay
+    /// until then, with all behind them.
     fn expire(&mut self, now: u64, to: &mut impl Observer) {
         for (list, idle) in [(List::Ended, LINGER), (List::Open, self.limits.tcp_idle)] {
-            while let Some((at, _)) = self.tcp.oldest(list).filter(|(_, last)| now.saturating_sub(*last) > idle) {
+            while let Some((at, _)) = self.tcp.oldest(list).filter(|(_, last)| now.abs_diff(*last) > idle) {
                 self.remove_tcp(at, Leaving::Ended, to);
             }
         }
         let idle = self.limits.udp_idle;
-        while let Some((at, _)) = self.udp.oldest(List::Open).filter(|(_, last)| now.saturating_sub(*last) > idle) {
+        while let Some((at, _)) = self.udp.oldest(List::Open).filter(|(_, last)| now.abs_diff(*last) > idle) {
             self.remove_udp(at, UdpLeaving::Idle, to);
         }
     }
@@ -251,6 +259,7 @@ impl Conversations {
             }
         }
         let last = std::mem::take(&mut self.last);
+        self.before = 0;
         while let Some((at, _)) = self.udp.oldest(List::Open) {
             self.remove_udp(at, UdpLeaving::CaptureEnded { last }, to);
         }

@@ -28,6 +28,12 @@ pub enum Cause {
         /// The first four octets, or fewer.
         first: Vec<u8>,
     },
+    /// The content is compressed where it should be a capture.
+    #[error(
+        "the capture is compressed twice, or comes compressed from a pipe, which is read as it is; accepted: pcap or \
+         pcapng, plain or compressed once by gzip or zstd, from a pipe plain"
+    )]
+    Compressed,
     /// The version of a pcap file or of a pcapng section.
     #[error("{format} version {found} is not supported; accepted: {accepted}")]
     Version {

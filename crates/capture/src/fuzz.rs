@@ -24,7 +24,7 @@ pub fn capture(data: &[u8]) {
             return;
         }
     };
-    let limits = Limits { open: 3, pending: 4, ..Limits::default() };
+    let limits = Limits { open: 3, pending: 4, messages: 40, ..Limits::default() };
     let mut conversations = Conversations::new(limits);
     let mut collector = Collector::new(Classes::new(Naming::Port));
     let mut connections = Connections::default();

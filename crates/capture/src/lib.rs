@@ -1,9 +1,9 @@
 //! Packet captures: the records of a file, the conversations of its packets, and the distributions of a workload file.
 //!
 //! [`Reader`] yields the records of a capture, [`Packet`] parses one, `Conversations` joins packets to conversations of
-//! TCP and UDP, and [`derive()`] has all of it: from files to a [`Workload`], which makes a file of the crate `workload`. A file that is damaged counts up to the
-//! damage, whose place the report names. Memory is bounded: by the limit on open conversations and by that on the
-//! samples of a distribution.
+//! TCP and UDP, and [`derive()`] has all of it: from files to a [`Workload`], which becomes a workload file. A file that
+//! is damaged counts up to the damage, whose place the report names. Memory is bounded: by the limit on open
+//! conversations, and by those on the samples of a distribution and on the messages of a class.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod classes;

@@ -79,6 +79,11 @@ impl Octets {
         Octets::with_count(Box::new(Counted { from, read: Arc::clone(&read) }), read)
     }
 
+    /// Returns true if a file that begins with these octets is compressed.
+    pub(crate) fn is_compressed(first: &[u8]) -> bool {
+        first.starts_with(&GZIP) || first.starts_with(&ZSTD)
+    }
+
     fn with_count(from: Box<dyn Read>, read: Arc<AtomicU64>) -> Octets {
         Octets { from, buffer: vec![0; 2 * BLOCK], start: 0, end: 0, offset: 0, read }
     }

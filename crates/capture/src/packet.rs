@@ -67,6 +67,8 @@ struct Ip {
     transport: usize,
     /// Octets from the transport header to the end of the packet.
     rest: u32,
+    /// True if further fragments follow.
+    is_fragment: bool,
 }
 
 const TCP: u8 = 6;
@@ -115,6 +117,8 @@ impl Packet {
             let length = match u32::from(two(header, 4)) {
                 0 => ip.rest,
                 1..8 => return Err(PacketReason::Malformed),
+                // A first fragment has the length of the whole datagram.
+                length if length > ip.rest && !ip.is_fragment => return Err(PacketReason::Malformed),
                 length => length,
             };
             Transport::Udp { payload: length - 8 }
@@ -154,7 +158,8 @@ fn v4(octets: &[u8], wire: u32) -> Result<Ip, PacketReason> {
     if length < 20 || total < length || total > wire {
         return Err(PacketReason::Malformed);
     }
-    if two(header, 6) & 0x1fff != 0 {
+    let fragment = two(header, 6);
+    if fragment & 0x1fff != 0 {
         return Err(PacketReason::LaterFragment);
     }
     const MAPPED: u128 = 0xffff << 32;
@@ -163,6 +168,7 @@ fn v4(octets: &[u8], wire: u32) -> Result<Ip, PacketReason> {
         protocol: header[9],
         transport: length as usize,
         rest: total - length,
+        is_fragment: fragment & 0x2000 != 0,
     })
 }
 
@@ -178,7 +184,7 @@ fn v6(octets: &[u8], wire: u32) -> Result<Ip, PacketReason> {
     if total > wire {
         return Err(PacketReason::Malformed);
     }
-    let (mut protocol, mut at) = (header[6], HEADER as usize);
+    let (mut protocol, mut at, mut is_fragment) = (header[6], HEADER as usize, false);
     loop {
         let length = match protocol {
             // Hop-by-hop, routing, destination options, mobility, HIP, shim6.
@@ -190,6 +196,7 @@ fn v6(octets: &[u8], wire: u32) -> Result<Ip, PacketReason> {
                 if two(place, 0) & 0xfff8 != 0 {
                     return Err(PacketReason::LaterFragment);
                 }
+                is_fragment = two(place, 0) & 1 != 0;
                 8
             }
             _ => break,
@@ -198,5 +205,6 @@ fn v6(octets: &[u8], wire: u32) -> Result<Ip, PacketReason> {
         at += length;
     }
     let rest = total.checked_sub(at as u32).ok_or(PacketReason::Malformed)?;
-    Ok(Ip { addresses: [address(&header[8..24]), address(&header[24..40])], protocol, transport: at, rest })
+    let addresses = [address(&header[8..24]), address(&header[24..40])];
+    Ok(Ip { addresses, protocol, transport: at, rest, is_fragment })
 }

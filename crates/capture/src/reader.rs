@@ -61,6 +61,7 @@ impl Reader {
             let first = from.peek(4)?.to_vec();
             match &first[..] {
                 [] => Err(Cause::Empty),
+                octets if Octets::is_compressed(octets) => Err(Cause::Compressed),
                 octets if Classic::is_magic(octets) => Classic::begin(&mut from).map(Format::Classic),
                 octets if NextGeneration::is_magic(octets) => {
                     NextGeneration::begin(&mut from).map(Format::NextGeneration)

@@ -24,18 +24,40 @@ impl<T> Choice<T> {
         self.kept
     }
 
-    /// Takes a value.
-    pub(crate) fn add(&mut self, value: T) {
+    /// Returns the number of kept values.
+    pub(crate) fn len(&self) -> usize {
+        self.kept.len()
+    }
+
+    /// Takes a value. Returns the one that is not kept for it, itself or another; `None` if there is still room.
+    pub(crate) fn add(&mut self, value: T) -> Option<T> {
         self.seen += 1;
         if self.kept.len() < self.limit {
             self.kept.push(value);
-            return;
+            return None;
         }
         // Algorithm R: J. S. Vitter, Random sampling with a reservoir, ACM TOMS 11(1), 1985.
-        let at = (u128::from(self.next()) * u128::from(self.seen)) >> 64;
-        if let Some(kept) = usize::try_from(at).ok().and_then(|at| self.kept.get_mut(at)) {
-            *kept = value;
+        let at = self.below(self.seen);
+        match usize::try_from(at).ok().and_then(|at| self.kept.get_mut(at)) {
+            Some(kept) => Some(std::mem::replace(kept, value)),
+            None => Some(value),
         }
+    }
+
+    /// Lowers the limit to half of the kept values. Returns those that are not kept any more, a random choice, too.
+    pub(crate) fn halve(&mut self) -> Vec<T> {
+        self.limit = self.kept.len().div_ceil(2);
+        let mut dropped = Vec::with_capacity(self.limit);
+        while self.kept.len() > self.limit {
+            let at = self.below(self.kept.len() as u64) as usize;
+            dropped.push(self.kept.swap_remove(at));
+        }
+        dropped
+    }
+
+    /// Returns a random number below `end`.
+    fn below(&mut self, end: u64) -> u64 {
+        ((u128::from(self.next()) * u128::from(end)) >> 64) as u64
     }
 
     /// SplitMix64.
@@ -61,7 +83,7 @@ impl Samples {
     /// Takes a sample. Ignores one that is not a finite number.
     pub fn add(&mut self, value: f64) {
         if value.is_finite() {
-            self.0.add(value);
+            let _ = self.0.add(value);
         }
     }
 
@@ -103,5 +125,26 @@ mod tests {
         let kept = samples.sorted();
         let mean = kept.iter().sum::<f64>() / 1_000.0;
         assert!(kept.len() == 1_000 && (mean - 50_000.0).abs() < 4.0 * 913.0, "{mean}");
+    }
+
+    /// Of 0 to 99,999, 1,000 and then 250 are kept, half of them while the values come.
+    #[test]
+    fn a_lower_limit_keeps_each_with_the_same_probability() {
+        let mut choice = Choice::new(1_000);
+        let (mut added, mut dropped) = (0, 0);
+        for n in 0..100_000 {
+            added += 1;
+            dropped += usize::from(choice.add(f64::from(n)).is_some());
+            if n == 30_000 || n == 60_000 {
+                dropped += choice.halve().len();
+            }
+        }
+        assert_eq!((added - dropped, choice.len()), (250, 250));
+        let kept = choice.into_kept();
+        let mean = kept.iter().sum::<f64>() / 250.0;
+        // Uniform numbers have a standard deviation of 28,868, their mean of 250 one of 1,826.
+        assert!((mean - 50_000.0).abs() < 4.0 * 1_826.0, "{mean}");
+        let early = kept.iter().filter(|value| **value < 30_000.0).count() as f64;
+        assert!((early - 75.0).abs() < 4.0 * (250.0 * 0.3 * 0.7f64).sqrt(), "{early}");
     }
 }

@@ -1,7 +1,8 @@
 //! One direction of a TCP connection as its sequence numbers show it: the octets that are new, and those that are not.
 
-/// The most ranges of missing octets that are remembered. Further ones count as if they had been seen.
-const MAX_GAPS: usize = 64;
+/// The most ranges of missing octets that are remembered. A sender that overshoots in slow start loses every second
+/// segment: these are the ranges of 12 MB. Of more, the lowest count as missing for good.
+const MAX_GAPS: usize = 4096;
 /// The largest distance of a segment from the highest octet seen: the largest window. RFC 7323, section 2.3.
 const LARGEST_WINDOW: i64 = 1 << 30;
 
@@ -31,6 +32,8 @@ pub(crate) struct Stream {
     highest: i64,
     /// Ranges below `highest` that have not been seen, rising.
     gaps: Vec<(i64, i64)>,
+    /// True if a range was forgotten.
+    has_forgotten: bool,
     /// The highest acknowledgement of this direction, by the other side.
     pub(crate) acked: i64,
     /// The octet of the FIN.
@@ -71,7 +74,7 @@ impl Stream {
 
     /// Returns true if octets below the acknowledgement of the other side were never seen.
     pub(crate) fn has_missing(&self) -> bool {
-        self.gaps.iter().any(|gap| gap.0 < self.acked)
+        self.has_forgotten || self.gaps.first().is_some_and(|gap| gap.0 < self.acked)
     }
 
     /// Takes an acknowledgement of this direction; ignores one that no octet explains.
@@ -105,8 +108,9 @@ impl Stream {
         self.octets += filled;
         if end > self.highest {
             let span = (end - self.highest) as u64;
-            if start > self.highest && self.gaps.len() < MAX_GAPS {
+            if start > self.highest {
                 self.gaps.push((self.highest, start));
+                self.forget_gaps();
             }
             self.octets += (end - start.max(self.highest)) as u64;
             self.highest = end;
@@ -123,23 +127,22 @@ impl Stream {
 
     /// Removes a range from the gaps; returns the octets that were in them.
     fn fill(&mut self, start: i64, end: i64) -> u64 {
-        if self.gaps.is_empty() {
-            return 0;
-        }
-        let mut filled = 0;
-        let mut left = Vec::with_capacity(self.gaps.len() + 1);
-        for &(from, to) in &self.gaps {
-            let (low, high) = (from.max(start), to.min(end));
-            if low >= high {
-                left.push((from, to));
-                continue;
-            }
-            filled += (high - low) as u64;
-            left.extend([(from, low), (high, to)].into_iter().filter(|(from, to)| from < to));
-        }
-        left.truncate(MAX_GAPS);
-        self.gaps = left;
+        let first = self.gaps.partition_point(|gap| gap.1 <= start);
+        let after = first + self.gaps[first..].partition_point(|gap| gap.0 < end);
+        let touched = &self.gaps[first..after];
+        let (Some(low), Some(high)) = (touched.first(), touched.last()) else { return 0 };
+        let left = [(low.0, start), (end, high.1)];
+        let filled = touched.iter().map(|gap| (gap.1.min(end) - gap.0.max(start)) as u64).sum();
+        drop(self.gaps.splice(first..after, left.into_iter().filter(|(from, to)| from < to)));
+        self.forget_gaps();
         filled
+    }
+
+    /// Forgets the lowest gaps beyond the most that are remembered.
+    fn forget_gaps(&mut self) {
+        let beyond = self.gaps.len().saturating_sub(MAX_GAPS);
+        self.has_forgotten |= beyond > 0;
+        drop(self.gaps.drain(..beyond));
     }
 }
 
@@ -186,6 +189,49 @@ mod tests {
         assert!(stream.has_missing());
         assert_eq!(stream.segment(1, 50), Place::Late);
         assert!(!stream.has_missing());
+    }
+
+    /// A sender that overshoots in slow start loses every second segment of a window.
+    #[test]
+    fn every_second_segment_of_a_window_may_come_late() {
+        let mut stream = begun(0);
+        let seq = |segment: u32| 1 + 1000 * segment;
+        for segment in (1..4000).step_by(2) {
+            assert_eq!(stream.segment(seq(segment), 1000), Place::New { span: 2000 });
+        }
+        for segment in (0..4000).step_by(2) {
+            assert_eq!(stream.segment(seq(segment), 1000), Place::Late);
+        }
+        stream.acknowledge(seq(4000));
+        assert_eq!((stream.octets, stream.late, stream.retransmitted), (4_000_000, 2000, 0));
+        assert!(!stream.has_missing());
+    }
+
+    #[test]
+    fn one_segment_fills_several_gaps_and_parts_of_others() {
+        let mut stream = begun(0);
+        for start in [101, 301, 501, 701] {
+            stream.segment(start, 100);
+        }
+        // 50 octets of the first gap, all of two, 20 of the last.
+        assert_eq!(stream.segment(51, 570), Place::Late);
+        assert_eq!((stream.octets, &stream.gaps[..]), (400 + 270, &[(1, 51), (621, 701)][..]));
+        assert_eq!(stream.segment(11, 10), Place::Late);
+        assert_eq!(stream.gaps, [(1, 11), (21, 51), (621, 701)]);
+        assert_eq!(stream.segment(51, 570), Place::Seen);
+    }
+
+    #[test]
+    fn octets_of_forgotten_gaps_are_missing() {
+        let mut stream = begun(0);
+        let segments = MAX_GAPS as u32 + 10;
+        for first in [11, 1] {
+            for segment in 0..segments {
+                stream.segment(first + 20 * segment, 10);
+            }
+        }
+        assert_eq!((stream.late, stream.retransmitted), (MAX_GAPS as u64, 10));
+        assert!(stream.gaps.is_empty() && stream.has_missing());
     }
 
     #[test]

@@ -415,6 +415,30 @@ fn datagrams_by_direction_with_their_gaps() {
     assert_eq!(kept.opened, [(Protocol::Udp, 53); 2]);
 }
 
+/// One packet has a time of the day after. Idle conversations end as before, and none is joined to a later one.
+#[test]
+fn conversations_end_also_after_a_clock_that_was_set_back() {
+    let mut tap = Tap::new(Limits::default());
+    let send = |tap: &mut Tap, port: u16| tap.packet(&v4((1, 2), 17, &udp((port, 53), 30)));
+    let day = 24 * 3_600_000 * MS;
+    tap.now += day;
+    send(&mut tap, 40_000);
+    tap.now -= day;
+    for _ in 0..3 {
+        send(&mut tap, 40_001);
+        tap.now += 61_000 * MS;
+    }
+    tap.client = 40_002;
+    tap.handshake();
+    tap.now += 301_000 * MS;
+    tap.handshake();
+    assert_eq!(tap.conversations.totals().earlier, 1);
+    let kept = tap.finish();
+    let all: Vec<_> = kept.udp.iter().map(|found| (found.originator.port, found.packets[0])).collect();
+    assert_eq!(all, [(40_000, 1), (40_001, 1), (40_001, 1), (40_001, 1)]);
+    assert_eq!(kept.tcp.len(), 2);
+}
+
 /// At the end of the capture one has been silent for 49 ms and one for 50 ms, and neither was for longer than 50 ms.
 #[test]
 fn datagrams_that_may_go_on_are_cut_off_at_the_end() {

@@ -199,6 +199,7 @@ fn damage_is_reported_with_its_place_and_nothing_before_is_lost() {
     for (file, records, offset, fault) in [
         (vec![], 0, 0, "the file is empty; accepted: a capture in pcap or pcapng"),
         (b"hello world, this is no capture".to_vec(), 0, 0, "no capture begins with the octets [68, 65, 6c, 6c]"),
+        (vec![0x1f, 0x8b, 8, 0, 0], 0, 0, "the capture is compressed twice, or comes compressed from a pipe"),
         (changed(4, &[3]), 0, 0, "pcap version 3.4 is not supported; accepted: 2.4"),
         (changed(20, &[105]), 0, 0, "link type 105 is not supported; accepted: Ethernet (1)"),
         (

@@ -119,6 +119,13 @@ fn what_is_no_packet_of_tcp_or_udp_has_a_reason() {
     let mut first = v4((1, 2), 17, &udp((1, 2), 3000)[..1000]);
     first[6] = 0x20;
     assert_eq!(whole(101, &first), Ok((3000, 1, 2)));
+    // A datagram that claims more than its packet has is none.
+    first[6] = 0;
+    assert_eq!(whole(101, &first), Err(PacketReason::Malformed));
+    for (more, expected) in [(1, Ok((3000, 1, 2))), (0, Err(PacketReason::Malformed))] {
+        let content = [&[17, 0, 0, more, 0, 0, 0, 9], &udp((1, 2), 3000)[..1000]].concat();
+        assert_eq!(whole(101, &v6((1, 2), 44, &content)), expected);
+    }
     for (at, octet) in [(0, 0x44), (3, 10), (2, 0xff), (32, 0x40), (32, 0xf0)] {
         let mut wrong = v4((1, 2), 6, &Tcp { flags: SYN, payload: 0, ..SEGMENT }.octets());
         wrong[at] = octet;

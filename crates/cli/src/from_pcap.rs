@@ -24,7 +24,14 @@ pub(crate) fn run(options: &FromPcap, face: &mut Face<'_>) -> Result<(), Failure
     let warnings = derived.faults.iter().map(|(file, fault)| {
         format!("{}: {fault}; the records before it count, the rest was not read", file.display())
     });
-    output::warn(&warnings.collect::<Vec<_>>());
+    let order = (derived.totals.earlier > 0).then(|| {
+        let count = output::count(derived.totals.earlier, "packet");
+        format!(
+            "{count} with an earlier time than the packet before: conversations follow the order of the file, so some \
+             may be torn apart; reordercap of Wireshark puts packets in the order of their times"
+        )
+    });
+    output::warn(&warnings.chain(order).collect::<Vec<_>>());
     if options.json {
         output::json(&captured::document(&derived));
     } else {

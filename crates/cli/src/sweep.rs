@@ -87,7 +87,7 @@ fn run_whole(options: &Whole, planned: &Planned, face: &mut Face<'_>) -> Result<
         });
         before = filled.map_err(|error| ended_early(error, &opened))?;
         if before.stopped {
-            return Err(told_of_a_stop(&before, &opened));
+            return Err(report_stop(&before, &opened));
         }
         sweep.save(&planned.out)?;
     }
@@ -99,7 +99,7 @@ fn run_whole(options: &Whole, planned: &Planned, face: &mut Face<'_>) -> Result<
         filled = Filled { found: before.found, finished, failed, ..filled };
     }
     let merged = match done.merged.map_err(|error| ended_early(error, &opened)) {
-        Ok(None) => return Err(told_of_a_stop(&filled, &opened)),
+        Ok(None) => return Err(report_stop(&filled, &opened)),
         merged => merged,
     };
     said(&filled, &planned.out);
@@ -117,7 +117,7 @@ fn run_whole(options: &Whole, planned: &Planned, face: &mut Face<'_>) -> Result<
 }
 
 /// Reports the work of a sweep that was stopped; returns its failure.
-fn told_of_a_stop(filled: &Filled, opened: &Store) -> Failure {
+fn report_stop(filled: &Filled, opened: &Store) -> Failure {
     said(filled, opened.folder());
     store::warn(opened);
     stopped(opened.folder())

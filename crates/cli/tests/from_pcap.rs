@@ -121,6 +121,56 @@ fn a_damaged_file_counts_up_to_the_damage() {
     assert!(json["classes"][0]["conversations"].as_u64().unwrap() > 50);
 }
 
+/// The records of a pcap file, each second one before the one in front of it.
+fn swapped(file: &[u8]) -> Vec<u8> {
+    let mut records = Vec::new();
+    let mut rest = &file[24..];
+    while let Some(head) = rest.first_chunk::<16>() {
+        let kept = u32::from_le_bytes([head[8], head[9], head[10], head[11]]) as usize;
+        let (record, others) = rest.split_at(16 + kept);
+        records.push(record);
+        rest = others;
+    }
+    records.chunks_mut(2).for_each(<[_]>::reverse);
+    [&file[..24], &records.concat()].concat()
+}
+
+#[test]
+fn packets_in_another_order_than_that_of_time_are_a_warning() {
+    let place = place();
+    let file = std::fs::read(place.path().join("ask-1.pcap")).unwrap();
+    std::fs::write(place.path().join("swapped.pcap"), swapped(&file)).unwrap();
+    let ran = place.run(&["workload", "from-pcap", "ask-1.pcap", "--json"]).done();
+    assert!(ran.json()["earlier"] == 0 && !ran.err().contains("earlier"), "{}", ran.err());
+    let ran = place.run(&["workload", "from-pcap", "swapped.pcap", "--json"]).done();
+    let earlier = ran.json()["earlier"].as_u64().unwrap();
+    assert!(earlier > 100, "{earlier}");
+    let warning = format!("warning: {earlier} packets with an earlier time than the packet before");
+    assert!(ran.err().contains(&warning) && ran.err().contains("reordercap"), "{}", ran.err());
+}
+
+/// The file takes the place of what is there, so that a device would be gone for all programs.
+#[test]
+#[cfg(unix)]
+fn force_replaces_files_and_nothing_else() {
+    let place = place();
+    let at = |name: &str| place.path().join(name);
+    let socket = std::os::unix::net::UnixListener::bind(at("socket")).unwrap();
+    for command in [&["workload", "from-pcap", "flows-1.pcap"][..], &["path", "from-pcap", "flows-1.pcap"]] {
+        let refused = place.run(&[command, &["-o", "socket", "--force"]].concat()).refused();
+        assert!(refused.contains("socket cannot be written: it is no regular file; accepted: the name"), "{refused}");
+    }
+    drop(socket);
+    assert!(!std::fs::metadata(at("socket")).unwrap().is_file());
+    // A link stays one.
+    std::fs::create_dir(at("folder")).unwrap();
+    std::fs::write(at("folder/own.toml"), "").unwrap();
+    std::os::unix::fs::symlink("folder/own.toml", at("link.toml")).unwrap();
+    place.run(&["workload", "from-pcap", "flows-1.pcap", "-o", "link.toml", "--force"]).done();
+    assert!(std::fs::symlink_metadata(at("link.toml")).unwrap().is_symlink());
+    assert!(std::fs::read_to_string(at("folder/own.toml")).unwrap().contains("[[class]]"));
+}
+
 #[test]
 fn a_path_needs_a_bulk_transfer() {
     let place = place();

@@ -112,7 +112,7 @@ impl<'a> Batch<'a> {
                         let index = if next < total {
                             next
                         } else {
-                            // What is left, others are running.
+                            // Other processes are running the rest.
                             let Some(index) = taken.lock().unwrap_or_else(PoisonError::into_inner).pop() else { break };
                             std::thread::sleep(PATIENCE);
                             index
@@ -316,7 +316,7 @@ mod tests {
         assert_eq!(collected(vec![(2, finished()), (0, finished())]).unwrap(), (vec![], vec![0, 2]));
     }
 
-    /// It was dropped, and the stopped study looked like one without a failure.
+    /// A failure that was dropped made the stopped study look like one without any.
     #[test]
     fn a_run_that_fails_as_the_study_is_stopped_is_an_error() {
         let failed = Err(Error::Option("wrong".to_owned()));

@@ -8,7 +8,7 @@ use cellway_workload::{Distribution, Transport, law_name};
 use serde_json::{Value, json};
 
 use crate::error::Error;
-use crate::simulate::{beside, exists};
+use crate::simulate::{beside, exists, replaced};
 use crate::text_file;
 
 pub use cellway_capture::{By, Class, Counts, Derived, Fault, Next, Progress, Protocol, Rules, Totals, Workload};
@@ -82,9 +82,10 @@ pub fn write(derived: &Derived, path: &Path, force: bool) -> Result<(), Error> {
 /// Writes a text to a file, which has all of it or is as it was.
 pub(crate) fn write_text(text: &str, path: &Path, force: bool) -> Result<(), Error> {
     let failed = |source| Error::Write { path: path.to_owned(), source };
-    let mut file = beside(path).map_err(failed)?;
+    let target = replaced(path);
+    let mut file = beside(&target).map_err(failed)?;
     file.write_all(text.as_bytes()).map_err(failed)?;
-    let moved = if force { file.persist(path) } else { file.persist_noclobber(path) };
+    let moved = if force { file.persist(&target) } else { file.persist_noclobber(&target) };
     match moved.map_err(|error| error.error) {
         Ok(_) => Ok(()),
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Err(exists(path)),
@@ -137,6 +138,7 @@ pub fn document(derived: &Derived) -> Value {
         "seconds": derived.totals.time.map(|(first, last)| (last - first) as f64 / 1e9),
         "left_out": left_out,
         "evicted": derived.totals.evicted,
+        "earlier": derived.totals.earlier,
         "faults": derived.faults.iter().map(fault).collect::<Vec<_>>(),
         "classes": derived.workload.classes.iter().map(class).collect::<Vec<_>>(),
     })

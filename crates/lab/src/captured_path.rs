@@ -36,18 +36,18 @@ pub fn path_from_captures(
 
 /// Returns what a user must know to use an estimate.
 pub fn warnings(estimate: &PathEstimate) -> Vec<String> {
-    estimate.doubts.iter().filter_map(|doubt| words(*doubt, estimate)).collect()
+    estimate.doubts.iter().map(|doubt| words(*doubt, estimate)).collect()
 }
 
-fn words(doubt: Doubt, estimate: &PathEstimate) -> Option<String> {
+fn words(doubt: Doubt, estimate: &PathEstimate) -> String {
     let words = match doubt {
         Doubt::NoQueue => "no queue: the transfers may not have filled the link, and its rate may be higher",
         Doubt::Shared => {
-            return Some(format!(
+            return format!(
                 "packets that left back to back have {}: traffic that is not in the capture may share the link, or \
                  acknowledgements are joined on their way",
                 rate(estimate.dispersion)
-            ));
+            );
         }
         Doubt::Unsteady => {
             "delays vary, and packets do not leave at one rate meanwhile: jitter, a varying link or other traffic"
@@ -76,10 +76,8 @@ fn words(doubt: Doubt, estimate: &PathEstimate) -> Option<String> {
         }
         Doubt::RandomLoss => "losses occurred with short queues: they are not those of a full buffer",
         Doubt::NoFullBuffer => "no loss shows a full buffer: it is at least the queue that was seen",
-        // A doubt of a later version.
-        _ => return None,
     };
-    Some(words.to_owned())
+    words.to_owned()
 }
 
 /// Formats a rate with four digits.

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime};
 
 use cellway_record::{RunKey, RunRecord, Source};
@@ -167,7 +167,8 @@ pub fn check_capture(plan: &Plan, node: &str) -> Result<(), Error> {
     Err(cellway_sim::Error::from(missing).into())
 }
 
-/// Checks that a file can be made at `path` before a long run: its folder exists, and no file of its name unless `force`.
+/// Checks that a file can be made at `path` before a long run: its folder exists, and nothing of its name, or a regular
+/// file and `force`.
 ///
 /// # Errors
 /// What is in the way.
@@ -176,6 +177,8 @@ pub fn check_free(path: &Path, force: bool) -> Result<(), Error> {
     let fault = match folder {
         Some(folder) if !folder.is_dir() => format!("there is no folder {}", folder.display()),
         _ if path.is_dir() => "it is a folder; accepted: the name of a file".to_owned(),
+        // A file takes the place of what is there, so a device or a pipe would be gone for all programs.
+        _ if path.exists() && !path.is_file() => "it is no regular file; accepted: the name of a file".to_owned(),
         _ if path.exists() && !force => return Err(exists(path)),
         _ => return Ok(()),
     };
@@ -243,7 +246,8 @@ fn first_run_into(
     if !force && path.exists() {
         return Err(exists(path));
     }
-    let file = beside(path).map_err(failed)?;
+    let target = replaced(path);
+    let file = beside(&target).map_err(failed)?;
     let mut to = std::io::BufWriter::new(file.as_file());
     let stop = RefCell::new(stop);
     let stop = || (stop.borrow_mut())();
@@ -255,12 +259,17 @@ fn first_run_into(
     }
     to.flush().map_err(failed)?;
     drop(to);
-    let moved = if force { file.persist(path) } else { file.persist_noclobber(path) };
+    let moved = if force { file.persist(&target) } else { file.persist_noclobber(&target) };
     match moved.map_err(|error| error.error) {
         Ok(_) => Ok(number),
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Err(exists(path)),
         Err(error) => Err(failed(error)),
     }
+}
+
+/// Returns the file that is replaced at `path`: that to which a link leads, so that the link stays one.
+pub(crate) fn replaced(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// Creates a file beside `path`, which is removed unless it is moved there.

@@ -6,6 +6,8 @@ mod common;
 use std::path::Path;
 
 use cellway_lab::captured::{Next, by, from_captures, write};
+use cellway_lab::read_workload;
+use cellway_workload::{ClassModel, Recorded, WorkloadFile};
 use common::{plan, repository};
 
 /// Traffic over a line that is wide enough for it; the capture is at the host of the originators' side.
@@ -65,6 +67,61 @@ knots = [[0, 0.001], [0.3, 0.02], [0.8, 0.04], [0.99, 1.2], [1, 6]]
 samples = 40000
 knots = [[0, 0.0005], [0.5, 0.03], [0.9, 0.3], [1, 4]]
 "#;
+
+/// Whole conversations: one in which both ends send at once, as in ssh, one that is pushed, and a request with its
+/// response. A message has arrived 5.2 ms after it was sent, so that each acknowledges what the next number says.
+const WHOLE: &str = r#"version = 1
+
+[[class]]
+name = "shell"
+transport = "tcp"
+conversations = 3
+messages = [
+    [[[21, 0, 0.002], [1500, 40, 0.002], [7, 1149, 0.2]], [[40, 0, 0.001], [1100, 21, 0.005], [9, 1521, 0.05]]],
+    [[], [[10, 0, 0.005], [20, 0, 1.0]]],
+    [[[300, 0, 0.0]], [[50000, 300, 0.02]]],
+]
+
+[class.arrival_gap]
+samples = 2
+knots = [[1, 2.0]]
+"#;
+
+/// The conversations of the only class of a file.
+fn recorded(file: &WorkloadFile) -> Vec<Recorded> {
+    let [class] = &file.classes[..] else { panic!("{} classes", file.classes.len()) };
+    let ClassModel::Tcp(model) = &class.model else { panic!("{} is of UDP", class.name) };
+    model.recorded.iter().map(|one| Recorded::clone(one)).collect()
+}
+
+/// Octets are the same, and each time is within 0.2 ms: data take up to 0.1 ms on each way, a SYN takes none of that.
+#[test]
+fn whole_conversations_are_derived_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, capture, out) =
+        (folder.path().join("whole.toml"), folder.path().join("a.pcap"), folder.path().join("derived.toml"));
+    std::fs::write(&file, WHOLE).unwrap();
+    // Nagle's algorithm would hold the last part of a message.
+    let text = TRAFFIC.replace("FILE", "whole.toml#shell").replace("\"linux-6\"", "\"linux-6\", nagle = false");
+    cellway_lab::capture(&plan(&text, &[]), folder.path(), "office", &capture, false, &mut || false).unwrap();
+    let derived = from_captures(&[capture], by("port").unwrap(), true, &mut |_| Next::Continue).unwrap();
+    write(&derived, &out, false).unwrap();
+    let known = recorded(&read_workload(&file).unwrap());
+    let mut found = vec![0; known.len()];
+    for one in recorded(&read_workload(&out).unwrap()) {
+        let numbers = |one: &Recorded| -> Vec<Vec<[u64; 2]>> {
+            one.messages.iter().map(|all| all.iter().map(|message| [message.octets, message.after]).collect()).collect()
+        };
+        let at = known.iter().position(|known| numbers(known) == numbers(&one)).unwrap_or_else(|| panic!("{one:?}"));
+        found[at] += 1;
+        for (found, known) in one.messages.iter().flatten().zip(known[at].messages.iter().flatten()) {
+            let late = (found.delay.as_secs_f64() - known.delay.as_secs_f64()).abs();
+            assert!(late < 0.2e-3, "{found:?} for {known:?}");
+        }
+    }
+    // One each 2 s, and none of them is cut off but the last.
+    assert!(found.iter().all(|count| *count > 40) && found.iter().sum::<usize>() >= 198, "{found:?}");
+}
 
 /// Simulates a class of a file, named from the folder of the file, and derives it again. The distance of each
 /// distribution is at most 0.03 beyond what samples of one distribution have in 19 of 20 cases. Returns the names of the

@@ -26,7 +26,7 @@ const MAY_SEE: [(&str, &[&str]); 27] = [
     ("record", &["units"]),
     ("tables", &["units", "record"]),
     ("store", &["units", "record"]),
-    ("workload", &["apps", "settings"]),
+    ("workload", &["units", "apps", "settings"]),
     ("theory", &["units", "spec", "scenario"]),
     ("testbed", &["units", "spec", "wire", "net", "tcp", "apps", "gateway", "scenario", "record"]),
     ("sim", &["units", "spec", "wire", "net", "tcp", "apps", "gateway", "scenario", "record", "testbed"]),

@@ -203,11 +203,11 @@ fn wrong_form(text: &str, shape: Shape, at: At) -> Option<Found> {
     Some(Found::new(at, "", refusal.message).suggest(refusal.suggestion).accepted(form(shape)?))
 }
 
-/// Outside the limits of `shape`; not-a-number is.
+/// Outside the limits of `shape`; what is no finite number is.
 fn outside(x: f64, shape: Shape) -> bool {
     let [least, above, most] = ["minimum", "exclusiveMinimum", "maximum"].map(|limit| shape.limit(limit));
     let too_small = least.is_some_and(|least| x < least) || above.is_some_and(|above| x <= above);
-    x.is_nan() || too_small || most.is_some_and(|most| x > most)
+    !x.is_finite() || too_small || most.is_some_and(|most| x > most)
 }
 
 /// Returns the accepted values, with an example, if the quantity `text` is outside the bounds of `shape`.

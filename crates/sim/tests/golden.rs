@@ -11,10 +11,10 @@ use cellway_record::metric::{self, Definition, Recorded, Subject};
 use cellway_record::{Quantity, RunRecord, Source};
 use cellway_scenario::{Override, Plan, Scenario, SweepSpec, Traffic};
 use cellway_sim::RESULT_VERSION;
-use common::{repository, run};
+use common::{repository, run_with, workloads_in};
 use sha2::{Digest, Sha256};
 
-const SHOWN: [&str; 14] = [
+const SHOWN: [&str; 15] = [
     "utilisation",
     "queue_mean",
     "dropped_frames",
@@ -29,6 +29,7 @@ const SHOWN: [&str; 14] = [
     "items",
     "jain",
     "lost_frames",
+    "packets_sent",
 ];
 
 /// Returns one line for each figure of each point that is not zero.
@@ -41,10 +42,11 @@ fn table(path: &str, set: &[(&str, &str)], sweep: Option<&[(&str, &[&str])]>) ->
     let sweep = sweep.map(|sweep| SweepSpec { axes: axes(sweep), variants: Vec::new() });
     let plan = Plan::parse_with(&text, path, &set, sweep).unwrap_or_else(|e| panic!("{e}"));
     let mut table = String::new();
-    for point in plan.points().unwrap() {
+    for mut point in plan.points().unwrap() {
         let axes: Vec<String> = point.axes.iter().map(|(name, value)| format!("{name} = {value}")).collect();
         writeln!(table, "## {}", axes.join(", ")).unwrap();
-        let record = run(&point.scenario, 1);
+        let workloads = workloads_in(&mut point.scenario, repository(path).parent().unwrap());
+        let record = run_with(&point.scenario, &workloads, 1);
         assert_registered(&point.scenario, &record);
         writeln!(table, "{} cell-hops, {} packets", record.counts.cell_hops, record.counts.packets).unwrap();
         for row in record.summary.iter().filter(|row| SHOWN.contains(&row.metric.name()) && row.value != 0.0) {
@@ -170,6 +172,13 @@ fn the_policed_burst() {
     let paced = [("traffic.burst.service", "{ class = \"cbr\", pcr = \"10.6 Mbit/s\" }")];
     let of = |set: &[(&str, &str)]| table("scenarios/policed.toml", set, Some(&sweep));
     assert_golden("policed.txt", &format!("# as they come\n{}# paced\n{}", of(&[]), of(&paced)));
+}
+
+/// Measured classes over TCP and UDP, with a queue that keeps the conversations of both apart.
+#[test]
+fn the_office_example() {
+    let set = [("run.duration", "\"20 s\""), ("run.warmup", "\"5 s\""), ("buffer.queue", "\"drr\"")];
+    assert_golden("office.txt", &table("scenarios/office.toml", &set, None));
 }
 
 /// Results change together with their version, so that a store of runs never mixes those of two simulators. The file

@@ -155,7 +155,7 @@ impl Store {
     pub fn open(folder: &Path) -> Result<Store, Error> {
         let free = |runs: &Path| {
             for number in 0..MOST_WRITERS {
-                if let Some(written) = Written::open(&runs.join(format!("{number:05}{SUFFIX}")))? {
+                if let Some(written) = Written::open(&runs.join(format!("{}{SUFFIX}", numbered(number))))? {
                     return Ok(written);
                 }
             }
@@ -322,6 +322,11 @@ impl Store {
         // Each change is whole before the lock is released.
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Returns the part of one of the processes that write at the same time, as it is in the name of its file.
+fn numbered(number: u32) -> String {
+    format!("{number:05}")
 }
 
 /// Checks that `folder` is a store, or could become one.

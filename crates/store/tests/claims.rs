@@ -32,6 +32,39 @@ fn a_run_is_claimed_by_one_and_found_by_the_next() {
     assert_eq!(fs::read_dir(folder.path().join("claims")).unwrap().count(), 0);
 }
 
+/// Files of several machines may be in one folder, so that numbers can be missing between them.
+#[test]
+fn a_file_with_a_number_below_others_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(Store::open_part(folder.path(), "00002").unwrap());
+    let one = Store::open(folder.path()).unwrap();
+    // Its file is 00001.
+    let two = Store::open(folder.path()).unwrap();
+    for number in 0..3 {
+        assert!(one.claim(key(number)).unwrap().is_some());
+        two.put(key(number), &Outcome::Finished(RunRecord::default())).unwrap();
+        assert!(one.claim(key(number)).unwrap().is_some());
+        assert_eq!(one.finished(key(number)), Some(true), "{number}");
+    }
+    assert_eq!(one.totals().unwrap().files, 3, "each file is there once");
+}
+
+/// The files of a store need not be numbered without a gap: somebody may have removed a damaged one.
+#[test]
+fn a_run_is_found_in_a_file_with_a_number_between_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let three = [(); 3].map(|()| Store::open(folder.path()).unwrap());
+    drop(three);
+    fs::remove_file(folder.path().join("runs/00001.runs")).unwrap();
+    let (one, two) = (Store::open(folder.path()).unwrap(), Store::open(folder.path()).unwrap());
+    two.put(key(1), &Outcome::Failed("so".to_owned())).unwrap();
+    assert!(folder.path().join("runs/00001.runs").exists() && one.finished(key(1)).is_none());
+    for _ in 0..2 {
+        assert!(one.claim(key(1)).unwrap().is_some());
+        assert_eq!((one.finished(key(1)), one.totals().unwrap().files), (Some(false), 3));
+    }
+}
+
 /// A process that was killed leaves the file, without its lock.
 #[test]
 fn the_claim_of_a_killed_process_is_free() {

@@ -376,6 +376,23 @@ fn a_run_that_finished_counts_before_its_failures() {
     }
 }
 
+/// Of two records and a later failure of one run, the earlier record counts if the later one is damaged: also for a
+/// compaction, after which nothing else is left.
+#[test]
+fn a_compaction_keeps_the_outcome_that_a_reader_takes() {
+    let folder = tempfile::tempdir().unwrap();
+    for (part, outcome) in [("a", outcome(1)), ("b", outcome(1)), ("c", Outcome::Failed("no memory".to_owned()))] {
+        Store::open_part(folder.path(), part).unwrap().put(key(1), &outcome).unwrap();
+    }
+    let file = folder.path().join("runs/b.runs");
+    let mut octets = fs::read(&file).unwrap();
+    *octets.last_mut().unwrap() ^= 1;
+    fs::write(&file, octets).unwrap();
+    assert_eq!(Store::read(folder.path()).unwrap().get(key(1)).unwrap(), Some(outcome(1)));
+    Store::compact(folder.path(), |_| true).unwrap();
+    assert_eq!(Store::read(folder.path()).unwrap().get(key(1)).unwrap(), Some(outcome(1)));
+}
+
 #[test]
 fn failures_that_are_forgotten_count_as_missing_until_they_fail_again() {
     let folder = tempfile::tempdir().unwrap();

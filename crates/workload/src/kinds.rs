@@ -8,9 +8,10 @@ use crate::file::Transport;
 pub const MOST_EXCHANGES: f64 = 1e6;
 /// The largest payload of a datagram (octets): a packet of IPv4 without its headers.
 pub const MOST_PAYLOAD: f64 = 65_507.0;
-/// The most packets of a conversation, and the largest size (octets).
+/// The most packets of a conversation.
 const MOST_PACKETS: f64 = 1e9;
-const MOST_OCTETS: f64 = 1e15;
+/// The most octets of a message.
+pub(crate) const MOST_OCTETS: f64 = 1e15;
 
 /// A distribution that a class can have.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -31,6 +31,11 @@ pub(crate) struct Fault {
     pub(crate) accepted: String,
 }
 
+/// Returns a number for a message: one of more digits than anybody counts by its exponent.
+pub(crate) fn shown(value: f64) -> String {
+    if value.abs() < 1e16 { format!("{value}") } else { format!("{value:e}") }
+}
+
 /// Returns the distribution of knots whose values are at most `most`.
 pub(crate) fn model(knots: &KnotsFile, most: f64) -> Result<QuantileModel, Fault> {
     let knots = &knots.0;
@@ -41,7 +46,7 @@ pub(crate) fn model(knots: &KnotsFile, most: f64) -> Result<QuantileModel, Fault
             return Err(fault(place, message, "a probability from 0 to 1, then the value, like [0.5, 1200]"));
         }
         if !(0.0..=most).contains(&value) {
-            return Err(fault(place, format!("has the value {value}"), &format!("a value from 0 to {most}")));
+            return Err(fault(place, format!("has the value {}", shown(value)), &format!("a value from 0 to {most}")));
         }
         let Some(&before) = place.checked_sub(1).and_then(|before| knots.get(before)) else { continue };
         if probability <= before.0 {

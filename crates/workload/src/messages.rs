@@ -8,10 +8,9 @@ use cellway_units::Span;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Value, json};
 
-use crate::knots::Fault;
+use crate::kinds::MOST_OCTETS;
+use crate::knots::{Fault, shown};
 
-/// The most octets of a message, and of all messages of an end before one.
-const MOST_OCTETS: f64 = 1e15;
 /// The longest time before a message (s): up to it a whole number of nanoseconds is exact in a file.
 const MOST_SECONDS: f64 = 1e6;
 
@@ -47,13 +46,19 @@ fn one(ends: &[Vec<MessageFile>; 2]) -> Result<Recorded, (String, &'static str)>
     let whole = |value: f64, least: f64| (least..=MOST_OCTETS).contains(&value) && value.fract() == 0.0;
     for &(octets, after, seconds) in ends.iter().flatten() {
         if !whole(octets, 1.0) {
-            return Err((format!("has a message of {octets} octets"), "whole octets from 1 on, like [300, 0, 0.0]"));
+            return Err((
+                format!("has a message of {} octets", shown(octets)),
+                "whole octets from 1 on, like [300, 0, 0.0]",
+            ));
         }
         if !whole(after, 0.0) {
-            return Err((format!("has a message after {after} octets"), "whole octets from 0 on, like [300, 0, 0.0]"));
+            return Err((
+                format!("has a message after {} octets", shown(after)),
+                "whole octets from 0 on, like [300, 0, 0.0]",
+            ));
         }
         if !(0.0..=MOST_SECONDS).contains(&seconds) {
-            return Err((format!("has a message after {seconds} s"), "0 to 1e6 s, like [300, 0, 0.5]"));
+            return Err((format!("has a message after {} s", shown(seconds)), "0 to 1e6 s, like [300, 0, 0.5]"));
         }
     }
     let read = |&(octets, after, seconds): &MessageFile| message(octets as u64, after as u64, seconds);
@@ -67,7 +72,7 @@ fn one(ends: &[Vec<MessageFile>; 2]) -> Result<Recorded, (String, &'static str)>
     }
 }
 
-/// Returns a message of so many octets, after as many of the other end and a time, to which it keeps nanoseconds.
+/// Returns a message of `octets`, `after` octets of the other end and a time, which is rounded to nanoseconds.
 pub fn message(octets: u64, after: u64, seconds: f64) -> Message {
     let seconds = seconds.clamp(0.0, MOST_SECONDS);
     Message { octets, after, delay: Span::from_ns((seconds * 1e9).round() as u64) }

@@ -123,8 +123,9 @@ impl MeasuredSource {
         self.open.first_key_value().map_or(0, |((_, number), _)| *number)
     }
 
-    /// Removes the next packet.
+    /// Removes the next packet, whose time has come.
     pub(crate) fn send(&mut self) {
+        self.reject();
         if let Some(((at, number), mut talk)) = self.open.pop_first()
             && talk.left > 1
         {
@@ -144,10 +145,26 @@ impl MeasuredSource {
         self.next_arrival = at.filter(|&at| at < self.end);
     }
 
-    /// Begins the conversations that arrive before the next packet leaves.
+    fn is_full(&self) -> bool {
+        self.open.len() >= self.workload.limit as usize
+    }
+
+    /// Rejects the conversations that have arrived until the next packet leaves, if there is no place for them.
+    fn reject(&mut self) {
+        if let Some(now) = self.next().filter(|_| self.is_full()) {
+            while let Some(at) = self.next_arrival.filter(|at| *at <= now) {
+                self.arrived += 1;
+                self.schedule(at);
+            }
+        }
+    }
+
+    /// Begins the conversations that arrive before the next packet leaves. While there is no place for one, none is drawn:
+    /// that packet may be far beyond the end of the run, and the number of those before it without bound.
     fn settle(&mut self) {
         let mut empty = 0;
-        while let Some(at) = self.next_arrival
+        while !self.is_full()
+            && let Some(at) = self.next_arrival
             && self.next().is_none_or(|next| at <= next)
             && empty < MOST_EMPTY
         {
@@ -171,7 +188,7 @@ impl MeasuredSource {
         let mut counts = self.streams.stream(format_args!("conversation-{}/packets", self.arrived));
         let (packets, ..) = self.workload.model.direction(self.side);
         let left = packets.map_or(0, |packets| packets.whole(self.workload.fits, &mut counts)).min(MOST_PACKETS);
-        if left == 0 || self.open.len() >= self.workload.limit as usize {
+        if left == 0 {
             return false;
         }
         // The responder has a gap before its first packet, too.
@@ -283,6 +300,25 @@ mod tests {
         let distances = counts[0].iter().zip(counts[1]).map(|(there, back)| (2 * there - back).abs());
         assert!(distances.clone().all(|distance| distance <= 1), "{counts:?}");
         assert!(counts[0].iter().any(|&count| count < 5) && counts[0].iter().any(|&count| count > 15));
+    }
+
+    /// One conversation at a time, with 150 s between its two packets: meanwhile 150,000 others arrive.
+    #[test]
+    fn conversations_begin_again_after_many_were_rejected() {
+        let mut full = workload(1);
+        full.count = None;
+        let (packets, gap) = (always(2.0), Some(always(150.0)));
+        let model = DatagramModel { arrival_gap: Some(always(0.001)), packets, gap, ..(*full.model).clone() };
+        full.model = model.into();
+        let mut source = MeasuredSource::new(&full, Side::Originator, &Streams::new(1), "voice-1", Time::ZERO);
+        let mut send = || {
+            let at = source.next().unwrap();
+            source.send();
+            at
+        };
+        let expected = [1, 150_001, 150_002, 300_002, 300_003].map(|ms| Time::ZERO + Span::from_ms(ms));
+        let sent: [Time; 5] = std::array::from_fn(|_| send());
+        assert_eq!(sent, expected);
     }
 
     /// Conversations without a packet come to an end, also without a limit of their number.

@@ -18,7 +18,7 @@ use crate::action::{Action, ConnId, FlowEvent, Side};
 pub struct Message {
     /// Its octets, at least 1.
     pub octets: u64,
-    /// The octets of the other end that arrive before it; they do not fall from one message to the next.
+    /// The octets of the other end that arrive before it, counted from its first.
     pub after: u64,
     /// The time from then, or from the message before it, to this one.
     pub delay: Span,

@@ -23,8 +23,6 @@ pub(super) struct Busy {
     pub(super) rate: Interval,
     /// The share of the time in pieces whose rate is near that.
     pub(super) steadiness: f64,
-    /// The time in which the link was busy, in s.
-    pub(super) time: f64,
 }
 
 /// The parts of the longest waits from which a wait counts, in the order in which they are tried.
@@ -147,7 +145,7 @@ fn summary(pieces: &[Piece]) -> Option<Busy> {
     let error = if count > 1.0 { 2.0 * (square / (count - 1.0) / count).sqrt() } else { 0.1 * value };
     let width = error.max(LEAST_WIDTH * value);
     let rate = Interval { value, low: value - width, high: value + width };
-    Some(Busy { rate, steadiness: near / time, time })
+    Some(Busy { rate, steadiness: near / time })
 }
 
 #[cfg(test)]

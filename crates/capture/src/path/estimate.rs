@@ -50,7 +50,6 @@ pub struct Interval {
 
 /// A reason for which a part of an estimate may be wrong, or is withheld.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[non_exhaustive]
 pub enum Doubt {
     /// No queue shows that the link was busy: its rate may be higher.
     NoQueue,

@@ -12,11 +12,16 @@ use crate::stream::{Place, Stream};
 /// The most segments that wait for their acknowledgement, and timestamps that wait for their echo.
 const MAX_SENT: usize = 1 << 15;
 const MAX_STAMPS: usize = 1 << 10;
+/// The most gaps whose times are remembered.
+const MAX_GAPS: usize = 1 << 12;
 /// The most loss events that are kept.
 const MAX_LOSSES: usize = 10_000;
 /// The fewest segments and octets of payload of a bulk transfer.
 const FEWEST_PACKETS: u64 = 100;
 const FEWEST_OCTETS: u64 = 100_000;
+/// The time after a segment within which the same octets are a copy that the capture has, in ns, before a round trip is
+/// known; then half of that. No sender sends again sooner.
+const COPY: u64 = 1_000_000;
 /// The least time that a gap of a loss stays open, in ns. What is filled sooner was reordered.
 const REORDERING: u64 = 3_000_000;
 
@@ -36,6 +41,8 @@ struct Sent {
     start: i64,
     end: i64,
     at: u64,
+    /// The time at which it was sent again, or for the first time.
+    last: u64,
     is_repeated: bool,
 }
 
@@ -158,17 +165,18 @@ impl Half {
             Place::New { .. } => {
                 if start > highest {
                     self.gaps.push_back((highest, start, now));
-                    if self.gaps.len() > MAX_STAMPS {
+                    if self.gaps.len() > MAX_GAPS {
                         self.gaps.pop_front();
                     }
                 }
                 if self.sent.len() < MAX_SENT {
-                    self.sent.push_back(Sent { start, end, at: now, is_repeated: false });
+                    self.sent.push_back(Sent { start, end, at: now, last: now, is_repeated: false });
                 }
             }
             Place::Late => {
-                let gap = self.gaps.iter().find(|(from, to, _)| *from < end && start < *to).map(|gap| gap.2);
-                if let Some(opened) = gap.filter(|opened| now.saturating_sub(*opened) > REORDERING) {
+                let first = self.gaps.partition_point(|(_, to, _)| *to <= start);
+                let opened = self.gaps.get(first).filter(|(from, ..)| *from < end).map(|gap| gap.2);
+                if let Some(opened) = opened.filter(|opened| now.saturating_sub(*opened) > REORDERING) {
                     self.lose(opened, segments);
                     self.lost_before += segments;
                 }
@@ -177,6 +185,10 @@ impl Half {
             Place::Seen => {
                 // Octets that were acknowledged before are retransmitted without need.
                 let at = self.sent.partition_point(|sent| sent.end <= start);
+                let is_copy = |sent: &Sent| sent.start < end && now.saturating_sub(sent.last) < self.copy_time();
+                if self.sent.get(at).is_some_and(is_copy) {
+                    return 0;
+                }
                 if end > self.acknowledged.upto() {
                     match self.sent.get(at) {
                         Some(first) if !first.is_repeated => self.lose(first.at, segments),
@@ -187,7 +199,7 @@ impl Half {
                         .iter_mut()
                         .skip(at)
                         .take_while(|sent| sent.start < end)
-                        .for_each(|s| s.is_repeated = true);
+                        .for_each(|sent| (sent.is_repeated, sent.last) = (true, now));
                 }
                 self.recovery = self.recovery.max(self.stream.highest());
             }
@@ -207,6 +219,14 @@ impl Half {
         let octets = u32::try_from(octets).unwrap_or(u32::MAX);
         let burst = payload.min(mss);
         usize::from(self.data.add(Sample { at: now, octets, delay, burst, stamp, length: acks }, may_keep))
+    }
+
+    /// Returns the time within which the octets of a segment that come again are a copy, in ns.
+    fn copy_time(&self) -> u64 {
+        match self.trip.iter().sum::<u64>() {
+            0 => COPY,
+            trip => trip / 2,
+        }
     }
 
     /// Counts a loss of segments the first of which passed the tap at a time, or whose gap was seen then.
@@ -288,5 +308,36 @@ impl Half {
             length: std::mem::take(&mut self.unrecorded),
         };
         usize::from(self.acknowledgements.add(sample, may_keep))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn send(half: &mut Half, number: u32, now: u64) {
+        let seq = 1 + 1000 * number;
+        let segment = Segment { seq, ack: Some(1), syn: false, fin: false, rst: false, payload: 1000 };
+        half.data(&segment, 1040, 1460, (0, None), now, true);
+    }
+
+    /// A capture of two interfaces has each packet twice; a segment that is lost is there four times.
+    #[test]
+    fn copies_of_packets_are_no_losses() {
+        let mut half = Half::default();
+        for number in 0..100 {
+            let now = (1 + 10 * u64::from(number)) * MS;
+            send(&mut half, number, now);
+            send(&mut half, number, now + 20_000);
+            half.acknowledge(1001 + 1000 * number, &Options::default(), (0, 40), now + 8 * MS, true);
+        }
+        assert_eq!((half.packets, half.payload, half.lost), (100, 100_000, 0));
+        for wait in [0, 20_000, 20 * MS, 20 * MS + 20_000] {
+            send(&mut half, 100, 2000 * MS + wait);
+        }
+        assert_eq!((half.packets, half.lost), (102, 1));
+        assert_eq!(half.losses, [Loss { first: 2000 * MS, last: 2000 * MS, count: 1 }]);
     }
 }

@@ -90,7 +90,7 @@ pub struct Filled {
 
 impl Sweep {
     /// Runs what a store does not have of a shard, or has damaged. A run that fails is kept with its message, and is not
-    /// run again, unless the store was told to forget it; with `fail_fast` it ends the work with its error.
+    /// run again before [`Store::forget_failures`]; with `fail_fast` it ends the work with its error.
     ///
     /// The whole sweep claims its runs, and so runs none that a simulation with the same store is running. Shards do not:
     /// those of one division share no run, and those of another are refused.

@@ -8,7 +8,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::held::Held;
-use super::{ALL_RUNS, RUNS, Store};
+use super::{ALL_RUNS, RUNS, Store, numbered};
 use crate::error::Error;
 use crate::key::Key;
 use crate::log::{SUFFIX, is_removed};
@@ -67,25 +67,31 @@ impl Store {
 impl Held {
     /// Adds what others that claim their runs have done since: those of numbered files, and of [`ALL_RUNS`].
     fn read_claimed(&mut self, runs: &Path) -> Result<(), Error> {
-        let own = self.writer.as_ref().map(|(number, _)| *number);
-        let mut numbers = 0;
-        let mut has_all = false;
-        for number in 0..self.files.len() {
-            let name = self.files[number].path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let own = self.writer.as_ref().map(|(file, _)| *file);
+        let (mut numbers, mut has_all) = (Vec::new(), false);
+        for file in 0..self.files.len() {
+            let name = self.files[file].path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             let name = name.strip_suffix(SUFFIX).unwrap_or_default();
-            let is_number = name.len() == 5 && name.bytes().all(|octet| octet.is_ascii_digit());
-            numbers += u32::from(is_number);
-            has_all |= name == ALL_RUNS;
-            if (is_number || name == ALL_RUNS) && own != Some(number) {
-                self.read_on(number)?;
+            let number = name.parse::<u32>().ok().filter(|number| numbered(*number) == name);
+            if number.is_none() && name != ALL_RUNS {
+                continue;
+            }
+            numbers.extend(number);
+            has_all |= number.is_none();
+            if own != Some(file) {
+                self.read_on(file)?;
             }
         }
         if !has_all {
             self.add_if_there(runs.join(format!("{ALL_RUNS}{SUFFIX}")))?;
         }
-        // Writers take the first number that is free.
-        while self.add_if_there(runs.join(format!("{numbers:05}{SUFFIX}")))? {
-            numbers += 1;
+        numbers.sort_unstable();
+        // Writers take the first number that is free, so there is a file of each number below one in use.
+        let mut number = 0;
+        while numbers.binary_search(&number).is_ok()
+            || self.add_if_there(runs.join(format!("{}{SUFFIX}", numbered(number))))?
+        {
+            number += 1;
         }
         Ok(())
     }
@@ -102,8 +108,10 @@ impl Held {
 pub(super) fn remove_all(folder: &Path) {
     for entry in fs::read_dir(folder.join(CLAIMS)).into_iter().flatten().flatten() {
         let path = entry.path();
-        if File::open(&path).is_ok_and(|file| file.try_lock().is_ok()) {
-            let _ = fs::remove_file(path);
+        // One whose owner has removed it in the meantime may have another file of this name.
+        let is_left = |file: File| file.try_lock().is_ok() && is_removed(&file, &path).is_ok_and(|removed| !removed);
+        if File::open(&path).is_ok_and(is_left) {
+            let _ = fs::remove_file(&path);
         }
     }
 }

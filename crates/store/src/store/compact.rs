@@ -3,8 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::held::Held;
-use super::{RUNS, Store, check, claim, names};
+use super::{RUNS, Store, check, claim, names, numbered};
 use crate::error::Error;
 use crate::key::Key;
 use crate::log::{self, SUFFIX, Writer};
@@ -18,7 +17,7 @@ impl Store {
     pub fn compact(folder: &Path, mut wanted: impl FnMut(Key) -> bool) -> Result<u64, Error> {
         check(folder)?;
         let runs = folder.join(RUNS);
-        let target = runs.join(format!("00000{SUFFIX}"));
+        let target = runs.join(format!("{}{SUFFIX}", numbered(0)));
         let mut paths = names(&runs)?;
         if !paths.contains(&target) {
             paths.push(target.clone());
@@ -31,15 +30,14 @@ impl Store {
         let locks = paths.iter().map(open).collect::<Result<Vec<Writer>, Error>>()?;
         let store = Store::read_files(folder, paths, None)?;
         let before = store.totals()?.octets;
-        let mut held = store.held();
+        let held = store.held();
         let partial = runs.join("compact.partial");
         let _ = fs::remove_file(&partial);
-        let Held { files, index, earlier, .. } = &mut *held;
         let opened = Writer::open(&partial, |_| ())?.ok_or(Error::InUse { path: partial.clone() });
         let written = opened.and_then(|(mut to, _)| {
-            for (key, last) in index.iter().filter(|(key, _)| wanted(**key)) {
-                for place in [last].into_iter().chain(earlier.get(key).into_iter().flatten().rev()) {
-                    let piece = &files[place.file as usize];
+            for key in held.index.keys().filter(|key| wanted(**key)) {
+                for place in held.places(*key) {
+                    let piece = &held.files[place.file as usize];
                     match log::read(&piece.file, &piece.path, place.at) {
                         Ok((kind, octets)) => {
                             to.append(*key, kind, &octets)?;
@@ -60,7 +58,7 @@ impl Store {
         // Whatever ends the process in between, each run is in one of the files.
         fs::rename(&partial, &target).map_err(Error::io("cannot be replaced", &target))?;
         log::sync_folder(&target).map_err(Error::io("cannot be replaced", &target))?;
-        for piece in files.iter().filter(|piece| piece.path != target) {
+        for piece in held.files.iter().filter(|piece| piece.path != target) {
             fs::remove_file(&piece.path).map_err(Error::io("cannot be removed", &piece.path))?;
         }
         claim::remove_all(folder);

@@ -25,8 +25,8 @@ pub(super) struct Held {
     ends: Vec<u64>,
     /// Of several outcomes of a run the last counts, and one that finished before one that failed.
     pub(super) index: BTreeMap<Key, Place>,
-    /// Those before the last, of the few runs with several: one of them counts if the last is damaged.
-    pub(super) earlier: BTreeMap<Key, Vec<Place>>,
+    /// The others, in the order of the files, of the few runs with several.
+    earlier: BTreeMap<Key, Vec<Place>>,
     pub(super) writer: Option<(usize, Writer)>,
     pub(super) damage: Vec<Damage>,
 }
@@ -100,17 +100,31 @@ impl Held {
         self.earlier.values_mut().for_each(|places| places.retain(|place| place.kind == Kind::Record));
     }
 
-    /// Lets the outcome before a damaged one count, if there is one. Another thread may have replaced it already.
+    /// Returns the places of the outcomes of a run, that which counts first. Each of the others counts if all before it
+    /// are damaged: those that finished, then those that failed, the last ones first.
+    pub(super) fn places(&self, key: Key) -> Vec<Place> {
+        let mut others = self.earlier.get(&key).cloned().unwrap_or_default();
+        others.reverse();
+        others.sort_by_key(|place| place.kind == Kind::Failure);
+        self.index.get(&key).copied().into_iter().chain(others).collect()
+    }
+
+    /// Lets the next of [`Held::places`] count in place of a damaged one. Another thread may have replaced it already.
     pub(super) fn drop_damaged(&mut self, key: Key, damaged: Place, error: &Error) {
         if self.index.get(&key).is_none_or(|now| (now.file, now.at) != (damaged.file, damaged.at)) {
             return;
         }
         self.damage.push(Damage { message: error.to_string() });
-        let others = self.earlier.entry(key).or_default();
-        let last = others.iter().rposition(|place| place.kind == Kind::Record).or(others.len().checked_sub(1));
-        match last.map(|last| others.remove(last)) {
-            Some(before) => self.index.insert(key, before),
-            None => self.index.remove(&key),
-        };
+        let others = self.places(key);
+        match others.get(1) {
+            Some(next) => {
+                self.index.insert(key, *next);
+                let left = others.iter().skip(2).rev().copied().collect();
+                self.earlier.insert(key, left);
+            }
+            None => {
+                self.index.remove(&key);
+            }
+        }
     }
 }
