@@ -147,6 +147,7 @@ fmt: $(DEVELOP) ## Format the code
 bench: $(DEVELOP) ## Measure the speed of the simulator, and what an emulation holds on this machine
 	cargo bench --package cellway-net --locked
 	cargo bench --package cellway-sim --locked --bench packets
+	cargo bench --package cellway-sim --locked --bench engines
 	cargo bench --package cellway-lab --locked --bench sweeps
 	$(BIN)/python tools/cluster_bench.py
 	cargo bench --package cellway-emu --locked --bench held

@@ -212,12 +212,39 @@ impl Buffer {
         fits
     }
 
+    /// Returns true if there is room for a single cell.
+    #[inline(always)]
+    pub(crate) fn fits_cell(&mut self, owner: Owner, index: u16) -> bool {
+        let Some(spec) = self.spec else { return true };
+        let cost = spec.cost(index, owner.octets);
+        let group = self.group(spec, owner);
+        group.used + cost <= group.limit
+    }
+
     /// Gives back the memory of a cell.
     #[inline(always)]
     pub(crate) fn release_cell(&mut self, owner: Owner, index: u16) {
         let Some(spec) = self.spec else { return };
         let cost = spec.cost(index, owner.octets);
         self.group(spec, owner).used -= cost;
+    }
+
+    /// Gives back the memory of `cells` cells of a frame from `index` on.
+    #[inline]
+    pub(crate) fn release_run(&mut self, owner: Owner, index: u16, cells: u16) {
+        let Some(spec) = self.spec else { return };
+        let cost: u64 = match spec.charge {
+            Charge::Cell => u64::from(cells) * CELL_BITS.0,
+            Charge::Packet => (index..index + cells).map(|index| spec.cost(index, owner.octets)).sum(),
+        };
+        self.group(spec, owner).used -= cost;
+    }
+
+    /// Returns true if there is room for each of the cells of a frame from `index` on, if none of the others is there.
+    #[inline]
+    pub(crate) fn fits_each(&mut self, owner: Owner, index: u16) -> bool {
+        // The first of them costs the most.
+        self.fits_cell(owner, index)
     }
 
     /// Returns true if there is room for a whole packet on a packet line.

@@ -87,6 +87,11 @@ impl Cell {
     pub fn is_last(self) -> bool {
         self.index + 1 == self.count
     }
+    /// Returns the cell that is `cells` further in the frame, with the same flags.
+    #[inline]
+    pub(crate) fn after(self, cells: u16) -> Cell {
+        Cell { index: self.index + cells, ..self }
+    }
     /// Its position in the frame, from 0.
     pub fn index(self) -> u16 {
         self.index
@@ -165,6 +170,18 @@ impl CellQueue {
         self.cells
     }
 
+    /// Returns the number of cells up to the first that is the last of its frame; `None` if none is.
+    pub(crate) fn to_end(&self) -> Option<u32> {
+        let mut cells = 0;
+        for run in &self.runs {
+            cells += u32::from(run.end - run.next);
+            if run.end == run.count {
+                return Some(cells);
+            }
+        }
+        None
+    }
+
     /// Queues the first `fitting` of the `count` cells of a frame, as one group.
     pub(crate) fn push_frame(&mut self, frame: PacketRef, fitting: u16, count: u16) {
         if fitting > 0 {
@@ -186,6 +203,25 @@ impl CellQueue {
         }
         let Cell { frame, index, count, flags, .. } = cell;
         self.runs.push_back(Run { frame, next: index, end: index + 1, count, flags });
+    }
+
+    /// Returns the first cell and the number of cells behind it, itself included, that are its neighbours in the frame.
+    #[inline]
+    pub(crate) fn first_run(&self, slot: u32) -> Option<(Cell, u16)> {
+        let run = self.runs.front()?;
+        let cell = Cell { slot, frame: run.frame, index: run.next, count: run.count, flags: run.flags };
+        Some((cell, run.end - run.next))
+    }
+
+    /// Takes the first `cells` cells, which are neighbours in a frame.
+    #[inline]
+    pub(crate) fn pop_run(&mut self, cells: u16) {
+        let Some(run) = self.runs.front_mut() else { return };
+        run.next += cells;
+        if run.next == run.end {
+            self.runs.pop_front();
+        }
+        self.cells -= u32::from(cells);
     }
 
     #[inline]

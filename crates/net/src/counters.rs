@@ -168,6 +168,20 @@ impl Level {
         }
     }
 
+    /// Changes the length by -1 at `at`; to be called for each of several services, with [`Level::fallen`] after them.
+    #[inline(always)]
+    pub(crate) fn fall(&mut self, at: Time) {
+        self.area += self.since_change(at);
+        self.now -= 1;
+        self.since = at;
+    }
+
+    /// Ends several calls of [`Level::fall`].
+    #[inline]
+    pub(crate) fn fallen(&mut self) {
+        self.min = self.min.min(self.now);
+    }
+
     /// Records a unit that arrives at the empty queue and leaves it at once.
     #[inline]
     pub(crate) fn pass(&mut self, at: Time) {

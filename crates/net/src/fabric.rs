@@ -8,6 +8,7 @@ mod get;
 mod handle;
 mod open;
 mod view;
+mod windows;
 
 pub use open::{ConversationSpec, FabricError};
 pub use view::UnitView;
@@ -91,6 +92,8 @@ pub struct Fabric<B> {
     cell_hops: u64,
     events: u64,
     tap: Option<Tap<B>>,
+    /// Set if the lines run in windows, without the calendar.
+    windows: Option<Box<windows::Windows>>,
 }
 
 impl<B: Clone> Fabric<B> {
@@ -116,6 +119,7 @@ impl<B: Clone> Fabric<B> {
             cell_hops: 0,
             events: 0,
             tap: None,
+            windows: None,
         }
     }
 

@@ -71,6 +71,11 @@ impl Faults {
         self.duplicate.is_some()
     }
 
+    /// Returns true if the queue is ever emptied.
+    pub(crate) fn flushes(&self) -> bool {
+        self.flushes.next_change() != Time::MAX
+    }
+
     /// Returns the outcome for the unit that leaves the line at `now`; `None` if it is lost. A unit that is lost draws, too, so
     /// that the draws of others do not shift.
     #[inline(never)]

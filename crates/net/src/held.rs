@@ -34,6 +34,12 @@ impl Held {
         }
     }
 
+    /// Returns the end of the first wait.
+    #[inline]
+    pub(crate) fn first(&self) -> Option<Time> {
+        self.waits.front().map(|&(at, _)| at)
+    }
+
     /// Takes the first wait that ends before `instant`.
     #[inline]
     pub(crate) fn pop_before(&mut self, instant: Time) -> Option<(Time, u32)> {

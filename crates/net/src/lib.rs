@@ -56,6 +56,9 @@
 //!
 //! Service comes last, so a server always chooses among everything that has arrived by then. In a round robin the token
 //! of the queue whose cell has departed is returned with the service, after all arrivals of the instant.
+//!
+//! [`Fabric::run_in_windows`] has each line run through all that it can know at once in place of one calendar, with the same
+//! order at each line and the same results.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod abr;

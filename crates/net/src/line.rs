@@ -13,6 +13,20 @@ pub(crate) struct Pulse {
     carry: u64,
 }
 
+impl Pulse {
+    /// Returns the instant, without the fraction.
+    #[inline]
+    pub(crate) fn at(self) -> Time {
+        self.at
+    }
+
+    /// Returns the pulse `span` later.
+    #[inline]
+    pub(crate) fn later(self, span: Span) -> Pulse {
+        Pulse { at: self.at + span, ..self }
+    }
+}
+
 /// A line that clocks out one unit after another.
 ///
 /// The time of one cell is rarely a whole number of picoseconds. The line carries the remainder
@@ -92,10 +106,33 @@ impl Line {
         at
     }
 
+    /// Returns the state that a cell changes.
+    #[inline(always)]
+    pub(crate) fn clone_state(&self) -> (u64, Time) {
+        (self.carry, self.free_at)
+    }
+
+    /// Takes a cell back: returns to the state before it was sent.
+    #[inline(always)]
+    pub(crate) fn return_to(&mut self, (carry, free_at): (u64, Time)) {
+        (self.carry, self.free_at) = (carry, free_at);
+    }
+
     /// Returns whether a cell takes less than a picosecond, so that it may leave in the instant in which it starts.
     #[inline]
     pub(crate) fn is_immediate(&self) -> bool {
         self.cell_span.is_zero()
+    }
+
+    /// Returns a lower bound of the time of a unit: that of one octet, on a line without a schedule.
+    pub(crate) fn least_span(&self) -> Span {
+        if self.timeline.is_some() { Span::ZERO } else { self.rate.time_for(Bits(8), 0).0 }
+    }
+
+    /// Returns the time of a cell, without the fraction of a picosecond.
+    #[inline]
+    pub(crate) fn least_span_of_cell(&self) -> Span {
+        self.cell_span
     }
 
     /// Returns the end of the last unit, given that it is at `at`.

@@ -50,6 +50,25 @@ impl Link {
         *varying = Some(Box::new(Delay::new(self.delay, spec)));
     }
 
+    /// Returns the delay, without what varies of it.
+    pub(crate) fn delay(&self) -> Span {
+        self.delay
+    }
+
+    /// Returns true if the delay varies.
+    pub(crate) fn is_varying(&self) -> bool {
+        matches!(self.under_way, UnderWay::Packets(_, Some(_)))
+    }
+
+    /// Returns the arrival of the first unit.
+    #[inline]
+    pub(crate) fn next(&self) -> Option<Time> {
+        match &self.under_way {
+            UnderWay::Cells(cells) => cells.runs.front().map(|run| run.first.at),
+            UnderWay::Packets(packets, _) => packets.front().map(|&(at, _)| at),
+        }
+    }
+
     /// Returns true if units arrive in the instant in which they leave the line.
     #[inline]
     pub(crate) fn is_instant(&self) -> bool {
@@ -66,6 +85,12 @@ impl Link {
             _ => unreachable!("a line sends either cells or packets"),
         };
         first.then_some(arrives)
+    }
+
+    /// Accepts a cell that arrives at `arrives`.
+    pub(crate) fn push_cell(&mut self, arrives: Pulse, cell: Cell, line: &Line) {
+        let UnderWay::Cells(cells) = &mut self.under_way else { unreachable!("a line of packets sends no cells") };
+        cells.push(arrives, cell, line);
     }
 
     /// Accepts a packet that left the line at `now` and a copy directly behind it; returns the arrivals for which the

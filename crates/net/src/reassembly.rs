@@ -52,6 +52,30 @@ impl Reassembly {
         if cell.is_last() { self.end(cell, packets, losses) } else { self.cut_off(packets, losses) }
     }
 
+    /// Takes `cells` cells of a frame, of which `cell` is the first; returns the packet that they complete.
+    #[inline]
+    pub(crate) fn accept_run<B>(
+        &mut self,
+        cell: Cell,
+        cells: u16,
+        packets: &mut Packets<B>,
+        losses: &mut LossCounters,
+    ) -> Option<PacketRef> {
+        let last = cell.after(cells - 1);
+        if cells < 3 || self.cells + u32::from(cells) > LONGEST {
+            return (0..cells).filter_map(|behind| self.accept(cell.after(behind), packets, losses)).last();
+        }
+        // Those between the first and the last are in order if the first is; if not, the frame is damaged anyway.
+        let first = self.accept(cell, packets, losses);
+        debug_assert!(first.is_none(), "a frame ends with its last cell");
+        let between = cells - 2;
+        self.cells += u32::from(between);
+        if let Some((_, got, _)) = &mut self.run {
+            *got += between;
+        }
+        self.accept(last, packets, losses)
+    }
+
     /// Returns the packet of the cells in this reassembly.
     pub(crate) fn holds(&self) -> Option<PacketRef> {
         self.run.map(|(frame, ..)| frame)

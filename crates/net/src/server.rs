@@ -18,6 +18,7 @@
 //! the back of its token queue. A queue with a gate has one token under either discipline: its cells enter a FIFO one
 //! by one, as they may leave.
 
+mod plain;
 mod view;
 
 use cellway_spec::Discipline;

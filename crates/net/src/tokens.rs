@@ -28,6 +28,31 @@ impl Tokens {
         }
     }
 
+    /// Adds a token of the last priority.
+    #[inline]
+    pub(crate) fn push_last(&mut self, slot: u32) {
+        self.last.push_back(slot);
+    }
+
+    /// Returns the tokens of the last priority if they are at most one; else two.
+    #[inline]
+    pub(crate) fn few_of_last(&self) -> &[u32] {
+        const TWO: [u32; 2] = [0; 2];
+        match self.last.len() {
+            0 => &[],
+            1 => match self.last.as_slices() {
+                ([], one) | (one, _) => one,
+            },
+            _ => &TWO,
+        }
+    }
+
+    /// Takes the front of the queue of the last priority.
+    #[inline]
+    pub(crate) fn pop_last(&mut self) -> Option<u32> {
+        self.last.pop_front()
+    }
+
     /// Takes the front of the first queue that is not empty.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<u32> {

@@ -46,12 +46,25 @@ pub struct Control<'a> {
     pub stacks: Option<&'a Stacks>,
     /// The congestion controllers of others that take the place of those of the scenario.
     pub controllers: Option<&'a Controllers>,
+    /// The way in which the network is run.
+    pub engine: Engine,
+}
+
+/// The way in which the network is run. The record is the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Engine {
+    /// One event for each cell and packet, in one calendar.
+    #[default]
+    Cells,
+    /// Each line runs through all that it can know at once, where the network allows it and nothing is observed or changed
+    /// between two readings of the meter; else as [`Engine::Cells`].
+    Windows,
 }
 
 impl<'a> Control<'a> {
     /// Creates the options of a run without captures and records of qlog, and with the scenario's own TCP.
     pub fn new(stop: &'a dyn Fn() -> bool) -> Control<'a> {
-        Control { stop, capture: None, qlog: None, stacks: None, controllers: None }
+        Control { stop, capture: None, qlog: None, stacks: None, controllers: None, engine: Engine::default() }
     }
 }
 
@@ -125,6 +138,10 @@ impl Run<'_> {
         // host.
         let watches_each_instant = self.bed.meter.watches_queues() || self.capture.is_some();
         let timer = self.timers.next().unwrap_or(end).min(end);
+        let in_windows = self.bed.fabric.has_windows();
+        if in_windows {
+            self.bed.fabric.set_horizon(self.bed.meter.next().min(end));
+        }
         let mut reached = None;
         if !watches_each_instant {
             reached = self.bed.fabric.run(timer.min(self.bed.meter.next()), delivered);
@@ -132,7 +149,11 @@ impl Run<'_> {
         let now = match reached {
             Some(now) => now,
             None => {
-                let next = self.bed.fabric.deadline().unwrap_or(end).min(timer);
+                let next = if in_windows {
+                    timer.min(self.bed.meter.next())
+                } else {
+                    self.bed.fabric.deadline().unwrap_or(end).min(timer)
+                };
                 while self.bed.meter.next() <= next {
                     let tick = self.bed.meter.next();
                     self.sample_tcp(tick);
@@ -141,6 +162,7 @@ impl Run<'_> {
                 if next >= end {
                     return Ok(None);
                 }
+                self.bed.fabric.set_horizon(self.bed.meter.next().min(end));
                 self.bed.fabric.advance(next, delivered);
                 next
             }

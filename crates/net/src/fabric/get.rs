@@ -14,7 +14,7 @@ impl<B: Clone> Fabric<B> {
     /// Returns the time of the next event.
     #[inline]
     pub fn deadline(&self) -> Option<Time> {
-        self.calendar.next()
+        if self.windows.is_some() { self.next_delivery() } else { self.calendar.next() }
     }
 
     /// Returns the ATM segments of a conversation's path in one direction (0 forward, 1 back), in order: the channel of

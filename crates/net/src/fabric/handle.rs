@@ -26,6 +26,9 @@ impl<B: Clone> Fabric<B> {
         let conversation = conversation.expect("packets belong to conversations that are open");
         let way = conversation.way(packet.from, packet.to);
         let packet = self.packets.insert(now, packet, way);
+        if self.windows.is_some() {
+            return self.send_in_windows(now, packet);
+        }
         self.forward(now, packet);
     }
 
@@ -33,6 +36,9 @@ impl<B: Clone> Fabric<B> {
     /// `delivered`, and returns the instant. The caller lets the hosts react, and then calls [`Fabric::serve`]. Returns
     /// `None` if no packet reaches a host before `limit`.
     pub fn run(&mut self, limit: Time, delivered: &mut Vec<Delivery<B>>) -> Option<Time> {
+        if self.windows.is_some() {
+            return self.run_windows(limit, delivered);
+        }
         loop {
             let now = self.calendar.next().filter(|&at| at < limit)?;
             if self.happens_alone(now, delivered) {
@@ -124,6 +130,9 @@ impl<B: Clone> Fabric<B> {
     /// Processes all events at `now`, except for the service of lines. Packets that reach their hosts are appended to
     /// `delivered`.
     pub fn advance(&mut self, now: Time, delivered: &mut Vec<Delivery<B>>) {
+        if self.windows.is_some() {
+            return self.advance_windows(now, delivered);
+        }
         while let Some(port) = self.calendar.departure(now) {
             self.calendar.pop();
             self.depart(now, port);
@@ -305,7 +314,7 @@ impl<B: Clone> Fabric<B> {
 
     /// Returns a packet and the next step on its path.
     #[inline(always)]
-    fn next_step(&self, frame: PacketRef) -> (&Packet<B>, Step) {
+    pub(super) fn next_step(&self, frame: PacketRef) -> (&Packet<B>, Step) {
         let (packet, way, behind) = self.packets.position(frame);
         let conversation = self.conversations[packet.conversation as usize].as_ref();
         let conversation = conversation.expect("packets belong to conversations that are open");

@@ -12,7 +12,7 @@ use cellway_scenario::Scenario;
 use cellway_tcp::Output;
 use cellway_testbed::{SlotPlan, Testbed};
 
-use super::{Control, Run, stacks};
+use super::{Control, Engine, Run, stacks};
 use crate::connection::SIDES;
 use crate::error::Error;
 use crate::gateway::GatewayPair;
@@ -62,6 +62,11 @@ impl<'a> Run<'a> {
         }
         for (index, at) in bed.changes().enumerate() {
             timers.add(at, TimerKey { slot: index as u32, kind: TimerKind::Change });
+        }
+        let is_observed = control.capture.is_some() || bed.meter.watches_queues();
+        let is_changed = bed.changes().next().is_some() || stacks.iter().any(Option::is_some);
+        if control.engine == Engine::Windows && !is_observed && !is_changed {
+            bed.fabric.run_in_windows();
         }
         Ok(Run {
             workloads,

@@ -1,0 +1,111 @@
+//! The order of lines along the paths, and how far each is known ahead of the hosts.
+
+use cellway_units::{Span, Time};
+
+use super::super::{Fabric, Step};
+
+/// The order of the lines, and their distance from the hosts.
+#[derive(Clone, Debug)]
+pub(in crate::fabric) struct Lookahead {
+    /// The ports in the order of the paths.
+    pub(super) order: Vec<u32>,
+    /// The place of each port in it.
+    pub(super) place: Vec<u32>,
+    /// The least time from a host to the queue of each port.
+    pub(super) distance: Vec<Span>,
+    /// The least time from the far end of each port's link to a host.
+    pub(super) rest: Vec<Span>,
+    /// True for each port whose units may arrive in the instant in which they are served.
+    pub(super) is_at_once: Vec<bool>,
+    /// The least time from a host to a host.
+    pub(super) to_hosts: Span,
+}
+
+impl Lookahead {
+    /// Returns the order of the lines of all open conversations; `None` if their paths have a loop, or no time passes on
+    /// one of them.
+    pub(in crate::fabric) fn new<B: Clone>(fabric: &Fabric<B>) -> Option<Lookahead> {
+        let ports = fabric.ports.len();
+        let mut next: Vec<Vec<u32>> = vec![Vec::new(); ports];
+        let mut is_first = vec![false; ports];
+        let mut is_last = vec![false; ports];
+        for path in fabric.paths() {
+            is_first[path[0] as usize] = true;
+            is_last[*path.last()? as usize] = true;
+            for pair in path.windows(2) {
+                next[pair[0] as usize].push(pair[1]);
+            }
+        }
+        let mut before = vec![0u32; ports];
+        for list in &mut next {
+            list.sort_unstable();
+            list.dedup();
+            list.iter().for_each(|&port| before[port as usize] += 1);
+        }
+        let mut order: Vec<u32> = (0..ports as u32).filter(|&port| before[port as usize] == 0).collect();
+        let mut distance: Vec<Span> =
+            is_first.iter().map(|&first| if first { Span::ZERO } else { Span::MAX }).collect();
+        let mut to_hosts = Span::MAX;
+        let mut done = 0;
+        while let Some(&port) = order.get(done) {
+            done += 1;
+            let here = port as usize;
+            let onward = distance[here] + fabric.ports[here].least_delay();
+            if is_last[here] {
+                to_hosts = to_hosts.min(onward);
+            }
+            for &port in &next[here] {
+                let there = port as usize;
+                distance[there] = distance[there].min(onward);
+                before[there] -= 1;
+                if before[there] == 0 {
+                    order.push(port);
+                }
+            }
+        }
+        if order.len() < ports || to_hosts.is_zero() {
+            return None;
+        }
+        let mut rest: Vec<Span> = is_last.iter().map(|&last| if last { Span::ZERO } else { Span::MAX }).collect();
+        for &port in order.iter().rev() {
+            let here = port as usize;
+            for &behind in &next[here] {
+                let behind = behind as usize;
+                rest[here] = rest[here].min(rest[behind] + fabric.ports[behind].least_delay());
+            }
+        }
+        let is_at_once = fabric.ports.iter().map(|port| port.least_delay().is_zero()).collect();
+        let mut place = vec![0; ports];
+        for (at, &port) in order.iter().enumerate() {
+            place[port as usize] = at as u32;
+        }
+        Some(Lookahead { order, place, distance, rest, is_at_once, to_hosts })
+    }
+
+    /// Returns the instant up to which a port is known.
+    #[inline]
+    pub(super) fn known(&self, port: u32, sent_until: Time, horizon: Time) -> Time {
+        (sent_until + self.distance[port as usize]).min(horizon)
+    }
+}
+
+impl<B: Clone> Fabric<B> {
+    /// Returns the ports of each open conversation in each direction.
+    fn paths(&self) -> impl Iterator<Item = Vec<u32>> + '_ {
+        self.conversations.iter().flatten().flat_map(|conversation| {
+            [0, 1].map(|way| {
+                let mut channels = conversation.channels[way].iter();
+                let steps = conversation.steps[way].iter();
+                steps
+                    .flat_map(|step| match step {
+                        Step::Packet(port) => vec![port.0],
+                        Step::Cells { .. } => channels
+                            .next()
+                            .map(|(_, ports)| ports.iter().map(|port| port.0).collect())
+                            .unwrap_or_default(),
+                    })
+                    .collect()
+            })
+        })
+    }
+}

@@ -1,0 +1,168 @@
+//! What comes to a port: in the order of instants, those of one instant in the order of the ports that they come from.
+
+use cellway_units::Time;
+
+use super::train::Train;
+use crate::cell::Cell;
+use crate::line::Pulse;
+use crate::packet::PacketRef;
+use crate::port::Port;
+
+/// An instant, and how often lines without any time for a unit have served in it before: 0 unless there are such lines. What
+/// such a line sends arrives after the service of the others in this instant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::fabric) struct Moment {
+    pub(super) at: Time,
+    pub(super) round: u32,
+}
+
+impl Moment {
+    /// The first of an instant.
+    #[inline]
+    pub(super) fn first(at: Time) -> Moment {
+        Moment { at, round: 0 }
+    }
+}
+
+/// A unit that comes to a port.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::fabric) enum Arriving {
+    /// A cell, into the queue that it names.
+    Cell(Cell),
+    /// Cells of one frame, the first of which comes now.
+    Train(Train),
+    /// A packet to be cut into cells, for a queue.
+    Frame { frame: PacketRef, slot: u32 },
+    /// A packet, whole.
+    Packet(PacketRef),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Input {
+    moment: Moment,
+    from: u32,
+    unit: Arriving,
+}
+
+/// The units that will come to a port.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Inputs {
+    all: Vec<Input>,
+    /// The first of `all` that has not been taken.
+    next: usize,
+    /// True if `all` is not in order from `next` on.
+    mixed: bool,
+}
+
+impl Inputs {
+    #[inline]
+    pub(super) fn push(&mut self, moment: Moment, from: u32, unit: Arriving) {
+        if let Some(last) = self.all.last()
+            && (last.moment, last.from) > (moment, from)
+        {
+            self.mixed = true;
+        }
+        self.all.push(Input { moment, from, unit });
+    }
+
+    /// Brings the units into their order. To be called before the first is looked at.
+    #[inline]
+    pub(super) fn settle(&mut self, ports: &[Port]) {
+        if self.mixed {
+            self.mixed = false;
+            self.sort(ports);
+        }
+    }
+
+    /// Sorts all units, cell by cell.
+    fn sort(&mut self, ports: &[Port]) {
+        if self.all[self.next..].iter().any(|input| matches!(input.unit, Arriving::Train(_))) {
+            let all: Vec<Input> = self.all.drain(self.next..).collect();
+            for Input { moment, from, unit } in all {
+                let Arriving::Train(mut train) = unit else {
+                    self.all.push(Input { moment, from, unit });
+                    continue;
+                };
+                loop {
+                    let moment = Moment { at: train.at(), ..moment };
+                    self.all.push(Input { moment, from, unit: Arriving::Cell(train.cell) });
+                    if train.cells == 1 {
+                        break;
+                    }
+                    train.advance(ports[train.pace as usize].line());
+                }
+            }
+        }
+        self.all[self.next..].sort_by_key(|input| (input.moment, input.from));
+    }
+
+    /// Returns the moment of the first.
+    #[inline]
+    pub(super) fn first(&self) -> Option<Moment> {
+        self.all.get(self.next).map(|input| input.moment)
+    }
+
+    /// Returns the first if it is a train, and the moment of the unit behind it.
+    #[inline]
+    pub(super) fn first_train(&self) -> Option<(Train, Option<Moment>)> {
+        let Arriving::Train(train) = self.all.get(self.next)?.unit else { return None };
+        Some((train, self.all.get(self.next + 1).map(|input| input.moment)))
+    }
+
+    /// Leaves the first `cells` cells of the first train out; the next of them comes at `next`.
+    #[inline]
+    pub(super) fn shorten(&mut self, cells: u16, next: Pulse, ports: &[Port]) {
+        let Some(Input { moment, unit: Arriving::Train(train), .. }) = self.all.get_mut(self.next) else { return };
+        if train.cells == cells {
+            self.next += 1;
+            return;
+        }
+        train.cells -= cells;
+        train.cell = train.cell.after(cells);
+        train.first = next;
+        moment.at = next.at();
+        self.order_first(ports);
+    }
+
+    /// Sorts if the first is not before the second any more.
+    #[inline]
+    fn order_first(&mut self, ports: &[Port]) {
+        if let [first, second, ..] = self.all[self.next..]
+            && (first.moment, first.from) > (second.moment, second.from)
+        {
+            self.sort(ports);
+        }
+    }
+
+    /// Takes the first; of a train only its first cell.
+    #[inline]
+    pub(super) fn take_first(&mut self, ports: &[Port]) -> Option<Arriving> {
+        let unit = self.all.get(self.next)?.unit;
+        if let Arriving::Train(train) = unit {
+            let next = ports[train.pace as usize].line().pulse_after(train.first);
+            self.shorten(1, next, ports);
+            return Some(Arriving::Cell(train.cell));
+        }
+        self.next += 1;
+        Some(unit)
+    }
+
+    /// Takes the first, if it comes up to `moment` and before `until`; of a train only its first cell.
+    #[inline]
+    pub(super) fn take(&mut self, moment: Moment, until: Time, ports: &[Port]) -> Option<(Time, Arriving)> {
+        let first = self.first().filter(|first| *first <= moment && first.at < until)?;
+        Some((first.at, self.take_first(ports)?))
+    }
+
+    /// Forgets the units that have been taken.
+    #[inline]
+    pub(super) fn tidy(&mut self) {
+        if self.next == self.all.len() {
+            self.all.clear();
+            self.next = 0;
+        } else if self.next > 64 && self.next > self.all.len() / 2 {
+            self.all.drain(..self.next);
+            self.next = 0;
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! A line on its own: its arrivals, departures and services up to an instant, and the way of its units behind the link.
+
+use std::cmp::Reverse;
+
+use cellway_units::{Bytes, Time};
+
+use super::{Arriving, Moment, Windows};
+use crate::channel::NextHop;
+use crate::fabric::Fabric;
+use crate::fabric::handle::{corrupt, lose};
+use crate::ids::NodeId;
+use crate::link::Unit;
+use crate::packet::PacketRef;
+
+impl<B: Clone> Fabric<B> {
+    /// Lets a line run through all that is known. If it has something to do later, returns an instant before which that
+    /// reaches no host.
+    pub(super) fn run_line(&mut self, windows: &mut Windows, index: u32) -> Option<Time> {
+        let until = windows.lookahead.known(index, windows.sent_until, windows.horizon);
+        let mut inputs = std::mem::take(&mut windows.inputs[index as usize]);
+        inputs.settle(&self.ports);
+        // The departure of the last unit, and whether the line then serves whatever comes.
+        let mut is_due = windows.is_due[index as usize];
+        let mut leaves = Moment::first(self.ports[index as usize].free_at());
+        if self.ports[index as usize].on_line().is_some() && leaves.at < windows.horizon {
+            is_due = self.leaves_line(windows, leaves, index);
+        }
+        loop {
+            let port = &mut self.ports[index as usize];
+            let is_sending = !port.is_idle();
+            let now = if !is_due && !is_sending {
+                let release = port.next_release().map(Moment::first);
+                let Some(now) = inputs.first().into_iter().chain(release).min() else { break };
+                now
+            } else {
+                leaves
+            };
+            // The arrivals up to the service, or as many of them as are known.
+            while let Some((at, unit)) = inputs.take(now, until, &self.ports) {
+                self.comes(at, index, unit);
+            }
+            if now.at >= until {
+                break;
+            }
+            if is_sending && !self.leaves_line(windows, now, index) {
+                continue;
+            }
+            is_due = false;
+            let port = &mut self.ports[index as usize];
+            if port.serve(now.at, &mut self.packets, &mut self.rms, true).is_some() {
+                let at = port.free_at();
+                leaves = Moment { at, round: if at == now.at { now.round + 1 } else { 0 } };
+                if port.is_ahead() {
+                    windows.leaves(index, leaves);
+                } else if at < windows.horizon {
+                    // Lines behind it are to know what leaves as soon as it is served.
+                    is_due = self.leaves_line(windows, leaves, index);
+                }
+            }
+        }
+        windows.is_due[index as usize] = is_due;
+        inputs.tidy();
+        let arrival = inputs.first().map(|moment| moment.at);
+        windows.inputs[index as usize] = inputs;
+        self.leave_link(windows, index);
+        windows.rest(index, &self.ports[index as usize], arrival, is_due)
+    }
+
+    /// Handles the departure of the unit on a line. Returns false if no other can wait for it.
+    #[inline]
+    pub(super) fn leaves_line(&mut self, windows: &mut Windows, now: Moment, index: u32) -> bool {
+        let port = &mut self.ports[index as usize];
+        self.events += 1;
+        let is_on_link = port.is_ahead();
+        self.cell_hops += u64::from(port.depart(now.at));
+        if is_on_link {
+            return port.waiting() > 0;
+        }
+        let Some(unit) = port.departed() else { return true };
+        match port.outcome(now.at) {
+            None => lose(unit, &mut self.packets, &mut self.rms),
+            Some(outcome) => {
+                if outcome.corrupted {
+                    corrupt(unit, &mut self.packets);
+                }
+                port.propagate(now.at, unit);
+                windows.leaves(index, now);
+            }
+        }
+        true
+    }
+
+    /// Takes a unit at the port that it has come to.
+    #[inline]
+    pub(super) fn comes(&mut self, now: Time, index: u32, unit: Arriving) {
+        let port = &mut self.ports[index as usize];
+        match unit {
+            Arriving::Train(_) => unreachable!("a train is taken cell by cell"),
+            Arriving::Cell(cell) => {
+                if !port.push_cell(now, cell.slot, cell, &self.packets) {
+                    self.packets.lose(cell.frame, 1, cell.count);
+                }
+            }
+            Arriving::Frame { frame, slot } => {
+                let octets = self.packets.get(frame).octets;
+                let count = self.encapsulation.cells(Bytes(u64::from(octets))).0 as u16;
+                let lost = port.push_frame(now, slot, frame, count, &self.packets);
+                if lost == count {
+                    self.packets.refuse(frame);
+                } else if lost > 0 {
+                    self.packets.lose(frame, lost, count);
+                }
+            }
+            Arriving::Packet(packet) => {
+                port.push_packet(now, packet, &mut self.packets);
+            }
+        }
+    }
+
+    /// Gives the units that reach the far end before the horizon to the next ports, or to their hosts.
+    pub(super) fn leave_link(&mut self, windows: &mut Windows, index: u32) {
+        let is_at_once = windows.lookahead.is_at_once[index as usize];
+        loop {
+            let port = &mut self.ports[index as usize];
+            let Some(at) = port.next_arrival().filter(|&at| at < windows.horizon) else { return };
+            let (unit, _) = port.arrival();
+            self.events += 1;
+            let node = port.to;
+            let round = if is_at_once {
+                windows.rounds.get_mut(&index).and_then(|all| all.pop_front()).unwrap_or(0)
+            } else {
+                0
+            };
+            let moment = Moment { at, round };
+            match unit {
+                Unit::Packet(packet) => self.reaches(windows, moment, index, node, packet),
+                Unit::Cell(mut cell) => match port.next_hop(cell.slot) {
+                    NextHop::Forward { port, slot } => {
+                        cell.slot = slot;
+                        windows.give(port.0, moment, index, Arriving::Cell(cell));
+                    }
+                    NextHop::Reassemble(channel) => {
+                        let losses = &mut self.nodes[node.0 as usize].1;
+                        let channel = &mut self.reassembly[channel.0 as usize];
+                        if let Some(packet) = channel.accept(cell, &mut self.packets, losses) {
+                            self.reaches(windows, moment, index, node, packet);
+                        }
+                    }
+                },
+            }
+        }
+    }
+
+    /// Handles a whole packet at a node: its host receives it, any other node forwards it.
+    #[inline]
+    pub(super) fn reaches(
+        &mut self,
+        windows: &mut Windows,
+        moment: Moment,
+        from: u32,
+        node: NodeId,
+        packet: PacketRef,
+    ) {
+        if self.packets.get(packet).to == node {
+            windows.deliveries.push(Reverse((moment, from, windows.serial, packet.0)));
+            windows.serial += 1;
+        } else {
+            self.forward_in_windows(windows, moment, from, packet);
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! The service of queues of which none has a gate or a class before others.
+
+use cellway_spec::Discipline;
+use cellway_units::Time;
+
+use super::CellServer;
+use crate::cell::Cell;
+use crate::channel::Class;
+
+impl CellServer {
+    /// Returns true if no queue has a gate, or a class before others.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.held.is_empty() && self.slots.iter().all(|slot| !slot.gated && slot.priority == Class::Ubr.priority())
+    }
+
+    /// Returns true if no cell waits.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.waiting == 0
+    }
+
+    /// Returns the least number of services after which a frame may have left as a whole; `None` if none of those that wait
+    /// can. With many queues it is 1.
+    pub(crate) fn to_end(&self) -> Option<u32> {
+        /// As many are looked through.
+        const FEW: usize = 16;
+        if self.waiting == 0 {
+            None
+        } else if self.slots.len() > FEW {
+            Some(1)
+        } else {
+            self.slots.iter().filter_map(|slot| slot.queue.to_end()).min()
+        }
+    }
+
+    /// Returns the instant at which a gate releases the next token.
+    #[inline]
+    pub(crate) fn next_release(&self) -> Option<Time> {
+        self.held.first()
+    }
+
+    /// Returns an instant before which no cell that waits is served, for a line that is free from `free_at` on.
+    #[inline]
+    pub(crate) fn next_service(&self, free_at: Time) -> Time {
+        match self.held.first() {
+            Some(release) if self.tokens.iter().next().is_none() && self.in_service.is_none() => free_at.max(release),
+            _ => free_at,
+        }
+    }
+
+    /// Serves a cell that comes to queue `slot` while none waits and the line is free, as a push and a service would.
+    #[inline]
+    pub(crate) fn pass(&mut self, slot: u32) {
+        if let Some(last) = self.in_service {
+            if last == slot {
+                return;
+            }
+            self.slots[last as usize].token = false;
+        }
+        if self.discipline == Discipline::RoundRobin {
+            self.slots[slot as usize].token = true;
+            self.in_service = Some(slot);
+        }
+    }
+
+    /// Ends the service of the last cell, behind which none waits.
+    pub(crate) fn end_service(&mut self) {
+        if let Some(slot) = self.in_service.take() {
+            self.slots[slot as usize].token = false;
+        }
+    }
+
+    /// Returns the first cells of the only queue that has any, if they are neighbours in a frame, and their number; `None` if
+    /// the next services may be of several queues.
+    #[inline]
+    pub(crate) fn only_run(&mut self) -> Option<(Cell, u16)> {
+        if self.discipline != Discipline::RoundRobin {
+            return None;
+        }
+        let slot = match (self.in_service, self.tokens.few_of_last()) {
+            (Some(slot), []) => slot,
+            (last, &[slot]) if last.is_none_or(|last| self.slots[last as usize].queue.is_empty()) => slot,
+            _ => return None,
+        };
+        self.slots[slot as usize].queue.first_run(slot)
+    }
+
+    /// Serves the first `cells` cells of [`CellServer::only_run`], one behind the other.
+    #[inline]
+    pub(crate) fn serve_run(&mut self, slot: u32, cells: u16) {
+        if self.in_service != Some(slot) {
+            self.end_service();
+            self.tokens.pop_last();
+            self.in_service = Some(slot);
+        }
+        self.slots[slot as usize].queue.pop_run(cells);
+        self.waiting -= u32::from(cells);
+    }
+
+    /// As [`CellServer::serve`], without gates.
+    #[inline]
+    pub(crate) fn serve_plain(&mut self) -> Option<Cell> {
+        if let Some(slot) = self.in_service.take() {
+            let last = &mut self.slots[slot as usize];
+            last.token = !last.queue.is_empty();
+            if last.token {
+                self.tokens.push_last(slot);
+            }
+        }
+        let slot = self.tokens.pop_last()?;
+        let next = &mut self.slots[slot as usize];
+        let cell = next.queue.pop(slot)?;
+        self.waiting -= 1;
+        self.in_service = next.token.then_some(slot);
+        Some(cell)
+    }
+}

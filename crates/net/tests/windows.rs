@@ -1,0 +1,262 @@
+//! Windows against the calendar: random networks with hosts that answer deliver the same packets in the same instants, and
+//! their ports count the same at each reading.
+#![allow(missing_docs, clippy::unwrap_used)]
+
+#[path = "rig/numbers.rs"]
+mod numbers;
+
+use cellway_net::{
+    BufferSpec, Charge, Class, ConversationCounters, ConversationSpec, Delivery, Discard, Discipline, Encapsulation,
+    Fabric, Framing, LinkSpec, Loss, LossCounters, Multiplexing, NodeId, NodeKind, Packet, PolicerAction, PolicerSpec,
+    PortCounters, PortId, ShaperSpec, Sharing,
+};
+use cellway_units::{Bits, Ecn, Probability, Rate, Span, Time};
+use numbers::Numbers;
+
+/// What a run is seen to do.
+#[derive(Debug, Default, PartialEq)]
+struct Seen {
+    /// Each delivery: its instant, host, conversation, and number.
+    delivered: Vec<(Time, u32, u32, u32)>,
+    ports: Vec<PortCounters>,
+    losses: Vec<LossCounters>,
+    conversations: Vec<ConversationCounters>,
+    waiting: Vec<u32>,
+    totals: Vec<[u64; 3]>,
+}
+
+/// A chain of nodes with hosts beside it, and conversations between random places.
+struct Network {
+    net: Fabric<u32>,
+    hosts: Vec<[NodeId; 2]>,
+    ports: u32,
+    nodes: Vec<NodeId>,
+}
+
+fn pick<T: Copy>(numbers: &mut Numbers, from: &[T]) -> T {
+    from[numbers.below(from.len() as u64) as usize]
+}
+
+fn buffer(numbers: &mut Numbers) -> Option<BufferSpec> {
+    let sharing = pick(numbers, &[Sharing::Pool, Sharing::Channel, Sharing::Conversation]);
+    let discard = pick(numbers, &[Discard::Frame, Discard::Cell, Discard::Ppd, Discard::Epd]);
+    let charge = pick(numbers, &[Charge::Cell, Charge::Packet]);
+    let level = |numbers: &mut Numbers| (numbers.below(2) == 0).then(|| Bits(numbers.below(80) * 424));
+    let (threshold, clp_threshold) = (level(numbers), level(numbers));
+    let size = Bits((40 + numbers.below(200)) * 424);
+    let spec =
+        BufferSpec { size, whole_port: numbers.below(2) == 0, sharing, charge, discard, threshold, clp_threshold };
+    (numbers.below(3) > 0).then_some(spec)
+}
+
+/// Rates of cells with every kind of remainder, and two whose cells take the same whole picoseconds.
+const RATES: [u64; 9] =
+    [1_500_000, 1_536_000, 149_760_000, 40_704_000, 7_000_003, 10_600_000, 10_600_001, 424_000_000, 599_040_000];
+
+impl Network {
+    fn new(seed: u64) -> Network {
+        let numbers = &mut Numbers(seed);
+        (0..4).for_each(|_| {
+            numbers.next();
+        });
+        let multiplexing =
+            pick(numbers, &[Multiplexing::PerConversation, Multiplexing::PerType, Multiplexing::PerDestination]);
+        let mut net = Fabric::new(multiplexing, Encapsulation::LlcSnap);
+        let inner = 2 + numbers.below(4) as usize;
+        let all_atm = numbers.below(3) > 0;
+        let mut nodes = Vec::new();
+        for place in 0..inner {
+            let switch = all_atm && place > 0 && place + 1 < inner && numbers.below(2) == 0;
+            nodes.push(net.add_node(if switch { NodeKind::Switch } else { NodeKind::Router }));
+        }
+        let mut ports = 0;
+        let same = pick(numbers, &RATES);
+        let mut chain = Vec::new();
+        for place in 1..inner {
+            let framing = if all_atm || numbers.below(2) == 0 { Framing::Atm } else { Framing::Packet };
+            let rate = if numbers.below(2) == 0 { same } else { pick(numbers, &RATES) };
+            let delay = Span::from_ns(pick(numbers, &[0, 1, 1_000, 300_000, 22_500_000]));
+            let discipline = pick(numbers, &[Discipline::RoundRobin, Discipline::Fifo]);
+            let losses = [0, 1].map(|_| {
+                let chance = pick(numbers, &["0 %", "0 %", "0.1 %", "2 %"]);
+                let chance: Probability = chance.parse().unwrap();
+                let mut draws = numbers.clone();
+                draws.0 ^= numbers.next();
+                Loss::random(chance, move || draws.next())
+            });
+            let buffers = [buffer(numbers), buffer(numbers)];
+            let link = LinkSpec::new(Rate::from_bps(rate), delay, framing);
+            let link = link.with_discipline(discipline).with_losses(losses).with_buffers(buffers);
+            chain.push(net.add_link([nodes[place - 1], nodes[place]], link));
+            ports += 2;
+        }
+        let is_switch: Vec<bool> = nodes.iter().map(|&node| net.kind(node) == NodeKind::Switch).collect();
+        let count = pick(numbers, &[1, 2, 3, 6, 12]);
+        let (mut hosts, mut shaped) = (Vec::new(), Vec::new());
+        for conversation in 0..count {
+            let [mut from, mut to] = [0, 1].map(|_| numbers.below(inner as u64) as usize);
+            if from == to {
+                (from, to) = (0, inner - 1);
+            }
+            let at_once = numbers.below(8) == 0;
+            let pair = [net.add_node(NodeKind::Host), net.add_node(NodeKind::Host)];
+            let access: Vec<[PortId; 2]> = [from, to]
+                .into_iter()
+                .zip(pair)
+                .map(|(place, host)| {
+                    let cells = is_switch[place] || numbers.below(3) == 0;
+                    let framing = if cells { Framing::Atm } else { Framing::Packet };
+                    let rate =
+                        if at_once && !cells { u64::MAX } else { pick(numbers, &[same, 10_000_000, 100_000_000]) };
+                    let delay = Span::from_ns(pick(numbers, &[0, 0, 1, 100_000]));
+                    ports += 2;
+                    net.add_link([host, nodes[place]], LinkSpec::new(Rate::from_bps(rate), delay, framing))
+                })
+                .collect();
+            let middle = |a: usize, b: usize| -> Vec<PortId> {
+                if a < b {
+                    (a..b).map(|link| chain[link][0]).collect()
+                } else {
+                    (b..a).rev().map(|link| chain[link][1]).collect()
+                }
+            };
+            let path = |a: usize, b: usize, ends: [[PortId; 2]; 2]| {
+                let mut path = vec![ends[0][0]];
+                path.extend(middle(a, b));
+                path.push(ends[1][1]);
+                path
+            };
+            let there = path(from, to, [access[0], access[1]]);
+            let back = path(to, from, [access[1], access[0]]);
+            let paths: [&[PortId]; 2] = [&there, &back];
+            let class = pick(numbers, &[Class::Ubr, Class::Ubr, Class::Ubr, Class::Vbr, Class::Cbr]);
+            let kind = conversation % 2;
+            net.open(ConversationSpec { conversation, kind, hosts: pair, paths, share: None, class }).unwrap();
+            if numbers.below(6) == 0 {
+                shaped.push((conversation, numbers.below(2) == 0));
+            }
+            hosts.push(pair);
+        }
+        for (conversation, by_policer) in shaped {
+            let Some((channel, ports)) = net.channels(conversation, 0).first().cloned() else { continue };
+            let peak = Rate::from_bps(200_000 + numbers.below(1_000_000));
+            if by_policer {
+                let spec = PolicerSpec {
+                    peak,
+                    cdvt: Span::from_us(100),
+                    sustained: None,
+                    action: pick(numbers, &[PolicerAction::Discard, PolicerAction::Tag]),
+                };
+                net.police(ports[0], channel, spec);
+            } else {
+                net.shape(ports[0], channel, ShaperSpec { peak, sustained: None });
+            }
+        }
+        Network { net, hosts, ports, nodes }
+    }
+
+    fn send(&mut self, now: Time, conversation: u32, way: usize, octets: u32, body: u32) {
+        let hosts = self.hosts[conversation as usize];
+        let (from, to) = (hosts[way], hosts[1 - way]);
+        self.net.send(now, Packet { conversation, from, to, flow: 0, octets, ecn: Ecn::NotEct, dscp: 0, body });
+    }
+
+    fn read(&self, now: Time, seen: &mut Seen) {
+        let ports = (0..self.ports).map(PortId);
+        seen.ports.extend(ports.clone().map(|port| self.net.port_counters(port, now)));
+        seen.waiting.extend(ports.map(|port| self.net.waiting(port)));
+        seen.losses.extend(self.nodes.iter().map(|&node| self.net.losses(node)));
+        seen.totals.push([self.net.cell_hops(), self.net.events(now), self.net.packet_hops(now)]);
+    }
+
+    /// Runs for `span`: hosts send at random instants, in bursts, and answer some packets at once or later.
+    fn run(mut self, seed: u64, span: Span, in_windows: bool) -> Seen {
+        assert!(!in_windows || self.net.run_in_windows(), "the network allows it");
+        let numbers = &mut Numbers(seed ^ 0x5eed);
+        let (end, mut seen, mut sent) = (Time::ZERO + span, Seen::default(), 0);
+        let reading = Span::from_ps(span.as_ps() / 5);
+        let (mut next_reading, mut delivered) = (Time::ZERO + reading, Vec::<Delivery<u32>>::new());
+        let mut timers: std::collections::BTreeSet<(Time, u32, usize)> = std::collections::BTreeSet::new();
+        for conversation in 0..self.hosts.len() as u32 {
+            timers.insert((Time::ZERO + Span::from_us(numbers.below(3) * 100), conversation, 0));
+        }
+        loop {
+            let timer = timers.first().map_or(end, |&(at, ..)| at).min(end);
+            self.net.set_horizon(next_reading.min(end));
+            let now = match self.net.run(timer.min(next_reading), &mut delivered) {
+                Some(now) => now,
+                None => {
+                    let now = timer.min(next_reading);
+                    if next_reading <= now {
+                        self.read(next_reading, &mut seen);
+                        self.net.forget_peaks();
+                        next_reading += reading;
+                    }
+                    if now >= end {
+                        break;
+                    }
+                    self.net.set_horizon(next_reading.min(end));
+                    self.net.advance(now, &mut delivered);
+                    now
+                }
+            };
+            for Delivery { packet, .. } in delivered.drain(..) {
+                seen.delivered.push((now, packet.to.0, packet.conversation, packet.body));
+                let way = usize::from(packet.to != self.hosts[packet.conversation as usize][0]);
+                match numbers.below(4) {
+                    0 => {}
+                    1 => drop(timers.insert((now + Span::from_us(numbers.below(2000)), packet.conversation, way))),
+                    _ if way == 1 => {
+                        self.send(now, packet.conversation, 1, 40, sent);
+                        sent += 1;
+                    }
+                    _ => {
+                        let octets = pick(numbers, &[40, 552, 1500, 9180]);
+                        self.send(now, packet.conversation, 0, octets, sent);
+                        sent += 1;
+                    }
+                }
+            }
+            while let Some(&(at, conversation, way)) = timers.first().filter(|&&(at, ..)| at <= now) {
+                timers.remove(&(at, conversation, way));
+                for _ in 0..=numbers.below(4) {
+                    let octets = 1 + numbers.below(2000) as u32;
+                    self.send(now, conversation, way, octets, sent);
+                    sent += 1;
+                }
+                timers.insert((now + Span::from_us(50 + numbers.below(9000)), conversation, way));
+            }
+            self.net.serve(now);
+        }
+        let conversations = 0..self.hosts.len() as u32;
+        seen.conversations.extend(conversations.map(|number| self.net.conversation_counters(number)));
+        seen
+    }
+}
+
+/// The number of networks. A run with `CELLWAY_CASES` has as many as that.
+fn cases() -> u64 {
+    std::env::var("CELLWAY_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(2_000)
+}
+
+#[test]
+fn windows_and_the_calendar_agree() {
+    let (mut ran, mut delivered) = (0, 0);
+    for seed in 0..cases() {
+        let span = Span::from_ms(20);
+        if !Network::new(seed).net.run_in_windows() {
+            continue;
+        }
+        ran += 1;
+        let [by_calendar, in_windows] = [false, true].map(|way| Network::new(seed).run(seed, span, way));
+        delivered += by_calendar.delivered.len();
+        let different = by_calendar.delivered.iter().zip(&in_windows.delivered).position(|(a, b)| a != b);
+        assert_eq!(different, None, "network {seed}");
+        let different = by_calendar.ports.iter().zip(&in_windows.ports).enumerate().find(|(_, (a, b))| a != b);
+        assert_eq!(different, None, "network {seed}");
+        assert_eq!(by_calendar.totals, in_windows.totals, "network {seed}");
+        assert_eq!(by_calendar.waiting, in_windows.waiting, "network {seed}");
+        assert_eq!(by_calendar, in_windows, "network {seed}");
+    }
+    assert!(ran > cases() / 2 && delivered as u64 > 20 * cases(), "{ran} networks, {delivered} packets");
+}
