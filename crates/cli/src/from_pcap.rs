@@ -121,14 +121,10 @@ fn summary(derived: &Derived) {
         ));
     }
     if derived.restarts > 0 {
-        output::say(&format!(
-            "{} before the end of the one before, and count as captures of their own",
-            if derived.restarts == 1 {
-                "1 file begins".to_owned()
-            } else {
-                format!("{} files begin", derived.restarts)
-            }
-        ));
+        output::say(&match derived.restarts {
+            1 => "1 file begins before the end of the one before, and counts as a capture of its own".to_owned(),
+            more => format!("{more} files begin before the end of the one before, and count as captures of their own"),
+        });
     }
     let missing: u64 = derived.workload.classes.iter().map(|class| class.totals.missing).sum();
     if missing > 0 {

@@ -458,6 +458,47 @@ fn replications_are_added_until_intervals_are_narrow() {
     }
 }
 
+/// A run counts once, also if it was added in an earlier round; and the plan says that the search goes on.
+#[test]
+fn a_search_counts_runs_once_and_has_a_plan_meanwhile() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open_part(folder.path(), "sweep").unwrap();
+    let wanted: Criterion = "ci95(goodput[subject=t-1]) < 0.01 %".parse().unwrap();
+    let limits = Limits { max_seeds: 9, budget: None };
+    let search = |most: u64| {
+        // Long enough that threads do not end all before it is stopped.
+        let mut sweep = sweep(&TEXT.replace("\"1 s\"", "\"20 s\""), Some(4));
+        let mut labels = Vec::new();
+        let mut progress = |progress: cellway_lab::Progress<'_>| labels.push(progress.label.to_owned());
+        let mut stop = || store.totals().unwrap().finished >= most;
+        let filled = sweep.fill_until(
+            &store,
+            std::slice::from_ref(&wanted),
+            limits,
+            false,
+            &mut settings(&mut progress, &mut stop),
+        );
+        (filled.unwrap(), sweep, labels)
+    };
+    let (broken_off, _, _) = search(1);
+    assert!(broken_off.stopped, "{broken_off:?}");
+    let plan = Sweep::open(folder.path()).unwrap();
+    assert_eq!((plan.search(), plan.ends()), (&[wanted.to_string()][..], &[][..]));
+    let before = store.totals().unwrap().finished;
+    assert!(before < 24, "{before}");
+    let (filled, sweep, labels) = search(u64::MAX);
+    assert_eq!((filled.found, filled.finished), (before, sweep.runs() - before));
+    assert!(
+        labels.iter().any(|label| label.contains("half width up to ") && label.ends_with(" of 0.01 %")),
+        "{labels:?}"
+    );
+    sweep.save(folder.path()).unwrap();
+    let plan = Sweep::open(folder.path()).unwrap();
+    assert_eq!((plan.search(), plan.ends()), (&[][..], sweep.ends()));
+    let (again, sweep, _) = search(u64::MAX);
+    assert_eq!((again.found, again.finished), (sweep.runs(), 0));
+}
+
 #[test]
 fn plans_of_others_are_refused() {
     let folder = tempfile::tempdir().unwrap();

@@ -7,6 +7,7 @@ use cellway_scenario::{Override, Plan};
 use cellway_sim::RESULT_VERSION;
 use serde::{Deserialize, Serialize};
 
+use super::criterion::Criterion;
 use super::until::PointEnd;
 use crate::error::Error;
 use crate::load::plan_from_text;
@@ -51,6 +52,9 @@ pub struct SweepFile {
     /// The ends of points, if their replications were chosen by how narrow intervals are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     ends: Vec<PointEnd>,
+    /// The criteria of a search for replications that has not ended; the replications are those of now.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    search: Vec<String>,
     /// The digests of all points in one, in hexadecimal digits.
     points: String,
 }
@@ -67,6 +71,7 @@ impl SweepFile {
             set: plan.overrides().iter().map(|set| (set.path.clone(), set.value.clone())).collect(),
             replications: vec![prepared.seeds()],
             ends: Vec::new(),
+            search: Vec::new(),
             points: digest_of_all(prepared),
         }
     }
@@ -75,6 +80,18 @@ impl SweepFile {
     pub(super) fn chosen(&mut self, ends: Vec<PointEnd>) {
         self.replications = ends.iter().map(|end| end.replications).collect();
         self.ends = ends;
+        self.search.clear();
+    }
+
+    /// Notes a search for replications by criteria, with those of each point that it has come to.
+    pub(super) fn searching(&mut self, criteria: &[Criterion], replications: &[u64]) {
+        self.replications = replications.to_vec();
+        self.ends.clear();
+        self.search = criteria.iter().map(ToString::to_string).collect();
+    }
+
+    pub(super) fn search(&self) -> &[String] {
+        &self.search
     }
 
     pub(super) fn reasons(&self) -> Vec<StopReason> {
