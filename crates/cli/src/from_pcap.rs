@@ -51,6 +51,17 @@ fn write(derived: &Derived, out: &Path, force: bool) -> Result<(), Failure> {
             incomplete.join(", ")
         )]);
     }
+    let errors = derived.workload.classes.iter().filter(|class| class.is_in_file()).flat_map(|class| {
+        class.mean_errors.iter().map(|(name, error)| {
+            format!(
+                "the mean of {name} of {} is {:+.1} % off in the file: its values are too many for the knots of a \
+                 distribution",
+                class.name,
+                error * 100.0
+            )
+        })
+    });
+    output::warn(&errors.collect::<Vec<_>>());
     captured::write(derived, out, force)?;
     output::detail(&format!("wrote {}", out.display()));
     Ok(())

@@ -499,6 +499,21 @@ fn a_search_counts_runs_once_and_has_a_plan_meanwhile() {
     assert_eq!((again.found, again.finished), (sweep.runs(), 0));
 }
 
+/// The plan is of the sizes that the file had.
+#[test]
+fn a_file_that_has_changed_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let sizes = folder.path().join("sizes.csv");
+    let text = TEXT.replace("app = \"bulk\"", "flows = { load = 0.5, sizes = \"table\", file = \"sizes.csv\" }");
+    let (plan, store) = (cellway_lab::plan_from_text(&text, "small.toml", &[]).unwrap(), folder.path().join("store"));
+    std::fs::write(&sizes, "size,probability\n1000,0.5\n2000,1\n").unwrap();
+    Sweep::new(plan, folder.path(), None).unwrap().save(&store).unwrap();
+    assert_eq!(Sweep::open(&store).unwrap().runs(), 18);
+    std::fs::write(&sizes, "size,probability\n1000,0.5\n3000,1\n").unwrap();
+    let refused = Sweep::open(&store).err().unwrap().to_string();
+    assert!(refused.contains("sizes.csv, which its scenario names, has changed; accepted: "), "{refused}");
+}
+
 #[test]
 fn plans_of_others_are_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -514,7 +529,7 @@ fn plans_of_others_are_refused() {
     for (from, to, told) in [
         ("\"format\": 1", "\"format\": 2", "format 2; accepted: 1"),
         ("\"results\": 1", "\"results\": 9", "results of version 9"),
-        ("2 %", "3 %", "has changed"),
+        ("2 %", "3 %", "its scenario has changed in plan.json"),
         ("\"replications\": [\n    3\n  ]", "\"replications\": [3, 4]", "other points"),
         ("\"replications\": [\n    3\n  ]", "\"replications\": []", "other points"),
         (

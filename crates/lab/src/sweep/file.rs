@@ -1,5 +1,6 @@
 //! The plan of a sweep as a file in its store, so that any process can take up the work.
 
+use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -183,7 +184,11 @@ impl SweepFile {
             }
         };
         if digest_of_all(&prepared) != self.points {
-            return Err(refuse("a file that its scenario names has changed".to_owned()));
+            return Err(refuse(match &named_files(&prepared)[..] {
+                [] => "its scenario has changed in plan.json".to_owned(),
+                [file] => format!("{file}, which its scenario names, has changed"),
+                files => format!("one of the files that its scenario names has changed: {}", files.join(", ")),
+            }));
         }
         Ok((plan, prepared))
     }
@@ -198,6 +203,19 @@ fn is_plan_or_absent(path: &Path) -> bool {
         }
         Err(error) => error.kind() == ErrorKind::NotFound,
     }
+}
+
+/// Returns the files and folders that scenarios name, for traffic and as recordings of links, as they name them.
+fn named_files(prepared: &Prepared) -> Vec<String> {
+    let mut files = BTreeSet::new();
+    for point in prepared.points() {
+        let of_traffic = point.scenario.traffic.iter().filter_map(|traffic| traffic.file());
+        files.extend(of_traffic.map(|(file, _)| file.path().to_owned()));
+        let directions = point.scenario.links.iter().flat_map(|link| &link.directions);
+        let recorded = directions.flat_map(|direction| direction.trace.files());
+        files.extend(recorded.map(|(_, path, _)| path.display().to_string()));
+    }
+    files.into_iter().collect()
 }
 
 fn digest_of_all(prepared: &Prepared) -> String {
