@@ -64,8 +64,8 @@ pub struct Class {
     pub messages: Vec<[Vec<Message>; 2]>,
     /// The distributions, by their names in the file, without those that have no samples.
     pub distributions: Vec<(&'static str, Distribution)>,
-    /// The distributions whose knots do not keep the mean of the samples within 0.5 %, and the error as a share of it; not
-    /// in the file.
+    /// The distributions whose knots do not keep the mean of the samples within 0.5 %, and the error as a share of it;
+    /// not in the file.
     pub mean_errors: Vec<(&'static str, f64)>,
     /// Packets and octets of all its conversations; not in the file.
     pub totals: ClassTotals,

@@ -92,8 +92,8 @@ impl FromStr for Criterion {
 }
 
 impl Criterion {
-    /// Returns the unit of half a width as the criterion has it: "%" of a share, else that of the metric; nothing if the
-    /// metric has none or is not known.
+    /// Returns the unit of half a width as the criterion has it: "%" of a share, else that of the metric; nothing if
+    /// the metric has none or is not known.
     pub fn unit(&self) -> &'static str {
         if self.is_share { "%" } else { unit_of(&self.of.metric) }
     }

@@ -157,7 +157,8 @@ impl<'a> Values<'a> {
 
 impl Sweep {
     /// Adds replications to each point until all criteria hold there, or a limit is reached; see [`Sweep::ends`]. The
-    /// store has a plan of the replications of now meanwhile, which names the criteria ([`Sweep::search`]). The choice depends on nothing but the results, so it is the same on any machine, unless the budget ends it.
+    /// store has a plan of the replications of now meanwhile, which names the criteria ([`Sweep::search`]). The choice
+    /// depends on nothing but the results, so it is the same on any machine, unless the budget ends it.
     ///
     /// # Errors
     /// As [`Sweep::fill`], or if no run has a figure of a criterion.
