@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import webbrowser
 from collections.abc import Callable
 from pathlib import Path
@@ -411,6 +412,22 @@ def test_the_report_shows_what_was_asked_and_what_came_of_it(document: str) -> N
     for figure in ("goodput_total", "utilisation", "queue_mean", "jain", "cdf-delay"):
         assert f'id="figure-{figure}"' in document, figure
     assert "Two controls over three buffers &lt;beside&gt; a call" in document
+
+
+def test_the_report_has_the_seeds_of_points_that_differ_in_them(place: Path, tmp_path: Path) -> None:
+    whole = place / "out" / "study"
+    assert "Seeds 2Duration" in Page(study.page(cellway.Results.from_folder(whole), "x")).text
+    # As a sweep with --until leaves it: one point has a run less.
+    folder = tmp_path / "study"
+    shutil.copytree(whole, folder)
+    runs = pl.read_parquet(folder / "runs.parquet")
+    last = runs["run"].max()
+    for name in ("runs", "summary", "series"):
+        rows = pl.read_parquet(folder / f"{name}.parquet")
+        rows.filter(pl.col("run") != last).write_parquet(folder / f"{name}.parquet")
+    text = Page(study.page(cellway.Results.from_folder(folder), "x")).text
+    assert "Seeds 1 to 2Duration" in text
+    assert "Means of 1 to 2 seeds" in text
 
 
 def data_of(document: str, name: str) -> Any:

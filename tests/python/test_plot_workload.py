@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 from cellway.plot import workload
+from matplotlib.axes import Axes
+from matplotlib.text import Text
 
 
 def _distribution(name: str, unit: str, knots: list[tuple[float, float]]) -> dict[str, Any]:
@@ -36,6 +39,23 @@ def test_each_distribution_has_a_panel_with_its_knots() -> None:
     assert list(line.get_ydata()) == [0, 0, 0.4, 0.7, 1]
     # Half of the times are 0, which a line from there shows.
     assert list(figure.axes[1].lines[0].get_ydata()) == [0, 0.5, 1]
+
+
+def test_numbers_of_a_logarithmic_axis_do_not_touch() -> None:
+    knots = [(0.1, 1_300), (0.5, 20_000), (1, 4_000_000)]
+    classes = [{"name": "web", "distributions": [_distribution(name, "B", knots) for name in "abcd"]}]
+    figure = workload.workload(classes)
+    figure.canvas.draw()
+    for axes in figure.axes:
+        shown = [label for label in axes.get_xticklabels() if label.get_text() and _is_inside(axes, label)]
+        assert len(shown) > 1
+        boxes = sorted((label.get_window_extent() for label in shown), key=lambda box: box.x0)
+        assert all(left.x1 < right.x0 for left, right in pairwise(boxes)), [label.get_text() for label in shown]
+
+
+def _is_inside(axes: Axes, label: Text) -> bool:
+    low, high = axes.get_xlim()
+    return low <= label.get_position()[0] <= high
 
 
 @pytest.mark.parametrize("ending", ["svg", "pdf", "png"])

@@ -12,7 +12,7 @@ use crate::packet::Endpoint;
 use crate::samples::{Choice, Samples};
 use crate::tcp::TcpConversation;
 use crate::udp::{Datagram, UdpConversation};
-use crate::workload::{Class, ClassTotals, Workload, distribution};
+use crate::workload::{Class, ClassTotals, Workload, distribution, with_errors};
 
 /// The most starts of conversations that are kept of a class: the earliest ones, because gaps are between neighbours.
 /// Conversations are reported at their ends, so a short one may come before a long one that began earlier.
@@ -92,9 +92,11 @@ impl Collector {
             let kinds = DistributionKind::of(transport.into());
             // Each is sorted and then dropped, so that only one is there twice.
             let samples = kinds.zip([gaps].into_iter().chain(samples));
-            let distributions =
-                samples.filter_map(|(kind, samples)| Some((kind.name, distribution(&samples)?))).collect();
-            all.push(Class { name, transport, conversations, left_out, messages, distributions, totals });
+            let (distributions, mean_errors) = with_errors(samples.filter_map(|(kind, samples)| {
+                let (distribution, error) = distribution(&samples)?;
+                Some((kind.name, distribution, error))
+            }));
+            all.push(Class { name, transport, conversations, left_out, messages, distributions, mean_errors, totals });
         }
         all.sort_by(|a, b| b.conversations.cmp(&a.conversations).then(a.name.cmp(&b.name)));
         Workload { classes: all }

@@ -13,14 +13,20 @@ use crate::left_out::ConversationCounts;
 use crate::messages::Message;
 use crate::samples::Samples;
 
-/// Makes the distribution of samples; `None` if there are none.
-pub(crate) fn distribution(samples: &Samples) -> Option<Distribution> {
+/// The largest error of a mean that is no matter, in parts of it.
+const MEAN_ERROR: f64 = 0.005;
+
+/// Makes the distribution of samples, and the error of its mean as a share; `None` if there are none.
+pub(crate) fn distribution(samples: &Samples) -> Option<(Distribution, f64)> {
     let sorted = samples.sorted();
     let knots = knots(&sorted).into_iter().map(|Knot { probability, value }| (rounded(probability), rounded(value)));
     let fit = fit(&sorted).and_then(|FittedLaw { law, ks }| {
         Some(FittedLaw { law: file::rounded_law(law, rounded)?, ks: (ks * 1e4).round() / 1e4 })
     });
-    Some(Distribution { model: quantiles(knots)?, samples: samples.seen(), fit })
+    let distribution = Distribution { model: quantiles(knots)?, samples: samples.seen(), fit };
+    let exact = sorted.iter().sum::<f64>() / sorted.len() as f64;
+    let error = distribution.mean(false).map_or(0.0, |mean| mean - exact);
+    Some((distribution, if error == 0.0 { 0.0 } else { error / exact }))
 }
 
 /// Rounds to ten digits, so that sums of binary fractions have no tails of digits.
@@ -58,8 +64,25 @@ pub struct Class {
     pub messages: Vec<[Vec<Message>; 2]>,
     /// The distributions, by their names in the file, without those that have no samples.
     pub distributions: Vec<(&'static str, Distribution)>,
+    /// The distributions whose knots do not keep the mean of the samples within 0.5 %, and the error as a share of it;
+    /// not in the file.
+    pub mean_errors: Vec<(&'static str, f64)>,
     /// Packets and octets of all its conversations; not in the file.
     pub totals: ClassTotals,
+}
+
+/// Returns distributions by their names, and apart those whose mean is not kept.
+pub(crate) fn with_errors(
+    all: impl Iterator<Item = (&'static str, Distribution, f64)>,
+) -> (Vec<(&'static str, Distribution)>, Vec<(&'static str, f64)>) {
+    let (mut distributions, mut errors) = (Vec::new(), Vec::new());
+    for (name, distribution, error) in all {
+        distributions.push((name, distribution));
+        if error.abs() > MEAN_ERROR {
+            errors.push((name, error));
+        }
+    }
+    (distributions, errors)
 }
 
 impl Class {
@@ -109,5 +132,22 @@ impl Workload {
     /// Returns the workload file, without the classes of which no conversation is complete or kept whole.
     pub fn file(&self) -> WorkloadFile {
         WorkloadFile { classes: self.classes.iter().filter_map(Class::in_file).collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn means_that_are_not_kept_are_apart() {
+        let mut samples = Samples::default();
+        [1.0, 2.0, 6.0].into_iter().for_each(|value| samples.add(value));
+        let (few, error) = distribution(&samples).unwrap();
+        assert!(error.abs() < 1e-8, "{error}");
+        let all = [("a", few.clone(), 0.0051), ("b", few.clone(), -0.0049), ("c", few, -0.0051)];
+        let (distributions, errors) = with_errors(all.into_iter());
+        assert_eq!(distributions.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["a", "b", "c"]);
+        assert_eq!(errors, [("a", 0.0051), ("c", -0.0051)]);
     }
 }

@@ -58,6 +58,17 @@ fn write(derived: &Derived, out: &Path, force: bool) -> Result<(), Failure> {
             incomplete.join(", ")
         )]);
     }
+    let errors = derived.workload.classes.iter().filter(|class| class.is_in_file()).flat_map(|class| {
+        class.mean_errors.iter().map(|(name, error)| {
+            format!(
+                "the mean of {name} of {} is {:+.1} % off in the file: its values are too many for the knots of a \
+                 distribution",
+                class.name,
+                error * 100.0
+            )
+        })
+    });
+    output::warn(&errors.collect::<Vec<_>>());
     captured::write(derived, out, force)?;
     output::detail(&format!("wrote {}", out.display()));
     Ok(())
@@ -128,14 +139,10 @@ fn summary(derived: &Derived) {
         ));
     }
     if derived.restarts > 0 {
-        output::say(&format!(
-            "{} before the end of the one before, and count as captures of their own",
-            if derived.restarts == 1 {
-                "1 file begins".to_owned()
-            } else {
-                format!("{} files begin", derived.restarts)
-            }
-        ));
+        output::say(&match derived.restarts {
+            1 => "1 file begins before the end of the one before, and counts as a capture of its own".to_owned(),
+            more => format!("{more} files begin before the end of the one before, and count as captures of their own"),
+        });
     }
     let missing: u64 = derived.workload.classes.iter().map(|class| class.totals.missing).sum();
     if missing > 0 {

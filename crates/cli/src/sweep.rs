@@ -6,7 +6,7 @@ mod status;
 
 use std::path::{Path, PathBuf};
 
-use cellway_lab::sweep::{FailureKind, Filled, Limits, RESULTS, Shard, StopReason, Sweep};
+use cellway_lab::sweep::{Criterion, FailureKind, Filled, Limits, RESULTS, Shard, StopReason, Sweep};
 use cellway_lab::{Error, Manifest, Settings, Simulated, Store};
 
 use crate::args::{self, Planned, SweepCommand, Whole, Work};
@@ -108,7 +108,7 @@ fn run_whole(options: &Whole, planned: &Planned, face: &mut Face<'_>) -> Result<
         let rows = sweep.status(&opened);
         show_status(&sweep, &opened, &rows, true)?;
     } else if !until.is_empty() {
-        show_ends(&sweep, until.len());
+        show_ends(&sweep, until);
     }
     if let Some(merged) = merged? {
         written(&merged, &out);
@@ -166,8 +166,23 @@ fn merge(
 ) -> Result<(), Failure> {
     let merged = with_settings(None, face, |settings| sweep.merge_into(opened, (out, force), partial, settings));
     store::warn(opened);
+    output::warn(&unfinished(sweep, opened)?.into_iter().collect::<Vec<_>>());
     written(&merged?, out);
     Ok(())
+}
+
+/// Says that the replications of a plan are those of a search that has not ended.
+fn unfinished(sweep: &Sweep, opened: &Store) -> Result<Option<String>, Failure> {
+    if sweep.search().is_empty() {
+        return Ok(None);
+    }
+    let is_at_work = opened.part_in_use(|part| part == Shard::ALL.part()).map_err(Error::from)?.is_some();
+    let state = if is_at_work {
+        "is at work: the numbers are those of now"
+    } else {
+        "was broken off, and the same command goes on: the numbers are those that it had reached"
+    };
+    Ok(Some(format!("a sweep with --until '{}' {state}", sweep.search().join("' --until '"))))
 }
 
 /// Reports the tables that were written.
@@ -209,19 +224,21 @@ fn reason(reason: StopReason) -> &'static str {
 }
 
 /// Shows the replications that `--until` has chosen.
-fn show_ends(sweep: &Sweep, criteria: usize) {
+fn show_ends(sweep: &Sweep, criteria: &[Criterion]) {
     let mut titles = vec!["point".to_owned(), "replications".to_owned()];
-    titles.extend(
-        (0..criteria)
-            .map(|number| if criteria == 1 { "half width".to_owned() } else { format!("half width {}", number + 1) }),
-    );
+    titles.extend(criteria.iter().zip(1..).map(|(criterion, number)| {
+        let number = if criteria.len() == 1 { String::new() } else { format!(" {number}") };
+        let unit = criterion.unit();
+        if unit.is_empty() { format!("half width{number}") } else { format!("half width{number} [{unit}]") }
+    }));
     titles.push("ended by".to_owned());
     let last = titles.len() - 1;
     let mut table = Table::with_numbers(&titles, |column| column > 0 && column < last);
     let points = sweep.plan().points().unwrap_or_default();
     for (end, point) in sweep.ends().iter().zip(&points) {
         let axes: Vec<String> = point.axes.iter().map(|(name, value)| format!("{name} = {value}")).collect();
-        let halves = end.halves.iter().map(|half| half.map_or_else(String::new, |half| format!("{half:.3}")));
+        let halves = end.halves.iter().zip(criteria);
+        let halves = halves.map(|(half, criterion)| half.map_or_else(String::new, |half| criterion.number(half)));
         let row = [if axes.is_empty() { "all".to_owned() } else { axes.join(", ") }, end.replications.to_string()];
         table.add_row(row.into_iter().chain(halves).chain([reason(end.reason).to_owned()]));
     }

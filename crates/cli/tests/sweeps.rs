@@ -116,7 +116,22 @@ fn replications_are_added_until_the_interval_is_narrow() {
     assert_eq!(state["missing"], 0);
     let reasons = state["points"].as_array().unwrap().iter().map(|point| point["reason"].as_str().unwrap());
     assert!(reasons.clone().all(|reason| ["narrow enough", "--max-seeds"].contains(&reason)), "{state}");
-    assert_eq!(place.run(&args).done().out(), ran.out());
+    assert!(ran.out().lines().next().unwrap().contains("half width [%]"), "{}", ran.out());
+    let again = place.run(&args).done();
+    assert_eq!(again.out(), ran.out());
+    let runs = state["runs"].as_u64().unwrap();
+    assert!(again.err().contains(&format!("0 runs done, {runs} of {runs} were in the store store")), "{}", again.err());
+    // As a sweep that was killed leaves it.
+    let plan = place.path().join("store/plan.json");
+    let mut left: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&plan).unwrap()).unwrap();
+    left["search"] = serde_json::json!([until[1]]);
+    std::fs::write(&plan, left.to_string()).unwrap();
+    let told = format!("a sweep with --until '{}' was broken off, and the same command goes on", until[1]);
+    let state = place.run(&["sweep", "status", "store"]).done();
+    assert!(state.out().contains(&told), "{}", state.out());
+    let merged = place.run(&["sweep", "merge", "store"]).done();
+    assert!(merged.err().contains(&told), "{}", merged.err());
+    assert_eq!(place.run(&["sweep", "status", "store", "--json"]).done().json()["until"][0], until[1]);
 }
 
 #[test]

@@ -4,6 +4,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use cellway_record::{RunKey, RunRecord};
 
+use crate::transient::ENOUGH_SEEDS;
+
 /// The runs of one point.
 #[derive(Clone, Copy, Default)]
 struct Runs {
@@ -48,7 +50,8 @@ impl Alike {
         };
         Some(format!(
             "all seeds gave the same figures{points}, so their intervals have no width: nothing that is random has an \
-             effect there; accepted: one seed, or starts that vary (traffic.NAME.jitter)"
+             effect there; accepted: starts that vary (traffic.NAME.jitter), or no more seeds than the check of the \
+             warm-up takes, {ENOUGH_SEEDS}"
         ))
     }
 }
@@ -75,7 +78,8 @@ mod tests {
     fn only_points_of_several_equal_runs_are_named() {
         assert_eq!(alike(&[(0, 1.0), (1, 2.0)]), None);
         assert_eq!(alike(&[(0, 1.0), (0, 1.0), (0, 1.5)]), None);
-        assert!(alike(&[(0, 1.0), (0, 1.0)]).unwrap().starts_with("all seeds gave the same figures, so "));
+        let only = alike(&[(0, 1.0), (0, 1.0)]).unwrap();
+        assert!(only.starts_with("all seeds gave the same figures, so ") && only.ends_with("takes, 4"), "{only}");
         let two = [(0, 1.0), (0, 1.0), (1, 1.0), (1, 2.0)];
         assert!(alike(&two).unwrap().starts_with("all seeds gave the same figures at 1 of 2 points, so "));
     }

@@ -73,7 +73,9 @@ pub fn write(derived: &Derived, path: &Path, force: bool) -> Result<(), Error> {
     let comment = format!(
         "Made by cellway workload from-pcap of {} packets in {seconds:.3} s.\n\
          Octets are those of payload, times are in s. A knot is a probability, and a value that is not exceeded with \
-         it.",
+         it.\n\
+         Programs of today mostly set TCP_NODELAY: a group that plays a class over TCP has it with \
+         `tcp = {{ nagle = false }}`.",
         derived.totals.records
     );
     write_text(&derived.workload.file().to_toml(&comment), path, force)

@@ -60,9 +60,9 @@ fn words(doubt: Doubt, estimate: &PathEstimate) -> String {
              sender may limit the transfers, and the rate may be higher"
         }
         Doubt::NoTimestamps if estimate.buffer.is_some() => {
-            "no timestamps: a queue of acknowledgements counts as one of data, and the buffer may be smaller"
+            "no clock in timestamps: a queue of acknowledgements counts as one of data, and the buffer may be smaller"
         }
-        Doubt::NoTimestamps => "no timestamps: the queue of the bottleneck may not be in the capture",
+        Doubt::NoTimestamps => "no clock in timestamps: the queue of the bottleneck may not be in the capture",
         Doubt::NoSenderSide => {
             "neither timestamps nor a handshake show the path between sender and tap: the round trip is longer"
         }

@@ -20,7 +20,10 @@ pub(crate) fn read(path: &Path) -> Result<String, String> {
     if about.len() > MAX_BYTES {
         return Err(format!("{shown} has {} bytes, more than {MAX_BYTES}", about.len()));
     }
-    let text = std::fs::read_to_string(path).map_err(failed)?;
+    let text = std::fs::read_to_string(path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::InvalidData => format!("{shown} is no text in UTF-8"),
+        _ => failed(error),
+    })?;
     Ok(match text.strip_prefix('\u{feff}') {
         Some(rest) => rest.to_owned(),
         None => text,
@@ -37,7 +40,10 @@ mod tests {
         let file = folder.path().join("a.csv");
         std::fs::write(&file, "\u{feff}time\n").unwrap();
         assert_eq!(read(&file), Ok("time\n".to_owned()));
+        let capture = folder.path().join("a.pcap");
+        std::fs::write(&capture, [0xd4, 0xc3, 0xb2, 0xa1]).unwrap();
         for (path, fault) in [
+            (&*capture, "a.pcap is no text in UTF-8"),
             (folder.path(), "is not a regular file"),
             (Path::new("/dev/null"), "is not a regular file"),
             (&folder.path().join("b"), "cannot read"),

@@ -13,7 +13,11 @@ use crate::text_file;
 /// It cannot be read, or has problems.
 pub fn read_workload(path: &Path) -> Result<WorkloadFile, Error> {
     let name = path.to_string_lossy();
-    let text = text_file::read(path).map_err(Error::Option)?;
+    let text = text_file::read(path).map_err(|fault| {
+        Error::Option(format!(
+            "{fault}; accepted: a workload file, which `cellway workload from-pcap` makes of captures"
+        ))
+    })?;
     Ok(WorkloadFile::parse(&text, &name)?)
 }
 

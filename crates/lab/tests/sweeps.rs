@@ -458,6 +458,62 @@ fn replications_are_added_until_intervals_are_narrow() {
     }
 }
 
+/// A run counts once, also if it was added in an earlier round; and the plan says that the search goes on.
+#[test]
+fn a_search_counts_runs_once_and_has_a_plan_meanwhile() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open_part(folder.path(), "sweep").unwrap();
+    let wanted: Criterion = "ci95(goodput[subject=t-1]) < 0.01 %".parse().unwrap();
+    let limits = Limits { max_seeds: 9, budget: None };
+    let search = |most: u64| {
+        // Long enough that threads do not end all before it is stopped.
+        let mut sweep = sweep(&TEXT.replace("\"1 s\"", "\"20 s\""), Some(4));
+        let mut labels = Vec::new();
+        let mut progress = |progress: cellway_lab::Progress<'_>| labels.push(progress.label.to_owned());
+        let mut stop = || store.totals().unwrap().finished >= most;
+        let filled = sweep.fill_until(
+            &store,
+            std::slice::from_ref(&wanted),
+            limits,
+            false,
+            &mut settings(&mut progress, &mut stop),
+        );
+        (filled.unwrap(), sweep, labels)
+    };
+    let (broken_off, _, _) = search(1);
+    assert!(broken_off.stopped, "{broken_off:?}");
+    let plan = Sweep::open(folder.path()).unwrap();
+    assert_eq!((plan.search(), plan.ends()), (&[wanted.to_string()][..], &[][..]));
+    let before = store.totals().unwrap().finished;
+    assert!(before < 24, "{before}");
+    let (filled, sweep, labels) = search(u64::MAX);
+    assert_eq!((filled.found, filled.finished), (before, sweep.runs() - before));
+    assert!(
+        labels.iter().any(|label| label.contains("half width up to ") && label.ends_with(" of 0.01 %")),
+        "{labels:?}"
+    );
+    sweep.save(folder.path()).unwrap();
+    let plan = Sweep::open(folder.path()).unwrap();
+    assert_eq!((plan.search(), plan.ends()), (&[][..], sweep.ends()));
+    let (again, sweep, _) = search(u64::MAX);
+    assert_eq!((again.found, again.finished), (sweep.runs(), 0));
+}
+
+/// The plan is of the sizes that the file had.
+#[test]
+fn a_file_that_has_changed_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let sizes = folder.path().join("sizes.csv");
+    let text = TEXT.replace("app = \"bulk\"", "flows = { load = 0.5, sizes = \"table\", file = \"sizes.csv\" }");
+    let (plan, store) = (cellway_lab::plan_from_text(&text, "small.toml", &[]).unwrap(), folder.path().join("store"));
+    std::fs::write(&sizes, "size,probability\n1000,0.5\n2000,1\n").unwrap();
+    Sweep::new(plan, folder.path(), None).unwrap().save(&store).unwrap();
+    assert_eq!(Sweep::open(&store).unwrap().runs(), 18);
+    std::fs::write(&sizes, "size,probability\n1000,0.5\n3000,1\n").unwrap();
+    let refused = Sweep::open(&store).err().unwrap().to_string();
+    assert!(refused.contains("sizes.csv, which its scenario names, has changed; accepted: "), "{refused}");
+}
+
 #[test]
 fn plans_of_others_are_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -473,7 +529,7 @@ fn plans_of_others_are_refused() {
     for (from, to, told) in [
         ("\"format\": 1", "\"format\": 2", "format 2; accepted: 1"),
         ("\"results\": 1", "\"results\": 9", "results of version 9"),
-        ("2 %", "3 %", "has changed"),
+        ("2 %", "3 %", "its scenario has changed in plan.json"),
         ("\"replications\": [\n    3\n  ]", "\"replications\": [3, 4]", "other points"),
         ("\"replications\": [\n    3\n  ]", "\"replications\": []", "other points"),
         (

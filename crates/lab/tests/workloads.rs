@@ -193,6 +193,10 @@ fn files_are_read_and_compared() {
     let path = repository("scenarios/workloads/office.toml");
     assert_eq!(read_workload(&path).unwrap().classes.len(), 4);
     assert!(compare_workloads([&path, &path]).unwrap().is_alike());
+    let capture = tempfile::NamedTempFile::new().unwrap();
+    fs::write(capture.path(), [0xd4, 0xc3, 0xb2, 0xa1]).unwrap();
+    let refused = read_workload(capture.path()).unwrap_err().to_string();
+    assert!(refused.contains("is no text in UTF-8; accepted: ") && refused.contains("workload from-pcap"), "{refused}");
     let missing = read_workload(Path::new("nowhere.toml")).unwrap_err();
     assert!(missing.is_input() && missing.to_string().starts_with("cannot read nowhere.toml: "), "{missing}");
 }

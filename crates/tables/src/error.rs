@@ -124,8 +124,15 @@ pub enum Error {
 
 /// Returns what a folder without a manifest lacks.
 fn lacks(folder: &Path) -> String {
-    if folder.is_dir() {
-        format!("it has no {}", crate::manifest::FILE_NAME)
+    let name = crate::manifest::FILE_NAME;
+    // The folder of a sweep, whose tables are one below.
+    let tables = folder.join("results");
+    if tables.join(name).is_file() {
+        format!("it has no {name}; accepted: {}, which has one", tables.display())
+    } else if folder.join("plan.json").is_file() {
+        format!("it has no {name}; it is the store of a sweep, whose tables `cellway sweep merge` writes")
+    } else if folder.is_dir() {
+        format!("it has no {name}")
     } else {
         "there is no folder of this name".to_owned()
     }

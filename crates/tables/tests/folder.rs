@@ -121,6 +121,18 @@ fn an_existing_folder_is_replaced_only_by_force_and_only_if_it_is_a_result() {
         assert_eq!(fs::read(foreign.join("cat.jpg")).unwrap(), b"cat");
     };
     is_kept("no manifest");
+    let refused = Results::read(&foreign).err().unwrap().to_string();
+    assert!(refused.ends_with("it has no manifest.json"), "{refused}");
+    // The store of a sweep, and then with its tables.
+    let store = target.with_file_name("store");
+    fs::create_dir(&store).unwrap();
+    fs::write(store.join("plan.json"), "{}").unwrap();
+    let refused = Results::read(&store).err().unwrap().to_string();
+    assert!(refused.contains("`cellway sweep merge` writes"), "{refused}");
+    results(1.0).write(&store.join("results"), false, &about()).unwrap();
+    let refused = Results::read(&store).err().unwrap().to_string();
+    assert!(refused.contains(&format!("accepted: {}, which", store.join("results").display())), "{refused}");
+    fs::remove_dir_all(&store).unwrap();
     fs::write(foreign.join(MANIFEST_FILE), r#"{"name": "somebody else's"}"#).unwrap();
     is_kept("the manifest of another program");
     assert_eq!(names(target.parent().unwrap()), ["photos", "study"]);

@@ -8,7 +8,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator
+from matplotlib.ticker import FuncFormatter, LogLocator
 
 from cellway.plot import files, style
 
@@ -55,6 +55,15 @@ def _panel(axes: Axes, name: str, distribution: dict[str, Any]) -> None:
         style.plain_log(axes.xaxis, (1,))
         # A panel has room for few numbers.
         axes.xaxis.set_major_locator(LogLocator(base=10, numticks=4))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _short(value)))
         axes.set_xlim(0 if points[0][0] == 0 else min(positive) / 1.5, max(positive) * 1.5)
     else:
         axes.set_xlim(0, 1.1 * max(positive))
+
+
+def _short(value: float) -> str:
+    """Return a number with a prefix where zeros would take the room of its neighbours."""
+    for prefix, factor in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if abs(value) >= factor:
+            return f"{value / factor:g}{prefix}"
+    return f"{value / 1e-6:g}µ" if 0 < abs(value) < 0.9e-3 else f"{value:g}"

@@ -105,8 +105,11 @@ def _wide(what: Layout) -> bool:
 
 
 def _caption(what: Layout, subjects: Sequence[str], sets: Collection[str], *, some: bool) -> str:
-    seeds = int(what.table["n"].to_numpy().max())
-    how = f"Means of {seeds} seeds with 95 % intervals" if seeds > 1 else "One seed"
+    numbers = what.table["n"].to_numpy()
+    # Points of a sweep with --until have as many as they need.
+    least, most = int(numbers.min()), int(numbers.max())
+    seeds = f"{least} to {most}" if least < most else f"{most}"
+    how = f"Means of {seeds} seeds with 95 % intervals" if most > 1 else "One seed"
     of = f", of {subjects[0]}" if len(subjects) == 1 else ""
     part = ", at some points of the sweep; the table has all" if some else ""
     return f"{meaning(what.metric, subjects[0], sets)}. {how}{of}{part}."

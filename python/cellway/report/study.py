@@ -59,7 +59,7 @@ def _header(results: Results, scenario: dict[str, Any], name: str) -> str:
     facts = [
         ("Runs", runs.height),
         ("Points", runs["point"].n_unique()),
-        ("Seeds", runs["seed"].n_unique()),
+        ("Seeds", _seeds(runs)),
         ("Duration", run.get("duration")),
         ("Warm-up", run.get("warmup")),
         ("Made", str(manifest.get("started") or "").replace("T", " ").removesuffix("Z")),
@@ -78,6 +78,12 @@ def _header(results: Results, scenario: dict[str, Any], name: str) -> str:
             class_="facts"),
         warned(warnings),
     )  # fmt: skip
+
+
+def _seeds(runs: pl.DataFrame) -> str:
+    """Return the seeds of a point, or the fewest and the most of any, as a sweep with --until has them."""
+    counts = runs.group_by("point").agg(pl.col("seed").n_unique())["seed"].unique().sort()
+    return f"{counts[0]}" if counts.len() < 2 else f"{counts[0]} to {counts[-1]}"
 
 
 def _network(results: Results, scenario: dict[str, Any]) -> str:

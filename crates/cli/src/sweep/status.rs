@@ -6,7 +6,7 @@ use cellway_lab::sweep::{FailureKind, PointStatus, Sweep};
 use cellway_lab::{Error, Store};
 use serde_json::json;
 
-use super::{page, reason};
+use super::{page, reason, unfinished};
 use crate::table::Table;
 use crate::{FAILED, Failure, output, store};
 
@@ -21,7 +21,13 @@ pub(super) fn status(folder: &Path, html: Option<&Path>, as_json: bool) -> Resul
     store::warn(&opened);
     if let Some(path) = html {
         let kinds = FailureKind::of(&sweep.failures(&opened)?);
-        let text = page::of(&sweep.plan().base().name, &rows, &kinds, opened.damage().len() as u64);
+        let text = page::of(
+            &sweep.plan().base().name,
+            &rows,
+            &kinds,
+            opened.damage().len() as u64,
+            unfinished(&sweep, &opened)?,
+        );
         let failed = |e| Failure { message: format!("cannot write {}: {e}", path.display()), code: FAILED };
         std::fs::write(path, text).map_err(failed)?;
         output::say(&format!("the page is {}", path.display()));
@@ -48,7 +54,7 @@ pub(super) fn show_status(sweep: &Sweep, opened: &Store, rows: &[PointStatus], a
             .collect();
         output::json(&json!({ "name": sweep.plan().base().name, "runs": planned, "finished": finished,
             "failed": failed, "missing": planned - finished - failed, "damaged": damage, "octets": totals.octets,
-            "points": points, "failures": failures }));
+            "until": sweep.search(), "points": points, "failures": failures }));
         return Ok(());
     }
     const MOST: usize = 40;
@@ -73,6 +79,7 @@ pub(super) fn show_status(sweep: &Sweep, opened: &Store, rows: &[PointStatus], a
     let (count, missing) = (output::count(planned, "run"), planned - finished - failed);
     output::line(&format!("{count}: {finished} finished, {failed} failed, {missing} missing"));
     lines(&kinds).iter().for_each(|text| output::line(text));
+    unfinished(sweep, opened)?.iter().for_each(|text| output::line(text));
     if damage > 0 {
         let places = output::count(damage, "place");
         output::line(&format!("{places} of the store do not read back; the runs there count as missing"));

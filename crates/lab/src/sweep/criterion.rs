@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use cellway_record::RunRecord;
+use cellway_record::{RunRecord, metric};
 
 use crate::error::Error;
 
@@ -72,13 +72,47 @@ impl FromStr for Criterion {
         };
         let right = right.trim();
         let (number, is_share) = right.strip_suffix('%').map_or((right, false), |number| (number.trim(), true));
-        let half: f64 = number.parse().map_err(|_| wrong())?;
+        let half: f64 = number.parse().map_err(|_| {
+            // A number with something behind it is meant to have a unit.
+            if !number.starts_with(|first: char| first.is_ascii_digit()) {
+                return wrong();
+            }
+            let unit = match unit_of(&of.metric) {
+                "" => String::new(),
+                unit => format!(" in {unit}, the unit of {}", of.metric),
+            };
+            format!("{text:?}: {right:?} is no half width; accepted: a number{unit}, or a share such as \"2 %\"")
+        })?;
         if !(half > 0.0 && half.is_finite()) {
             return Err(wrong());
         }
         let half = if is_share { half / 100.0 } else { half };
         Ok(Criterion { text: text.trim().to_owned(), of, difference, half, is_share })
     }
+}
+
+impl Criterion {
+    /// Returns the unit of half a width as the criterion has it: "%" of a share, else that of the metric; nothing if
+    /// the metric has none or is not known.
+    pub fn unit(&self) -> &'static str {
+        if self.is_share { "%" } else { unit_of(&self.of.metric) }
+    }
+
+    /// Returns half a width as a number in that unit; a share is one of 1.
+    pub fn number(&self, half: f64) -> String {
+        if self.is_share {
+            return format!("{:.2}", half * 100.0);
+        }
+        // Four digits, whatever the unit is.
+        let decimals = if half > 0.0 && half.is_finite() { (3.0 - half.log10().floor()).clamp(0.0, 12.0) } else { 0.0 };
+        format!("{half:.*}", decimals as usize)
+    }
+}
+
+/// Returns the unit of a metric of the tables; nothing if it has none or is not known.
+fn unit_of(metric: &str) -> &'static str {
+    let symbol = metric::named(metric).next().map_or("", |definition| definition.unit().symbol());
+    if symbol == "1" { "" } else { symbol }
 }
 
 impl fmt::Display for Criterion {
@@ -143,5 +177,25 @@ mod tests {
             let refused = wrong.parse::<Criterion>().unwrap_err();
             assert!(refused.contains("accepted: \"ci95("), "{refused}");
         }
+        let unit = "ci95(response_time_p50[subject=a]) < 20 ms".parse::<Criterion>().unwrap_err();
+        assert!(
+            unit.ends_with(
+                "\"20 ms\" is no half width; accepted: a number in s, the unit of response_time_p50, or a \
+                                share such as \"2 %\""
+            ),
+            "{unit}"
+        );
+    }
+
+    #[test]
+    fn half_widths_have_the_unit_of_their_criterion() {
+        let shown = |text: &str, half: f64| {
+            let criterion: Criterion = text.parse().unwrap();
+            format!("{} [{}]", criterion.number(half), criterion.unit())
+        };
+        assert_eq!(shown("ci95(goodput[subject=a]) < 2 %", 0.0139), "1.39 [%]");
+        assert_eq!(shown("ci95(goodput[subject=a]) < 20000", 19321.4), "19321 [bit/s]");
+        assert_eq!(shown("ci95(response_time_p50[subject=a]) < 0.02", 0.012346), "0.01235 [s]");
+        assert_eq!(shown("ci95(jain[subject=a]) < 0.02", 0.0), "0 []");
     }
 }

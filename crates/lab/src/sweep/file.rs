@@ -1,5 +1,6 @@
 //! The plan of a sweep as a file in its store, so that any process can take up the work.
 
+use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -7,6 +8,7 @@ use cellway_scenario::{Override, Plan};
 use cellway_sim::RESULT_VERSION;
 use serde::{Deserialize, Serialize};
 
+use super::criterion::Criterion;
 use super::until::PointEnd;
 use crate::error::Error;
 use crate::load::plan_from_text;
@@ -51,6 +53,9 @@ pub struct SweepFile {
     /// The ends of points, if their replications were chosen by how narrow intervals are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     ends: Vec<PointEnd>,
+    /// The criteria of a search for replications that has not ended; the replications are those of now.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    search: Vec<String>,
     /// The digests of all points in one, in hexadecimal digits.
     points: String,
 }
@@ -67,6 +72,7 @@ impl SweepFile {
             set: plan.overrides().iter().map(|set| (set.path.clone(), set.value.clone())).collect(),
             replications: vec![prepared.seeds()],
             ends: Vec::new(),
+            search: Vec::new(),
             points: digest_of_all(prepared),
         }
     }
@@ -75,6 +81,18 @@ impl SweepFile {
     pub(super) fn chosen(&mut self, ends: Vec<PointEnd>) {
         self.replications = ends.iter().map(|end| end.replications).collect();
         self.ends = ends;
+        self.search.clear();
+    }
+
+    /// Notes a search for replications by criteria, with those of each point that it has come to.
+    pub(super) fn searching(&mut self, criteria: &[Criterion], replications: &[u64]) {
+        self.replications = replications.to_vec();
+        self.ends.clear();
+        self.search = criteria.iter().map(ToString::to_string).collect();
+    }
+
+    pub(super) fn search(&self) -> &[String] {
+        &self.search
     }
 
     pub(super) fn reasons(&self) -> Vec<StopReason> {
@@ -166,7 +184,11 @@ impl SweepFile {
             }
         };
         if digest_of_all(&prepared) != self.points {
-            return Err(refuse("a file that its scenario names has changed".to_owned()));
+            return Err(refuse(match &named_files(&prepared)[..] {
+                [] => "its scenario has changed in plan.json".to_owned(),
+                [file] => format!("{file}, which its scenario names, has changed"),
+                files => format!("one of the files that its scenario names has changed: {}", files.join(", ")),
+            }));
         }
         Ok((plan, prepared))
     }
@@ -181,6 +203,19 @@ fn is_plan_or_absent(path: &Path) -> bool {
         }
         Err(error) => error.kind() == ErrorKind::NotFound,
     }
+}
+
+/// Returns the files and folders that scenarios name, for traffic and as recordings of links, as they name them.
+fn named_files(prepared: &Prepared) -> Vec<String> {
+    let mut files = BTreeSet::new();
+    for point in prepared.points() {
+        let of_traffic = point.scenario.traffic.iter().filter_map(|traffic| traffic.file());
+        files.extend(of_traffic.map(|(file, _)| file.path().to_owned()));
+        let directions = point.scenario.links.iter().flat_map(|link| &link.directions);
+        let recorded = directions.flat_map(|direction| direction.trace.files());
+        files.extend(recorded.map(|(_, path, _)| path.display().to_string()));
+    }
+    files.into_iter().collect()
 }
 
 fn digest_of_all(prepared: &Prepared) -> String {

@@ -138,6 +138,17 @@ impl<'a> Values<'a> {
         (0..self.criteria.len()).map(|criterion| self.half(point, criterion)).collect()
     }
 
+    /// Returns the widest interval of all, in words, beside the wanted one; `None` if no point has intervals.
+    fn reached(&self) -> Option<String> {
+        let halves = (0..self.all.len()).flat_map(|point| self.halves(point).into_iter().zip(self.criteria));
+        let halves = halves.filter_map(|(half, criterion)| Some((half?, criterion)));
+        let widest = halves.max_by(|(a, of_a), (b, of_b)| (a / of_a.half).total_cmp(&(b / of_b.half)));
+        widest.map(|(half, criterion)| {
+            let [reached, wanted] = [half, criterion.half].map(|half| criterion.number(half));
+            format!("half width up to {reached} of {wanted} {}", criterion.unit()).trim_end().to_owned()
+        })
+    }
+
     fn is_met(&self, point: usize) -> bool {
         let is_met = |(half, criterion): (Option<f64>, &Criterion)| half.is_some_and(|half| half <= criterion.half);
         self.halves(point).into_iter().zip(self.criteria).all(is_met)
@@ -146,7 +157,8 @@ impl<'a> Values<'a> {
 
 impl Sweep {
     /// Adds replications to each point until all criteria hold there, or a limit is reached; see [`Sweep::ends`]. The
-    /// choice depends on nothing but the results, so it is the same on any machine, unless the budget ends it.
+    /// store has a plan of the replications of now meanwhile, which names the criteria ([`Sweep::search`]). The choice
+    /// depends on nothing but the results, so it is the same on any machine, unless the budget ends it.
     ///
     /// # Errors
     /// As [`Sweep::fill`], or if no run has a figure of a criterion.
@@ -164,13 +176,17 @@ impl Sweep {
         }
         let begun = Instant::now();
         let is_over = || limits.budget.is_some_and(|budget| begun.elapsed() >= budget);
-        let label = self.plan.base().name.clone();
+        let name = self.plan.base().name.clone();
+        let mut label = name.clone();
         let mut values = Values::new(criteria, &self.prepared)?;
         let first = self.prepared.seeds().clamp(LEAST, limits.max_seeds);
         let mut counts = vec![first; self.prepared.points().len()];
         let mut all = Filled::default();
         loop {
             self.prepared.replicate(&counts);
+            // Whoever reads the store meanwhile, or after a break, finds the work of now.
+            self.file.searching(criteria, &counts);
+            self.file.write(store.folder())?;
             let filled = {
                 let Settings { threads, progress, stop, .. } = &mut *settings;
                 let mut stop = || stop() || is_over();
@@ -179,9 +195,11 @@ impl Sweep {
                 // Those that are there are read below.
                 fill(&self.prepared, &label, store, (Shard::ALL, false), fail_fast, &mut settings)?
             };
-            all.found = filled.found;
+            let in_round = filled.found + filled.finished + filled.failed;
             all.finished += filled.finished;
             all.failed += filled.failed;
+            // A run of an earlier round is in the store, too.
+            all.found = in_round.saturating_sub(all.finished + all.failed);
             if filled.stopped && !is_over() {
                 all.stopped = true;
                 return Ok(all);
@@ -223,6 +241,7 @@ impl Sweep {
                 self.file.chosen(ends);
                 return Ok(all);
             }
+            label = values.reached().map_or_else(|| name.clone(), |reached| format!("{name}, {reached}"));
             let (all, most) = (grown.iter().sum::<u64>(), u64::from(u32::MAX));
             if all > most {
                 let message = format!("--until: the next replications make {all} runs; accepted: up to {most} runs");
@@ -230,6 +249,11 @@ impl Sweep {
             }
             counts = grown;
         }
+    }
+
+    /// Returns the criteria of a search by [`Sweep::fill_until`] that is at work or was broken off; otherwise none.
+    pub fn search(&self) -> &[String] {
+        self.file.search()
     }
 
     /// Returns the ends of the points after [`Sweep::fill_until`].

@@ -96,7 +96,8 @@ impl JsonSchema for AppName {
                 "format": ClassName::FORMAT,
                 "pattern": ClassName::pattern(),
                 "examples": ClassName::EXAMPLES,
-                "description": "Conversations drawn from a class of a workload file, which is relative to this file.",
+                "description": "Conversations drawn from a class of a workload file, which is relative to this file. \
+                                Most programs set TCP_NODELAY: `tcp.nagle = false`.",
             }));
         }
         Schema::try_from(schema).unwrap_or_default()

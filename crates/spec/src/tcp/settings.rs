@@ -65,7 +65,7 @@ section! {
         /// segment is acknowledged.
         #[range(above = "0 s", max = "500 ms")]
         pub delayed_ack: AckDelay,
-        /// Hold small segments back while data is unacknowledged (RFC 896).
+        /// Hold small segments back while data is unacknowledged (RFC 896). Programs that set TCP_NODELAY have false.
         pub nagle: bool,
         /// Duplicate acknowledgements that stand for a loss.
         #[range(min = 1, max = 100)]
