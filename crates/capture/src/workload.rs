@@ -71,10 +71,13 @@ pub struct Class {
     pub totals: ClassTotals,
 }
 
-/// Returns distributions by their names, and apart those whose mean is not kept.
+/// Values of distributions by their names in the file.
+type ByName<T> = Vec<(&'static str, T)>;
+
+/// Returns distributions, and apart the errors of those whose mean is not kept.
 pub(crate) fn with_errors(
     all: impl Iterator<Item = (&'static str, Distribution, f64)>,
-) -> (Vec<(&'static str, Distribution)>, Vec<(&'static str, f64)>) {
+) -> (ByName<Distribution>, ByName<f64>) {
     let (mut distributions, mut errors) = (Vec::new(), Vec::new());
     for (name, distribution, error) in all {
         distributions.push((name, distribution));
