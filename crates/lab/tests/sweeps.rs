@@ -528,7 +528,7 @@ fn plans_of_others_are_refused() {
     let text = std::fs::read_to_string(&file).unwrap();
     for (from, to, told) in [
         ("\"format\": 1", "\"format\": 2", "format 2; accepted: 1"),
-        ("\"results\": 1", "\"results\": 9", "results of version 9"),
+        ("\"results\": 2", "\"results\": 9", "results of version 9"),
         ("2 %", "3 %", "its scenario has changed in plan.json"),
         ("\"replications\": [\n    3\n  ]", "\"replications\": [3, 4]", "other points"),
         ("\"replications\": [\n    3\n  ]", "\"replications\": []", "other points"),

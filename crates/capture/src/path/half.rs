@@ -41,8 +41,8 @@ struct Sent {
     start: i64,
     end: i64,
     at: u64,
-    /// The time at which it was sent again, or for the first time.
-    last: u64,
+    /// The octets that were sent last of it, and when: all of them the first time, perhaps a part again.
+    last: (i64, i64, u64),
     is_repeated: bool,
 }
 
@@ -170,7 +170,7 @@ impl Half {
                     }
                 }
                 if self.sent.len() < MAX_SENT {
-                    self.sent.push_back(Sent { start, end, at: now, last: now, is_repeated: false });
+                    self.sent.push_back(Sent { start, end, at: now, last: (start, end, now), is_repeated: false });
                 }
             }
             Place::Late => {
@@ -185,7 +185,10 @@ impl Half {
             Place::Seen => {
                 // Octets that were acknowledged before are retransmitted without need.
                 let at = self.sent.partition_point(|sent| sent.end <= start);
-                let is_copy = |sent: &Sent| sent.start < end && now.saturating_sub(sent.last) < self.copy_time();
+                let is_copy = |sent: &Sent| {
+                    let (from, to, last) = sent.last;
+                    (from, to) == (start, end) && now.saturating_sub(last) < self.copy_time()
+                };
                 if self.sent.get(at).is_some_and(is_copy) {
                     return 0;
                 }
@@ -199,7 +202,7 @@ impl Half {
                         .iter_mut()
                         .skip(at)
                         .take_while(|sent| sent.start < end)
-                        .for_each(|sent| (sent.is_repeated, sent.last) = (true, now));
+                        .for_each(|sent| (sent.is_repeated, sent.last) = (true, (start, end, now)));
                 }
                 self.recovery = self.recovery.max(self.stream.highest());
             }
