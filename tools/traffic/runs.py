@@ -38,7 +38,7 @@ class Real:
     conversations: Conversations
     failed: list[str]
     summary: str
-    """What `cellway shell` printed of the path."""
+    """The lines of `cellway shell` about the path."""
 
 
 def scenario(classes: Sequence[Class], workload: str, times: dict[str, float], seed: int) -> str:

@@ -25,7 +25,7 @@ pub struct Message {
     pub delay: f64,
 }
 
-/// What one end has sent. Octets are counted from 0; times are in ns, at the tap.
+/// The messages of one end. Octets are counted from 0; times are in ns, at the tap.
 #[derive(Clone, Debug, Default)]
 struct End {
     messages: Vec<Message>,
@@ -138,7 +138,7 @@ mod tests {
     fn a_rest_ends_a_message_and_a_full_window_does_not() {
         let mut recorder = Recorder::default();
         recorder.data(1, 100, 100 * MS, PATH, 40 * MS);
-        // The window is full: the acknowledgement passes at 150 ms, and what it lets go at 181 ms.
+        // The window is full: the acknowledgement passes at 150 ms, and the answer to it at 181 ms.
         recorder.acknowledged(1, 100, 150 * MS);
         recorder.data(1, 100, 181 * MS, PATH, 40 * MS);
         recorder.acknowledged(1, 200, 191 * MS);

@@ -299,7 +299,7 @@ fn a_run_that_fails_is_kept_and_the_rest_goes_on() {
     let merged = sweep.merge(&store, false, &mut settings(&mut |_| {}, &mut || false)).unwrap();
     assert_eq!(merged.results.runs.num_rows(), 17);
     assert!(merged.warnings.iter().any(|warning| warning.starts_with("1 of 18 runs failed")), "{:?}", merged.warnings);
-    // Nobody has stopped it.
+    // It was not stopped.
     assert!(!merged.warnings.iter().any(|warning| warning.contains("stopped")), "{:?}", merged.warnings);
     store.forget_failures();
     let filled = fill(&sweep, &store, Shard::ALL);

@@ -212,7 +212,7 @@ impl Buffer {
         fits
     }
 
-    /// Returns true if there is room for a single cell.
+    /// Returns true if there is room for a single cell. Those behind it in its frame cost no more.
     #[inline(always)]
     pub(crate) fn fits_cell(&mut self, owner: Owner, index: u16) -> bool {
         let Some(spec) = self.spec else { return true };
@@ -238,13 +238,6 @@ impl Buffer {
             Charge::Packet => (index..index + cells).map(|index| spec.cost(index, owner.octets)).sum(),
         };
         self.group(spec, owner).used -= cost;
-    }
-
-    /// Returns true if there is room for each of the cells of a frame from `index` on, if none of the others is there.
-    #[inline]
-    pub(crate) fn fits_each(&mut self, owner: Owner, index: u16) -> bool {
-        // The first of them costs the most.
-        self.fits_cell(owner, index)
     }
 
     /// Returns true if there is room for a whole packet on a packet line.

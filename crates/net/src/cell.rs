@@ -106,6 +106,13 @@ impl Cell {
     }
 }
 
+/// Returns the number of turns that `member` of several has among `cells` cells from member `turn` on.
+#[inline]
+pub(crate) fn turns_of(members: usize, turn: usize, member: usize, cells: u32) -> u16 {
+    let before = (member + members - turn) % members;
+    (cells as usize).saturating_sub(before).div_ceil(members) as u16
+}
+
 /// Adjacent cells of one frame.
 #[derive(Clone, Copy, Debug)]
 struct Run {
@@ -216,7 +223,7 @@ impl CellQueue {
     /// Takes the first `cells` cells, which are neighbours in a frame.
     #[inline]
     pub(crate) fn pop_run(&mut self, cells: u16) {
-        let Some(run) = self.runs.front_mut() else { return };
+        let Some(run) = self.runs.front_mut().filter(|_| cells > 0) else { return };
         run.next += cells;
         if run.next == run.end {
             self.runs.pop_front();

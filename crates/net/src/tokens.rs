@@ -34,17 +34,22 @@ impl Tokens {
         self.last.push_back(slot);
     }
 
-    /// Returns the tokens of the last priority if they are at most one; else two.
+    /// Returns the front of the queue of the last priority.
     #[inline]
-    pub(crate) fn few_of_last(&self) -> &[u32] {
-        const TWO: [u32; 2] = [0; 2];
-        match self.last.len() {
-            0 => &[],
-            1 => match self.last.as_slices() {
-                ([], one) | (one, _) => one,
-            },
-            _ => &TWO,
-        }
+    pub(crate) fn front_of_last(&self) -> Option<u32> {
+        self.last.front().copied()
+    }
+
+    /// Returns the number of tokens of the last priority.
+    #[inline]
+    pub(crate) fn len_of_last(&self) -> usize {
+        self.last.len()
+    }
+
+    /// Removes the tokens of the last priority.
+    #[inline]
+    pub(crate) fn clear_last(&mut self) {
+        self.last.clear();
     }
 
     /// Takes the front of the queue of the last priority.

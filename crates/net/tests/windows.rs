@@ -13,7 +13,7 @@ use cellway_net::{
 use cellway_units::{Bits, Ecn, Probability, Rate, Span, Time};
 use numbers::Numbers;
 
-/// What a run is seen to do.
+/// All that is seen of a run.
 #[derive(Debug, Default, PartialEq)]
 struct Seen {
     /// Each delivery: its instant, host, conversation, and number.
@@ -236,7 +236,7 @@ impl Network {
 
 /// The number of networks. A run with `CELLWAY_CASES` has as many as that.
 fn cases() -> u64 {
-    std::env::var("CELLWAY_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(2_000)
+    std::env::var("CELLWAY_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(1_500)
 }
 
 #[test]

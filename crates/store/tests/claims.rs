@@ -79,7 +79,7 @@ fn the_claim_of_a_killed_process_is_free() {
     let claim = store.claim(key(2)).unwrap();
     drop(store);
     Store::compact(folder.path(), |_| true).unwrap();
-    // Only what nobody has.
+    // Only those without a claim.
     assert!(!left.exists() && folder.path().join("claims").join(key(2).to_string()).exists());
     drop(claim);
 }

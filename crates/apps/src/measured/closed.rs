@@ -18,7 +18,7 @@ const GAP: u32 = 0;
 /// One conversation, and the time until the next one.
 #[derive(Debug)]
 pub(crate) struct ClosedMeasured {
-    /// What was drawn until the start, then the conversation.
+    /// The draw until the start, then the conversation.
     state: State,
     gap: Span,
     is_over: bool,

@@ -75,7 +75,7 @@ fn gathered(events: &[Event], top: f64, longest: f64, error: f64, share: f64) ->
     let together = LOST_TOGETHER.max(2.0 + RANDOM * lost_elsewhere as f64 * share);
     let is_enough = at_top.len() >= EVENTS && at_top.len() as f64 >= LEAST_SHARE * events.len() as f64;
     let bursts: Vec<Event> = at_top.iter().copied().filter(|event| event.count as f64 >= together).collect();
-    // Where losses are random, only those of many packets are certain.
+    // Of random losses only those of many packets are certain.
     let certain = if bursts.is_empty() && is_enough { at_top } else { bursts };
     let mut waits: Vec<f64> = certain.iter().map(|event| event.wait).collect();
     waits.sort_unstable_by(f64::total_cmp);

@@ -134,7 +134,7 @@ impl<'a> View<'a> {
         let forward = if has_clocks { [swing(true, 0), swing(false, 0)] } else { trips };
         let ticks = splits.iter().flat_map(|split| [&split.beyond, &split.before]).flatten();
         let tick = ticks.map(|both| both[0].clock.tick).fold(0.0, f64::max);
-        // Where neither shows a queue that a clock can, the exact delays decide.
+        // If neither shows a queue that a clock can, the exact delays decide.
         let is_beyond = if forward[0].max(forward[1]) < STILL_TICKS * tick {
             trips[0] >= trips[1]
         } else {

@@ -11,7 +11,7 @@ use crate::qdisc::Waits;
 use crate::tap::TapRecord;
 
 impl<B: Clone> Fabric<B> {
-    /// Returns the time of the next event.
+    /// Returns the time of the next event; in windows that of the first delivery that is known.
     #[inline]
     pub fn deadline(&self) -> Option<Time> {
         if self.windows.is_some() { self.next_delivery() } else { self.calendar.next() }

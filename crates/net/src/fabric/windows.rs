@@ -22,6 +22,7 @@ use inputs::Inputs;
 pub(super) use inputs::{Arriving, Moment};
 
 use super::{Fabric, Step};
+use crate::cell::Cell;
 use crate::packet::{Delivery, PacketRef};
 use crate::port::Port;
 
@@ -32,12 +33,14 @@ const HOST: u32 = u32::MAX;
 #[derive(Clone, Debug)]
 pub(super) struct Windows {
     lookahead: Lookahead,
-    /// What comes to each port.
+    /// The units that will come to each port.
     inputs: Vec<Inputs>,
     /// The ports with something to do, a bit for each place in the order of the paths.
     active: Vec<u64>,
     /// Packets that reach their hosts, by instant, port and their order there.
     deliveries: BinaryHeap<Reverse<(Moment, u32, u64, u32)>>,
+    /// Reused from call to call: the members of a rotation, and their last arrivals.
+    turns: (Vec<Cell>, Vec<Time>),
     /// True for each line of cells that decides nothing by the cell.
     is_plain: Vec<bool>,
     /// True for each port whose last unit has been handled before its departure, at which it serves the next.
@@ -116,6 +119,7 @@ impl<B: Clone> Fabric<B> {
             inputs,
             active,
             deliveries: BinaryHeap::new(),
+            turns: Default::default(),
             is_plain: self.ports.iter().map(|port| port.is_plain()).collect(),
             is_due: vec![false; self.ports.len()],
             rounds: BTreeMap::new(),

@@ -5,7 +5,7 @@ use cellway_units::{Span, Time};
 
 use super::admit::owner_of_cell;
 use super::{Kind, Port};
-use crate::cell::{Cell, Flags};
+use crate::cell::{Cell, Flags, turns_of};
 use crate::line::{Line, Pulse};
 use crate::link::Unit;
 use crate::packet::Packets;
@@ -35,6 +35,27 @@ pub(crate) struct LeftRun {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PassedRun {
     pub(crate) left: LeftRun,
+    pub(crate) next: Pulse,
+}
+
+/// Cells that have left the line by turns.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LeftRounds {
+    /// The departure of the last.
+    pub(crate) leaves: Time,
+    /// The arrival of the first at the far end.
+    pub(crate) first: Pulse,
+    pub(crate) cells: u32,
+}
+
+/// The cells of a rotation that a line has passed on, and the arrival of the next cell of the rotation at the port.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PassedRounds {
+    /// The departure of the last.
+    pub(crate) leaves: Time,
+    /// The arrival of the first at the far end.
+    pub(crate) first: Pulse,
+    pub(crate) cells: u32,
     pub(crate) next: Pulse,
 }
 
@@ -139,9 +160,85 @@ impl Port {
         Some(LeftRun { leaves: at, last: at + delay, first, cell, cells })
     }
 
+    /// Sends as many as possible of the cells that wait in several queues, by turns from `now` on, when the line is free:
+    /// neighbours in their frames, which are served before `until` and arrive before `horizon`, two at least. Sets `members`
+    /// to the first cells, and `lasts` to the arrivals of their last ones.
+    pub(crate) fn send_rounds<B>(
+        &mut self,
+        now: Time,
+        [until, horizon]: [Time; 2],
+        packets: &Packets<B>,
+        (members, lasts): (&mut Vec<Cell>, &mut Vec<Time>),
+    ) -> Option<LeftRounds> {
+        let Kind::Cells(port) = &mut self.kind else { return None };
+        let (delay, cell) = (self.link.delay(), self.line.least_span_of_cell() + Span::from_ps(1));
+        if now + cell >= until || now + cell + cell + delay >= horizon {
+            return None;
+        }
+        members.clear();
+        let rounds = port.server.round(members)?;
+        let most = u32::from(rounds) * members.len() as u32;
+        lasts.clear();
+        lasts.resize(members.len(), Time::ZERO);
+        let (mut cells, mut at, mut first, mut member) = (0, now, None, 0);
+        while cells < most && at < until && at + cell + delay < horizon {
+            self.level.fall(at);
+            at = self.line.send_cell(at);
+            lasts[member] = at + delay;
+            first.get_or_insert(self.line.pulse_at(at + delay));
+            member = if member + 1 == members.len() { 0 } else { member + 1 };
+            cells += 1;
+        }
+        let first = first?;
+        self.level.fallen();
+        port.server.serve_rounds(members, cells);
+        for (place, &member) in members.iter().enumerate() {
+            if let Some(owner) = owner_of_cell(&port.buffer, member.slot, member, packets) {
+                port.buffer.release_run(owner, member.index, turns_of(members.len(), 0, place, cells));
+            }
+        }
+        self.counters.busy += at - now;
+        self.counters.cells += u64::from(cells);
+        Some(LeftRounds { leaves: at, first, cells })
+    }
+
+    /// Passes as many as possible of the cells of a rotation on, as [`Port::pass_run`] does with those of a train. Sets `lasts`
+    /// to the arrivals of the last cells of its members.
+    pub(crate) fn pass_rounds<B>(
+        &mut self,
+        (members, turn, cells, came): (&[Cell], usize, u32, Pulse),
+        pace: &Line,
+        [until, horizon]: [Time; 2],
+        packets: &Packets<B>,
+        lasts: &mut Vec<Time>,
+    ) -> Option<PassedRounds> {
+        let Kind::Cells(port) = &mut self.kind else { return None };
+        if !port.server.is_empty() {
+            return None;
+        }
+        // The packets of members whose last turn is over may have left the network.
+        for &member in members.iter().cycle().skip(turn).take(members.len().min(cells as usize)) {
+            let owner = owner_of_cell(&port.buffer, member.slot, member, packets)?;
+            if !port.buffer.fits_cell(owner, member.index) {
+                return None;
+            }
+        }
+        lasts.clear();
+        lasts.resize(members.len(), Time::ZERO);
+        let (mut member, mut slot) = (turn, 0);
+        let passed = self.pass_pulses(came, cells, pace, [until, horizon], |arrives| {
+            lasts[member] = arrives;
+            slot = members[member].slot;
+            member = if member + 1 == members.len() { 0 } else { member + 1 };
+        })?;
+        if let Kind::Cells(port) = &mut self.kind {
+            port.server.pass(slot);
+        }
+        Some(passed)
+    }
+
     /// Passes as many as possible of the cells of a train to the line as they come, when it is free and none waits: those that
-    /// come before `until`, find the line free, arrive before `horizon` and keep the spacing at which they have come. `pace` is
-    /// the line of that spacing.
+    /// come before `until`, find the line free, arrive before `horizon` and keep their spacing, that of the line `pace`.
     #[inline]
     pub(crate) fn pass_run<B>(
         &mut self,
@@ -155,35 +252,61 @@ impl Port {
             return None;
         }
         let owner = owner_of_cell(&port.buffer, cell.slot, cell, packets)?;
-        if !port.buffer.fits_each(owner, cell.index) {
+        if !port.buffer.fits_cell(owner, cell.index) {
             return None;
         }
+        let bounds = [until, horizon];
+        let passed = self.pass_pulses(came, u32::from(cells), pace, bounds, |_| ())?;
+        let Kind::Cells(port) = &mut self.kind else { return None };
+        port.server.pass(cell.slot);
+        let PassedRounds { leaves, first, cells, next } = passed;
+        let last = leaves + self.link.delay();
+        Some(PassedRun { left: LeftRun { leaves, last, first, cell, cells: cells as u16 }, next })
+    }
+
+    /// Passes as many of `cells` cells as possible to the line as they come, from `came` on at the pace of a line: those that
+    /// come before the first of `bounds`, find the line free, arrive before the second of them, and leave as the next of that
+    /// pace would come: behind a line of the same rate nearly all do. Calls `passed` with the arrival of each at the far end.
+    #[inline(always)]
+    fn pass_pulses(
+        &mut self,
+        came: Pulse,
+        cells: u32,
+        pace: &Line,
+        [until, horizon]: [Time; 2],
+        mut passed: impl FnMut(Time),
+    ) -> Option<PassedRounds> {
         let delay = self.link.delay();
-        let (mut next, mut passed, mut busy, mut last) = (came, 0, Span::ZERO, Time::ZERO);
-        while passed < cells && next.at() < until && self.line.free_at() <= next.at() {
+        let (mut next, mut done, mut busy, mut last, mut first) = (came, 0, Span::ZERO, Time::ZERO, came);
+        let mut leaves = Time::ZERO;
+        while done < cells && next.at() < until && self.line.free_at() <= next.at() {
             let at = next.at();
             let before = self.line.clone_state();
-            let leaves = self.line.send_cell(at);
-            let keeps = passed == 0 || leaves - at == busy;
-            if leaves + delay >= horizon || !keeps {
+            let left = self.line.send_cell(at);
+            let after = pace.pulse_after(next);
+            let keeps = left == after.at();
+            if left + delay >= horizon || (done > 0 && !keeps) {
                 self.line.return_to(before);
                 break;
             }
-            busy = leaves - at;
-            last = at;
-            passed += 1;
-            next = pace.pulse_after(next);
+            if done == 0 {
+                first = if keeps { after.later(delay) } else { self.line.pulse_at(left + delay) };
+            }
+            passed(left + delay);
+            busy += left - at;
+            (leaves, last, next) = (left, at, after);
+            done += 1;
+            if !keeps {
+                break;
+            }
         }
-        if passed == 0 {
+        if done == 0 {
             return None;
         }
-        let leaves = last + busy;
-        port.server.pass(cell.slot);
         self.level.pass(last);
-        self.counters.cells += u64::from(passed);
-        self.counters.busy += busy.saturating_mul(u64::from(passed));
-        let first = came.later(busy + delay);
-        Some(PassedRun { left: LeftRun { leaves, last: leaves + delay, first, cell, cells: passed }, next })
+        self.counters.cells += u64::from(done);
+        self.counters.busy += busy;
+        Some(PassedRounds { leaves, first, cells: done, next })
     }
 
     /// Puts a cell on the link that arrives later than it is known what becomes of it.

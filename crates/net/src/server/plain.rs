@@ -4,7 +4,7 @@ use cellway_spec::Discipline;
 use cellway_units::Time;
 
 use super::CellServer;
-use crate::cell::Cell;
+use crate::cell::{Cell, Flags, turns_of};
 use crate::channel::Class;
 
 impl CellServer {
@@ -77,9 +77,10 @@ impl CellServer {
         if self.discipline != Discipline::RoundRobin {
             return None;
         }
-        let slot = match (self.in_service, self.tokens.few_of_last()) {
-            (Some(slot), []) => slot,
-            (last, &[slot]) if last.is_none_or(|last| self.slots[last as usize].queue.is_empty()) => slot,
+        let last = self.in_service.filter(|&last| !self.slots[last as usize].queue.is_empty());
+        let slot = match (last, self.tokens.len_of_last()) {
+            (Some(slot), 0) => slot,
+            (None, 1) => self.tokens.front_of_last()?,
             _ => return None,
         };
         self.slots[slot as usize].queue.first_run(slot)
@@ -95,6 +96,54 @@ impl CellServer {
         }
         self.slots[slot as usize].queue.pop_run(cells);
         self.waiting -= u32::from(cells);
+    }
+
+    /// Appends the first cell of each queue that has any to `members`, in the order of the next services, and returns the
+    /// number of rounds in which they are neighbours in a frame; `None` if there are fewer than two or very many.
+    pub(crate) fn round(&self, members: &mut Vec<Cell>) -> Option<u16> {
+        /// No more queues are served in rounds.
+        const MOST: usize = 64;
+        if self.discipline != Discipline::RoundRobin || self.tokens.len_of_last() > MOST {
+            return None;
+        }
+        let last = self.in_service.filter(|&last| !self.slots[last as usize].queue.is_empty());
+        let mut rounds = u16::MAX;
+        for slot in self.tokens.iter().chain(last) {
+            let (cell, cells) = self.slots[slot as usize].queue.first_run(slot)?;
+            if cell.flags != Flags::PLAIN {
+                return None;
+            }
+            rounds = rounds.min(cells);
+            members.push(cell);
+        }
+        (members.len() > 1).then_some(rounds)
+    }
+
+    /// Serves `cells` cells of the queues of [`CellServer::round`], by turns.
+    pub(crate) fn serve_rounds(&mut self, members: &[Cell], cells: u32) {
+        self.end_service_of_empty();
+        self.tokens.clear_last();
+        let among = members.len();
+        let last = (cells as usize - 1) % among;
+        for place in (last + 1..among).chain(0..=last) {
+            let member = members[place].slot;
+            let slot = &mut self.slots[member as usize];
+            slot.queue.pop_run(turns_of(among, 0, place, cells));
+            slot.token = place == last || !slot.queue.is_empty();
+            if place == last {
+                self.in_service = Some(member);
+            } else if slot.token {
+                self.tokens.push_last(member);
+            }
+        }
+        self.waiting -= cells;
+    }
+
+    /// Ends the service of the last cell if none waits behind it.
+    fn end_service_of_empty(&mut self) {
+        if self.in_service.is_some_and(|slot| self.slots[slot as usize].queue.is_empty()) {
+            self.end_service();
+        }
     }
 
     /// As [`CellServer::serve`], without gates.

@@ -1,8 +1,8 @@
-//! What comes to a port: in the order of instants, those of one instant in the order of the ports that they come from.
+//! The units that come to a port: in the order of instants, those of one instant in the order of the ports that they come from.
 
 use cellway_units::Time;
 
-use super::train::Train;
+use super::train::{Rotation, Train};
 use crate::cell::Cell;
 use crate::line::Pulse;
 use crate::packet::PacketRef;
@@ -31,6 +31,8 @@ pub(in crate::fabric) enum Arriving {
     Cell(Cell),
     /// Cells of one frame, the first of which comes now.
     Train(Train),
+    /// Cells of several frames by turns, the first of which comes now: one of [`Inputs::rotations`].
+    Rotation(u32),
     /// A packet to be cut into cells, for a queue.
     Frame { frame: PacketRef, slot: u32 },
     /// A packet, whole.
@@ -50,6 +52,9 @@ pub(super) struct Inputs {
     all: Vec<Input>,
     /// The first of `all` that has not been taken.
     next: usize,
+    /// The rotations in `all`, and those that are through and used again.
+    rotations: Vec<Rotation>,
+    free: Vec<u32>,
     /// True if `all` is not in order from `next` on.
     mixed: bool,
 }
@@ -65,7 +70,7 @@ impl Inputs {
         self.all.push(Input { moment, from, unit });
     }
 
-    /// Brings the units into their order. To be called before the first is looked at.
+    /// Brings the units into their order. To be called before the first is asked for.
     #[inline]
     pub(super) fn settle(&mut self, ports: &[Port]) {
         if self.mixed {
@@ -76,9 +81,20 @@ impl Inputs {
 
     /// Sorts all units, cell by cell.
     fn sort(&mut self, ports: &[Port]) {
-        if self.all[self.next..].iter().any(|input| matches!(input.unit, Arriving::Train(_))) {
+        let is_group = |input: &Input| matches!(input.unit, Arriving::Train(_) | Arriving::Rotation(_));
+        if self.all[self.next..].iter().any(is_group) {
             let all: Vec<Input> = self.all.drain(self.next..).collect();
             for Input { moment, from, unit } in all {
+                if let Arriving::Rotation(number) = unit {
+                    let rotation = &mut self.rotations[number as usize];
+                    while rotation.cells > 0 {
+                        let moment = Moment { at: rotation.first.at(), ..moment };
+                        let cell = rotation.take(ports[rotation.pace as usize].line());
+                        self.all.push(Input { moment, from, unit: Arriving::Cell(cell) });
+                    }
+                    self.free.push(number);
+                    continue;
+                }
                 let Arriving::Train(mut train) = unit else {
                     self.all.push(Input { moment, from, unit });
                     continue;
@@ -107,6 +123,48 @@ impl Inputs {
     pub(super) fn first_train(&self) -> Option<(Train, Option<Moment>)> {
         let Arriving::Train(train) = self.all.get(self.next)?.unit else { return None };
         Some((train, self.all.get(self.next + 1).map(|input| input.moment)))
+    }
+
+    /// Returns the first if it is a rotation, and the moment of the unit behind it.
+    #[inline]
+    pub(super) fn first_rotation(&self) -> Option<(&Rotation, Option<Moment>)> {
+        let Arriving::Rotation(number) = self.all.get(self.next)?.unit else { return None };
+        Some((&self.rotations[number as usize], self.all.get(self.next + 1).map(|input| input.moment)))
+    }
+
+    /// Adds cells by turns, of which the first comes at `first`: those of `members` from the one on whose turn it is.
+    pub(super) fn push_rotation(
+        &mut self,
+        from: u32,
+        first: Pulse,
+        (turn, cells, pace): (usize, u32, u32),
+    ) -> &mut Vec<Cell> {
+        let number = match self.free.pop() {
+            Some(number) => number,
+            None => {
+                self.rotations.push(Rotation { first, members: Vec::new(), turn, cells, pace });
+                self.rotations.len() as u32 - 1
+            }
+        };
+        self.push(Moment::first(first.at()), from, Arriving::Rotation(number));
+        let rotation = &mut self.rotations[number as usize];
+        (rotation.first, rotation.turn, rotation.cells, rotation.pace) = (first, turn, cells, pace);
+        rotation.members.clear();
+        &mut rotation.members
+    }
+
+    /// Leaves the first `cells` cells of the first rotation out; the next of them comes at `next`.
+    pub(super) fn turn(&mut self, cells: u32, next: Pulse, ports: &[Port]) {
+        let Some(Input { moment, unit: Arriving::Rotation(number), .. }) = self.all.get_mut(self.next) else { return };
+        let rotation = &mut self.rotations[*number as usize];
+        rotation.leave_out(cells, next);
+        if rotation.cells == 0 {
+            self.free.push(*number);
+            self.next += 1;
+            return;
+        }
+        moment.at = next.at();
+        self.order_first(ports);
     }
 
     /// Leaves the first `cells` cells of the first train out; the next of them comes at `next`.
@@ -142,6 +200,13 @@ impl Inputs {
             let next = ports[train.pace as usize].line().pulse_after(train.first);
             self.shorten(1, next, ports);
             return Some(Arriving::Cell(train.cell));
+        }
+        if let Arriving::Rotation(number) = unit {
+            let rotation = &self.rotations[number as usize];
+            let cell = rotation.members[rotation.turn];
+            let next = ports[rotation.pace as usize].line().pulse_after(rotation.first);
+            self.turn(1, next, ports);
+            return Some(Arriving::Cell(cell));
         }
         self.next += 1;
         Some(unit)

@@ -95,7 +95,7 @@ impl<B: Clone> Fabric<B> {
     pub(super) fn comes(&mut self, now: Time, index: u32, unit: Arriving) {
         let port = &mut self.ports[index as usize];
         match unit {
-            Arriving::Train(_) => unreachable!("a train is taken cell by cell"),
+            Arriving::Train(_) | Arriving::Rotation(_) => unreachable!("a group is taken cell by cell"),
             Arriving::Cell(cell) => {
                 if !port.push_cell(now, cell.slot, cell, &self.packets) {
                     self.packets.lose(cell.frame, 1, cell.count);

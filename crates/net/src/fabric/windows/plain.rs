@@ -2,12 +2,14 @@
 
 use cellway_units::Time;
 
-use super::train::Train;
+use super::inputs::Inputs;
+use super::train::{Rotation, Train};
 use super::{Arriving, Moment, Windows};
-use crate::cell::Cell;
+use crate::cell::{Cell, turns_of};
 use crate::channel::NextHop;
 use crate::fabric::Fabric;
-use crate::port::{Left, LeftRun, Port};
+use crate::line::Pulse;
+use crate::port::{Left, LeftRounds, LeftRun, PassedRounds, Port};
 
 /// Returns a port to change and another.
 fn two(ports: &mut [Port], index: u32, other: u32) -> (&mut Port, &Port) {
@@ -19,6 +21,17 @@ fn two(ports: &mut [Port], index: u32, other: u32) -> (&mut Port, &Port) {
         let (before, from) = ports.split_at_mut(other);
         (&mut before[index], &from[0])
     }
+}
+
+/// Cells that have left a line by turns: those of a rotation, and the arrivals of the last of each member.
+#[derive(Clone, Copy)]
+struct Turns<'a> {
+    members: &'a [Cell],
+    turn: usize,
+    cells: u32,
+    first: Pulse,
+    pace: u32,
+    lasts: &'a [Time],
 }
 
 impl<B: Clone> Fabric<B> {
@@ -51,6 +64,12 @@ impl<B: Clone> Fabric<B> {
                     self.run_goes_on(windows, index, left, index);
                     continue;
                 }
+                if let Some((leaves, cells)) = self.send_rounds(windows, index, [ready.at, before]) {
+                    sent += cells;
+                    ready = Moment::first(leaves);
+                    continue;
+                }
+                let port = &mut self.ports[index as usize];
                 let Some(cell) = port.next_cell(ready.at, &self.packets) else { break };
                 cell
             } else {
@@ -68,6 +87,12 @@ impl<B: Clone> Fabric<B> {
                         self.run_goes_on(windows, index, left, train.pace);
                         continue;
                     }
+                }
+                if !is_waiting && let Some((leaves, cells)) = self.pass_rounds(windows, index, &mut inputs, until) {
+                    sent += cells;
+                    ready = Moment::first(leaves);
+                    comes = inputs.first();
+                    continue;
                 }
                 let port = &self.ports[index as usize];
                 let free_at = port.free_at();
@@ -99,7 +124,7 @@ impl<B: Clone> Fabric<B> {
                 self.goes_on(windows, index, left);
             }
         }
-        // What comes while the line is busy up to the end of the window.
+        // Units that come while the line is busy up to the end of the window.
         while let Some((at, unit)) = inputs.take(Moment::first(until), until, &self.ports) {
             self.comes(at, index, unit);
         }
@@ -109,6 +134,103 @@ impl<B: Clone> Fabric<B> {
         let arrival = inputs.first().map(|moment| moment.at);
         windows.inputs[index as usize] = inputs;
         windows.rest(index, &self.ports[index as usize], arrival, false)
+    }
+
+    /// Sends cells that wait in several queues by turns, from the first to before the second instant; returns the
+    /// departure of the last cell, and their number.
+    fn send_rounds(&mut self, windows: &mut Windows, index: u32, [now, before]: [Time; 2]) -> Option<(Time, u64)> {
+        let (mut members, mut lasts) = std::mem::take(&mut windows.turns);
+        let port = &mut self.ports[index as usize];
+        let until = [before, windows.horizon];
+        let left = port.send_rounds(now, until, &self.packets, (&mut members, &mut lasts));
+        let sent = left.map(|LeftRounds { leaves, first, cells }| {
+            self.turns_go_on(
+                windows,
+                index,
+                Turns { members: &members, turn: 0, cells, first, pace: index, lasts: &lasts },
+            );
+            (leaves, u64::from(cells))
+        });
+        windows.turns = (members, lasts);
+        sent
+    }
+
+    /// Passes cells of the first rotation to the free line as they come before `until`; returns the departure of the last, and
+    /// their number.
+    fn pass_rounds(
+        &mut self,
+        windows: &mut Windows,
+        index: u32,
+        inputs: &mut Inputs,
+        until: Time,
+    ) -> Option<(Time, u64)> {
+        let (rotation, behind) = inputs.first_rotation()?;
+        let until = behind.map_or(until, |moment| moment.at.min(until));
+        let (mut members, mut lasts) = std::mem::take(&mut windows.turns);
+        members.clone_from(&rotation.members);
+        let Rotation { turn, cells, first, pace, .. } = *rotation;
+        let (port, line) = two(&mut self.ports, index, pace);
+        let bounds = [until, windows.horizon];
+        let passed = port.pass_rounds((&members, turn, cells, first), line.line(), bounds, &self.packets, &mut lasts);
+        let sent = passed.map(|PassedRounds { leaves, first, cells, next }| {
+            self.turns_go_on(windows, index, Turns { members: &members, turn, cells, first, pace, lasts: &lasts });
+            inputs.turn(cells, next, &self.ports);
+            (leaves, u64::from(cells))
+        });
+        windows.turns = (members, lasts);
+        sent
+    }
+
+    /// Gives cells that have left their line by turns to the next port, or to the reassembly of each.
+    fn turns_go_on(&mut self, windows: &mut Windows, index: u32, turns: Turns<'_>) {
+        let Turns { members, turn, cells, first, pace, lasts } = turns;
+        let port = &self.ports[index as usize];
+        let hop = |member: &Cell| port.next_hop(member.slot);
+        let leads_to = match hop(&members[0]) {
+            NextHop::Forward { port, .. } => Some(port),
+            NextHop::Reassemble(_) => None,
+        };
+        let together = members.iter().all(|member| match hop(member) {
+            NextHop::Forward { port, .. } => leads_to == Some(port),
+            NextHop::Reassemble(_) => leads_to.is_none(),
+        });
+        if !together {
+            return self.each_goes_on(windows, index, turns);
+        }
+        self.events += u64::from(cells);
+        if let Some(to) = leads_to {
+            let there = windows.inputs[to.0 as usize].push_rotation(index, first, (turn, cells, pace));
+            there.extend(members.iter().map(|member| match hop(member) {
+                NextHop::Forward { slot, .. } => Cell { slot, ..*member },
+                NextHop::Reassemble(_) => unreachable!("all are forwarded"),
+            }));
+            return windows.activate(to.0);
+        }
+        let node = port.to;
+        for (place, member) in members.iter().enumerate() {
+            let NextHop::Reassemble(channel) = self.ports[index as usize].next_hop(member.slot) else { continue };
+            let of_it = turns_of(members.len(), turn, place, cells);
+            if of_it > 0 {
+                let losses = &mut self.nodes[node.0 as usize].1;
+                let channel = &mut self.reassembly[channel.0 as usize];
+                if let Some(packet) = channel.accept_run(*member, of_it, &mut self.packets, losses) {
+                    self.reaches(windows, Moment::first(lasts[place]), index, node, packet);
+                }
+            }
+        }
+    }
+
+    /// Gives cells that have left their line by turns on one by one.
+    fn each_goes_on(&mut self, windows: &mut Windows, index: u32, turns: Turns<'_>) {
+        let Turns { members, turn, cells, first, pace, .. } = turns;
+        let mut pulse = first;
+        for number in 0..cells as usize {
+            let place = turn + number;
+            let cell = members[place % members.len()].after((number / members.len()) as u16);
+            let run = LeftRun { leaves: pulse.at(), last: pulse.at(), first: pulse, cell, cells: 1 };
+            self.run_goes_on(windows, index, run, pace);
+            pulse = self.ports[pace as usize].line().pulse_after(pulse);
+        }
     }
 
     /// Gives cells that have left their line, at the pace of the line of `pace`, to the next port or to the reassembly.

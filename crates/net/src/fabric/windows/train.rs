@@ -1,4 +1,4 @@
-//! Cells of one frame whose arrivals follow from the first.
+//! Cells whose arrivals follow from the first: neighbours in one frame, or in several frames by turns.
 
 use cellway_units::Time;
 
@@ -30,5 +30,43 @@ impl Train {
         self.first = pace.pulse_after(self.first);
         self.cell = self.cell.after(1);
         self.cells -= 1;
+    }
+}
+
+/// Neighbours in several frames that come to a port by turns, at the pace of a line: those of a round robin.
+#[derive(Clone, Debug)]
+pub(in crate::fabric) struct Rotation {
+    /// The arrival of the first.
+    pub(crate) first: Pulse,
+    /// The next cell of each frame, in the order of their turns.
+    pub(crate) members: Vec<Cell>,
+    /// The member whose turn it is.
+    pub(crate) turn: usize,
+    /// The number of cells, of all members.
+    pub(crate) cells: u32,
+    /// The port of the line.
+    pub(crate) pace: u32,
+}
+
+impl Rotation {
+    /// Takes the first cell, at the pace of its line.
+    #[inline]
+    pub(super) fn take(&mut self, pace: &Line) -> Cell {
+        let cell = self.members[self.turn];
+        self.leave_out(1, pace.pulse_after(self.first));
+        cell
+    }
+
+    /// Leaves the first `cells` cells out; the next comes at `next`.
+    pub(super) fn leave_out(&mut self, cells: u32, next: Pulse) {
+        let among = self.members.len();
+        for behind in 0..cells.min(among as u32) as usize {
+            let member = (self.turn + behind) % among;
+            let turns = (cells as usize - behind).div_ceil(among);
+            self.members[member] = self.members[member].after(turns as u16);
+        }
+        self.turn = (self.turn + cells as usize) % among;
+        self.cells -= cells;
+        self.first = next;
     }
 }

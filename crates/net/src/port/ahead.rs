@@ -1,0 +1,63 @@
+//! A port that runs ahead of the hosts: the earliest instants of its next events.
+
+use cellway_units::{Span, Time};
+
+use super::{Kind, Port};
+
+impl Port {
+    /// Returns true if the port takes part in nothing that is decided event by event for several ports, and its units arrive in
+    /// the order in which they leave.
+    pub(crate) fn is_independent(&self) -> bool {
+        let has_faults = self.faults.as_ref().is_some_and(|faults| faults.duplicates() || faults.flushes());
+        let has_parts = match &self.kind {
+            Kind::Cells(cells) => cells.abr.is_some(),
+            Kind::Packets(packets) => packets.light.is_some(),
+        };
+        !has_faults && !has_parts && !self.link.is_varying()
+    }
+
+    /// Returns a lower bound of the time from the start of a unit's service to its arrival at the far end.
+    pub(crate) fn least_delay(&self) -> Span {
+        self.link.delay() + self.line.least_span()
+    }
+
+    /// Returns the instant at which the last bit of the last unit leaves.
+    #[inline]
+    pub(crate) fn free_at(&self) -> Time {
+        self.line.free_at()
+    }
+
+    /// Returns an instant before which no packet, or last cell of a frame, that waits leaves the line; `None` if none waits.
+    #[inline]
+    pub(crate) fn next_end(&self) -> Option<Time> {
+        match &self.kind {
+            Kind::Cells(cells) => {
+                let count = cells.server.to_end()?;
+                let begins = cells.server.next_service(self.line.free_at());
+                Some(begins + self.line.least_span_of_cell().saturating_mul(u64::from(count)))
+            }
+            Kind::Packets(packets) => (packets.qdisc.len() > 0).then(|| self.line.free_at() + self.line.least_span()),
+        }
+    }
+
+    /// Returns the instant at which a gate releases the next token.
+    #[inline]
+    pub(crate) fn next_release(&self) -> Option<Time> {
+        match &self.kind {
+            Kind::Cells(cells) => cells.server.next_release(),
+            Kind::Packets(_) => None,
+        }
+    }
+
+    /// Returns the arrival of the first unit on the link.
+    #[inline]
+    pub(crate) fn next_arrival(&self) -> Option<Time> {
+        self.link.next()
+    }
+
+    /// Returns the delay of the link.
+    #[inline]
+    pub(crate) fn delay(&self) -> Span {
+        self.link.delay()
+    }
+}
