@@ -91,3 +91,32 @@ impl<'a> Run<'a> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use cellway_scenario::Plan;
+
+    use super::*;
+    use crate::drive::Engine;
+
+    fn in_windows(text: &str, engine: Engine) -> bool {
+        let plan = Plan::parse(text, "t.toml").unwrap();
+        let workloads: Vec<GroupWorkload> =
+            plan.base().traffic.iter().map(|group| crate::workload(group, None).unwrap()).collect();
+        let control = Control { engine, ..Control::new(&|| false) };
+        Run::new(plan.base(), Cow::Borrowed(&workloads), 1, control).unwrap().bed.fabric.has_windows()
+    }
+
+    /// Comparisons of both engines would say nothing if neither ran in windows. ABR needs the calendar.
+    #[test]
+    fn a_network_runs_in_windows_where_it_can() {
+        let cells = include_str!("../../../../papers/cellsim/cellsim.toml");
+        let packets = include_str!("../../../../scenarios/rrul.toml");
+        let gateways = include_str!("../../../../papers/kdd/atm-gateway.toml");
+        for text in [cells, packets, gateways] {
+            assert!(in_windows(text, Engine::Windows));
+            assert!(!in_windows(text, Engine::Cells));
+        }
+        assert!(!in_windows(include_str!("../../../../scenarios/abr-parking-lot.toml"), Engine::Windows));
+    }
+}
