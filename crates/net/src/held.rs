@@ -56,6 +56,11 @@ impl Held {
         self.call
     }
 
+    /// Takes the request for a call back.
+    pub(crate) fn forget_call(&mut self) {
+        self.call = None;
+    }
+
     /// Records a call.
     pub(crate) fn called(&mut self, now: Time) {
         if self.call == Some(now) {

@@ -69,6 +69,14 @@ impl Link {
         }
     }
 
+    /// Returns the number of units on it.
+    pub(crate) fn len(&self) -> usize {
+        match &self.under_way {
+            UnderWay::Cells(cells) => cells.runs.iter().map(|run| usize::from(run.end - run.next)).sum(),
+            UnderWay::Packets(packets, _) => packets.len(),
+        }
+    }
+
     /// Returns true if units arrive in the instant in which they leave the line.
     #[inline]
     pub(crate) fn is_instant(&self) -> bool {

@@ -169,13 +169,30 @@ impl Network {
         seen.totals.push([self.net.cell_hops(), self.net.events(now), self.net.packet_hops(now)]);
     }
 
-    /// Runs for `span`: hosts send at random instants, in bursts, and answer some packets at once or later.
+    /// Changes the rate of a line, or the delay or the losses of a line of packets.
+    fn change(&mut self, now: Time, numbers: &mut Numbers) {
+        let port = PortId(numbers.below(u64::from(self.ports)) as u32);
+        let is_of_packets = self.net.framing(port) != Framing::Atm;
+        match numbers.below(3) {
+            0 if is_of_packets => {
+                let mut stream = numbers.clone();
+                self.net.set_link_loss(now, port, Probability::from_ppm(50_000), move || stream.next());
+            }
+            1 if is_of_packets => self.net.set_link_delay(now, port, Span::from_us(1 + numbers.below(900))),
+            _ => self.net.set_line_rate(now, port, Rate::from_bps(pick(numbers, &RATES))),
+        }
+    }
+
+    /// Runs for `span`: hosts send at random instants, in bursts, and answer some packets at once or later. At some readings a
+    /// part of the network changes; then, or for no reason, it goes on event by event, or in windows again.
     fn run(mut self, seed: u64, span: Span, in_windows: bool) -> Seen {
-        assert!(!in_windows || self.net.run_in_windows(), "the network allows it");
+        assert!(!in_windows || self.net.run_in_windows(Time::ZERO), "the network allows it");
         let numbers = &mut Numbers(seed ^ 0x5eed);
+        let (changes, changes_of_way) = (&mut Numbers(seed ^ 0xc4a), &mut Numbers(seed));
         let (end, mut seen, mut sent) = (Time::ZERO + span, Seen::default(), 0);
         let reading = Span::from_ps(span.as_ps() / 5);
         let (mut next_reading, mut delivered) = (Time::ZERO + reading, Vec::<Delivery<u32>>::new());
+        let mut is_changed = false;
         let mut timers: std::collections::BTreeSet<(Time, u32, usize)> = std::collections::BTreeSet::new();
         for conversation in 0..self.hosts.len() as u32 {
             timers.insert((Time::ZERO + Span::from_us(numbers.below(3) * 100), conversation, 0));
@@ -190,10 +207,14 @@ impl Network {
                     if next_reading <= now {
                         self.read(next_reading, &mut seen);
                         self.net.forget_peaks();
+                        is_changed = changes.below(3) == 0 && next_reading < end;
                         next_reading += reading;
                     }
                     if now >= end {
                         break;
+                    }
+                    if is_changed {
+                        self.net.leave_windows(now);
                     }
                     self.net.set_horizon(next_reading.min(end));
                     self.net.advance(now, &mut delivered);
@@ -226,7 +247,13 @@ impl Network {
                 }
                 timers.insert((now + Span::from_us(50 + numbers.below(9000)), conversation, way));
             }
+            if std::mem::take(&mut is_changed) && changes.below(4) > 0 {
+                self.change(now, changes);
+            }
             self.net.serve(now);
+            if in_windows && !self.net.has_windows() && changes_of_way.below(3) > 0 {
+                self.net.run_in_windows(now);
+            }
         }
         let conversations = 0..self.hosts.len() as u32;
         seen.conversations.extend(conversations.map(|number| self.net.conversation_counters(number)));
@@ -244,7 +271,7 @@ fn windows_and_the_calendar_agree() {
     let (mut ran, mut delivered) = (0, 0);
     for seed in 0..cases() {
         let span = Span::from_ms(20);
-        if !Network::new(seed).net.run_in_windows() {
+        if !Network::new(seed).net.run_in_windows(Time::ZERO) {
             continue;
         }
         ran += 1;

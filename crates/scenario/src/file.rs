@@ -21,7 +21,7 @@ pub(crate) use traffic::*;
 use cellway_settings::table;
 use cellway_units::Span;
 
-use crate::model::{AbrSwitchKeys, EmulateKeys, MultiplexingKeys, TcpKeys};
+use crate::model::{AbrSwitchKeys, EmulateKeys, Engine, MultiplexingKeys, TcpKeys};
 use crate::quantity::RttSpan;
 
 table! {
@@ -84,6 +84,8 @@ table! {
         /// path between two hosts.
         #[range(above = "0 s")]
         rtt: Option<Span>,
+        /// The way in which a simulation computes the network. The results are the same to the last bit.
+        engine: Engine = Engine::Windows,
         /// Programs that an emulation starts in hosts. A simulation skips them with a message.
         #[length(min = 1)]
         command: Option<Vec<CommandFile>>,

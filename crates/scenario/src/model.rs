@@ -18,6 +18,7 @@ pub use service::*;
 pub use sharing::*;
 pub use traffic::*;
 
+use cellway_settings::choice;
 pub use cellway_spec::{
     AbrParameters, AckDelay, AppKind, Arrivals, BufferPer, Charge, CongestionControl, Connect, ConversationArrivals,
     ConversationPace, ConversationUse, DataConnection, Discard, Discipline, Draw, EcnMode, Encapsulation, Family,
@@ -97,6 +98,19 @@ pub struct Run {
     /// round trip of the longest path of a traffic group, groups of count 0 included, or of hosts if
     /// there is no traffic. Never zero.
     pub rtt: Span,
+    /// The way in which a simulation computes the network; no result depends on it.
+    pub engine: Engine,
+}
+
+choice! {
+    /// The way in which a simulation computes the network.
+    pub enum Engine {
+        /// Each line computes all that it can know at once, many cells in one step. A network with a part that is decided event by
+        /// event (ABR, a recorded queue) is computed as with cells.
+        Windows = "windows",
+        /// One event after the other, in one calendar: slower, to check the other with.
+        Cells = "cells",
+    }
 }
 
 /// The records besides the summary.

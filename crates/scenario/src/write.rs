@@ -27,6 +27,7 @@ impl Scenario {
         let run = &self.run;
         writeln!(out, "\n[run]\nduration = \"{}\"\nwarmup = \"{}\"", run.duration, run.warmup)?;
         writeln!(out, "seed = {}\nseeds = {}\nrtt = \"{}\"", run.seed, run.seeds, run.rtt)?;
+        writeln!(out, "engine = \"{}\"", run.engine.name())?;
         self.write_emulate(out)?;
         writeln!(out, "\n[multiplexing]\n{}", MultiplexingKeys::from(self.multiplexing).lines().join("\n"))?;
         self.write_network(out)?;

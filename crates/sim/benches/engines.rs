@@ -9,8 +9,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use cellway_record::RunRecord;
-use cellway_scenario::{Plan, Scenario};
-use cellway_sim::{Control, Engine};
+use cellway_scenario::{Engine, Plan, Scenario};
+use cellway_sim::Control;
 
 /// Files and the number of their points: long frames on few lines, short ones on slow lines, many conversations, gateways,
 /// shapers, and lines of packets alone.
@@ -38,9 +38,10 @@ fn points(file: &str, most: usize) -> Vec<Scenario> {
 /// Runs a scenario; returns the record and the seconds that it took.
 fn run(scenario: &Scenario, engine: Engine) -> (RunRecord, f64) {
     let workloads: Vec<_> = scenario.traffic.iter().map(|group| cellway_sim::workload(group, None).unwrap()).collect();
-    let control = Control { engine, ..Control::new(&|| false) };
+    let mut scenario = scenario.clone();
+    scenario.run.engine = engine;
     let begin = Instant::now();
-    let record = cellway_sim::run(scenario, &workloads, 1, control).unwrap();
+    let record = cellway_sim::run(&scenario, &workloads, 1, Control::new(&|| false)).unwrap();
     (record, begin.elapsed().as_secs_f64())
 }
 

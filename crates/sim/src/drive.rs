@@ -16,7 +16,7 @@ use cellway_apps::{Action, GroupWorkload, Side};
 use cellway_gateway as gateway;
 use cellway_net::{Delivery, Encapsulation, Packet};
 use cellway_record::{Counts, RunRecord};
-use cellway_scenario::Scenario;
+use cellway_scenario::{Engine, Scenario};
 use cellway_tcp::{Event, Output, Segment};
 use cellway_testbed::{Capture, Leg, Testbed};
 use cellway_units::{Bytes, Time};
@@ -46,25 +46,12 @@ pub struct Control<'a> {
     pub stacks: Option<&'a Stacks>,
     /// The congestion controllers of others that take the place of those of the scenario.
     pub controllers: Option<&'a Controllers>,
-    /// The way in which the network is run.
-    pub engine: Engine,
-}
-
-/// The way in which the network is run. The record is the same.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Engine {
-    /// One event for each cell and packet, in one calendar.
-    #[default]
-    Cells,
-    /// Each line runs through all that it can know at once, where the network allows it and nothing is observed or changed
-    /// between two readings of the meter; else as [`Engine::Cells`].
-    Windows,
 }
 
 impl<'a> Control<'a> {
     /// Creates the options of a run without captures and records of qlog, and with the scenario's own TCP.
     pub fn new(stop: &'a dyn Fn() -> bool) -> Control<'a> {
-        Control { stop, capture: None, qlog: None, stacks: None, controllers: None, engine: Engine::default() }
+        Control { stop, capture: None, qlog: None, stacks: None, controllers: None }
     }
 }
 
@@ -123,6 +110,10 @@ pub(crate) struct Run<'a> {
     capture: Option<Capture<'a>>,
     /// The record of one end of a connection.
     qlog: Option<Box<Recorder<'a>>>,
+    /// The instants of the scenario's changes that are still to come, in order.
+    changes: VecDeque<Time>,
+    /// True if the network is to run in windows from the end of the present instant on.
+    pub(crate) may_enter: bool,
     /// The first fault of a stack or a controller of others, which ends the run.
     fault: Option<Box<Error>>,
 }
@@ -139,9 +130,7 @@ impl Run<'_> {
         let watches_each_instant = self.bed.meter.watches_queues() || self.capture.is_some();
         let timer = self.timers.next().unwrap_or(end).min(end);
         let in_windows = self.bed.fabric.has_windows();
-        if in_windows {
-            self.bed.fabric.set_horizon(self.bed.meter.next().min(end));
-        }
+        self.bed.fabric.set_horizon(self.horizon(end));
         let mut reached = None;
         if !watches_each_instant {
             reached = self.bed.fabric.run(timer.min(self.bed.meter.next()), delivered);
@@ -162,7 +151,12 @@ impl Run<'_> {
                 if next >= end {
                     return Ok(None);
                 }
-                self.bed.fabric.set_horizon(self.bed.meter.next().min(end));
+                if self.changes.front().is_some_and(|&at| at <= next) {
+                    self.changes.pop_front();
+                    self.may_enter |= in_windows;
+                    self.bed.fabric.leave_windows(next);
+                }
+                self.bed.fabric.set_horizon(self.horizon(end));
                 self.bed.fabric.advance(next, delivered);
                 next
             }
@@ -185,12 +179,32 @@ impl Run<'_> {
             return Ok(None);
         }
         self.bed.fabric.serve(now);
+        if self.may_enter {
+            self.enter_windows(now);
+        }
         self.bed.meter.queues(&mut self.bed.fabric);
         if let Some(capture) = &mut self.capture {
             let (slots, legs) = (&self.slots, &self.legs);
             capture.write(&mut self.bed, |packet| octets(packet, slots, legs))?;
         }
         Ok(Some(now))
+    }
+
+    /// Returns the instant before which the network is neither read nor changed.
+    fn horizon(&self, end: Time) -> Time {
+        let change = self.changes.front().copied().unwrap_or(end);
+        self.bed.meter.next().min(change).min(end)
+    }
+
+    /// Has the network run in windows after `now`, if the scenario asks for it, and no instant is observed.
+    fn enter_windows(&mut self, now: Time) {
+        let is_observed = self.bed.meter.watches_queues() || self.capture.is_some();
+        let is_asked = self.bed.scenario().run.engine == Engine::Windows;
+        let is_over = self.bed.fabric.deadline() != Some(now);
+        if is_asked && !is_observed && is_over && !self.bed.fabric.has_windows() {
+            self.bed.fabric.run_in_windows(now);
+        }
+        self.may_enter = !is_over;
     }
 
     /// Returns true if a stack, a controller or the record of a connection has failed, which ends the run.

@@ -33,7 +33,7 @@ pub use cellway_apps::Family;
 pub use cellway_tcp::{MAX_WINDOW, congestion};
 pub use cellway_testbed::{Capture, Error as BuildError, Input, workload};
 pub use controllers::Controllers;
-pub use drive::{Advanced, Control, Engine, Outcome, Slices, run};
+pub use drive::{Advanced, Control, Outcome, Slices, run};
 pub use error::Error;
 pub use octets::node_names;
 pub use qlog::{Qlog, QlogEnd};

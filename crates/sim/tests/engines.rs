@@ -6,8 +6,8 @@ mod common;
 use std::path::{Path, PathBuf};
 
 use cellway_record::RunRecord;
-use cellway_scenario::Plan;
-use cellway_sim::{Control, Engine};
+use cellway_scenario::{Engine, Plan};
+use cellway_sim::Control;
 use cellway_units::Span;
 
 /// The length of the runs: each begins its transfers, loses packets and has answers.
@@ -33,10 +33,10 @@ fn run(scenario: &cellway_scenario::Scenario, folder: &Path, engine: Engine) -> 
     let mut scenario = scenario.clone();
     scenario.run.duration = scenario.run.duration.min(SHORT);
     scenario.run.warmup = scenario.run.warmup.min(Span::from_secs(1));
+    scenario.run.engine = engine;
     common::read_traces(&mut scenario, folder);
     let workloads = common::workloads_in(&mut scenario, folder);
-    let control = Control { engine, ..Control::new(&|| false) };
-    cellway_sim::run(&scenario, &workloads, 1, control).unwrap()
+    cellway_sim::run(&scenario, &workloads, 1, Control::new(&|| false)).unwrap()
 }
 
 /// Runs the first points of all files in a folder with both engines; returns the number of points.

@@ -31,10 +31,10 @@ impl Job {
         Some(scene(&self.running()?.scene()))
     }
 
-    /// Returns the cells, packets and windows of the present instant as octets, or `None` after the end. See
-    /// [`crate::exports`] for the form.
+    /// Returns the cells, packets and windows of the present instant as octets, or `None` after the end, and after
+    /// [`Job::advance`]. See [`crate::exports`] for the form.
     pub fn view(&self) -> Option<Vec<u8>> {
-        Some(octets(&self.running()?.view()))
+        Some(octets(&self.running()?.view()?))
     }
 }
 

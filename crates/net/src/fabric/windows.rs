@@ -6,6 +6,7 @@
 //! through its arrivals, departures and services up to that instant, without a calendar. The order of events at each line
 //! is that of the crate's page; lines share nothing, so their order among each other does not matter.
 
+mod enter;
 mod graph;
 mod inputs;
 mod lane;
@@ -99,40 +100,6 @@ impl Windows {
 }
 
 impl<B: Clone> Fabric<B> {
-    /// Has the network run in windows from now on: equal results, in less time. Returns false, and changes nothing, if it
-    /// cannot: a packet is in the network, the paths have a loop without hosts, or a part of it is decided event by event (a
-    /// tap, a watched queue, ABR, delays that vary, copies, outages that empty a queue, recordings of loads). All
-    /// conversations must be open; none is closed. Before each [`Fabric::run`] the caller declares with
-    /// [`Fabric::set_horizon`] up to which instant it neither reads nor changes anything: at least the limit of that run.
-    pub fn run_in_windows(&mut self) -> bool {
-        if self.tap.is_some() || !self.watched.is_empty() || self.calendar.next().is_some() || self.packets.len() > 0 {
-            return false;
-        }
-        if !self.ports.iter().all(|port| port.is_independent()) {
-            return false;
-        }
-        let Some(lookahead) = Lookahead::new(self) else { return false };
-        let inputs = vec![Inputs::default(); self.ports.len()];
-        let active = vec![0; lookahead.order.len().div_ceil(64)];
-        self.windows = Some(Box::new(Windows {
-            lookahead,
-            inputs,
-            active,
-            deliveries: BinaryHeap::new(),
-            turns: Default::default(),
-            is_plain: self.ports.iter().map(|port| port.is_plain()).collect(),
-            is_due: vec![false; self.ports.len()],
-            rounds: BTreeMap::new(),
-            round: 0,
-            serial: 0,
-            quiet_until: Time::ZERO,
-            sent_until: Time::ZERO,
-            known_until: Time::ZERO,
-            horizon: Time::ZERO,
-        }));
-        true
-    }
-
     /// Declares that nothing of the network is read or changed before `horizon`: lines may run ahead of the hosts up to it.
     pub fn set_horizon(&mut self, horizon: Time) {
         if let Some(windows) = &mut self.windows {

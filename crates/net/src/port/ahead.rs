@@ -2,7 +2,7 @@
 
 use cellway_units::{Span, Time};
 
-use super::{Kind, Port};
+use super::{Ahead, Kind, Port};
 
 impl Port {
     /// Returns true if the port takes part in nothing that is decided event by event for several ports, and its units arrive in
@@ -53,6 +53,30 @@ impl Port {
     #[inline]
     pub(crate) fn next_arrival(&self) -> Option<Time> {
         self.link.next()
+    }
+
+    /// Forgets the events for which the calendar was asked. Returns true if a packet has departed by `now` without an event, and
+    /// counts it.
+    pub(crate) fn await_nothing(&mut self, now: Time) -> bool {
+        if let Some(server) = self.server_mut() {
+            server.held().forget_call();
+        }
+        self.depart_unawaited(now)
+    }
+
+    /// Returns the departure for which the calendar is to have an event; `None` if the line is idle, or nothing waits for the
+    /// departure of a packet that the link has already.
+    pub(crate) fn awaits_departure(&mut self) -> Option<Time> {
+        if self.is_ahead() {
+            self.ahead = if self.waiting() > 0 { Ahead::Awaited } else { Ahead::Unawaited };
+        }
+        let is_awaited = self.sending.is_some() || self.ahead == Ahead::Awaited;
+        is_awaited.then(|| self.line.free_at())
+    }
+
+    /// Returns the number of units on the link.
+    pub(crate) fn on_link(&self) -> usize {
+        self.link.len()
     }
 
     /// Returns the delay of the link.

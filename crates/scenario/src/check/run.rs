@@ -73,7 +73,14 @@ impl Check<'_> {
             self.refuse(&at!["run", "warmup"], message, "less than run.duration");
             return None;
         }
-        Some(Run { duration: duration?, warmup: warmup?, seed: run.seed?, seeds: run.seeds?, rtt: rtt? })
+        Some(Run {
+            duration: duration?,
+            warmup: warmup?,
+            seed: run.seed?,
+            seeds: run.seeds?,
+            rtt: rtt?,
+            engine: run.engine?,
+        })
     }
 
     pub(super) fn observe(

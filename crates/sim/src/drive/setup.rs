@@ -11,8 +11,9 @@ use cellway_record::Source;
 use cellway_scenario::Scenario;
 use cellway_tcp::Output;
 use cellway_testbed::{SlotPlan, Testbed};
+use cellway_units::Time;
 
-use super::{Control, Engine, Run, stacks};
+use super::{Control, Run, stacks};
 use crate::connection::SIDES;
 use crate::error::Error;
 use crate::gateway::GatewayPair;
@@ -63,11 +64,9 @@ impl<'a> Run<'a> {
         for (index, at) in bed.changes().enumerate() {
             timers.add(at, TimerKey { slot: index as u32, kind: TimerKind::Change });
         }
-        let is_observed = control.capture.is_some() || bed.meter.watches_queues();
-        let is_changed = bed.changes().next().is_some() || stacks.iter().any(Option::is_some);
-        if control.engine == Engine::Windows && !is_observed && !is_changed {
-            bed.fabric.run_in_windows();
-        }
+        let mut changes: Vec<Time> = bed.changes().collect();
+        changes.sort_unstable();
+        changes.dedup();
         Ok(Run {
             workloads,
             streams,
@@ -87,6 +86,8 @@ impl<'a> Run<'a> {
             controllers,
             capture: control.capture,
             qlog,
+            changes: changes.into(),
+            may_enter: false,
             fault: None,
         })
     }
@@ -94,17 +95,21 @@ impl<'a> Run<'a> {
 
 #[cfg(test)]
 mod tests {
-    use cellway_scenario::Plan;
+    use cellway_scenario::{Engine, Plan};
+    use cellway_units::Span;
 
     use super::*;
-    use crate::drive::Engine;
 
     fn in_windows(text: &str, engine: Engine) -> bool {
         let plan = Plan::parse(text, "t.toml").unwrap();
         let workloads: Vec<GroupWorkload> =
             plan.base().traffic.iter().map(|group| crate::workload(group, None).unwrap()).collect();
-        let control = Control { engine, ..Control::new(&|| false) };
-        Run::new(plan.base(), Cow::Borrowed(&workloads), 1, control).unwrap().bed.fabric.has_windows()
+        let mut scenario = plan.base().clone();
+        scenario.run.engine = engine;
+        let mut run = Run::new(&scenario, Cow::Borrowed(&workloads), 1, Control::new(&|| false)).unwrap();
+        run.may_enter = true;
+        run.step(Time::ZERO + Span::from_secs(1), &mut Vec::new()).unwrap();
+        run.bed.fabric.has_windows()
     }
 
     /// Comparisons of both engines would say nothing if neither ran in windows. ABR needs the calendar.

@@ -50,11 +50,13 @@ impl<'a> Slices<'a> {
     }
 
     /// Advances by up to `instants` instants in which a packet or a timer reaches a host; the network between two of them
-    /// comes with them.
+    /// comes with them. If the run begins so, and the scenario allows it, the network then runs ahead of the hosts, in
+    /// windows, and cannot be viewed.
     ///
     /// # Errors
     /// If a stack, a controller or a record of the caller has failed.
     pub fn advance(mut self: Box<Self>, instants: u64) -> Result<Advanced<'a>, Error> {
+        self.run.may_enter |= self.now == Time::ZERO;
         for _ in 0..instants {
             match self.run.step(self.end, &mut self.delivered)? {
                 Some(now) => self.now = now,
@@ -98,9 +100,10 @@ impl<'a> Slices<'a> {
         self.run.scene(self.now)
     }
 
-    /// Returns the cells, packets and windows at [`Slices::now`]. It has no effect on the run.
-    pub fn view(&self) -> View {
-        self.run.view(self.now)
+    /// Returns the cells, packets and windows at [`Slices::now`]; `None` if the network has run ahead of it. It has no effect
+    /// on the run.
+    pub fn view(&self) -> Option<View> {
+        (!self.run.bed.fabric.has_windows()).then(|| self.run.view(self.now))
     }
 
     /// Returns the simulated time.

@@ -1,0 +1,80 @@
+//! From the calendar to windows, and back.
+
+use std::collections::{BTreeMap, BinaryHeap};
+
+use cellway_units::Time;
+
+use super::inputs::Inputs;
+use super::{Lookahead, Windows};
+use crate::calendar::{Calendar, Event};
+use crate::fabric::Fabric;
+
+impl<B: Clone> Fabric<B> {
+    /// Has the network run in windows from now on: equal results, in less time. All events up to `now` have happened, the
+    /// service of lines too. Returns false, and changes nothing, if it cannot: the paths have a loop without hosts, or a part
+    /// of it is decided event by event (a tap, a watched queue, ABR, delays that vary, copies, outages that empty a queue,
+    /// recordings of loads), or another event may follow at `now`. All conversations must be open, and none is closed before
+    /// [`Fabric::leave_windows`]. Before each [`Fabric::run`] the caller declares with [`Fabric::set_horizon`] up to which
+    /// instant it neither reads nor changes anything: at least the limit of that run.
+    pub fn run_in_windows(&mut self, now: Time) -> bool {
+        let is_over = self.to_serve.is_empty() && self.calendar.next().is_none_or(|next| next > now);
+        if self.tap.is_some() || !self.watched.is_empty() || !is_over {
+            return false;
+        }
+        if !self.ports.iter().all(|port| port.is_independent()) {
+            return false;
+        }
+        let Some(lookahead) = Lookahead::new(self) else { return false };
+        self.calendar = Calendar::default();
+        let mut windows = Windows {
+            inputs: vec![Inputs::default(); self.ports.len()],
+            active: vec![0; lookahead.order.len().div_ceil(64)],
+            lookahead,
+            deliveries: BinaryHeap::new(),
+            turns: Default::default(),
+            is_plain: self.ports.iter().map(|port| port.is_plain()).collect(),
+            is_due: vec![false; self.ports.len()],
+            rounds: BTreeMap::new(),
+            round: 0,
+            serial: 0,
+            quiet_until: now,
+            sent_until: now,
+            known_until: now,
+            horizon: now,
+        };
+        for (index, port) in (0..).zip(&mut self.ports) {
+            self.events += u64::from(port.await_nothing(now));
+            if windows.rest(index, port, None, false).is_some() {
+                windows.activate(index);
+            }
+            if windows.lookahead.is_at_once[index as usize] && port.on_link() > 0 {
+                windows.rounds.insert(index, vec![0; port.on_link()].into());
+            }
+        }
+        self.windows = Some(Box::new(windows));
+        true
+    }
+
+    /// Has the network run event by event again. It must have been run up to `now`, with `now` as the horizon; does nothing if
+    /// it does not run in windows.
+    ///
+    /// # Panics
+    ///
+    /// If a line has run past `now`.
+    pub fn leave_windows(&mut self, now: Time) {
+        let Some(windows) = self.windows.take() else { return };
+        assert!(windows.horizon <= now && windows.deliveries.is_empty(), "the network has run past {now}");
+        for (index, port) in (0..).zip(&mut self.ports) {
+            if let Some(at) = port.awaits_departure() {
+                self.calendar.add(at, Event::Departure(index));
+            } else if port.is_idle()
+                && let Some(at) = port.ask()
+            {
+                self.calendar.add(at, Event::Release(index));
+            }
+            if let Some(at) = port.next_arrival() {
+                self.calendar.add(at, Event::Arrival(index));
+            }
+        }
+    }
+}
