@@ -222,6 +222,10 @@ impl Level {
         self.changes.get_or_insert_default();
     }
 
+    pub(crate) fn is_watched(&self) -> bool {
+        self.changes.is_some()
+    }
+
     pub(crate) fn watched(&mut self) -> Vec<(Time, u32)> {
         self.changes.as_mut().map(std::mem::take).unwrap_or_default()
     }

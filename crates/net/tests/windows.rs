@@ -23,6 +23,7 @@ struct Seen {
     conversations: Vec<ConversationCounters>,
     waiting: Vec<u32>,
     totals: Vec<[u64; 3]>,
+    queues: Vec<(Time, PortId, u32)>,
 }
 
 /// A chain of nodes with hosts beside it, and conversations between random places.
@@ -152,6 +153,9 @@ impl Network {
                 net.shape(ports[0], channel, ShaperSpec { peak, sustained: None });
             }
         }
+        if numbers.below(4) == 0 {
+            net.watch(PortId(numbers.below(u64::from(ports)) as u32));
+        }
         Network { net, hosts, ports, nodes }
     }
 
@@ -161,11 +165,12 @@ impl Network {
         self.net.send(now, Packet { conversation, from, to, flow: 0, octets, ecn: Ecn::NotEct, dscp: 0, body });
     }
 
-    fn read(&self, now: Time, seen: &mut Seen) {
+    fn read(&mut self, now: Time, seen: &mut Seen) {
         let ports = (0..self.ports).map(PortId);
         seen.ports.extend(ports.clone().map(|port| self.net.port_counters(port, now)));
         seen.waiting.extend(ports.map(|port| self.net.waiting(port)));
         seen.losses.extend(self.nodes.iter().map(|&node| self.net.losses(node)));
+        seen.queues.extend(self.net.watched());
         seen.totals.push([self.net.cell_hops(), self.net.events(now), self.net.packet_hops(now)]);
     }
 
@@ -280,6 +285,8 @@ fn windows_and_the_calendar_agree() {
         let different = by_calendar.delivered.iter().zip(&in_windows.delivered).position(|(a, b)| a != b);
         assert_eq!(different, None, "network {seed}");
         let different = by_calendar.ports.iter().zip(&in_windows.ports).enumerate().find(|(_, (a, b))| a != b);
+        assert_eq!(different, None, "network {seed}");
+        let different = by_calendar.queues.iter().zip(&in_windows.queues).find(|(a, b)| a != b);
         assert_eq!(different, None, "network {seed}");
         assert_eq!(by_calendar.totals, in_windows.totals, "network {seed}");
         assert_eq!(by_calendar.waiting, in_windows.waiting, "network {seed}");

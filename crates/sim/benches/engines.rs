@@ -1,7 +1,7 @@
 //! The engine in windows beside that with a calendar: the same runs, their records compared, and the ratio of their times.
 //!
 //! `cargo bench -p cellway-sim --bench engines` prints a table of some scenarios of the repository, each point with one seed.
-//! With `--once windows|cells FILE POINTS` it runs the first points of a file with one engine and prints its counts, for a
+//! With `--all FILE...` it compares all points of files, with one seed. With `--once windows|cells FILE POINTS` it runs the first points of a file with one engine and prints its counts, for a
 //! profiler.
 #![allow(missing_docs, clippy::unwrap_used)]
 
@@ -45,6 +45,20 @@ fn run(scenario: &Scenario, engine: Engine) -> (RunRecord, f64) {
     (record, begin.elapsed().as_secs_f64())
 }
 
+/// Runs all points of a file with both engines and compares them; prints the seconds of each.
+fn whole(file: &str) {
+    let (mut seconds, mut points_of_file) = ([0.0; 2], 0);
+    for scenario in points(file, usize::MAX) {
+        let [(by_calendar, first), (in_windows, second)] =
+            [Engine::Cells, Engine::Windows].map(|engine| run(&scenario, engine));
+        assert_eq!(by_calendar, in_windows, "{file}");
+        seconds = [seconds[0] + first, seconds[1] + second];
+        points_of_file += 1;
+    }
+    let [calendar, windows] = seconds;
+    println!("{file:<40} {points_of_file:>5} {calendar:>8.2} s {windows:>8.2} s {:>6.2}", calendar / windows);
+}
+
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     if let Some(at) = arguments.iter().position(|argument| argument == "--once") {
@@ -53,6 +67,9 @@ fn main() {
             println!("{:?}", run(&scenario, engine).0.counts);
         }
         return;
+    }
+    if let Some(at) = arguments.iter().position(|argument| argument == "--all") {
+        return arguments[at + 1..].iter().for_each(|file| whole(file));
     }
     println!(
         "{:<32} {:>12} {:>12} {:>10} {:>10} {:>6}",

@@ -125,14 +125,12 @@ const STOP_AFTER: u64 = 1 << 10;
 impl Run<'_> {
     /// Advances by one instant with host events before `end`; returns it, or `None` if there is none.
     fn step(&mut self, end: Time, delivered: &mut Vec<Delivery<Body>>) -> Result<Option<Time>, Error> {
-        // If single instants are not observed, the network may run through all instants in which no packet reaches a
-        // host.
-        let watches_each_instant = self.bed.meter.watches_queues() || self.capture.is_some();
+        // Without a capture, the network may run through all instants in which no packet reaches a host.
         let timer = self.timers.next().unwrap_or(end).min(end);
         let in_windows = self.bed.fabric.has_windows();
         self.bed.fabric.set_horizon(self.horizon(end));
         let mut reached = None;
-        if !watches_each_instant {
+        if self.capture.is_none() {
             reached = self.bed.fabric.run(timer.min(self.bed.meter.next()), delivered);
         }
         let now = match reached {
@@ -149,6 +147,7 @@ impl Run<'_> {
                     self.bed.meter.tick(tick, &mut self.bed.fabric);
                 }
                 if next >= end {
+                    self.bed.meter.queues(&mut self.bed.fabric);
                     return Ok(None);
                 }
                 if self.changes.front().is_some_and(|&at| at <= next) {
@@ -196,12 +195,11 @@ impl Run<'_> {
         self.bed.meter.next().min(change).min(end)
     }
 
-    /// Has the network run in windows after `now`, if the scenario asks for it, and no instant is observed.
+    /// Has the network run in windows after `now`, if the scenario asks for it, and no packets are captured.
     fn enter_windows(&mut self, now: Time) {
-        let is_observed = self.bed.meter.watches_queues() || self.capture.is_some();
-        let is_asked = self.bed.scenario().run.engine == Engine::Windows;
+        let is_asked = self.bed.scenario().run.engine == Engine::Windows && self.capture.is_none();
         let is_over = self.bed.fabric.deadline() != Some(now);
-        if is_asked && !is_observed && is_over && !self.bed.fabric.has_windows() {
+        if is_asked && is_over && !self.bed.fabric.has_windows() {
             self.bed.fabric.run_in_windows(now);
         }
         self.may_enter = !is_over;

@@ -316,11 +316,6 @@ impl Meter {
         }
     }
 
-    /// Returns true if any queues are recorded at each change, so that [`Meter::queues`] must be called.
-    pub fn watches_queues(&self) -> bool {
-        !self.queue_watches.is_empty()
-    }
-
     /// Records the lengths of the watched queues since the last call.
     pub fn queues<B: Clone>(&mut self, fabric: &mut Fabric<B>) {
         if self.queue_watches.is_empty() {

@@ -66,11 +66,15 @@ impl Port {
         &self.line
     }
 
-    /// Returns true if the port decides nothing by the cell.
+    /// Returns true if the port decides nothing by the cell, and its queue is not recorded.
     pub(crate) fn is_plain(&self) -> bool {
         let Kind::Cells(cells) = &self.kind else { return false };
         let decides = !cells.policers.is_empty() || !cells.frames.is_empty() || cells.abr.is_some();
-        !decides && self.faults.is_none() && !self.line.is_immediate() && cells.server.is_plain()
+        !decides
+            && !self.level.is_watched()
+            && self.faults.is_none()
+            && !self.line.is_immediate()
+            && cells.server.is_plain()
     }
 
     /// Passes a cell that comes at `now` to the line, which is free, if none waits. Returns false if it must be queued.

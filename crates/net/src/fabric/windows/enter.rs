@@ -12,13 +12,13 @@ use crate::fabric::Fabric;
 impl<B: Clone> Fabric<B> {
     /// Has the network run in windows from now on: equal results, in less time. All events up to `now` have happened, the
     /// service of lines too. Returns false, and changes nothing, if it cannot: the paths have a loop without hosts, or a part
-    /// of it is decided event by event (a tap, a watched queue, ABR, delays that vary, copies, outages that empty a queue,
+    /// of it is decided event by event (a tap, ABR, delays that vary, copies, outages that empty a queue,
     /// recordings of loads), or another event may follow at `now`. All conversations must be open, and none is closed before
     /// [`Fabric::leave_windows`]. Before each [`Fabric::run`] the caller declares with [`Fabric::set_horizon`] up to which
     /// instant it neither reads nor changes anything: at least the limit of that run.
     pub fn run_in_windows(&mut self, now: Time) -> bool {
         let is_over = self.to_serve.is_empty() && self.calendar.next().is_none_or(|next| next > now);
-        if self.tap.is_some() || !self.watched.is_empty() || !is_over {
+        if self.tap.is_some() || !is_over {
             return false;
         }
         if !self.ports.iter().all(|port| port.is_independent()) {
