@@ -6,7 +6,7 @@ mod ahead;
 mod cells;
 mod change;
 mod packets;
-mod plain;
+mod runs;
 mod view;
 
 use cellway_spec::{Discipline, Framing};
@@ -14,7 +14,7 @@ use cellway_units::{Rate, Span, Time};
 
 pub(crate) use cells::CellPort;
 use packets::PacketPort;
-pub(crate) use plain::{Left, LeftRounds, LeftRun, PassedRounds};
+pub(crate) use runs::{Decides, Left, LeftRounds, LeftRun, PassedRounds};
 pub(crate) use view::Piece;
 
 use crate::channel::NextHop;

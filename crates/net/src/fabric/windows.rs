@@ -6,11 +6,11 @@
 //! through its arrivals, departures and services up to that instant, without a calendar. The order of events at each line
 //! is that of the crate's page; lines share nothing, so their order among each other does not matter.
 
+mod cells;
 mod enter;
 mod graph;
 mod inputs;
 mod lane;
-mod plain;
 mod train;
 
 use std::cmp::Reverse;
@@ -25,7 +25,7 @@ pub(super) use inputs::{Arriving, Moment};
 use super::{Fabric, Step};
 use crate::cell::Cell;
 use crate::packet::{Delivery, PacketRef};
-use crate::port::Port;
+use crate::port::{Decides, Port};
 
 /// The number in place of a port for packets that come from the host itself: after all that arrive at the instant.
 const HOST: u32 = u32::MAX;
@@ -42,8 +42,8 @@ pub(super) struct Windows {
     deliveries: BinaryHeap<Reverse<(Moment, u32, u64, u32)>>,
     /// Reused from call to call: the members of a rotation, and their last arrivals.
     turns: (Vec<Cell>, Vec<Time>),
-    /// True for each line of cells that decides nothing by the cell.
-    is_plain: Vec<bool>,
+    /// What each line of cells decides by the cell.
+    decides: Vec<Option<Decides>>,
     /// True for each port whose last unit has been handled before its departure, at which it serves the next.
     is_due: Vec<bool>,
     /// The rounds in which the units on the links of lines without time and delay arrive.
@@ -177,9 +177,9 @@ impl<B: Clone> Fabric<B> {
                 behind = u64::MAX.checked_shl(bit + 1).unwrap_or(0);
                 windows.active[word] &= !(1 << bit);
                 let port = windows.lookahead.order[word * 64 + bit as usize];
-                let reaches = match windows.is_plain[port as usize] {
-                    true => self.run_plain(&mut windows, port),
-                    false => self.run_line(&mut windows, port),
+                let reaches = match windows.decides[port as usize] {
+                    Some(decides) => self.run_cells(&mut windows, port, decides),
+                    None => self.run_line(&mut windows, port),
                 };
                 if let Some(reaches) = reaches {
                     windows.quiet_until = windows.quiet_until.min(reaches);

@@ -6,7 +6,7 @@ use super::{CellPort, Kind, Port};
 use crate::buffer::{Buffer, Owner};
 use crate::cell::{Cell, Flags};
 use crate::counters::{Level, UnitCounters};
-use crate::discard::Fate;
+use crate::discard::{Fate, FrameDiscard};
 use crate::packet::{PacketRef, Packets};
 use crate::policer::Verdict;
 
@@ -136,6 +136,29 @@ impl CellPort {
         let admitted = self.admit_cell(slot, cell, packets, counters);
         counters.dropped_cells += u64::from(!admitted);
         admitted.then_some(cell.flags)
+    }
+
+    /// Returns true if a cell that comes to the empty queues, and those behind it in its frame one by one, are taken.
+    #[inline(always)]
+    pub(super) fn may_pass<B>(&mut self, cell: Cell, packets: &Packets<B>) -> bool {
+        let Some(owner) = owner_of_cell(&self.buffer, cell.slot, cell, packets) else { return false };
+        let passes = match self.frames.get(cell.slot as usize) {
+            None | Some(FrameDiscard::Passing) => true,
+            Some(FrameDiscard::Between) => !self.buffer.refuses_new_frames(owner),
+            Some(FrameDiscard::Refused | FrameDiscard::Damaged) => false,
+        };
+        passes && self.buffer.fits_cell(owner, cell.index)
+    }
+
+    /// Records `cells` cells of a frame that have passed the empty queues.
+    #[inline(always)]
+    pub(super) fn passed(&mut self, first: Cell, cells: u16) {
+        if cells > 0
+            && let Some(frame) = self.frames.get_mut(first.slot as usize)
+        {
+            let is_last = first.after(cells - 1).is_last();
+            *frame = if is_last { FrameDiscard::Between } else { FrameDiscard::Passing };
+        }
     }
 
     /// Whether the buffer takes a cell; it is charged.

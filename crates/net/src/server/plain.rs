@@ -145,22 +145,4 @@ impl CellServer {
             self.end_service();
         }
     }
-
-    /// As [`CellServer::serve`], without gates.
-    #[inline]
-    pub(crate) fn serve_plain(&mut self) -> Option<Cell> {
-        if let Some(slot) = self.in_service.take() {
-            let last = &mut self.slots[slot as usize];
-            last.token = !last.queue.is_empty();
-            if last.token {
-                self.tokens.push_last(slot);
-            }
-        }
-        let slot = self.tokens.pop_last()?;
-        let next = &mut self.slots[slot as usize];
-        let cell = next.queue.pop(slot)?;
-        self.waiting -= 1;
-        self.in_service = next.token.then_some(slot);
-        Some(cell)
-    }
 }

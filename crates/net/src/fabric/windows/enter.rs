@@ -32,7 +32,7 @@ impl<B: Clone> Fabric<B> {
             lookahead,
             deliveries: BinaryHeap::new(),
             turns: Default::default(),
-            is_plain: self.ports.iter().map(|port| port.is_plain()).collect(),
+            decides: self.ports.iter().map(|port| port.decides()).collect(),
             is_due: vec![false; self.ports.len()],
             rounds: BTreeMap::new(),
             round: 0,

@@ -1,5 +1,5 @@
-//! A line of cells that decides nothing by the cell: no policer, gate, class before others, discard of frames or loss. It runs
-//! through all arrivals up to an instant in one loop, with the same steps as [`Port::push_cell`] and [`Port::serve`].
+//! Steps of a line of cells that runs through all arrivals up to an instant in one loop: what [`Port::push_cell`] and
+//! [`Port::serve`] do, for several cells at once where no decision is made by the cell.
 
 use cellway_units::{Span, Time};
 
@@ -9,6 +9,25 @@ use crate::cell::{Cell, Flags, turns_of};
 use crate::line::{Line, Pulse};
 use crate::link::Unit;
 use crate::packet::Packets;
+use crate::rm_cells::RmCells;
+
+/// What a line of cells decides by the cell.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Decides {
+    /// At its arrival: a policer judges it, or the length of the queue is recorded.
+    pub(crate) arrivals: bool,
+    /// At its service: a gate holds it, another class goes before it, the link may lose it, or the length of the queue is
+    /// recorded.
+    pub(crate) services: bool,
+}
+
+impl Decides {
+    /// Returns true if it decides anything by the cell.
+    #[inline]
+    pub(crate) fn any(self) -> bool {
+        self.arrivals || self.services
+    }
+}
 
 /// A cell that has left the line, with its arrival at the far end.
 #[derive(Clone, Copy, Debug)]
@@ -66,15 +85,14 @@ impl Port {
         &self.line
     }
 
-    /// Returns true if the port decides nothing by the cell, and its queue is not recorded.
-    pub(crate) fn is_plain(&self) -> bool {
-        let Kind::Cells(cells) = &self.kind else { return false };
-        let decides = !cells.policers.is_empty() || !cells.frames.is_empty() || cells.abr.is_some();
-        !decides
-            && !self.level.is_watched()
-            && self.faults.is_none()
-            && !self.line.is_immediate()
-            && cells.server.is_plain()
+    /// Returns what a line of cells decides by the cell; `None` for a line of packets, and for one whose cells take less than a
+    /// picosecond.
+    pub(crate) fn decides(&self) -> Option<Decides> {
+        let Kind::Cells(cells) = &self.kind else { return None };
+        let is_watched = self.level.is_watched();
+        let arrivals = is_watched || !cells.policers.is_empty();
+        let services = is_watched || self.faults.is_some() || !cells.server.is_plain();
+        (!self.line.is_immediate()).then_some(Decides { arrivals, services })
     }
 
     /// Passes a cell that comes at `now` to the line, which is free, if none waits. Returns false if it must be queued.
@@ -84,10 +102,10 @@ impl Port {
         if cell.flags != Flags::PLAIN || self.line.free_at() > now || !port.server.is_empty() {
             return false;
         }
-        let Some(owner) = owner_of_cell(&port.buffer, cell.slot, cell, packets) else { return false };
-        if !port.buffer.fits_cell(owner, cell.index) {
+        if !port.may_pass(cell, packets) {
             return false;
         }
+        port.passed(cell, 1);
         port.server.pass(cell.slot);
         self.level.pass(now);
         true
@@ -100,16 +118,11 @@ impl Port {
         }
     }
 
-    /// Takes the next cell to send at `now`, when the line is free.
+    /// Takes the next cell to send at `now`, when the line is free; `None` if gates hold all that wait.
     #[inline(always)]
-    pub(crate) fn next_cell<B>(&mut self, now: Time, packets: &Packets<B>) -> Option<Cell> {
+    pub(crate) fn next_cell<B>(&mut self, now: Time, packets: &Packets<B>, rms: &mut RmCells) -> Option<Cell> {
         let Kind::Cells(port) = &mut self.kind else { return None };
-        let cell = port.server.serve_plain()?;
-        self.level.change(now, port.server.waiting());
-        if let Some(owner) = owner_of_cell(&port.buffer, cell.slot, cell, packets) {
-            port.buffer.release_cell(owner, cell.index);
-        }
-        Some(cell)
+        port.serve(now, packets, rms, &mut self.level)
     }
 
     /// Sends a cell that was taken at `now`. Returns it with its arrival if it leaves the line before `until`; else it stays
@@ -222,8 +235,7 @@ impl Port {
         }
         // The packets of members whose last turn is over may have left the network.
         for &member in members.iter().cycle().skip(turn).take(members.len().min(cells as usize)) {
-            let owner = owner_of_cell(&port.buffer, member.slot, member, packets)?;
-            if !port.buffer.fits_cell(owner, member.index) {
+            if !port.may_pass(member, packets) {
                 return None;
             }
         }
@@ -236,6 +248,9 @@ impl Port {
             member = if member + 1 == members.len() { 0 } else { member + 1 };
         })?;
         if let Kind::Cells(port) = &mut self.kind {
+            for (place, &member) in members.iter().enumerate() {
+                port.passed(member, turns_of(members.len(), turn, place, passed.cells));
+            }
             port.server.pass(slot);
         }
         Some(passed)
@@ -255,15 +270,15 @@ impl Port {
         if cell.flags != Flags::PLAIN || !port.server.is_empty() {
             return None;
         }
-        let owner = owner_of_cell(&port.buffer, cell.slot, cell, packets)?;
-        if !port.buffer.fits_cell(owner, cell.index) {
+        if !port.may_pass(cell, packets) {
             return None;
         }
         let bounds = [until, horizon];
         let passed = self.pass_pulses(came, u32::from(cells), pace, bounds, |_| ())?;
-        let Kind::Cells(port) = &mut self.kind else { return None };
-        port.server.pass(cell.slot);
         let PassedRounds { leaves, first, cells, next } = passed;
+        let Kind::Cells(port) = &mut self.kind else { return None };
+        port.passed(cell, cells as u16);
+        port.server.pass(cell.slot);
         let last = leaves + self.link.delay();
         Some(PassedRun { left: LeftRun { leaves, last, first, cell, cells: cells as u16 }, next })
     }

@@ -1,4 +1,4 @@
-//! A line of cells that decides nothing by the cell.
+//! A line of cells: many cells in a step where no decision is made by the cell.
 
 use cellway_units::Time;
 
@@ -8,8 +8,11 @@ use super::{Arriving, Moment, Windows};
 use crate::cell::{Cell, turns_of};
 use crate::channel::NextHop;
 use crate::fabric::Fabric;
+use crate::fabric::handle::{corrupt, lose};
+use crate::faults::Arrives;
 use crate::line::Pulse;
-use crate::port::{Left, LeftRounds, LeftRun, PassedRounds, Port};
+use crate::link::Unit;
+use crate::port::{Decides, Left, LeftRounds, LeftRun, PassedRounds, Port};
 
 /// Returns a port to change and another.
 fn two(ports: &mut [Port], index: u32, other: u32) -> (&mut Port, &Port) {
@@ -35,8 +38,8 @@ struct Turns<'a> {
 }
 
 impl<B: Clone> Fabric<B> {
-    /// As [`Fabric::run_line`] for a line of cells that decides nothing by the cell.
-    pub(super) fn run_plain(&mut self, windows: &mut Windows, index: u32) -> Option<Time> {
+    /// As [`Fabric::run_line`] for a line of cells.
+    pub(super) fn run_cells(&mut self, windows: &mut Windows, index: u32, decides: Decides) -> Option<Time> {
         let until = windows.lookahead.known(index, windows.sent_until, windows.horizon);
         let mut inputs = std::mem::take(&mut windows.inputs[index as usize]);
         inputs.settle(&self.ports);
@@ -58,23 +61,37 @@ impl<B: Clone> Fabric<B> {
                     break;
                 }
                 let before = arrival.map_or(until, |moment| moment.at.min(until));
-                if let Some(left) = port.send_run(ready.at, before, windows.horizon, &self.packets) {
+                if !decides.services
+                    && let Some(left) = port.send_run(ready.at, before, windows.horizon, &self.packets)
+                {
                     sent += u64::from(left.cells);
                     ready = Moment::first(left.leaves);
                     self.run_goes_on(windows, index, left, index);
                     continue;
                 }
-                if let Some((leaves, cells)) = self.send_rounds(windows, index, [ready.at, before]) {
+                if !decides.services
+                    && let Some((leaves, cells)) = self.send_rounds(windows, index, [ready.at, before])
+                {
                     sent += cells;
                     ready = Moment::first(leaves);
                     continue;
                 }
                 let port = &mut self.ports[index as usize];
-                let Some(cell) = port.next_cell(ready.at, &self.packets) else { break };
-                cell
+                match port.next_cell(ready.at, &self.packets, &mut self.rms) {
+                    Some(cell) => cell,
+                    // Gates hold all that wait.
+                    None => {
+                        let Some(release) = port.next_release() else { break };
+                        ready = Moment::first(release);
+                        continue;
+                    }
+                }
             } else {
                 let Some(moment) = arrival else { break };
-                if !is_waiting && let Some((train, behind)) = inputs.first_train() {
+                if !is_waiting
+                    && !decides.any()
+                    && let Some((train, behind)) = inputs.first_train()
+                {
                     let until = behind.map_or(until, |moment| moment.at.min(until));
                     let (port, pace) = two(&mut self.ports, index, train.pace);
                     let cells = (train.cell, train.cells, train.first);
@@ -88,7 +105,10 @@ impl<B: Clone> Fabric<B> {
                         continue;
                     }
                 }
-                if !is_waiting && let Some((leaves, cells)) = self.pass_rounds(windows, index, &mut inputs, until) {
+                if !is_waiting
+                    && !decides.any()
+                    && let Some((leaves, cells)) = self.pass_rounds(windows, index, &mut inputs, until)
+                {
                     sent += cells;
                     ready = Moment::first(leaves);
                     comes = inputs.first();
@@ -98,12 +118,13 @@ impl<B: Clone> Fabric<B> {
                 let free_at = port.free_at();
                 let Some(unit) = inputs.take_first(&self.ports) else { break };
                 comes = inputs.first();
-                if !is_waiting {
+                if !is_waiting || decides.services {
                     ready = moment.max(Moment::first(free_at));
                 }
                 match unit {
                     Arriving::Cell(cell)
                         if !is_waiting
+                            && !decides.any()
                             && comes.is_none_or(|next| next > moment)
                             && self.ports[index as usize].pass_cell(moment.at, cell, &self.packets) =>
                     {
@@ -263,6 +284,12 @@ impl<B: Clone> Fabric<B> {
     #[inline(always)]
     fn goes_on(&mut self, windows: &mut Windows, index: u32, left: Left) {
         let Left { leaves, arrives, cell } = left;
+        let port = &mut self.ports[index as usize];
+        match port.outcome(leaves) {
+            None => return lose(Unit::Cell(cell), &mut self.packets, &mut self.rms),
+            Some(Arrives { corrupted, .. }) if corrupted => corrupt(Unit::Cell(cell), &mut self.packets),
+            Some(_) => {}
+        }
         if arrives.at() >= windows.horizon {
             return self.ports[index as usize].keep_on_link(left);
         }
