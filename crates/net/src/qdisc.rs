@@ -53,6 +53,8 @@ pub(crate) struct Queued {
     pub(crate) marked: bool,
     /// The time of its arrival at the queue.
     pub(crate) since: Time,
+    /// In windows, its next step behind this line: a place in [`Routes`](crate::fabric::Routes).
+    pub(crate) hop: u32,
 }
 
 /// Packets that a discipline has dropped; the caller removes them from the network.
