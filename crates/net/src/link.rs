@@ -95,6 +95,14 @@ impl Link {
         first.then_some(arrives)
     }
 
+    /// Accepts a packet that arrives at `arrives`, behind all others.
+    pub(crate) fn put(&mut self, arrives: Time, packet: PacketRef) {
+        let UnderWay::Packets(packets, _) = &mut self.under_way else {
+            unreachable!("a line of cells sends no packets")
+        };
+        packets.push_back((arrives, packet));
+    }
+
     /// Accepts a cell that arrives at `arrives`.
     pub(crate) fn push_cell(&mut self, arrives: Pulse, cell: Cell, line: &Line) {
         let UnderWay::Cells(cells) = &mut self.under_way else { unreachable!("a line of packets sends no cells") };

@@ -165,6 +165,18 @@ impl<B> Packets<B> {
         (packet, usize::from(entry.way), usize::from(entry.steps))
     }
 
+    /// Returns the direction of a packet.
+    #[inline]
+    pub(crate) fn way(&self, at: PacketRef) -> usize {
+        usize::from(self.entries[at.0 as usize].way)
+    }
+
+    /// Sets the number of steps of a packet's path that are done.
+    #[inline]
+    pub(crate) fn set_steps(&mut self, at: PacketRef, steps: u16) {
+        self.entries[at.0 as usize].steps = steps;
+    }
+
     /// Counts a step of a packet's path as done.
     #[inline]
     pub(crate) fn step(&mut self, at: PacketRef) {
@@ -200,7 +212,7 @@ impl<B> Packets<B> {
     #[inline]
     pub(crate) fn queued(&self, now: Time, at: PacketRef) -> Queued {
         let &Packet { conversation, flow, octets, ecn, dscp, .. } = self.get(at);
-        Queued { packet: at, conversation, flow, octets, ecn, dscp, marked: false, since: now }
+        Queued { packet: at, conversation, flow, octets, ecn, dscp, marked: false, since: now, hop: Queued::UNKNOWN }
     }
 
     /// Marks a packet with "congestion experienced".

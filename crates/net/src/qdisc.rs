@@ -53,6 +53,13 @@ pub(crate) struct Queued {
     pub(crate) marked: bool,
     /// The time of its arrival at the queue.
     pub(crate) since: Time,
+    /// Its next step behind this line, a place in [`Routes`](crate::fabric::Routes), if it came to the queue in a window.
+    pub(crate) hop: u32,
+}
+
+impl Queued {
+    /// The place of a packet that came to the queue event by event.
+    pub(crate) const UNKNOWN: u32 = u32::MAX;
 }
 
 /// Packets that a discipline has dropped; the caller removes them from the network.

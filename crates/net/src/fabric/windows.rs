@@ -7,51 +7,69 @@
 //! is that of the crate's page; lines share nothing, so their order among each other does not matter.
 
 mod cells;
+mod deliveries;
 mod enter;
 mod graph;
 mod inputs;
 mod lane;
+mod packets;
+mod routes;
 mod train;
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
-use cellway_units::Time;
+use cellway_units::{Span, Time};
 
+use deliveries::Deliveries;
 pub(super) use graph::Lookahead;
 use inputs::Inputs;
 pub(super) use inputs::{Arriving, Moment};
+use packets::PacketLane;
+use routes::Routes;
 
-use super::{Fabric, Step};
+use super::Fabric;
 use crate::cell::Cell;
 use crate::packet::{Delivery, PacketRef};
 use crate::port::{Decides, Port};
+use crate::qdisc::Queued;
 
 /// The number in place of a port for packets that come from the host itself: after all that arrive at the instant.
 const HOST: u32 = u32::MAX;
+
+/// The way in which a line runs.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    /// Packets.
+    Packets,
+    /// Cells, with what is decided by the cell.
+    Cells(Decides),
+    /// Cells that take less than a picosecond each.
+    Immediate,
+}
 
 /// A network that runs in windows.
 #[derive(Clone, Debug)]
 pub(super) struct Windows {
     lookahead: Lookahead,
-    /// The units that will come to each port.
+    routes: Routes,
+    /// The units that will come to each port of cells.
     inputs: Vec<Inputs>,
+    /// The packets before and behind the queue of each port of packets.
+    lanes: Vec<PacketLane>,
     /// The ports with something to do, a bit for each place in the order of the paths.
     active: Vec<u64>,
-    /// Packets that reach their hosts, by instant, port and their order there.
-    deliveries: BinaryHeap<Reverse<(Moment, u32, u64, u32)>>,
+    /// Packets that reach their hosts.
+    deliveries: Deliveries,
     /// Reused from call to call: the members of a rotation, and their last arrivals.
     turns: (Vec<Cell>, Vec<Time>),
-    /// What each line of cells decides by the cell.
-    decides: Vec<Option<Decides>>,
-    /// True for each port whose last unit has been handled before its departure, at which it serves the next.
+    /// The way in which each line runs.
+    kinds: Vec<Kind>,
+    /// True for each port of cells whose last unit has been handled before its departure, at which it serves the next.
     is_due: Vec<bool>,
     /// The rounds in which the units on the links of lines without time and delay arrive.
     rounds: BTreeMap<u32, VecDeque<u32>>,
     /// The round of the instant that the hosts are in.
     round: u32,
-    /// The number of deliveries so far.
-    serial: u64,
     /// No packet inside the network reaches a host before this instant, but for those in `deliveries`.
     quiet_until: Time,
     /// All packets that hosts send before this instant are known.
@@ -77,19 +95,25 @@ impl Windows {
         }
     }
 
-    /// Returns an instant before which nothing that is at a port, or comes to it from `arrival` on, reaches a host; `None` if
-    /// the port has nothing more to do. `is_due` is true if its line serves at the end of its last unit in any case.
+    /// Returns an instant before which nothing that is at a port of cells, or comes to it from `arrival` on, reaches a host;
+    /// `None` if the port has nothing more to do. `is_due` is true if its line serves at the end of its last unit in any case.
     #[inline]
-    fn rest(&self, index: u32, port: &Port, arrival: Option<Time>, is_due: bool) -> Option<Time> {
-        let is_done = arrival.is_none() && !is_due && port.is_idle() && port.waiting() == 0;
-        let behind = port.next_arrival();
-        if is_done && behind.is_none() {
-            return None;
-        }
+    fn rest_of(&self, index: u32, port: &Port, arrival: Option<Time>, is_due: bool) -> Option<Time> {
+        let is_busy = is_due || !port.is_idle() || port.waiting() > 0;
         let on_line = (!port.is_idle()).then(|| port.free_at());
         let leaves = [on_line, port.next_end(), arrival].into_iter().flatten().min();
-        let reaches = leaves.map(|at| at + port.delay()).into_iter().chain(behind).min();
-        Some(reaches.map_or(Time::MAX, |at| at + self.lookahead.rest[index as usize]))
+        self.rest(index, port.delay(), is_busy, leaves, port.next_arrival())
+    }
+
+    /// Returns an instant before which nothing of a port reaches a host; `None` if the port has nothing more to do. A unit leaves
+    /// its line at `leaves` or later, and has `delay` before it; that in front behind the line arrives at `behind`.
+    #[inline]
+    fn rest(&self, index: u32, delay: Span, is_busy: bool, leaves: Option<Time>, behind: Option<Time>) -> Option<Time> {
+        let reaches = leaves.map(|at| at + delay).into_iter().chain(behind).min();
+        match reaches {
+            Some(at) => Some(at + self.lookahead.rest[index as usize]),
+            None => is_busy.then_some(Time::MAX),
+        }
     }
 
     #[inline]
@@ -117,9 +141,8 @@ impl<B: Clone> Fabric<B> {
         self.set_horizon(limit);
         loop {
             let windows = self.windows.as_mut()?;
-            if let Some(&Reverse((moment, ..))) = windows.deliveries.peek()
-                && moment.at < windows.known_until.min(limit)
-            {
+            let first = windows.deliveries.first();
+            if let Some(moment) = first.filter(|moment| moment.at < windows.known_until.min(limit)) {
                 self.take_deliveries(moment, delivered);
                 return Some(moment.at);
             }
@@ -128,7 +151,7 @@ impl<B: Clone> Fabric<B> {
                 return None;
             }
             // Hosts do not react before the first delivery, known or possible.
-            let first = windows.deliveries.peek().map_or(Time::MAX, |Reverse((moment, ..))| moment.at);
+            let first = first.map_or(Time::MAX, |moment| moment.at);
             let until = windows.quiet_until.min(first).max(windows.known_until).min(limit);
             self.run_pass(until);
         }
@@ -146,17 +169,14 @@ impl<B: Clone> Fabric<B> {
     fn take_deliveries(&mut self, now: Moment, delivered: &mut Vec<Delivery<B>>) {
         let Some(windows) = &mut self.windows else { return };
         windows.round = now.round;
-        while let Some(&Reverse((moment, _, _, packet))) = windows.deliveries.peek()
-            && moment == now
-        {
-            windows.deliveries.pop();
-            delivered.push(self.packets.deliver(PacketRef(packet)));
+        while let Some(packet) = windows.deliveries.take(now) {
+            delivered.push(self.packets.deliver(packet));
         }
     }
 
     /// Returns the first delivery that is known.
     pub(super) fn next_delivery(&self) -> Option<Time> {
-        self.windows.as_ref()?.deliveries.peek().map(|Reverse((moment, ..))| moment.at)
+        self.windows.as_ref()?.deliveries.first().map(|moment| moment.at)
     }
 
     /// Lets every line run through all that is known if hosts send nothing more before `sent_until`.
@@ -164,6 +184,8 @@ impl<B: Clone> Fabric<B> {
         let Some(mut windows) = self.windows.take() else { return };
         windows.sent_until = windows.sent_until.max(sent_until);
         windows.quiet_until = Time::MAX;
+        windows.known_until = (windows.sent_until + windows.lookahead.to_hosts).min(windows.horizon);
+        windows.deliveries.begin(windows.known_until);
         let mut word = 0;
         while word < windows.active.len() {
             // A line gives only to lines behind it in the order, which may be of the same word.
@@ -177,9 +199,10 @@ impl<B: Clone> Fabric<B> {
                 behind = u64::MAX.checked_shl(bit + 1).unwrap_or(0);
                 windows.active[word] &= !(1 << bit);
                 let port = windows.lookahead.order[word * 64 + bit as usize];
-                let reaches = match windows.decides[port as usize] {
-                    Some(decides) => self.run_cells(&mut windows, port, decides),
-                    None => self.run_line(&mut windows, port),
+                let reaches = match windows.kinds[port as usize] {
+                    Kind::Packets => self.run_packets(&mut windows, port),
+                    Kind::Cells(decides) => self.run_cells(&mut windows, port, decides),
+                    Kind::Immediate => self.run_line(&mut windows, port),
                 };
                 if let Some(reaches) = reaches {
                     windows.quiet_until = windows.quiet_until.min(reaches);
@@ -188,7 +211,7 @@ impl<B: Clone> Fabric<B> {
             }
             word += 1;
         }
-        windows.known_until = (windows.sent_until + windows.lookahead.to_hosts).min(windows.horizon);
+        windows.deliveries.settle();
         self.windows = Some(windows);
     }
 
@@ -201,13 +224,12 @@ impl<B: Clone> Fabric<B> {
         self.windows = Some(windows);
     }
 
+    /// Gives a packet that a host sends, or that has been reassembled, to its next port.
     #[inline]
     fn forward_in_windows(&mut self, windows: &mut Windows, moment: Moment, from: u32, frame: PacketRef) {
-        let (_, step) = self.next_step(frame);
-        self.packets.step(frame);
-        match step {
-            Step::Packet(port) => windows.give(port.0, moment, from, Arriving::Packet(frame)),
-            Step::Cells { port, slot } => windows.give(port.0, moment, from, Arriving::Frame { frame, slot }),
-        }
+        let (packet, way, steps) = self.packets.position(frame);
+        let hop = windows.routes.place(packet.conversation, way, steps);
+        let packet = Queued { hop, ..self.packets.queued(moment.at, frame) };
+        windows.pass_on(from, moment, packet, &mut self.packets);
     }
 }

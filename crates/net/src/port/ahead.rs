@@ -1,8 +1,11 @@
-//! A port that runs ahead of the hosts: the earliest instants of its next events.
+//! A port that runs ahead of the hosts: the earliest instants of its next events, and the steps of a packet on its line.
 
 use cellway_units::{Span, Time};
 
 use super::{Ahead, Kind, Port};
+use crate::link::Unit;
+use crate::packet::{PacketRef, Packets};
+use crate::qdisc::Queued;
 
 impl Port {
     /// Returns true if the port takes part in nothing that is decided event by event for several ports, and its units arrive in
@@ -40,6 +43,75 @@ impl Port {
         }
     }
 
+    /// Returns a lower bound of the time of a unit on the line.
+    #[inline]
+    pub(crate) fn least_span(&self) -> Span {
+        self.line.least_span()
+    }
+
+    /// Returns true if units may be lost or corrupted behind the line.
+    #[inline]
+    pub(crate) fn is_lossy(&self) -> bool {
+        self.faults.is_some()
+    }
+
+    /// Returns the instant at which the service of the unit on the line has begun.
+    #[inline]
+    pub(crate) fn began(&self) -> Time {
+        self.began
+    }
+
+    /// Counts a packet that finds the queue empty and the line free as passed on. Returns false if it must be queued.
+    #[inline]
+    pub(crate) fn passes(&mut self, packet: Queued) -> bool {
+        let Kind::Packets(port) = &mut self.kind else { unreachable!("packets go whole over packet lines only") };
+        let passes = port.qdisc.pass(packet);
+        if passes {
+            self.level.pass(packet.since);
+        }
+        passes
+    }
+
+    /// Starts a packet on the free line; returns the instant at which its last bit leaves.
+    #[inline]
+    pub(crate) fn transmit(&mut self, now: Time, octets: u32) -> Time {
+        let Kind::Packets(port) = &mut self.kind else { unreachable!("packets go whole over packet lines only") };
+        port.send(now, octets, &mut self.line)
+    }
+
+    /// Keeps a packet on the line whose service has begun at `began`.
+    pub(crate) fn stays_on_line(&mut self, began: Time, packet: PacketRef) {
+        self.sending = Some(Unit::Packet(packet));
+        self.began = began;
+    }
+
+    /// Counts the departure of a packet. Returns false if it is lost on the link, and has been removed.
+    #[inline]
+    pub(crate) fn leaves_line<B>(
+        &mut self,
+        began: Time,
+        leaves: Time,
+        packet: PacketRef,
+        packets: &mut Packets<B>,
+    ) -> bool {
+        self.sending = None;
+        self.counters.busy += leaves - began;
+        self.counters.packets += 1;
+        self.faults.is_none() || self.arrives(leaves, packet, packets)
+    }
+
+    /// Draws the outcome of the link for a packet; returns false if it is lost.
+    #[cold]
+    fn arrives<B>(&mut self, leaves: Time, packet: PacketRef, packets: &mut Packets<B>) -> bool {
+        let outcome = self.outcome(leaves);
+        match outcome {
+            None => packets.lose(packet, 1, 1),
+            Some(arrives) if arrives.corrupted => packets.corrupt(packet),
+            Some(_) => {}
+        }
+        outcome.is_some()
+    }
+
     /// Returns the instant at which a gate releases the next token.
     #[inline]
     pub(crate) fn next_release(&self) -> Option<Time> {
@@ -72,6 +144,11 @@ impl Port {
         }
         let is_awaited = self.sending.is_some() || self.ahead == Ahead::Awaited;
         is_awaited.then(|| self.line.free_at())
+    }
+
+    /// Puts a packet on the link that arrives at `arrives`, behind all others.
+    pub(crate) fn put_on_link(&mut self, arrives: Time, packet: PacketRef) {
+        self.link.put(arrives, packet);
     }
 
     /// Returns the number of units on the link.

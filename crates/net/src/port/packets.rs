@@ -1,6 +1,6 @@
 //! The part of a packet port: the queue discipline and the framing of the line.
 
-use cellway_units::{Span, Time};
+use cellway_units::{Ecn, Span, Time};
 
 use super::{Kind, Port};
 use crate::counters::{Level, PortCounters};
@@ -113,13 +113,24 @@ impl Port {
     /// Hands a packet to the queue discipline; returns false if no packet waits then.
     #[inline]
     pub(crate) fn push_packet<B>(&mut self, now: Time, packet: PacketRef, packets: &mut Packets<B>) -> bool {
-        let Kind::Packets(port) = &mut self.kind else { unreachable!("packets go whole over packet lines only") };
         let queued = packets.queued(now, packet);
-        with!(&mut port.qdisc, queue => enqueue(&mut *queue, &self.line, queued, packets, &mut self.level))
+        self.enqueue(queued, packets) > 0
+    }
+
+    /// Hands a packet to the queue discipline; returns the number of packets that wait then.
+    pub(crate) fn enqueue<B>(&mut self, packet: Queued, packets: &mut Packets<B>) -> u32 {
+        let Kind::Packets(port) = &mut self.kind else { unreachable!("packets go whole over packet lines only") };
+        with!(&mut port.qdisc, queue => enqueue(&mut *queue, &self.line, packet, packets, &mut self.level))
+    }
+
+    /// Takes the packet that the line sends at `now`, with the mark that the discipline has set.
+    pub(crate) fn dequeue<B>(&mut self, now: Time, packets: &mut Packets<B>) -> Option<Queued> {
+        let Kind::Packets(port) = &mut self.kind else { unreachable!("packets go whole over packet lines only") };
+        port.dequeue(now, packets, &mut self.level)
     }
 }
 
-/// Hands a packet to a discipline; returns false if no packet waits then.
+/// Hands a packet to a discipline; returns the number of packets that wait then.
 #[inline(always)]
 fn enqueue<B>(
     queue: &mut impl Discipline,
@@ -127,7 +138,7 @@ fn enqueue<B>(
     queued: Queued,
     packets: &mut Packets<B>,
     level: &mut Level,
-) -> bool {
+) -> u32 {
     let before = queue.len();
     queue.enqueue(line, queued, packets.drops());
     packets.refuse_dropped();
@@ -135,22 +146,24 @@ fn enqueue<B>(
     if waiting != before {
         level.change(queued.since, waiting);
     }
-    waiting > 0
+    waiting
 }
 
+/// Takes the next packet of a discipline, which has the mark that the discipline has set.
 #[inline(always)]
 fn dequeue<B>(queue: &mut impl Discipline, now: Time, packets: &mut Packets<B>, level: &mut Level) -> Option<Queued> {
     let before = queue.len();
-    let next = queue.dequeue(now, packets.drops());
+    let mut next = queue.dequeue(now, packets.drops());
     packets.refuse_dropped();
     let waiting = queue.len();
     if waiting != before {
         level.change(now, waiting);
     }
-    if let Some(Queued { packet, marked, since, .. }) = next {
-        packets.waited(packet, now - since);
-        if marked {
-            packets.mark(packet);
+    if let Some(Queued { packet, marked, since, ecn, .. }) = &mut next {
+        packets.waited(*packet, now - *since);
+        if std::mem::take(marked) {
+            packets.mark(*packet);
+            *ecn = Ecn::Ce;
         }
     }
     next

@@ -154,7 +154,7 @@ impl<B: Clone> Fabric<B> {
         inputs.tidy();
         let arrival = inputs.first().map(|moment| moment.at);
         windows.inputs[index as usize] = inputs;
-        windows.rest(index, &self.ports[index as usize], arrival, false)
+        windows.rest_of(index, &self.ports[index as usize], arrival, false)
     }
 
     /// Sends cells that wait in several queues by turns, from the first to before the second instant; returns the

@@ -1,13 +1,19 @@
 //! From the calendar to windows, and back.
 
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BTreeMap;
 
 use cellway_units::Time;
 
+use super::deliveries::Deliveries;
 use super::inputs::Inputs;
-use super::{Lookahead, Windows};
+use super::packets::PacketLane;
+use super::routes::Routes;
+use super::{Kind, Lookahead, Windows};
 use crate::calendar::{Calendar, Event};
-use crate::fabric::Fabric;
+use crate::fabric::{Fabric, Step};
+use crate::ids::PortId;
+use crate::packet::PacketRef;
+use crate::port::Port;
 
 impl<B: Clone> Fabric<B> {
     /// Has the network run in windows from now on: equal results, in less time. All events up to `now` have happened, the
@@ -26,17 +32,23 @@ impl<B: Clone> Fabric<B> {
         }
         let Some(lookahead) = Lookahead::new(self) else { return false };
         self.calendar = Calendar::default();
+        let kind = |port: &Port| match (port.cells().is_some(), port.decides()) {
+            (false, _) => Kind::Packets,
+            (true, None) => Kind::Immediate,
+            (true, Some(decides)) => Kind::Cells(decides),
+        };
         let mut windows = Windows {
+            routes: Routes::new(self),
             inputs: vec![Inputs::default(); self.ports.len()],
+            lanes: vec![PacketLane::default(); self.ports.len()],
             active: vec![0; lookahead.order.len().div_ceil(64)],
             lookahead,
-            deliveries: BinaryHeap::new(),
+            deliveries: Deliveries::default(),
             turns: Default::default(),
-            decides: self.ports.iter().map(|port| port.decides()).collect(),
+            kinds: self.ports.iter().map(kind).collect(),
             is_due: vec![false; self.ports.len()],
             rounds: BTreeMap::new(),
             round: 0,
-            serial: 0,
             quiet_until: now,
             sent_until: now,
             known_until: now,
@@ -44,10 +56,12 @@ impl<B: Clone> Fabric<B> {
         };
         for (index, port) in (0..).zip(&mut self.ports) {
             self.events += u64::from(port.await_nothing(now));
-            if windows.rest(index, port, None, false).is_some() {
+            if !port.is_idle() || port.waiting() > 0 || port.next_arrival().is_some() {
                 windows.activate(index);
             }
-            if windows.lookahead.is_at_once[index as usize] && port.on_link() > 0 {
+            if port.cells().is_none() {
+                windows.lanes[index as usize].take(now, port, &self.packets);
+            } else if windows.lookahead.is_at_once[index as usize] && port.on_link() > 0 {
                 windows.rounds.insert(index, vec![0; port.on_link()].into());
             }
         }
@@ -62,9 +76,18 @@ impl<B: Clone> Fabric<B> {
     ///
     /// If a line has run past `now`.
     pub fn leave_windows(&mut self, now: Time) {
-        let Some(windows) = self.windows.take() else { return };
-        assert!(windows.horizon <= now && windows.deliveries.is_empty(), "the network has run past {now}");
-        for (index, port) in (0..).zip(&mut self.ports) {
+        let Some(mut windows) = self.windows.take() else { return };
+        let is_over = windows.horizon <= now && windows.deliveries.first().is_none();
+        assert!(is_over, "the network has run past {now}");
+        let mut frames = Vec::new();
+        for (index, lane) in (0..).zip(&mut windows.lanes) {
+            let port = &mut self.ports[index as usize];
+            if port.cells().is_none() {
+                frames.clear();
+                lane.give_back(port, &mut frames);
+                frames.iter().for_each(|&frame| self.passes_port(frame, PortId(index)));
+            }
+            let port = &mut self.ports[index as usize];
             if let Some(at) = port.awaits_departure() {
                 self.calendar.add(at, Event::Departure(index));
             } else if port.is_idle()
@@ -75,6 +98,16 @@ impl<B: Clone> Fabric<B> {
             if let Some(at) = port.next_arrival() {
                 self.calendar.add(at, Event::Arrival(index));
             }
+        }
+    }
+
+    /// Sets the steps of a packet that is at a line of packets, of which the packet has known more in windows.
+    fn passes_port(&mut self, frame: PacketRef, port: PortId) {
+        let (packet, way, _) = self.packets.position(frame);
+        let Some(conversation) = &self.conversations[packet.conversation as usize] else { return };
+        let is_here = |step: &Step| matches!(*step, Step::Packet(at) if at == port);
+        if let Some(place) = conversation.steps[way].iter().position(is_here) {
+            self.packets.set_steps(frame, place as u16 + 1);
         }
     }
 }

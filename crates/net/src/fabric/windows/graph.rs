@@ -17,6 +17,8 @@ pub(in crate::fabric) struct Lookahead {
     pub(super) rest: Vec<Span>,
     /// True for each port whose units may arrive in the instant in which they are served.
     pub(super) is_at_once: Vec<bool>,
+    /// True for each port whose link leads to a host.
+    pub(super) is_last: Vec<bool>,
     /// The least time from a host to a host.
     pub(super) to_hosts: Span,
 }
@@ -79,7 +81,7 @@ impl Lookahead {
         for (at, &port) in order.iter().enumerate() {
             place[port as usize] = at as u32;
         }
-        Some(Lookahead { order, place, distance, rest, is_at_once, to_hosts })
+        Some(Lookahead { order, place, distance, rest, is_at_once, is_last, to_hosts })
     }
 
     /// Returns the instant up to which a port is known.

@@ -35,8 +35,6 @@ pub(in crate::fabric) enum Arriving {
     Rotation(u32),
     /// A packet to be cut into cells, for a queue.
     Frame { frame: PacketRef, slot: u32 },
-    /// A packet, whole.
-    Packet(PacketRef),
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -1,13 +1,11 @@
 //! A line on its own: its arrivals, departures and services up to an instant, and the way of its units behind the link.
 
-use std::cmp::Reverse;
-
 use cellway_units::{Bytes, Time};
 
 use super::{Arriving, Moment, Windows};
 use crate::channel::NextHop;
 use crate::fabric::Fabric;
-use crate::fabric::handle::{corrupt, lose};
+use crate::fabric::handle::lose;
 use crate::ids::NodeId;
 use crate::link::Unit;
 use crate::packet::PacketRef;
@@ -23,7 +21,8 @@ impl<B: Clone> Fabric<B> {
         let mut is_due = windows.is_due[index as usize];
         let mut leaves = Moment::first(self.ports[index as usize].free_at());
         if self.ports[index as usize].on_line().is_some() && leaves.at < windows.horizon {
-            is_due = self.leaves_line(windows, leaves, index);
+            self.leaves_line(windows, leaves, index);
+            is_due = true;
         }
         loop {
             let port = &mut self.ports[index as usize];
@@ -42,19 +41,18 @@ impl<B: Clone> Fabric<B> {
             if now.at >= until {
                 break;
             }
-            if is_sending && !self.leaves_line(windows, now, index) {
-                continue;
+            if is_sending {
+                self.leaves_line(windows, now, index);
             }
             is_due = false;
             let port = &mut self.ports[index as usize];
             if port.serve(now.at, &mut self.packets, &mut self.rms, true).is_some() {
                 let at = port.free_at();
                 leaves = Moment { at, round: if at == now.at { now.round + 1 } else { 0 } };
-                if port.is_ahead() {
-                    windows.leaves(index, leaves);
-                } else if at < windows.horizon {
+                if at < windows.horizon {
                     // Lines behind it are to know what leaves as soon as it is served.
-                    is_due = self.leaves_line(windows, leaves, index);
+                    self.leaves_line(windows, leaves, index);
+                    is_due = true;
                 }
             }
         }
@@ -63,31 +61,21 @@ impl<B: Clone> Fabric<B> {
         let arrival = inputs.first().map(|moment| moment.at);
         windows.inputs[index as usize] = inputs;
         self.leave_link(windows, index);
-        windows.rest(index, &self.ports[index as usize], arrival, is_due)
+        windows.rest_of(index, &self.ports[index as usize], arrival, is_due)
     }
 
-    /// Handles the departure of the unit on a line. Returns false if no other can wait for it.
+    /// Handles the departure of the cell on a line.
     #[inline]
-    pub(super) fn leaves_line(&mut self, windows: &mut Windows, now: Moment, index: u32) -> bool {
+    pub(super) fn leaves_line(&mut self, windows: &mut Windows, now: Moment, index: u32) {
         let port = &mut self.ports[index as usize];
         self.events += 1;
-        let is_on_link = port.is_ahead();
         self.cell_hops += u64::from(port.depart(now.at));
-        if is_on_link {
-            return port.waiting() > 0;
+        let Some(unit) = port.departed() else { return };
+        if port.outcome(now.at).is_none() {
+            return lose(unit, &mut self.packets, &mut self.rms);
         }
-        let Some(unit) = port.departed() else { return true };
-        match port.outcome(now.at) {
-            None => lose(unit, &mut self.packets, &mut self.rms),
-            Some(outcome) => {
-                if outcome.corrupted {
-                    corrupt(unit, &mut self.packets);
-                }
-                port.propagate(now.at, unit);
-                windows.leaves(index, now);
-            }
-        }
-        true
+        port.propagate(now.at, unit);
+        windows.leaves(index, now);
     }
 
     /// Takes a unit at the port that it has come to.
@@ -111,9 +99,6 @@ impl<B: Clone> Fabric<B> {
                     self.packets.lose(frame, lost, count);
                 }
             }
-            Arriving::Packet(packet) => {
-                port.push_packet(now, packet, &mut self.packets);
-            }
         }
     }
 
@@ -133,7 +118,7 @@ impl<B: Clone> Fabric<B> {
             };
             let moment = Moment { at, round };
             match unit {
-                Unit::Packet(packet) => self.reaches(windows, moment, index, node, packet),
+                Unit::Packet(_) => unreachable!("a line of cells sends no packets"),
                 Unit::Cell(mut cell) => match port.next_hop(cell.slot) {
                     NextHop::Forward { port, slot } => {
                         cell.slot = slot;
@@ -162,8 +147,7 @@ impl<B: Clone> Fabric<B> {
         packet: PacketRef,
     ) {
         if self.packets.get(packet).to == node {
-            windows.deliveries.push(Reverse((moment, from, windows.serial, packet.0)));
-            windows.serial += 1;
+            windows.deliveries.push(moment, from, packet, windows.known_until);
         } else {
             self.forward_in_windows(windows, moment, from, packet);
         }
