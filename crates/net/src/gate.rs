@@ -3,7 +3,7 @@
 use cellway_units::{Rate, Time};
 
 use crate::abr::{AbrDestination, AbrSource, InRateCell, RmCell, Waiting};
-use crate::gcra::DualGcra;
+use crate::gcra::{DualGcra, Gcra};
 use crate::ids::ChannelId;
 
 /// Holds the token of a queue back until its next cell may leave, and selects that cell. Most gates have one part of
@@ -57,6 +57,24 @@ impl Gate {
     #[inline]
     pub(crate) fn is_waiting(&self) -> bool {
         self.destination.as_ref().is_some_and(|both| both.0.is_waiting())
+    }
+
+    /// Returns the algorithm of a shaper's peak rate, if nothing else holds cells back or makes any.
+    #[inline]
+    pub(crate) fn peak_alone(&mut self) -> Option<&mut Gcra> {
+        let is_alone = self.source.is_none() && self.destination.is_none();
+        self.shaper.as_mut().filter(|_| is_alone)?.peak_alone()
+    }
+
+    /// Returns the instant at which the held token is released.
+    #[inline]
+    pub(crate) fn held_until(&self) -> Option<Time> {
+        self.release
+    }
+
+    /// Ends the wait of the held token.
+    pub(crate) fn let_go(&mut self) {
+        self.release = None;
     }
 
     #[inline]

@@ -3,39 +3,17 @@
 
 use cellway_units::{CELL_BITS, Cells, Rate, Span, Time};
 
-/// The time of one cell at a rate: whole picoseconds, and a remainder in parts of 1/rate of one.
-#[derive(Clone, Copy, Debug)]
-struct Increment {
-    rate: u64,
-    span: Span,
-    remainder: u64,
-}
+use crate::pace::{Pace, Pulse};
 
-impl Increment {
-    fn new(rate: Rate) -> Increment {
-        assert!(rate.as_bps() > 0, "a cell rate of zero has no cell time");
-        let (span, remainder) = rate.time_for(CELL_BITS, 0);
-        Increment { rate: rate.as_bps(), span, remainder }
-    }
-
-    /// Adds one cell time to `span` and `carry`/rate picoseconds.
-    #[inline]
-    fn after(&self, span: Span, carry: u64) -> (Span, u64) {
-        let carry = carry + self.remainder;
-        match carry.checked_sub(self.rate) {
-            Some(carry) => (span + self.span + Span::from_ps(1), carry),
-            None => (span + self.span, carry),
-        }
-    }
-
-    /// Returns the same amount of data, held as time at the `old` rate, as time at this one; at most `limit` and one
-    /// cell, which is the most that conforming cells leave.
-    fn convert(&self, old: &Increment, span: Span, carry: u64, limit: Span) -> (Span, u64) {
-        let data = u128::from(span.as_ps()) * u128::from(old.rate) + u128::from(carry);
-        let rate = u128::from(self.rate);
-        let span = Span::from_ps(u64::try_from(data / rate).unwrap_or(u64::MAX));
-        (span, (data % rate) as u64).min(self.after(limit, 0))
-    }
+/// Returns an amount of data that is held as time at the `old` pace as time at `new`; at most `limit` and one cell, which is
+/// the most that conforming cells leave.
+fn convert(old: Pace, new: Pace, debt: Pulse, limit: Span) -> Pulse {
+    let data = u128::from((debt.at - Time::ZERO).as_ps()) * u128::from(old.rate().as_bps()) + u128::from(debt.carry);
+    let rate = u128::from(new.rate().as_bps());
+    let span = Span::from_ps(u64::try_from(data / rate).unwrap_or(u64::MAX));
+    let most = new.after(Pulse { at: Time::ZERO + limit, carry: 0 });
+    let (at, carry) = (Time::ZERO + span, (data % rate) as u64).min((most.at, most.carry));
+    Pulse { at, carry }
 }
 
 /// GCRA(T, L) as virtual scheduling: a cell conforms if it arrives at or after TAT − L, where the theoretical arrival
@@ -46,23 +24,22 @@ impl Increment {
 /// arrives in an earlier tick than TAT − L.
 #[derive(Clone, Debug)]
 pub struct Gcra {
-    increment: Increment,
+    pace: Pace,
     limit: Span,
-    /// TAT: its whole picoseconds, and the rest in parts of 1/rate of one.
-    due: Time,
-    carry: u64,
+    /// TAT.
+    due: Pulse,
 }
 
 impl Gcra {
     /// Creates the algorithm for cells of 53 octets at `rate` (bit/s, above zero), with tolerance `limit` (τ or L of
     /// the standards: CDVT for a peak rate, BT + CDVT for a sustainable rate). The first cell conforms.
     pub fn new(rate: Rate, limit: Span) -> Gcra {
-        Gcra { increment: Increment::new(rate), limit, due: Time::ZERO, carry: 0 }
+        Gcra { pace: Pace::new(rate), limit, due: Pulse::default() }
     }
 
     /// Returns the rate (bit/s of whole cells).
     pub fn rate(&self) -> Rate {
-        Rate::from_bps(self.increment.rate)
+        self.pace.rate()
     }
 
     /// Returns true if a cell that arrives at `now` conforms, and counts it then. One that does not leaves no trace.
@@ -78,26 +55,34 @@ impl Gcra {
     /// Returns true if a cell at `now` conforms, without counting it.
     #[inline]
     pub fn would_conform(&self, now: Time) -> bool {
-        self.due.since(now) <= self.limit
+        self.due.at.since(now) <= self.limit
+    }
+
+    /// Returns the carry of a cell at `at` that conforms no earlier, if those behind it that conform no earlier follow at the
+    /// pace of the algorithm.
+    pub(crate) fn pulse(&self, at: Time) -> Pulse {
+        if at > self.due.at { Pulse { at, carry: 0 } } else { Pulse { at, ..self.due } }
+    }
+
+    /// Returns the pace of the rate.
+    pub(crate) fn pace(&self) -> Pace {
+        self.pace
     }
 
     /// Returns the first instant from `now` on at which a cell conforms.
     #[inline]
     pub fn earliest(&self, now: Time) -> Time {
-        now + self.due.since(now).saturating_sub(self.limit)
+        now + self.due.at.since(now).saturating_sub(self.limit)
     }
 
     /// Takes a cell at `at` whatever the verdict: a shaper, which has waited until
     /// [`earliest`](Gcra::earliest).
     #[inline]
     pub fn take(&mut self, at: Time) {
-        if at > self.due {
-            self.due = at;
-            self.carry = 0;
+        if at > self.due.at {
+            self.due = Pulse { at, carry: 0 };
         }
-        let (span, carry) = self.increment.after(Span::ZERO, self.carry);
-        self.due += span;
-        self.carry = carry;
+        self.due = self.pace.after(self.due);
     }
 
     /// Changes the rate at `now`. The debt of earlier cells is kept as an amount of data: a wait of half a cell time at
@@ -108,15 +93,15 @@ impl Gcra {
 
     /// Changes the rate and the tolerance at `now`.
     pub fn set(&mut self, now: Time, rate: Rate, limit: Span) {
-        let old = std::mem::replace(&mut self.increment, Increment::new(rate));
+        let old = std::mem::replace(&mut self.pace, Pace::new(rate));
         self.limit = limit;
-        if self.due < now {
-            self.carry = 0;
+        if self.due.at < now {
+            self.due.carry = 0;
             return;
         }
-        let (span, carry) = self.increment.convert(&old, self.due - now, self.carry, limit);
-        self.due = now + span;
-        self.carry = carry;
+        let debt = Pulse { at: Time::ZERO + (self.due.at - now), ..self.due };
+        let debt = convert(old, self.pace, debt, limit);
+        self.due = Pulse { at: now + (debt.at - Time::ZERO), ..debt };
     }
 }
 
@@ -125,26 +110,26 @@ impl Gcra {
 /// [`Gcra`]; ITU-T I.371 annex A states the algorithm both ways.
 #[derive(Clone, Debug)]
 pub struct LeakyBucket {
-    increment: Increment,
+    pace: Pace,
     limit: Span,
-    /// The content of the bucket right after the last conforming cell.
-    content: Span,
-    carry: u64,
+    /// The content of the bucket right after the last conforming cell, as the instant at which it would be empty if that cell
+    /// had come at zero.
+    content: Pulse,
     last: Time,
 }
 
 impl LeakyBucket {
     /// Creates an empty bucket for cells at `rate` (bit/s, above zero), with tolerance `limit`.
     pub fn new(rate: Rate, limit: Span) -> LeakyBucket {
-        LeakyBucket { increment: Increment::new(rate), limit, content: Span::ZERO, carry: 0, last: Time::ZERO }
+        LeakyBucket { pace: Pace::new(rate), limit, content: Pulse::default(), last: Time::ZERO }
     }
 
     /// Returns true if a cell that arrives at `now` conforms, and adds it to the bucket then.
     pub fn conforms(&mut self, now: Time) -> bool {
-        let (content, carry) = self.content_at(now);
-        let conforms = content <= self.limit;
+        let content = self.content_at(now);
+        let conforms = content.at <= Time::ZERO + self.limit;
         if conforms {
-            (self.content, self.carry) = self.increment.after(content, carry);
+            self.content = self.pace.after(content);
             self.last = now;
         }
         conforms
@@ -152,16 +137,19 @@ impl LeakyBucket {
 
     /// Changes the rate at `now`; the bucket keeps its content as an amount of data.
     pub fn set_rate(&mut self, now: Time, rate: Rate) {
-        let (content, carry) = self.content_at(now);
-        let old = std::mem::replace(&mut self.increment, Increment::new(rate));
-        (self.content, self.carry) = self.increment.convert(&old, content, carry, self.limit);
+        let content = self.content_at(now);
+        let old = std::mem::replace(&mut self.pace, Pace::new(rate));
+        self.content = convert(old, self.pace, content, self.limit);
         self.last = now;
     }
 
     /// Returns the content at `now`; a bucket that has run empty drops the fraction of a picosecond.
-    fn content_at(&self, now: Time) -> (Span, u64) {
-        let drained = now.since(self.last);
-        if drained > self.content { (Span::ZERO, 0) } else { (self.content - drained, self.carry) }
+    fn content_at(&self, now: Time) -> Pulse {
+        let (content, drained) = (self.content.at - Time::ZERO, now.since(self.last));
+        if drained > content {
+            return Pulse::default();
+        }
+        Pulse { at: Time::ZERO + (content - drained), ..self.content }
     }
 }
 
@@ -203,6 +191,11 @@ impl DualGcra {
         let limit = burst_tolerance(self.peak.rate(), scr, mbs) + cdvt;
         self.sustained = Some(Sustained { gcra: Gcra::new(scr, limit), mbs, cdvt });
         self
+    }
+
+    /// Returns the algorithm of the peak rate, if it is alone.
+    pub(crate) fn peak_alone(&mut self) -> Option<&mut Gcra> {
+        if self.sustained.is_none() { Some(&mut self.peak) } else { None }
     }
 
     /// Returns the peak rate (bit/s of whole cells).

@@ -40,6 +40,17 @@ impl Held {
         self.waits.front().map(|&(at, _)| at)
     }
 
+    /// Returns the queue of the first wait.
+    #[inline]
+    pub(crate) fn first_slot(&self) -> Option<u32> {
+        self.waits.front().map(|&(_, slot)| slot)
+    }
+
+    /// Ends the first wait.
+    pub(crate) fn pop(&mut self) {
+        self.waits.pop_front();
+    }
+
     /// Takes the first wait that ends before `instant`.
     #[inline]
     pub(crate) fn pop_before(&mut self, instant: Time) -> Option<(Time, u32)> {

@@ -81,6 +81,7 @@ mod line;
 mod link;
 mod link_spec;
 mod loss;
+mod pace;
 mod packet;
 mod policer;
 mod port;

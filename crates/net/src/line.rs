@@ -2,30 +2,8 @@
 
 use cellway_units::{Bits, CELL_BITS, Rate, Span, Time};
 
+use crate::pace::{Pace, Pulse};
 use crate::rate_schedule::{Ended, RateSchedule, Timeline};
-
-/// The instant at which the last bit of a cell passes the end of the line, or of the link behind it, to a fraction of a
-/// picosecond.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Pulse {
-    pub(crate) at: Time,
-    /// The fraction of a picosecond that `at` leaves out, in units of 1 / rate.
-    carry: u64,
-}
-
-impl Pulse {
-    /// Returns the instant, without the fraction.
-    #[inline]
-    pub(crate) fn at(self) -> Time {
-        self.at
-    }
-
-    /// Returns the pulse `span` later.
-    #[inline]
-    pub(crate) fn later(self, span: Span) -> Pulse {
-        Pulse { at: self.at + span, ..self }
-    }
-}
 
 /// A line that clocks out one unit after another.
 ///
@@ -34,9 +12,10 @@ impl Pulse {
 /// [`RateSchedule`].
 #[derive(Clone, Debug)]
 pub struct Line {
+    /// The present rate.
     rate: Rate,
-    cell_span: Span,
-    cell_remainder: u64,
+    /// That of cells, for which a line has one rate.
+    pace: Pace,
     /// The remainder of the last unit, in units of 10^-12 bit.
     carry: u64,
     free_at: Time,
@@ -47,8 +26,7 @@ pub struct Line {
 impl Line {
     /// An idle line of `rate` (bit/s).
     pub fn new(rate: Rate) -> Line {
-        let (cell_span, cell_remainder) = rate.time_for(CELL_BITS, 0);
-        Line { rate, cell_span, cell_remainder, carry: 0, free_at: Time::ZERO, timeline: None }
+        Line { rate, pace: Pace::new(rate), carry: 0, free_at: Time::ZERO, timeline: None }
     }
 
     /// An idle line whose rate is `first` until the first change of `schedule`. It sends packets only: the times of cells are
@@ -59,8 +37,15 @@ impl Line {
     }
 
     /// The rate (bit/s) at the end of the last unit.
+    #[inline]
     pub fn rate(&self) -> Rate {
         self.rate
+    }
+
+    /// The pace of cells that follow each other without a gap.
+    #[inline]
+    pub(crate) fn pace(&self) -> Pace {
+        self.pace
     }
 
     /// The instant at which the last bit of the last unit leaves.
@@ -100,7 +85,7 @@ impl Line {
     pub fn send_cell(&mut self, now: Time) -> Time {
         debug_assert!(self.timeline.is_none(), "a line with a schedule sends packets");
         self.begin(now);
-        let Pulse { at, carry } = self.pulse_after(self.pulse_at(now));
+        let Pulse { at, carry } = self.pace.after(self.pulse_at(now));
         self.carry = carry;
         self.free_at = at;
         at
@@ -121,7 +106,7 @@ impl Line {
     /// Returns whether a cell takes less than a picosecond, so that it may leave in the instant in which it starts.
     #[inline]
     pub(crate) fn is_immediate(&self) -> bool {
-        self.cell_span.is_zero()
+        self.pace.span().is_zero()
     }
 
     /// Returns a lower bound of the time of a unit: that of one octet, on a line without a schedule.
@@ -129,27 +114,10 @@ impl Line {
         if self.timeline.is_some() { Span::ZERO } else { self.rate.time_for(Bits(8), 0).0 }
     }
 
-    /// Returns the time of a cell, without the fraction of a picosecond.
-    #[inline]
-    pub(crate) fn least_span_of_cell(&self) -> Span {
-        self.cell_span
-    }
-
     /// Returns the end of the last unit, given that it is at `at`.
     #[inline]
     pub(crate) fn pulse_at(&self, at: Time) -> Pulse {
         Pulse { at, carry: self.carry }
-    }
-
-    /// Returns the end of a cell that follows `pulse` without a gap.
-    #[inline]
-    pub(crate) fn pulse_after(&self, pulse: Pulse) -> Pulse {
-        let mut next = Pulse { at: pulse.at + self.cell_span, carry: pulse.carry + self.cell_remainder };
-        if next.carry >= self.rate.as_bps() {
-            next.carry -= self.rate.as_bps();
-            next.at += Span::from_ps(1);
-        }
-        next
     }
 
     /// Starts to send `bits` at `now`, when the line is free, with `cost` of processing on top; returns

@@ -9,7 +9,8 @@ use cellway_units::{Span, Time};
 
 use crate::cell::{Cell, Flags};
 use crate::delay::{Delay, DelaySpec};
-use crate::line::{Line, Pulse};
+use crate::line::Line;
+use crate::pace::Pulse;
 use crate::packet::PacketRef;
 
 /// A cell or a packet.
@@ -283,7 +284,7 @@ impl CellsUnderWay {
         let last = std::mem::replace(&mut self.last, at);
         if let Some(run) = self.runs.back_mut()
             && run.goes_on_with(cell)
-            && line.pulse_after(last) == at
+            && line.pace().after(last) == at
         {
             run.end += 1;
             return false;
@@ -311,7 +312,7 @@ impl CellsUnderWay {
             return (cell, self.runs.front().map(|run| run.first.at));
         }
         run.next += 1;
-        run.first = line.pulse_after(run.first);
+        run.first = line.pace().after(run.first);
         (cell, Some(run.first.at))
     }
 

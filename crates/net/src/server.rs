@@ -19,6 +19,7 @@
 //! by one, as they may leave.
 
 mod plain;
+mod shaped;
 mod view;
 
 use cellway_spec::Discipline;

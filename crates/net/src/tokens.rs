@@ -28,34 +28,37 @@ impl Tokens {
         }
     }
 
-    /// Adds a token of the last priority.
+    /// Returns the first priority that has tokens; the last if none has.
     #[inline]
-    pub(crate) fn push_last(&mut self, slot: u32) {
-        self.last.push_back(slot);
+    pub(crate) fn first(&self) -> u8 {
+        if self.urgent_count == 0 {
+            return LAST;
+        }
+        let first = self.urgent.iter().flat_map(|queues| queues.iter()).position(|queue| !queue.is_empty());
+        first.map_or(LAST, |place| place as u8)
     }
 
-    /// Returns the front of the queue of the last priority.
+    /// Returns the tokens of a priority in the order of service.
     #[inline]
-    pub(crate) fn front_of_last(&self) -> Option<u32> {
-        self.last.front().copied()
+    pub(crate) fn of(&self, priority: u8) -> impl ExactSizeIterator<Item = u32> + '_ {
+        let queue = match &self.urgent {
+            Some(urgent) if priority < LAST => &urgent[usize::from(priority)],
+            _ => &self.last,
+        };
+        queue.iter().copied()
     }
 
-    /// Returns the number of tokens of the last priority.
+    /// Removes the tokens of a priority.
     #[inline]
-    pub(crate) fn len_of_last(&self) -> usize {
-        self.last.len()
-    }
-
-    /// Removes the tokens of the last priority.
-    #[inline]
-    pub(crate) fn clear_last(&mut self) {
-        self.last.clear();
-    }
-
-    /// Takes the front of the queue of the last priority.
-    #[inline]
-    pub(crate) fn pop_last(&mut self) -> Option<u32> {
-        self.last.pop_front()
+    pub(crate) fn clear(&mut self, priority: u8) {
+        match &mut self.urgent {
+            Some(urgent) if priority < LAST => {
+                let queue = &mut urgent[usize::from(priority)];
+                self.urgent_count -= queue.len() as u32;
+                queue.clear();
+            }
+            _ => self.last.clear(),
+        }
     }
 
     /// Takes the front of the first queue that is not empty.

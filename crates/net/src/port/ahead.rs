@@ -37,7 +37,7 @@ impl Port {
             Kind::Cells(cells) => {
                 let count = cells.server.to_end()?;
                 let begins = cells.server.next_service(self.line.free_at());
-                Some(begins + self.line.least_span_of_cell().saturating_mul(u64::from(count)))
+                Some(begins + self.line.pace().span().saturating_mul(u64::from(count)))
             }
             Kind::Packets(packets) => (packets.qdisc.len() > 0).then(|| self.line.free_at() + self.line.least_span()),
         }

@@ -6,8 +6,9 @@ use cellway_units::{Span, Time};
 use super::admit::owner_of_cell;
 use super::{Kind, Port};
 use crate::cell::{Cell, Flags, turns_of};
-use crate::line::{Line, Pulse};
+use crate::line::Line;
 use crate::link::Unit;
+use crate::pace::{Pace, Pulse};
 use crate::packet::Packets;
 use crate::rm_cells::RmCells;
 
@@ -16,16 +17,17 @@ use crate::rm_cells::RmCells;
 pub(crate) struct Decides {
     /// At its arrival: a policer judges it, or the length of the queue is recorded.
     pub(crate) arrivals: bool,
-    /// At its service: a gate holds it, another class goes before it, the link may lose it, or the length of the queue is
-    /// recorded.
+    /// At its service: the link may lose it, or the length of the queue is recorded.
     pub(crate) services: bool,
+    /// At its service: a gate may hold it back.
+    pub(crate) gates: bool,
 }
 
 impl Decides {
     /// Returns true if it decides anything by the cell.
     #[inline]
     pub(crate) fn any(self) -> bool {
-        self.arrivals || self.services
+        self.arrivals || self.services || self.gates
     }
 }
 
@@ -91,8 +93,9 @@ impl Port {
         let Kind::Cells(cells) = &self.kind else { return None };
         let is_watched = self.level.is_watched();
         let arrivals = is_watched || !cells.policers.is_empty();
-        let services = is_watched || self.faults.is_some() || !cells.server.is_plain();
-        (!self.line.is_immediate()).then_some(Decides { arrivals, services })
+        let services = is_watched || self.faults.is_some();
+        let gates = cells.server.has_gates();
+        (!self.line.is_immediate()).then_some(Decides { arrivals, services, gates })
     }
 
     /// Passes a cell that comes at `now` to the line, which is free, if none waits. Returns false if it must be queued.
@@ -177,6 +180,61 @@ impl Port {
         Some(LeftRun { leaves: at, last: at + delay, first, cell, cells })
     }
 
+    /// Sends as many as possible of the cells that a shaper holds back, each as it is released, by a line that is free at `ready`:
+    /// neighbours in a frame, of the only queue that has cells, which are served before `until`, arrive before `horizon` and
+    /// keep the spacing of the shaper. Returns them with that.
+    pub(crate) fn send_shaped<B>(
+        &mut self,
+        ready: Time,
+        until: Time,
+        horizon: Time,
+        packets: &Packets<B>,
+    ) -> Option<(LeftRun, Pace)> {
+        let Kind::Cells(port) = &mut self.kind else { return None };
+        let (slot, served) = port.server.only_shaped(ready)?;
+        let (gcra, (cell, most)) = port.server.shaped_run(slot)?;
+        if served >= until {
+            return None;
+        }
+        let (own, delay, pace) = (self.line.pace().span(), self.link.delay(), gcra.pace());
+        let (mut next, mut cells, mut busy, mut leaves) = (gcra.pulse(served), 0, Span::ZERO, ready);
+        let mut first = next.later(own + delay);
+        loop {
+            let at = next.at();
+            let before = self.line.clone_state();
+            let left = self.line.send_cell(at);
+            let keeps = left == at + own;
+            if left + delay >= horizon || (cells > 0 && !keeps) {
+                self.line.return_to(before);
+                break;
+            }
+            gcra.take(at);
+            self.level.fall(at);
+            cells += 1;
+            busy += left - at;
+            leaves = left;
+            next = pace.after(next);
+            let follows = gcra.earliest(left);
+            if !keeps {
+                first = self.line.pulse_at(left + delay);
+            }
+            if !keeps || cells == most || follows != next.at() || follows == left || follows >= until {
+                break;
+            }
+        }
+        if cells == 0 {
+            return None;
+        }
+        self.level.fallen();
+        port.server.serve_shaped(slot, cells);
+        if let Some(owner) = owner_of_cell(&port.buffer, slot, cell, packets) {
+            port.buffer.release_run(owner, cell.index, cells);
+        }
+        self.counters.busy += busy;
+        self.counters.cells += u64::from(cells);
+        Some((LeftRun { leaves, last: leaves + delay, first, cell, cells }, pace))
+    }
+
     /// Sends as many as possible of the cells that wait in several queues, by turns from `now` on, when the line is free:
     /// neighbours in their frames, which are served before `until` and arrive before `horizon`, two at least. Sets `members`
     /// to the first cells, and `lasts` to the arrivals of their last ones.
@@ -188,7 +246,7 @@ impl Port {
         (members, lasts): (&mut Vec<Cell>, &mut Vec<Time>),
     ) -> Option<LeftRounds> {
         let Kind::Cells(port) = &mut self.kind else { return None };
-        let (delay, cell) = (self.link.delay(), self.line.least_span_of_cell() + Span::from_ps(1));
+        let (delay, cell) = (self.link.delay(), self.line.pace().span() + Span::from_ps(1));
         if now + cell >= until || now + cell + cell + delay >= horizon {
             return None;
         }
@@ -224,7 +282,7 @@ impl Port {
     pub(crate) fn pass_rounds<B>(
         &mut self,
         (members, turn, cells, came): (&[Cell], usize, u32, Pulse),
-        pace: &Line,
+        pace: Pace,
         [until, horizon]: [Time; 2],
         packets: &Packets<B>,
         lasts: &mut Vec<Time>,
@@ -239,17 +297,19 @@ impl Port {
                 return None;
             }
         }
+        let passed = self.pass_pulses(came, cells, pace, [until, horizon])?;
+        let PassedRounds { first, cells, .. } = passed;
         lasts.clear();
         lasts.resize(members.len(), Time::ZERO);
-        let (mut member, mut slot) = (turn, 0);
-        let passed = self.pass_pulses(came, cells, pace, [until, horizon], |arrives| {
-            lasts[member] = arrives;
+        let mut slot = 0;
+        for number in cells.saturating_sub(members.len() as u32)..cells {
+            let member = (turn + number as usize) % members.len();
+            lasts[member] = pace.after_many(first, number).at();
             slot = members[member].slot;
-            member = if member + 1 == members.len() { 0 } else { member + 1 };
-        })?;
+        }
         if let Kind::Cells(port) = &mut self.kind {
             for (place, &member) in members.iter().enumerate() {
-                port.passed(member, turns_of(members.len(), turn, place, passed.cells));
+                port.passed(member, turns_of(members.len(), turn, place, cells));
             }
             port.server.pass(slot);
         }
@@ -257,12 +317,12 @@ impl Port {
     }
 
     /// Passes as many as possible of the cells of a train to the line as they come, when it is free and none waits: those that
-    /// come before `until`, find the line free, arrive before `horizon` and keep their spacing, that of the line `pace`.
+    /// come before `until`, find the line free, arrive before `horizon` and keep their spacing.
     #[inline]
     pub(crate) fn pass_run<B>(
         &mut self,
         (cell, cells, came): (Cell, u16, Pulse),
-        pace: &Line,
+        pace: Pace,
         [until, horizon]: [Time; 2],
         packets: &Packets<B>,
     ) -> Option<PassedRun> {
@@ -274,8 +334,8 @@ impl Port {
             return None;
         }
         let bounds = [until, horizon];
-        let passed = self.pass_pulses(came, u32::from(cells), pace, bounds, |_| ())?;
-        let PassedRounds { leaves, first, cells, next } = passed;
+        let passed = self.pass_pulses(came, u32::from(cells), pace, bounds)?;
+        let PassedRounds { leaves, first, cells, next, .. } = passed;
         let Kind::Cells(port) = &mut self.kind else { return None };
         port.passed(cell, cells as u16);
         port.server.pass(cell.slot);
@@ -283,18 +343,34 @@ impl Port {
         Some(PassedRun { left: LeftRun { leaves, last, first, cell, cells: cells as u16 }, next })
     }
 
-    /// Passes as many of `cells` cells as possible to the line as they come, from `came` on at the pace of a line: those that
-    /// come before the first of `bounds`, find the line free, arrive before the second of them, and leave as the next of that
-    /// pace would come: behind a line of the same rate nearly all do. Calls `passed` with the arrival of each at the far end.
+    /// Passes as many of `cells` cells as possible to the line as they come, from `came` on at a pace: those that come before the
+    /// first of `bounds`, find the line free, arrive before the second of them, and keep their spacing.
     #[inline(always)]
-    fn pass_pulses(
-        &mut self,
-        came: Pulse,
-        cells: u32,
-        pace: &Line,
-        [until, horizon]: [Time; 2],
-        mut passed: impl FnMut(Time),
-    ) -> Option<PassedRounds> {
+    fn pass_pulses(&mut self, came: Pulse, cells: u32, pace: Pace, bounds: [Time; 2]) -> Option<PassedRounds> {
+        let own = self.line.pace().span();
+        if pace.span() > own + Span::from_ps(1) && self.line.free_at() < came.at() {
+            return self.pass_apart(came, cells, pace, bounds);
+        }
+        self.pass_close(came, cells, pace, bounds)
+    }
+
+    /// As [`Port::pass_pulses`], if the line is idle between any two: each leaves one cell time after it came.
+    #[inline]
+    fn pass_apart(&mut self, came: Pulse, cells: u32, pace: Pace, [until, horizon]: [Time; 2]) -> Option<PassedRounds> {
+        let (own, delay) = (self.line.pace().span(), self.link.delay());
+        let before = until.min(Time::ZERO + horizon.since(Time::ZERO + own + delay));
+        let done = pace.count_before(came, cells, before);
+        let last = pace.after_many(came, done.checked_sub(1)?);
+        let leaves = self.line.send_cell(last.at());
+        self.level.pass(last.at());
+        self.counters.cells += u64::from(done);
+        self.counters.busy += own.saturating_mul(u64::from(done));
+        Some(PassedRounds { leaves, first: came.later(own + delay), cells: done, next: pace.after(last) })
+    }
+
+    /// As [`Port::pass_pulses`], if each leaves as the next would come: so do nearly all behind a line of the same rate.
+    #[inline]
+    fn pass_close(&mut self, came: Pulse, cells: u32, pace: Pace, [until, horizon]: [Time; 2]) -> Option<PassedRounds> {
         let delay = self.link.delay();
         let (mut next, mut done, mut busy, mut last, mut first) = (came, 0, Span::ZERO, Time::ZERO, came);
         let mut leaves = Time::ZERO;
@@ -302,7 +378,7 @@ impl Port {
             let at = next.at();
             let before = self.line.clone_state();
             let left = self.line.send_cell(at);
-            let after = pace.pulse_after(next);
+            let after = pace.after(next);
             let keeps = left == after.at();
             if left + delay >= horizon || (done > 0 && !keeps) {
                 self.line.return_to(before);
@@ -311,7 +387,6 @@ impl Port {
             if done == 0 {
                 first = if keeps { after.later(delay) } else { self.line.pulse_at(left + delay) };
             }
-            passed(left + delay);
             busy += left - at;
             (leaves, last, next) = (left, at, after);
             done += 1;

@@ -9,7 +9,17 @@ use crate::packet::PacketRef;
 
 /// A packet of conversation 0 that arrives at `at`.
 pub(super) fn packet(at: Time, octets: u32, ecn: Ecn) -> Queued {
-    Queued { packet: PacketRef(0), conversation: 0, flow: 0, octets, ecn, dscp: 0, marked: false, since: at, hop: 0 }
+    Queued {
+        packet: PacketRef(0),
+        conversation: 0,
+        flow: 0,
+        octets,
+        ecn,
+        dscp: 0,
+        marked: false,
+        since: at,
+        hop: Queued::UNKNOWN,
+    }
 }
 
 /// A packet of a flow, with a number to know it by.

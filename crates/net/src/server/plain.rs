@@ -1,16 +1,15 @@
-//! The service of queues of which none has a gate or a class before others.
+//! The service of several cells at once, of queues without gates.
 
 use cellway_spec::Discipline;
 use cellway_units::Time;
 
 use super::CellServer;
 use crate::cell::{Cell, Flags, turns_of};
-use crate::channel::Class;
 
 impl CellServer {
-    /// Returns true if no queue has a gate, or a class before others.
-    pub(crate) fn is_plain(&self) -> bool {
-        self.held.is_empty() && self.slots.iter().all(|slot| !slot.gated && slot.priority == Class::Ubr.priority())
+    /// Returns true if a queue has a gate.
+    pub(crate) fn has_gates(&self) -> bool {
+        !self.held.is_empty() || self.slots.iter().any(|slot| slot.gated)
     }
 
     /// Returns true if no cell waits.
@@ -77,10 +76,11 @@ impl CellServer {
         if self.discipline != Discipline::RoundRobin {
             return None;
         }
-        let last = self.in_service.filter(|&last| !self.slots[last as usize].queue.is_empty());
-        let slot = match (last, self.tokens.len_of_last()) {
-            (Some(slot), 0) => slot,
-            (None, 1) => self.tokens.front_of_last()?,
+        let first = self.tokens.first();
+        let mut tokens = self.tokens.of(first);
+        let slot = match (self.in_service_and_waits(), tokens.next()) {
+            (Some(last), token) if token.is_none() || self.slots[last as usize].priority < first => last,
+            (None, Some(slot)) if tokens.len() == 0 => slot,
             _ => return None,
         };
         self.slots[slot as usize].queue.first_run(slot)
@@ -91,7 +91,7 @@ impl CellServer {
     pub(crate) fn serve_run(&mut self, slot: u32, cells: u16) {
         if self.in_service != Some(slot) {
             self.end_service();
-            self.tokens.pop_last();
+            self.tokens.pop();
             self.in_service = Some(slot);
         }
         self.slots[slot as usize].queue.pop_run(cells);
@@ -103,12 +103,15 @@ impl CellServer {
     pub(crate) fn round(&self, members: &mut Vec<Cell>) -> Option<u16> {
         /// No more queues are served in rounds.
         const MOST: usize = 64;
-        if self.discipline != Discipline::RoundRobin || self.tokens.len_of_last() > MOST {
+        let first = self.tokens.first();
+        let tokens = self.tokens.of(first);
+        if self.discipline != Discipline::RoundRobin || tokens.len() > MOST {
             return None;
         }
-        let last = self.in_service.filter(|&last| !self.slots[last as usize].queue.is_empty());
+        // The one in service is the last of its class, or waits until the classes before it have nothing to send.
+        let last = self.in_service_and_waits().filter(|&last| self.slots[last as usize].priority == first);
         let mut rounds = u16::MAX;
-        for slot in self.tokens.iter().chain(last) {
+        for slot in tokens.chain(last) {
             let (cell, cells) = self.slots[slot as usize].queue.first_run(slot)?;
             if cell.flags != Flags::PLAIN {
                 return None;
@@ -121,8 +124,15 @@ impl CellServer {
 
     /// Serves `cells` cells of the queues of [`CellServer::round`], by turns.
     pub(crate) fn serve_rounds(&mut self, members: &[Cell], cells: u32) {
-        self.end_service_of_empty();
-        self.tokens.clear_last();
+        let priority = self.slots[members[0].slot as usize].priority;
+        self.tokens.clear(priority);
+        if let Some(last) = self.in_service.take() {
+            let last_slot = &mut self.slots[last as usize];
+            last_slot.token = !last_slot.queue.is_empty();
+            if last_slot.token && last_slot.priority != priority {
+                self.tokens.push(last_slot.priority, last);
+            }
+        }
         let among = members.len();
         let last = (cells as usize - 1) % among;
         for place in (last + 1..among).chain(0..=last) {
@@ -133,16 +143,15 @@ impl CellServer {
             if place == last {
                 self.in_service = Some(member);
             } else if slot.token {
-                self.tokens.push_last(member);
+                self.tokens.push(priority, member);
             }
         }
         self.waiting -= cells;
     }
 
-    /// Ends the service of the last cell if none waits behind it.
-    fn end_service_of_empty(&mut self) {
-        if self.in_service.is_some_and(|slot| self.slots[slot as usize].queue.is_empty()) {
-            self.end_service();
-        }
+    /// Returns the queue of the cell on the line, if another cell waits there.
+    #[inline]
+    fn in_service_and_waits(&self) -> Option<u32> {
+        self.in_service.filter(|&last| !self.slots[last as usize].queue.is_empty())
     }
 }

@@ -10,21 +10,9 @@ use crate::channel::NextHop;
 use crate::fabric::Fabric;
 use crate::fabric::handle::{corrupt, lose};
 use crate::faults::Arrives;
-use crate::line::Pulse;
 use crate::link::Unit;
-use crate::port::{Decides, Left, LeftRounds, LeftRun, PassedRounds, Port};
-
-/// Returns a port to change and another.
-fn two(ports: &mut [Port], index: u32, other: u32) -> (&mut Port, &Port) {
-    let (index, other) = (index as usize, other as usize);
-    if other < index {
-        let (before, from) = ports.split_at_mut(index);
-        (&mut from[0], &before[other])
-    } else {
-        let (before, from) = ports.split_at_mut(other);
-        (&mut before[index], &from[0])
-    }
-}
+use crate::pace::{Pace, Pulse};
+use crate::port::{Decides, Left, LeftRounds, LeftRun, PassedRounds};
 
 /// Cells that have left a line by turns: those of a rotation, and the arrivals of the last of each member.
 #[derive(Clone, Copy)]
@@ -33,7 +21,7 @@ struct Turns<'a> {
     turn: usize,
     cells: u32,
     first: Pulse,
-    pace: u32,
+    pace: Pace,
     lasts: &'a [Time],
 }
 
@@ -42,7 +30,7 @@ impl<B: Clone> Fabric<B> {
     pub(super) fn run_cells(&mut self, windows: &mut Windows, index: u32, decides: Decides) -> Option<Time> {
         let until = windows.lookahead.known(index, windows.sent_until, windows.horizon);
         let mut inputs = std::mem::take(&mut windows.inputs[index as usize]);
-        inputs.settle(&self.ports);
+        inputs.settle();
         let leaves = Moment::first(self.ports[index as usize].free_at());
         if !self.ports[index as usize].is_idle() && leaves.at < windows.horizon {
             self.leaves_line(windows, leaves, index);
@@ -61,27 +49,15 @@ impl<B: Clone> Fabric<B> {
                     break;
                 }
                 let before = arrival.map_or(until, |moment| moment.at.min(until));
-                if !decides.services
-                    && let Some(left) = port.send_run(ready.at, before, windows.horizon, &self.packets)
-                {
-                    sent += u64::from(left.cells);
-                    ready = Moment::first(left.leaves);
-                    self.run_goes_on(windows, index, left, index);
-                    continue;
-                }
-                if !decides.services
-                    && let Some((leaves, cells)) = self.send_rounds(windows, index, [ready.at, before])
-                {
-                    sent += cells;
+                if let Some(leaves) = self.send_many(windows, index, decides, [ready.at, before], &mut sent) {
                     ready = Moment::first(leaves);
                     continue;
                 }
-                let port = &mut self.ports[index as usize];
-                match port.next_cell(ready.at, &self.packets, &mut self.rms) {
+                match self.ports[index as usize].next_cell(ready.at, &self.packets, &mut self.rms) {
                     Some(cell) => cell,
                     // Gates hold all that wait.
                     None => {
-                        let Some(release) = port.next_release() else { break };
+                        let Some(release) = self.ports[index as usize].next_release() else { break };
                         ready = Moment::first(release);
                         continue;
                     }
@@ -93,13 +69,14 @@ impl<B: Clone> Fabric<B> {
                     && let Some((train, behind)) = inputs.first_train()
                 {
                     let until = behind.map_or(until, |moment| moment.at.min(until));
-                    let (port, pace) = two(&mut self.ports, index, train.pace);
                     let cells = (train.cell, train.cells, train.first);
-                    if let Some(passed) = port.pass_run(cells, pace.line(), [until, windows.horizon], &self.packets) {
+                    let bounds = [until, windows.horizon];
+                    let port = &mut self.ports[index as usize];
+                    if let Some(passed) = port.pass_run(cells, train.pace, bounds, &self.packets) {
                         let left = passed.left;
                         sent += u64::from(left.cells);
                         ready = Moment::first(left.leaves);
-                        inputs.shorten(left.cells, passed.next, &self.ports);
+                        inputs.shorten(left.cells, passed.next);
                         comes = inputs.first();
                         self.run_goes_on(windows, index, left, train.pace);
                         continue;
@@ -116,9 +93,9 @@ impl<B: Clone> Fabric<B> {
                 }
                 let port = &self.ports[index as usize];
                 let free_at = port.free_at();
-                let Some(unit) = inputs.take_first(&self.ports) else { break };
+                let Some(unit) = inputs.take_first() else { break };
                 comes = inputs.first();
-                if !is_waiting || decides.services {
+                if !is_waiting || decides.gates {
                     ready = moment.max(Moment::first(free_at));
                 }
                 match unit {
@@ -146,7 +123,7 @@ impl<B: Clone> Fabric<B> {
             }
         }
         // Units that come while the line is busy up to the end of the window.
-        while let Some((at, unit)) = inputs.take(Moment::first(until), until, &self.ports) {
+        while let Some((at, unit)) = inputs.take(Moment::first(until), until) {
             self.comes(at, index, unit);
         }
         self.events += sent;
@@ -155,6 +132,36 @@ impl<B: Clone> Fabric<B> {
         let arrival = inputs.first().map(|moment| moment.at);
         windows.inputs[index as usize] = inputs;
         windows.rest_of(index, &self.ports[index as usize], arrival, false)
+    }
+
+    /// Sends several cells that wait, from the first to before the second instant, if no decision is made by the cell; returns the
+    /// departure of the last, and adds their number to `sent`.
+    #[inline]
+    fn send_many(
+        &mut self,
+        windows: &mut Windows,
+        index: u32,
+        decides: Decides,
+        [now, before]: [Time; 2],
+        sent: &mut u64,
+    ) -> Option<Time> {
+        if decides.services {
+            return None;
+        }
+        let port = &mut self.ports[index as usize];
+        let run = match decides.gates {
+            true => port.send_shaped(now, before, windows.horizon, &self.packets),
+            false => port.send_run(now, before, windows.horizon, &self.packets).map(|run| (run, port.line().pace())),
+        };
+        if let Some((run, pace)) = run {
+            *sent += u64::from(run.cells);
+            self.run_goes_on(windows, index, run, pace);
+            return Some(run.leaves);
+        }
+        let rounds = if decides.gates { None } else { self.send_rounds(windows, index, [now, before]) };
+        let (leaves, cells) = rounds?;
+        *sent += cells;
+        Some(leaves)
     }
 
     /// Sends cells that wait in several queues by turns, from the first to before the second instant; returns the
@@ -168,7 +175,14 @@ impl<B: Clone> Fabric<B> {
             self.turns_go_on(
                 windows,
                 index,
-                Turns { members: &members, turn: 0, cells, first, pace: index, lasts: &lasts },
+                Turns {
+                    members: &members,
+                    turn: 0,
+                    cells,
+                    first,
+                    pace: self.ports[index as usize].line().pace(),
+                    lasts: &lasts,
+                },
             );
             (leaves, u64::from(cells))
         });
@@ -190,12 +204,12 @@ impl<B: Clone> Fabric<B> {
         let (mut members, mut lasts) = std::mem::take(&mut windows.turns);
         members.clone_from(&rotation.members);
         let Rotation { turn, cells, first, pace, .. } = *rotation;
-        let (port, line) = two(&mut self.ports, index, pace);
+        let port = &mut self.ports[index as usize];
         let bounds = [until, windows.horizon];
-        let passed = port.pass_rounds((&members, turn, cells, first), line.line(), bounds, &self.packets, &mut lasts);
+        let passed = port.pass_rounds((&members, turn, cells, first), pace, bounds, &self.packets, &mut lasts);
         let sent = passed.map(|PassedRounds { leaves, first, cells, next }| {
             self.turns_go_on(windows, index, Turns { members: &members, turn, cells, first, pace, lasts: &lasts });
-            inputs.turn(cells, next, &self.ports);
+            inputs.turn(cells, next);
             (leaves, u64::from(cells))
         });
         windows.turns = (members, lasts);
@@ -250,13 +264,13 @@ impl<B: Clone> Fabric<B> {
             let cell = members[place % members.len()].after((number / members.len()) as u16);
             let run = LeftRun { leaves: pulse.at(), last: pulse.at(), first: pulse, cell, cells: 1 };
             self.run_goes_on(windows, index, run, pace);
-            pulse = self.ports[pace as usize].line().pulse_after(pulse);
+            pulse = pace.after(pulse);
         }
     }
 
     /// Gives cells that have left their line, at the pace of the line of `pace`, to the next port or to the reassembly.
     #[inline]
-    fn run_goes_on(&mut self, windows: &mut Windows, index: u32, left: LeftRun, pace: u32) {
+    fn run_goes_on(&mut self, windows: &mut Windows, index: u32, left: LeftRun, pace: Pace) {
         let LeftRun { first, last, cell, cells, .. } = left;
         self.events += u64::from(cells);
         let port = &self.ports[index as usize];
@@ -294,6 +308,7 @@ impl<B: Clone> Fabric<B> {
             return self.ports[index as usize].keep_on_link(left);
         }
         let run = LeftRun { leaves, last: arrives.at(), first: arrives, cell, cells: 1 };
-        self.run_goes_on(windows, index, run, index);
+        let pace = port.line().pace();
+        self.run_goes_on(windows, index, run, pace);
     }
 }

@@ -4,9 +4,8 @@ use cellway_units::Time;
 
 use super::train::{Rotation, Train};
 use crate::cell::Cell;
-use crate::line::Pulse;
+use crate::pace::{Pace, Pulse};
 use crate::packet::PacketRef;
-use crate::port::Port;
 
 /// An instant, and how often lines without any time for a unit have served in it before: 0 unless there are such lines. What
 /// such a line sends arrives after the service of the others in this instant.
@@ -70,15 +69,15 @@ impl Inputs {
 
     /// Brings the units into their order. To be called before the first is asked for.
     #[inline]
-    pub(super) fn settle(&mut self, ports: &[Port]) {
+    pub(super) fn settle(&mut self) {
         if self.mixed {
             self.mixed = false;
-            self.sort(ports);
+            self.sort();
         }
     }
 
     /// Sorts all units, cell by cell.
-    fn sort(&mut self, ports: &[Port]) {
+    fn sort(&mut self) {
         let is_group = |input: &Input| matches!(input.unit, Arriving::Train(_) | Arriving::Rotation(_));
         if self.all[self.next..].iter().any(is_group) {
             let all: Vec<Input> = self.all.drain(self.next..).collect();
@@ -87,7 +86,7 @@ impl Inputs {
                     let rotation = &mut self.rotations[number as usize];
                     while rotation.cells > 0 {
                         let moment = Moment { at: rotation.first.at(), ..moment };
-                        let cell = rotation.take(ports[rotation.pace as usize].line());
+                        let cell = rotation.take();
                         self.all.push(Input { moment, from, unit: Arriving::Cell(cell) });
                     }
                     self.free.push(number);
@@ -103,7 +102,7 @@ impl Inputs {
                     if train.cells == 1 {
                         break;
                     }
-                    train.advance(ports[train.pace as usize].line());
+                    train.advance();
                 }
             }
         }
@@ -135,7 +134,7 @@ impl Inputs {
         &mut self,
         from: u32,
         first: Pulse,
-        (turn, cells, pace): (usize, u32, u32),
+        (turn, cells, pace): (usize, u32, Pace),
     ) -> &mut Vec<Cell> {
         let number = match self.free.pop() {
             Some(number) => number,
@@ -152,7 +151,7 @@ impl Inputs {
     }
 
     /// Leaves the first `cells` cells of the first rotation out; the next of them comes at `next`.
-    pub(super) fn turn(&mut self, cells: u32, next: Pulse, ports: &[Port]) {
+    pub(super) fn turn(&mut self, cells: u32, next: Pulse) {
         let Some(Input { moment, unit: Arriving::Rotation(number), .. }) = self.all.get_mut(self.next) else { return };
         let rotation = &mut self.rotations[*number as usize];
         rotation.leave_out(cells, next);
@@ -162,12 +161,12 @@ impl Inputs {
             return;
         }
         moment.at = next.at();
-        self.order_first(ports);
+        self.order_first();
     }
 
     /// Leaves the first `cells` cells of the first train out; the next of them comes at `next`.
     #[inline]
-    pub(super) fn shorten(&mut self, cells: u16, next: Pulse, ports: &[Port]) {
+    pub(super) fn shorten(&mut self, cells: u16, next: Pulse) {
         let Some(Input { moment, unit: Arriving::Train(train), .. }) = self.all.get_mut(self.next) else { return };
         if train.cells == cells {
             self.next += 1;
@@ -177,33 +176,33 @@ impl Inputs {
         train.cell = train.cell.after(cells);
         train.first = next;
         moment.at = next.at();
-        self.order_first(ports);
+        self.order_first();
     }
 
     /// Sorts if the first is not before the second any more.
     #[inline]
-    fn order_first(&mut self, ports: &[Port]) {
+    fn order_first(&mut self) {
         if let [first, second, ..] = self.all[self.next..]
             && (first.moment, first.from) > (second.moment, second.from)
         {
-            self.sort(ports);
+            self.sort();
         }
     }
 
     /// Takes the first; of a train only its first cell.
     #[inline]
-    pub(super) fn take_first(&mut self, ports: &[Port]) -> Option<Arriving> {
+    pub(super) fn take_first(&mut self) -> Option<Arriving> {
         let unit = self.all.get(self.next)?.unit;
         if let Arriving::Train(train) = unit {
-            let next = ports[train.pace as usize].line().pulse_after(train.first);
-            self.shorten(1, next, ports);
+            let next = train.pace.after(train.first);
+            self.shorten(1, next);
             return Some(Arriving::Cell(train.cell));
         }
         if let Arriving::Rotation(number) = unit {
             let rotation = &self.rotations[number as usize];
             let cell = rotation.members[rotation.turn];
-            let next = ports[rotation.pace as usize].line().pulse_after(rotation.first);
-            self.turn(1, next, ports);
+            let next = rotation.pace.after(rotation.first);
+            self.turn(1, next);
             return Some(Arriving::Cell(cell));
         }
         self.next += 1;
@@ -212,9 +211,9 @@ impl Inputs {
 
     /// Takes the first, if it comes up to `moment` and before `until`; of a train only its first cell.
     #[inline]
-    pub(super) fn take(&mut self, moment: Moment, until: Time, ports: &[Port]) -> Option<(Time, Arriving)> {
+    pub(super) fn take(&mut self, moment: Moment, until: Time) -> Option<(Time, Arriving)> {
         let first = self.first().filter(|first| *first <= moment && first.at < until)?;
-        Some((first.at, self.take_first(ports)?))
+        Some((first.at, self.take_first()?))
     }
 
     /// Forgets the units that have been taken.

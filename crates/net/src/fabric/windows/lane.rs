@@ -16,7 +16,7 @@ impl<B: Clone> Fabric<B> {
     pub(super) fn run_line(&mut self, windows: &mut Windows, index: u32) -> Option<Time> {
         let until = windows.lookahead.known(index, windows.sent_until, windows.horizon);
         let mut inputs = std::mem::take(&mut windows.inputs[index as usize]);
-        inputs.settle(&self.ports);
+        inputs.settle();
         // The departure of the last unit, and whether the line then serves whatever comes.
         let mut is_due = windows.is_due[index as usize];
         let mut leaves = Moment::first(self.ports[index as usize].free_at());
@@ -35,7 +35,7 @@ impl<B: Clone> Fabric<B> {
                 leaves
             };
             // The arrivals up to the service, or as many of them as are known.
-            while let Some((at, unit)) = inputs.take(now, until, &self.ports) {
+            while let Some((at, unit)) = inputs.take(now, until) {
                 self.comes(at, index, unit);
             }
             if now.at >= until {

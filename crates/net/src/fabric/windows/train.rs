@@ -3,9 +3,10 @@
 use cellway_units::Time;
 
 use crate::cell::Cell;
-use crate::line::{Line, Pulse};
+use crate::pace::{Pace, Pulse};
 
-/// Adjacent cells of one frame that come to a port at the pace of a line: that which cut them, also behind others of its rate.
+/// Adjacent cells of one frame that come to a port at a pace: that of the line or the gate which spaced them, also behind faster
+/// lines and lines of the same rate.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::fabric) struct Train {
     /// The arrival of the first.
@@ -13,8 +14,7 @@ pub(in crate::fabric) struct Train {
     pub(crate) cell: Cell,
     /// The number of cells.
     pub(crate) cells: u16,
-    /// The port of the line.
-    pub(crate) pace: u32,
+    pub(crate) pace: Pace,
 }
 
 impl Train {
@@ -26,8 +26,8 @@ impl Train {
 
     /// Leaves the first out, which is not the only one.
     #[inline]
-    pub(super) fn advance(&mut self, pace: &Line) {
-        self.first = pace.pulse_after(self.first);
+    pub(super) fn advance(&mut self) {
+        self.first = self.pace.after(self.first);
         self.cell = self.cell.after(1);
         self.cells -= 1;
     }
@@ -44,16 +44,15 @@ pub(in crate::fabric) struct Rotation {
     pub(crate) turn: usize,
     /// The number of cells, of all members.
     pub(crate) cells: u32,
-    /// The port of the line.
-    pub(crate) pace: u32,
+    pub(crate) pace: Pace,
 }
 
 impl Rotation {
-    /// Takes the first cell, at the pace of its line.
+    /// Takes the first cell.
     #[inline]
-    pub(super) fn take(&mut self, pace: &Line) -> Cell {
+    pub(super) fn take(&mut self) -> Cell {
         let cell = self.members[self.turn];
-        self.leave_out(1, pace.pulse_after(self.first));
+        self.leave_out(1, self.pace.after(self.first));
         cell
     }
 
