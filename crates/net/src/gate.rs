@@ -66,6 +66,12 @@ impl Gate {
         self.shaper.as_mut().filter(|_| is_alone)?.peak_alone()
     }
 
+    /// Returns an instant before which a shaper lets the cell behind `cells` others not leave.
+    #[inline]
+    pub(crate) fn not_before(&self, cells: u64) -> Option<Time> {
+        self.shaper.as_ref().map(|shaper| shaper.not_before(cells))
+    }
+
     /// Returns the instant at which the held token is released.
     #[inline]
     pub(crate) fn held_until(&self) -> Option<Time> {

@@ -193,6 +193,12 @@ impl DualGcra {
         self
     }
 
+    /// Returns an instant before which the cell behind `cells` others does not conform.
+    pub(crate) fn not_before(&self, cells: u64) -> Time {
+        let Gcra { pace, limit, due } = &self.peak;
+        Time::ZERO + (due.at + pace.span().saturating_mul(cells)).since(Time::ZERO + *limit)
+    }
+
     /// Returns the algorithm of the peak rate, if it is alone.
     pub(crate) fn peak_alone(&mut self) -> Option<&mut Gcra> {
         if self.sustained.is_none() { Some(&mut self.peak) } else { None }

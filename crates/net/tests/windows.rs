@@ -133,14 +133,15 @@ impl Network {
             let class = pick(numbers, &[Class::Ubr, Class::Ubr, Class::Ubr, Class::Vbr, Class::Cbr]);
             let kind = conversation % 2;
             net.open(ConversationSpec { conversation, kind, hosts: pair, paths, share: None, class }).unwrap();
-            if numbers.below(6) == 0 {
+            if numbers.below(4) == 0 {
                 shaped.push((conversation, numbers.below(2) == 0));
             }
             hosts.push(pair);
         }
         for (conversation, by_policer) in shaped {
             let Some((channel, ports)) = net.channels(conversation, 0).first().cloned() else { continue };
-            let peak = Rate::from_bps(200_000 + numbers.below(1_000_000));
+            let most = pick(numbers, &[1_000_000, 10_000_000, 150_000_000]);
+            let peak = Rate::from_bps(200_000 + numbers.below(most));
             if by_policer {
                 let spec = PolicerSpec {
                     peak,
@@ -150,7 +151,8 @@ impl Network {
                 };
                 net.police(ports[0], channel, spec);
             } else {
-                net.shape(ports[0], channel, ShaperSpec { peak, sustained: None });
+                let sustained = (numbers.below(3) == 0).then(|| (Rate::from_bps(1 + peak.as_bps() / 2), 20));
+                net.shape(ports[0], channel, ShaperSpec { peak, sustained });
             }
         }
         if numbers.below(4) == 0 {

@@ -35,9 +35,8 @@ impl Port {
     pub(crate) fn next_end(&self) -> Option<Time> {
         match &self.kind {
             Kind::Cells(cells) => {
-                let count = cells.server.to_end()?;
-                let begins = cells.server.next_service(self.line.free_at());
-                Some(begins + self.line.pace().span().saturating_mul(u64::from(count)))
+                let cell = self.line.pace().span();
+                cells.server.next_end(self.line.free_at(), cell)
             }
             Kind::Packets(packets) => (packets.qdisc.len() > 0).then(|| self.line.free_at() + self.line.least_span()),
         }

@@ -1,9 +1,9 @@
 //! The service of several cells at once, of queues without gates.
 
 use cellway_spec::Discipline;
-use cellway_units::Time;
+use cellway_units::{Span, Time};
 
-use super::CellServer;
+use super::{CellServer, Slot};
 use crate::cell::{Cell, Flags, turns_of};
 
 impl CellServer {
@@ -18,33 +18,30 @@ impl CellServer {
         self.waiting == 0
     }
 
-    /// Returns the least number of services after which a frame may have left as a whole; `None` if none of those that wait
-    /// can. With many queues it is 1.
-    pub(crate) fn to_end(&self) -> Option<u32> {
+    /// Returns an instant before which no frame of those that wait has left as a whole, by a line that is free at `free_at` and
+    /// takes at least `cell` for one; `None` if none of them can. With many queues it is that of one cell.
+    pub(crate) fn next_end(&self, free_at: Time, cell: Span) -> Option<Time> {
         /// As many are looked through.
         const FEW: usize = 16;
         if self.waiting == 0 {
-            None
-        } else if self.slots.len() > FEW {
-            Some(1)
-        } else {
-            self.slots.iter().filter_map(|slot| slot.queue.to_end()).min()
+            return None;
         }
+        if self.slots.len() > FEW {
+            return Some(free_at + cell);
+        }
+        let end = |(place, slot): (usize, &Slot)| {
+            let cells = u64::from(slot.queue.to_end()?);
+            let last = free_at + cell.saturating_mul(cells - 1);
+            let released = if slot.gated { self.gates[place].not_before(cells - 1) } else { None };
+            Some(released.map_or(last, |at| at.max(last)) + cell)
+        };
+        self.slots.iter().enumerate().filter_map(end).min()
     }
 
     /// Returns the instant at which a gate releases the next token.
     #[inline]
     pub(crate) fn next_release(&self) -> Option<Time> {
         self.held.first()
-    }
-
-    /// Returns an instant before which no cell that waits is served, for a line that is free from `free_at` on.
-    #[inline]
-    pub(crate) fn next_service(&self, free_at: Time) -> Time {
-        match self.held.first() {
-            Some(release) if self.tokens.iter().next().is_none() && self.in_service.is_none() => free_at.max(release),
-            _ => free_at,
-        }
     }
 
     /// Serves a cell that comes to queue `slot` while none waits and the line is free, as a push and a service would.
