@@ -3,12 +3,15 @@
 use cellway_apps::DatagramMark;
 use cellway_gateway::TpPacket;
 
+use crate::connection::Place;
+
 /// The content of a packet.
 #[derive(Clone, Debug)]
 pub(crate) enum Body {
-    /// A segment of one connection of its slot.
+    /// A segment of one connection of its slot, to the end at `to`.
     Segment {
         serial: u32,
+        to: Place,
         /// The connection's number in its conversation.
         conn: u32,
         /// The packet's number in the run.

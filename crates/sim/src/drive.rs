@@ -17,9 +17,9 @@ use cellway_gateway as gateway;
 use cellway_net::{Delivery, Encapsulation, Packet};
 use cellway_record::{Counts, RunRecord};
 use cellway_scenario::{Engine, Scenario};
-use cellway_tcp::{Event, Output, Segment};
+use cellway_tcp::{Output, Segment};
 use cellway_testbed::{Capture, Leg, Testbed};
-use cellway_units::{Bytes, Time};
+use cellway_units::Time;
 
 use crate::body::Body;
 use crate::connection::{Place, SIDES};
@@ -75,8 +75,6 @@ pub fn run<'a>(scenario: &Scenario, workloads: &'a [GroupWorkload], seed: u64, c
 /// A pending event or action between parts of a run at one instant.
 #[derive(Debug)]
 pub(crate) enum Todo {
-    /// An event of a TCP endpoint of a slot, for its application or its gateway.
-    Tcp { slot: usize, serial: u32, place: Place, event: Event },
     /// All bytes that the application wrote at this end have been accepted.
     Written { slot: usize, serial: u32, side: Side },
     /// An action of the application of a slot's conversation `conversation`.
@@ -256,7 +254,7 @@ impl Run<'_> {
             (Body::Transport { pair, packet: body }, _) => {
                 self.deliver_to_gateway(now, *pair as usize, packet.to, body);
             }
-            (&Body::Segment { serial, number, ref segment, .. }, Leg::Slot { slot, far }) => {
+            (&Body::Segment { serial, to: place, number, ref segment, .. }, Leg::Slot { slot, .. }) => {
                 let index = slot as usize;
                 let marked;
                 let segment = if packet.ecn == segment.ecn {
@@ -265,10 +263,8 @@ impl Run<'_> {
                     marked = Segment { ecn: packet.ecn, ..*segment };
                     &marked
                 };
-                let place = self.slots[index].tcp().place_at(packet.to, far);
                 if place == Place::Responder {
-                    let cells = self.encapsulation.cells(Bytes(packet.octets.into())).0 as u32;
-                    self.bed.meter.arrived(index, packet.octets, cells);
+                    self.bed.meter.arrived(index, packet.octets, self.encapsulation);
                 }
                 if let Some(qlog) = self.qlog.as_mut().filter(|qlog| qlog.is_of(index, serial) && qlog.place() == place)
                     && self.slots[index].tcp().connection(serial).is_some()

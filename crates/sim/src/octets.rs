@@ -38,7 +38,7 @@ pub fn node_names(scenario: &Scenario) -> Result<Vec<String>, Error> {
 /// Returns the octets of a packet on a real link: addresses by host, ports by connection, a fixed payload.
 pub(crate) fn octets(packet: &Packet<Body>, slots: &[Slot], legs: &[Leg]) -> Vec<u8> {
     let (serial, conn, number, segment) = match (&packet.body, legs[packet.conversation as usize]) {
-        (&Body::Segment { serial, conn, number, segment }, Leg::Slot { slot, .. }) => {
+        (&Body::Segment { serial, conn, number, segment, .. }, Leg::Slot { slot, .. }) => {
             (serial, (slot, conn), number, segment)
         }
         (&Body::Datagram { number, mark }, Leg::Slot { slot, .. }) => {

@@ -16,12 +16,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use cellway_apps::Side;
-use cellway_net::{Fabric, Framing, LossCounters, NodeId, PortCounters, PortId};
+use cellway_net::{Encapsulation, Fabric, Framing, LossCounters, NodeId, PortCounters, PortId};
 use cellway_record::metric::QueueUnit;
 use cellway_record::stats::{Moments, jain};
 use cellway_record::{Rows, Source};
 use cellway_scenario::Traffic;
-use cellway_units::{Bytes, Cells, Span, Time};
+use cellway_units::{Bytes, Span, Time};
 
 pub(crate) use changes::Changes;
 pub(crate) use observed::Observed;
@@ -242,14 +242,15 @@ impl Meter {
 
     /// Records the send window of a slot's newest connection; `full` is true if it is as large as the receiver allows.
     pub fn window(&mut self, now: Time, slot: usize, window: u64, full: bool) {
-        let meter = &mut self.slots[slot];
+        let (meter, full) = (&mut self.slots[slot], u64::from(full));
+        if meter.full.value() != full {
+            meter.full.set(now, full);
+        }
         if meter.window.value() == window {
-            meter.full.set(now, u64::from(full));
             return;
         }
         meter.window.set(now, window);
         meter.window_in_bin.set(now, window);
-        meter.full.set(now, u64::from(full));
         if let Some(trace) = &mut meter.trace {
             trace.window.push(now, window as f64);
         }
@@ -264,11 +265,12 @@ impl Meter {
         self.slots[slot].now.delivered[direction] += bytes;
     }
 
-    /// Counts a packet of `octets` that the responder of a slot received; over ATM it takes `cells`.
-    pub fn arrived(&mut self, slot: usize, octets: u32, cells: u32) {
+    /// Counts a packet of `octets` that the responder of a slot received; over ATM it has this encapsulation.
+    #[inline]
+    pub fn arrived(&mut self, slot: usize, octets: u32, encapsulation: Encapsulation) {
         let slot = &mut self.slots[slot];
         slot.now.line_bits += match slot.framing {
-            Framing::Atm => Cells(u64::from(cells)).bits().0,
+            Framing::Atm => encapsulation.cells(Bytes(octets.into())).bits().0,
             framing => framing.bits(octets).0,
         };
     }
