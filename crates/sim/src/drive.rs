@@ -254,8 +254,8 @@ impl Run<'_> {
             (Body::Transport { pair, packet: body }, _) => {
                 self.deliver_to_gateway(now, *pair as usize, packet.to, body);
             }
-            (&Body::Segment { serial, to: place, number, ref segment, .. }, Leg::Slot { slot, .. }) => {
-                let index = slot as usize;
+            (&Body::Segment { to: place, number, ref segment, .. }, Leg::Slot { slot, .. }) => {
+                let (index, serial) = (slot as usize, packet.flow);
                 let marked;
                 let segment = if packet.ecn == segment.ecn {
                     segment

@@ -209,7 +209,7 @@ impl Receiver {
         self.edge = self.next_edge().min((self.nxt + (65_535 << shift)).max(self.edge));
         // RFC 9293 §3.8.6 strongly discourages taking the edge back, so round up: that offers less
         // than one unit more, and RFC 7323 §2.4 has us accept whatever was once announced.
-        let field = self.window().div_ceil(1 << shift).min(65_535);
+        let field = ((self.window() + (1 << shift) - 1) >> shift).min(65_535);
         self.announced = self.announced.max(self.nxt + (field << shift));
         // In range by the `min`s above.
         field as u16
@@ -229,6 +229,10 @@ impl Receiver {
         let (start, end) =
             if start < self.nxt { (start, end.min(self.nxt)) } else { self.early.overlap(start, end)? };
         (start < end).then(|| SackBlock { start: self.irs.add(start), end: self.irs.add(end) })
+    }
+    /// Returns true if data have arrived beyond a gap.
+    pub(crate) fn has_gaps(&self) -> bool {
+        !self.early.is_empty()
     }
     /// Returns `duplicate`, the D-SACK block of RFC 2883 §4, if there is one, then by RFC 2018 §4 the block with the segment
     /// that arrived last and the most recent others.

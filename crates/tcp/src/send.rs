@@ -140,7 +140,11 @@ impl Sender {
 
     /// Returns the next segment in sequence, if one may be sent. `allowance` is the outstanding data that congestion
     /// control permits (bytes); `stop` is the start of a range that the peer already holds.
+    #[inline]
     pub(crate) fn next(&self, allowance: u64, stop: Option<Position>) -> Option<Chunk> {
+        if !self.has_more() {
+            return None;
+        }
         let outstanding = self.nxt - self.una;
         let natural = self.waiting().min(self.mss).min(stop.map_or(u64::MAX, |s| s.saturating_sub(self.nxt)));
         let usable = self.window.min(allowance).saturating_sub(outstanding);

@@ -241,18 +241,14 @@ impl Meter {
     }
 
     /// Records the send window of a slot's newest connection; `full` is true if it is as large as the receiver allows.
+    #[inline]
     pub fn window(&mut self, now: Time, slot: usize, window: u64, full: bool) {
         let (meter, full) = (&mut self.slots[slot], u64::from(full));
         if meter.full.value() != full {
             meter.full.set(now, full);
         }
-        if meter.window.value() == window {
-            return;
-        }
-        meter.window.set(now, window);
-        meter.window_in_bin.set(now, window);
-        if let Some(trace) = &mut meter.trace {
-            trace.window.push(now, window as f64);
+        if meter.window.value() != window {
+            meter.change_window(now, window);
         }
     }
 

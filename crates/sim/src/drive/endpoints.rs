@@ -1,5 +1,6 @@
 //! Calls of the TCP endpoints of a run, and what follows from each: segments, events, figures and the next timer.
 
+use cellway_apps::Side;
 use cellway_net::Packet;
 use cellway_tcp::{Endpoint, Event, Output, State};
 use cellway_units::Time;
@@ -46,7 +47,7 @@ impl Run<'_> {
         loop {
             let mut qlog = self.qlog.as_mut().filter(|qlog| qlog.is_of(index, serial));
             let path = &end.path;
-            for segment in self.output.segments.drain(..) {
+            for &segment in &self.output.segments {
                 if let Some(qlog) = &mut qlog {
                     qlog.sends(now, place, &end.tcp, &segment, self.packets);
                 }
@@ -58,11 +59,12 @@ impl Run<'_> {
                     octets: path.ip_header + segment.header_len() + segment.len,
                     ecn: segment.ecn,
                     dscp: path.dscp,
-                    body: Body::Segment { serial, to: path.peer, conn: of.1.0, number: self.packets, segment },
+                    body: Body::Segment { to: path.peer, is_first: of.1.0 == 0, number: self.packets, segment },
                 };
                 self.bed.fabric.send(now, packet);
                 self.packets += 1;
             }
+            self.output.segments.clear();
             let rtt = self.output.rtt.take();
             if let Some(qlog) = qlog.filter(|qlog| qlog.place() == place) {
                 qlog.update(now, &end.tcp, rtt);
@@ -102,17 +104,26 @@ impl Run<'_> {
         if end.tcp.state() == State::Closed {
             self.touched.push((index, serial));
         }
-        let mut written = side.filter(|_| end.take_written()).map(|side| Todo::Written { slot: index, serial, side });
+        let written = side.filter(|_| end.take_written());
         for at in 0..self.output.events.len() {
             let event = self.output.events[at];
-            match side {
-                Some(side) => self.notify_application(now, index, serial, of, side, event),
-                None => self.notify_gateway(now, index, serial, place, event),
-            }
-            if event == Event::Writable {
-                self.todo.extend(written.take());
+            match (side, event) {
+                (Some(_), Event::Writable) => self.report_written(index, serial, written),
+                (Some(side), event) => self.notify_application(now, (index, serial), of, side, event),
+                (None, event) => self.notify_gateway(now, index, serial, place, event),
             }
         }
-        self.todo.extend(written);
+        // Without an event the end was called to write.
+        if self.output.events.is_empty() {
+            self.report_written(index, serial, written);
+        }
+    }
+
+    /// Queues the report that all bytes have been accepted that were written at `side`, if one is given.
+    #[inline]
+    fn report_written(&mut self, index: usize, serial: u32, side: Option<Side>) {
+        if let Some(side) = side {
+            self.todo.push_back(Todo::Written { slot: index, serial, side });
+        }
     }
 }

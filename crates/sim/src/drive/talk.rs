@@ -36,8 +36,16 @@ impl Run<'_> {
         }
     }
 
-    /// Processes all pending events and actions of endpoints, applications and gateways.
+    /// Processes all pending actions of applications and gateways, and forgets connections that have ended. Most segments
+    /// leave nothing to do.
+    #[inline]
     pub(super) fn process_pending(&mut self, now: Time) {
+        if !self.todo.is_empty() || !self.touched.is_empty() {
+            self.process_all(now);
+        }
+    }
+
+    fn process_all(&mut self, now: Time) {
         while let Some(todo) = self.todo.pop_front() {
             match todo {
                 Todo::Written { slot, serial, side } => {
@@ -54,19 +62,18 @@ impl Run<'_> {
         }
     }
 
-    /// Notifies the application of an event of an endpoint of the connection `of`: its conversation and its number there.
+    /// Notifies the application of an event at `side` of the connection `of`, its conversation and its number there.
+    #[inline]
     pub(super) fn notify_application(
         &mut self,
         now: Time,
-        index: usize,
-        serial: u32,
+        (index, serial): (usize, u32),
         of: (u32, ConnId),
         side: Side,
         event: Event,
     ) {
         let (conversation, conn) = of;
         match event {
-            Event::Connected => self.app(index, conversation, |app, out| app.connected(now, conn, side, out)),
             Event::Readable { bytes } => {
                 self.bed.meter.delivered(index, side, bytes);
                 self.app(index, conversation, |app, out| app.received(now, conn, side, bytes, out));
@@ -74,8 +81,22 @@ impl Run<'_> {
             Event::Acked { bytes } => {
                 self.app(index, conversation, |app, out| app.acked(now, conn, side, bytes, out));
             }
-            // The rest of a write has been flushed.
-            Event::Writable => {}
+            _ => self.notify_of_state(now, (index, serial), of, side, event),
+        }
+    }
+
+    /// Notifies the application that the state of a connection has changed.
+    #[inline(never)]
+    fn notify_of_state(
+        &mut self,
+        now: Time,
+        (index, serial): (usize, u32),
+        (conversation, conn): (u32, ConnId),
+        side: Side,
+        event: Event,
+    ) {
+        match event {
+            Event::Connected => self.app(index, conversation, |app, out| app.connected(now, conn, side, out)),
             Event::PeerClosed => self.app(index, conversation, |app, out| app.peer_closed(now, conn, side, out)),
             Event::Closed => {
                 let Some(connection) = self.slots[index].tcp().connection(serial) else { return };
@@ -170,7 +191,7 @@ impl Run<'_> {
         let Some(qlog) = &mut self.qlog else { return };
         let (slot, place) = (self.slots[index].tcp(), qlog.place());
         let Path { conversation, from: local, to: peer, .. } = slot.path_from(place);
-        let mut ports = tcp_ports(&slot.plan, conversation, serial, conn.0);
+        let mut ports = tcp_ports(&slot.plan, conversation, serial, conn.0 == 0);
         if place == Place::Responder {
             ports.reverse();
         }

@@ -1,6 +1,6 @@
 //! Sending: data as the windows allow, acknowledgements, resets.
 
-use cellway_units::{Ecn, Time};
+use cellway_units::Time;
 
 use super::Endpoint;
 use crate::output::Output;
@@ -94,8 +94,9 @@ impl Endpoint {
         }
         self.note_sent(chunk, now);
         self.last_sent = now;
-        let header = self.push_data(chunk, new, now, out);
+        self.push_data(chunk, new, now, out);
         if chunk.len > 0 {
+            let header = || out.segments.last().map_or(0, Segment::header_len);
             self.pacer.sent(now, (chunk.len, header), &self.config, &self.control, self.rto.smoothed());
         }
     }
@@ -124,9 +125,8 @@ impl Endpoint {
     pub(super) fn start_retransmit_timer(&mut self, now: Time) {
         self.timers.set(TimerKind::Retransmit, self.rto.deadline(now));
     }
-    /// Sends the segment for a range of data or the FIN, which is `new` or was sent before. Returns the length of its
-    /// header (bytes).
-    pub(super) fn push_data(&mut self, chunk: Chunk, new: bool, now: Time, out: &mut Output) -> u32 {
+    /// Sends the segment for a range of data or the FIN, which is `new` or was sent before.
+    pub(super) fn push_data(&mut self, chunk: Chunk, new: bool, now: Time, out: &mut Output) {
         let mut segment = self.acknowledgement(chunk.len, None, now);
         segment.seq = self.iss.add(chunk.from);
         // In range: a chunk is at most one segment.
@@ -144,7 +144,6 @@ impl Endpoint {
         self.stats.bytes_sent += chunk.len;
         self.acknowledged(&segment);
         self.push(segment, out);
-        segment.header_len()
     }
 
     /// Sends a segment without payload. RFC 9293 §3.10.7.4: <SEQ=SND.NXT><ACK=RCV.NXT><CTL=ACK>.
@@ -172,11 +171,17 @@ impl Endpoint {
     /// Returns a segment of a synchronised connection with `payload` bytes, which reports `duplicate`.
     #[inline]
     fn acknowledgement(&mut self, payload: u64, duplicate: Option<SackBlock>, now: Time) -> Segment {
-        let timestamps = self.timestamps.agreed.then(|| self.timestamps.stamp(now));
-        let mut options = Options { timestamps, ..Options::default() };
-        if self.sack {
+        let window = self.receiver.announce();
+        // After all data ever sent, also while older data are retransmitted.
+        let seq = self.iss.add(self.sender.max);
+        let mut segment = Segment { seq, ack: self.receiver.ack(), flags: Flags::ACK, window, ..Segment::default() };
+        let options = &mut segment.options;
+        if self.timestamps.agreed {
+            options.timestamps = Some(self.timestamps.stamp(now));
+        }
+        if self.sack && (duplicate.is_some() || self.receiver.has_gaps()) {
             options.sack = self.receiver.sack_blocks(duplicate);
-            if timestamps.is_some() {
+            if self.timestamps.agreed {
                 // RFC 2018 §3: with timestamps there is room for three.
                 options.sack.truncate(3);
             }
@@ -184,14 +189,10 @@ impl Endpoint {
                 options.sack = SackBlocks::default();
             }
         }
-        let window = self.receiver.announce();
-        // After all data ever sent, also while older data are retransmitted.
-        let seq = self.iss.add(self.sender.max);
-        let mut flags = Flags::ACK;
         if self.ecn.is_some() {
-            flags |= self.feed_back_marks(payload, &mut options);
+            segment.flags |= self.feed_back_marks(payload, options);
         }
-        Segment { seq, ack: self.receiver.ack(), flags, window, len: 0, options, ecn: Ecn::NotEct }
+        segment
     }
     /// Returns the part of a segment that a `payload` leaves for options, as it may not outgrow the segment size (RFC 6691):
     /// full ones go without (bytes).
