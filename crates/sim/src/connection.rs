@@ -229,13 +229,13 @@ impl Connection {
     }
 
     /// Returns the end at `place`; `None` at a gateway that does not exist.
+    #[inline]
     pub(crate) fn end(&mut self, place: Place) -> Option<&mut End> {
-        match place {
-            Place::Originator => Some(&mut self.ends[0]),
-            Place::Responder => Some(&mut self.ends[1]),
-            Place::Near => self.relay.as_mut().map(|relay| &mut relay.ends[0]),
-            Place::Far => self.relay.as_mut().map(|relay| &mut relay.ends[1]),
-        }
+        let ends = match place {
+            Place::Originator | Place::Responder => &mut self.ends,
+            Place::Near | Place::Far => &mut self.relay.as_mut()?.ends,
+        };
+        Some(&mut ends[usize::from(matches!(place, Place::Responder | Place::Far))])
     }
 
     /// Returns the ends at the originator and at the responder.

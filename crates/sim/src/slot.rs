@@ -143,15 +143,14 @@ impl TcpSlot {
         [(); 2].map(|()| stream.bits() as u32)
     }
 
-    /// Returns the place of a connection. Serial numbers ascend, so it is as far from the first as they are apart, unless
-    /// connections between them have ended.
+    /// Returns the place of a connection, which mostly is the newest.
     #[inline]
     fn place(&self, serial: u32) -> Option<usize> {
-        let most = serial.checked_sub(self.connections.front()?.serial)? as usize;
-        match self.connections.get(most) {
-            Some(connection) if connection.serial == serial => Some(most),
-            _ => self.connections.binary_search_by_key(&serial, |c| c.serial).ok(),
+        let newest = self.connections.len().checked_sub(1)?;
+        if self.connections[newest].serial == serial {
+            return Some(newest);
         }
+        self.connections.binary_search_by_key(&serial, |c| c.serial).ok()
     }
 
     #[inline]

@@ -186,17 +186,16 @@ impl Receiver {
     pub(crate) fn is_scaling(&self) -> bool {
         self.shift.is_some()
     }
-    /// Returns the limit of the right edge: the whole buffer beyond the bytes read.
-    fn widest_edge(&self) -> Position {
-        self.nxt + (self.buffer - self.unread.min(self.buffer))
-    }
     /// RFC 1122 §4.2.3.3, RFC 9293 §3.8.6.2.2, receiver's silly window avoidance: the edge moves only by a segment or
     /// half the buffer. An empty buffer is announced completely: no reader is slow then.
+    #[inline]
     fn next_edge(&self) -> Position {
-        let widest = self.widest_edge();
+        if self.unread == 0 {
+            return self.edge.max(self.nxt + self.buffer);
+        }
+        let widest = self.nxt + (self.buffer - self.unread.min(self.buffer));
         let step = self.mss.min(self.buffer.div_ceil(2));
-        let moves = widest >= self.edge + step || self.unread == 0;
-        if moves { widest.max(self.edge) } else { self.edge }
+        if widest >= self.edge + step { widest } else { self.edge }
     }
     /// Returns true if the application's reading justifies a separate segment to the peer.
     pub(crate) fn wants_update(&self) -> bool {

@@ -111,6 +111,10 @@ impl Sender {
     pub(crate) fn has_more(&self) -> bool {
         self.nxt < self.end || self.fin && self.nxt == self.end
     }
+    /// Returns true if nothing is to be sent and nothing is outstanding, as at an end that only receives.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.una == self.max && !self.has_more()
+    }
     /// Returns true if `position` is after the last byte written.
     pub(crate) fn is_end(&self, position: Position) -> bool {
         position >= self.end

@@ -39,17 +39,18 @@ impl Run<'_> {
         let newest = slot.opened - 1 == serial;
         let Some(connection) = slot.connection(serial) else { return };
         let of = (connection.conversation, connection.conn);
+        let is_first = connection.conn.0 == 0;
         let Some(end) = connection.end(place) else { return };
         let side = place.side();
         self.output.clear();
         act(end, &mut self.output);
-        let mut flushes = side.is_some() && self.output.events.contains(&Event::Writable);
+        let mut flushes = side.is_some() && self.output.events.iter().any(|event| matches!(event, Event::Writable));
         loop {
             let mut qlog = self.qlog.as_mut().filter(|qlog| qlog.is_of(index, serial));
             let path = &end.path;
-            for &segment in &self.output.segments {
+            for segment in &self.output.segments {
                 if let Some(qlog) = &mut qlog {
-                    qlog.sends(now, place, &end.tcp, &segment, self.packets);
+                    qlog.sends(now, place, &end.tcp, segment, self.packets);
                 }
                 let packet = Packet {
                     conversation: path.conversation,
@@ -59,7 +60,7 @@ impl Run<'_> {
                     octets: path.ip_header + segment.header_len() + segment.len,
                     ecn: segment.ecn,
                     dscp: path.dscp,
-                    body: Body::Segment { to: path.peer, is_first: of.1.0 == 0, number: self.packets, segment },
+                    body: Body::Segment { to: path.peer, is_first, number: self.packets, segment: *segment },
                 };
                 self.bed.fabric.send(now, packet);
                 self.packets += 1;

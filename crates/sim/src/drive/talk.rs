@@ -38,13 +38,14 @@ impl Run<'_> {
 
     /// Processes all pending actions of applications and gateways, and forgets connections that have ended. Most segments
     /// leave nothing to do.
-    #[inline]
+    #[inline(always)]
     pub(super) fn process_pending(&mut self, now: Time) {
         if !self.todo.is_empty() || !self.touched.is_empty() {
             self.process_all(now);
         }
     }
 
+    #[inline(never)]
     fn process_all(&mut self, now: Time) {
         while let Some(todo) = self.todo.pop_front() {
             match todo {
@@ -63,7 +64,7 @@ impl Run<'_> {
     }
 
     /// Notifies the application of an event at `side` of the connection `of`, its conversation and its number there.
-    #[inline]
+    #[inline(always)]
     pub(super) fn notify_application(
         &mut self,
         now: Time,

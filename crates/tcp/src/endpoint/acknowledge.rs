@@ -12,6 +12,7 @@ use crate::{Position, SackBlock, Segment, State, TimerKind};
 
 impl Endpoint {
     /// Processes the acknowledgement `ack` of a segment at `seq`.
+    #[inline(always)]
     pub(super) fn take_acknowledgement(
         &mut self,
         now: Time,

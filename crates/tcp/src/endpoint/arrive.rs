@@ -125,7 +125,7 @@ impl Endpoint {
     }
 
     /// Returns the block that reports the data of `segment` at `seq` that have arrived before, if D-SACK is on. RFC 2883.
-    #[inline]
+    #[inline(always)]
     fn repeated(&self, segment: &Segment, seq: Position) -> Option<SackBlock> {
         let reports = self.sack && self.config.tcp.dsack;
         if reports { self.receiver.repeated(seq, seq + segment.sequence_len()) } else { None }
