@@ -3,14 +3,17 @@
 use cellway_apps::DatagramMark;
 use cellway_gateway::TpPacket;
 
+use crate::connection::Place;
+
 /// The content of a packet.
 #[derive(Clone, Debug)]
 pub(crate) enum Body {
-    /// A segment of one connection of its slot.
+    /// A segment of one connection of its slot, to the end at `to`. The flow of the packet is the connection's serial
+    /// number.
     Segment {
-        serial: u32,
-        /// The connection's number in its conversation.
-        conn: u32,
+        to: Place,
+        /// True for the first connection of its conversation.
+        is_first: bool,
         /// The packet's number in the run.
         number: u64,
         segment: cellway_tcp::Segment,
@@ -43,5 +46,18 @@ impl Body {
             Body::Stack { mark, .. } => mark.is_some(),
             Body::Transport { .. } => false,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cellway_net::Packet;
+
+    use super::*;
+
+    /// Copies of up to 128 bytes are moved in place, others by a call; the network adds up to eight bytes.
+    #[test]
+    fn a_packet_is_short() {
+        assert!(size_of::<Packet<Body>>() <= 120, "{}", size_of::<Packet<Body>>());
     }
 }

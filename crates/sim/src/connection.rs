@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use cellway_apps::{ConnId, Side};
 use cellway_gateway::FlowId;
+use cellway_net::NodeId;
 use cellway_tcp::{Config, Endpoint, LossRecovery, Output, Segment, State, Stats};
 use cellway_testbed::{TcpSample, TcpTotals};
 use cellway_units::Time;
@@ -42,10 +43,26 @@ impl From<Side> for Place {
     }
 }
 
+/// The path of the segments of an end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Path {
+    /// The network's conversation.
+    pub(crate) conversation: u32,
+    pub(crate) from: NodeId,
+    pub(crate) to: NodeId,
+    /// The end that receives them.
+    pub(crate) peer: Place,
+    /// The code point of their packets.
+    pub(crate) dscp: u8,
+    /// The length of their IP header (bytes).
+    pub(crate) ip_header: u32,
+}
+
 /// One end of a connection, with the writes that TCP has not taken yet.
 #[derive(Debug)]
 pub(crate) struct End {
     pub(crate) tcp: Endpoint,
+    pub(crate) path: Path,
     /// Bytes written by the application and not yet accepted.
     pending: u64,
     /// Set if bytes have been written since the last report that all were accepted.
@@ -57,22 +74,25 @@ pub(crate) struct End {
     recovery: LossRecovery,
     /// The earliest timer that is set for the endpoint.
     pub(crate) armed: Option<Time>,
-    /// The totals that the last report had.
+    /// The sum of the counts of the last report, and its totals.
+    signs: u64,
     reported: TcpTotals,
 }
 
 impl End {
-    fn new(config: Arc<Config>, iss: u32, active: bool) -> End {
+    fn new(config: Arc<Config>, iss: u32, active: bool, path: Path) -> End {
         let recovery = config.tcp.recovery();
         let tcp = if active { Endpoint::active(config, iss) } else { Endpoint::passive(config, iss) };
         End {
             tcp,
+            path,
             pending: 0,
             written_unreported: false,
             closing: false,
             active,
             recovery,
             armed: None,
+            signs: 0,
             reported: TcpTotals::default(),
         }
     }
@@ -123,11 +143,16 @@ impl End {
     /// none.
     pub(crate) fn unreported(&mut self) -> Option<TcpTotals> {
         let &Stats { retransmissions, timeouts, fast_retransmits, undone, dsacks_received, .. } = self.tcp.stats();
+        // The counts only grow, so that their sum shows a change of any.
+        let signs = retransmissions + timeouts + fast_retransmits + undone + dsacks_received;
+        if signs == std::mem::replace(&mut self.signs, signs) {
+            return None;
+        }
         // Tahoe answers either sign of loss with a window of one segment; the others only a timeout.
         let collapses = timeouts + if self.recovery == LossRecovery::Tahoe { fast_retransmits } else { 0 };
         let all =
             TcpTotals { retransmissions, timeouts, fast_retransmits, collapses, spurious: dsacks_received, undone };
-        (all != self.reported).then(|| all.since(std::mem::replace(&mut self.reported, all)))
+        Some(all.since(std::mem::replace(&mut self.reported, all)))
     }
 }
 
@@ -172,7 +197,7 @@ pub(crate) fn at(side: Side) -> usize {
 pub(crate) const SIDES: [Side; 2] = [Side::Originator, Side::Responder];
 
 impl Connection {
-    /// Creates a connection that `from` opens; `configs` are those of originator and responder.
+    /// Creates a connection that `from` opens; `configs` and `paths` are those of originator and responder.
     pub(crate) fn new(
         serial: u32,
         conversation: u32,
@@ -180,8 +205,10 @@ impl Connection {
         from: Side,
         configs: [Arc<Config>; 2],
         iss: [u32; 2],
+        paths: [Path; 2],
     ) -> Connection {
-        let ends = SIDES.map(|side| End::new(configs[at(side)].clone(), iss[at(side)], side == from));
+        let end = |side| End::new(configs[at(side)].clone(), iss[at(side)], side == from, paths[at(side)]);
+        let ends = SIDES.map(end);
         Connection { serial, conversation, conn, ends, relay: None, closed_ends: 0, failed: false }
     }
 
@@ -194,19 +221,21 @@ impl Connection {
         from: Side,
         configs: [Arc<Config>; 2],
         iss: [u32; 2],
+        paths: [Path; 2],
     ) {
-        let ends = SIDES.map(|side| End::new(configs[at(side)].clone(), iss[at(side)], side != from));
+        let end = |side| End::new(configs[at(side)].clone(), iss[at(side)], side != from, paths[at(side)]);
+        let ends = SIDES.map(end);
         self.relay = Some(Box::new(Relay { pair, near, flow, ends, held: None }));
     }
 
     /// Returns the end at `place`; `None` at a gateway that does not exist.
+    #[inline]
     pub(crate) fn end(&mut self, place: Place) -> Option<&mut End> {
-        match place {
-            Place::Originator => Some(&mut self.ends[0]),
-            Place::Responder => Some(&mut self.ends[1]),
-            Place::Near => self.relay.as_mut().map(|relay| &mut relay.ends[0]),
-            Place::Far => self.relay.as_mut().map(|relay| &mut relay.ends[1]),
-        }
+        let ends = match place {
+            Place::Originator | Place::Responder => &mut self.ends,
+            Place::Near | Place::Far => &mut self.relay.as_mut()?.ends,
+        };
+        Some(&mut ends[usize::from(matches!(place, Place::Responder | Place::Far))])
     }
 
     /// Returns the ends at the originator and at the responder.

@@ -17,9 +17,9 @@ use cellway_gateway as gateway;
 use cellway_net::{Delivery, Encapsulation, Packet};
 use cellway_record::{Counts, RunRecord};
 use cellway_scenario::{Engine, Scenario};
-use cellway_tcp::{Event, Output, Segment};
+use cellway_tcp::{Output, Segment};
 use cellway_testbed::{Capture, Leg, Testbed};
-use cellway_units::{Bytes, Time};
+use cellway_units::Time;
 
 use crate::body::Body;
 use crate::connection::{Place, SIDES};
@@ -75,8 +75,6 @@ pub fn run<'a>(scenario: &Scenario, workloads: &'a [GroupWorkload], seed: u64, c
 /// A pending event or action between parts of a run at one instant.
 #[derive(Debug)]
 pub(crate) enum Todo {
-    /// An event of a TCP endpoint of a slot, for its application or its gateway.
-    Tcp { slot: usize, serial: u32, place: Place, event: Event },
     /// All bytes that the application wrote at this end have been accepted.
     Written { slot: usize, serial: u32, side: Side },
     /// An action of the application of a slot's conversation `conversation`.
@@ -170,9 +168,8 @@ impl Run<'_> {
             self.deliver(now, packet);
         }
         delivered.clear();
-        while let Some(key) = self.timers.pop_due(now) {
-            self.timers_fired += 1;
-            self.fire(now, key);
+        if self.timers.next().is_some_and(|at| at <= now) {
+            self.fire_due(now);
         }
         if self.has_failed() {
             return Ok(None);
@@ -252,46 +249,57 @@ impl Run<'_> {
 
     /// Processes a packet that has arrived at its host, or at a gateway.
     fn deliver(&mut self, now: Time, packet: &Packet<Body>) {
-        match (&packet.body, self.legs[packet.conversation as usize]) {
-            (Body::Transport { pair, packet: body }, _) => {
-                self.deliver_to_gateway(now, *pair as usize, packet.to, body);
-            }
-            (&Body::Segment { serial, number, ref segment, .. }, Leg::Slot { slot, far }) => {
-                let index = slot as usize;
-                let marked;
-                let segment = if packet.ecn == segment.ecn {
-                    segment
+        match packet.body {
+            Body::Segment { to, number, ref segment, .. } => {
+                if packet.ecn == segment.ecn {
+                    self.deliver_segment(now, packet, to, number, segment);
                 } else {
-                    marked = Segment { ecn: packet.ecn, ..*segment };
-                    &marked
-                };
-                let place = self.slots[index].tcp().place_at(packet.to, far);
-                if place == Place::Responder {
-                    let cells = self.encapsulation.cells(Bytes(packet.octets.into())).0 as u32;
-                    self.bed.meter.arrived(index, packet.octets, cells);
-                }
-                if let Some(qlog) = self.qlog.as_mut().filter(|qlog| qlog.is_of(index, serial) && qlog.place() == place)
-                    && self.slots[index].tcp().connection(serial).is_some()
-                {
-                    qlog.receives(now, segment, number);
-                }
-                match place.side() {
-                    // A segment for a connection that both ends have forgotten has no one to go to.
-                    Some(_) => self.tcp(now, index, serial, place, |tcp, out| tcp.receive(now, segment, out)),
-                    None => self.segment_at_gateway(now, index, serial, place, segment),
+                    self.deliver_segment(now, packet, to, number, &Segment { ecn: packet.ecn, ..*segment });
                 }
             }
-            (&Body::Datagram { mark, .. }, Leg::Slot { slot, .. }) => {
-                self.datagram_arrived(now, slot as usize, packet, mark);
+            Body::Datagram { mark, .. } => self.datagram_arrived(now, self.slot_of(packet), packet, mark),
+            Body::Stack { mark, ref contents, .. } => {
+                self.stack_arrived(now, self.slot_of(packet), packet, mark, contents);
             }
-            (&Body::Stack { mark, ref contents, .. }, Leg::Slot { slot, .. }) => {
-                self.stack_arrived(now, slot as usize, packet, mark, contents);
-            }
-            (Body::Segment { .. } | Body::Datagram { .. } | Body::Stack { .. }, Leg::Gateways { .. }) => {
-                unreachable!("gateways speak their own transport")
-            }
+            Body::Transport { pair, packet: ref body } => self.deliver_to_gateway(now, pair as usize, packet.to, body),
         }
         self.process_pending(now);
+    }
+
+    /// Returns the slot of a packet that is not one between gateways.
+    #[inline]
+    fn slot_of(&self, packet: &Packet<Body>) -> usize {
+        match self.legs[packet.conversation as usize] {
+            Leg::Slot { slot, .. } => slot as usize,
+            Leg::Gateways { .. } => unreachable!("gateways speak their own transport"),
+        }
+    }
+
+    /// Processes a segment, packet `number` of the run, that has arrived at `place`.
+    fn deliver_segment(&mut self, now: Time, packet: &Packet<Body>, place: Place, number: u64, segment: &Segment) {
+        let (index, serial) = (self.slot_of(packet), packet.flow);
+        if place == Place::Responder {
+            self.bed.meter.arrived(index, packet.octets, self.encapsulation);
+        }
+        if let Some(qlog) = self.qlog.as_mut().filter(|qlog| qlog.is_of(index, serial) && qlog.place() == place)
+            && self.slots[index].tcp().connection(serial).is_some()
+        {
+            qlog.receives(now, segment, number);
+        }
+        match place.side() {
+            // A segment for a connection that both ends have forgotten has no one to go to.
+            Some(_) => self.tcp(now, index, serial, place, |tcp, out| tcp.receive(now, segment, out)),
+            None => self.segment_at_gateway(now, index, serial, place, segment),
+        }
+    }
+
+    /// Processes the timers that are due at `now`.
+    #[inline(never)]
+    fn fire_due(&mut self, now: Time) {
+        while let Some(key) = self.timers.pop_due(now) {
+            self.timers_fired += 1;
+            self.fire(now, key);
+        }
     }
 
     fn fire(&mut self, now: Time, TimerKey { slot, kind }: TimerKey) {

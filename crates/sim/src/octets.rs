@@ -1,6 +1,7 @@
 //! The octets of packets, which the simulation only counts: for captures.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::num::NonZeroU16;
 
 use cellway_apps::Family;
 use cellway_apps::random::Streams;
@@ -37,10 +38,8 @@ pub fn node_names(scenario: &Scenario) -> Result<Vec<String>, Error> {
 
 /// Returns the octets of a packet on a real link: addresses by host, ports by connection, a fixed payload.
 pub(crate) fn octets(packet: &Packet<Body>, slots: &[Slot], legs: &[Leg]) -> Vec<u8> {
-    let (serial, conn, number, segment) = match (&packet.body, legs[packet.conversation as usize]) {
-        (&Body::Segment { serial, conn, number, segment }, Leg::Slot { slot, .. }) => {
-            (serial, (slot, conn), number, segment)
-        }
+    let (slot, is_first, number, segment) = match (&packet.body, legs[packet.conversation as usize]) {
+        (&Body::Segment { is_first, number, segment, .. }, Leg::Slot { slot, .. }) => (slot, is_first, number, segment),
         (&Body::Datagram { number, mark }, Leg::Slot { slot, .. }) => {
             let plan = slots[slot as usize].plan();
             let mut payload = mark.octets().to_vec();
@@ -69,10 +68,9 @@ pub(crate) fn octets(packet: &Packet<Body>, slots: &[Slot], legs: &[Leg]) -> Vec
             unreachable!("gateways speak their own transport")
         }
     };
-    let (slot, conn) = conn;
     let plan = slots[slot as usize].plan();
     let [originator, responder] = plan.hosts;
-    let ports = tcp_ports(plan, packet.conversation, serial, conn);
+    let ports = tcp_ports(plan, packet.conversation, packet.flow, is_first);
     let towards_responder = packet.from == originator || packet.to == responder;
     let [source_port, destination_port] = if towards_responder { ports } else { [ports[1], ports[0]] };
     let Segment { seq, ack, window, len, options, .. } = segment;
@@ -89,7 +87,7 @@ pub(crate) fn octets(packet: &Packet<Body>, slots: &[Slot], legs: &[Leg]) -> Vec
         flags: tcp_flags(&segment),
         window,
         options: TcpOptions {
-            mss: options.mss,
+            mss: options.mss.map(NonZeroU16::get),
             window_scale: options.window_scale,
             sack_permitted: options.sack_permitted,
             sack: options.sack.as_slice().iter().map(|block| (block.start.0, block.end.0)).collect(),
@@ -108,9 +106,10 @@ pub(crate) fn octets(packet: &Packet<Body>, slots: &[Slot], legs: &[Leg]) -> Vec
     octets.expect("the endpoint makes segments that fit")
 }
 
-/// Returns the ports of originator and responder of connection `serial` of a slot, the `conn`th of its conversation.
-pub(crate) fn tcp_ports(plan: &SlotPlan, conversation: u32, serial: u32, conn: u32) -> [u16; 2] {
-    let known = plan.tcp().expect("a slot of segments has TCP").well_known_ports[usize::from(conn > 0)];
+/// Returns the ports of originator and responder of connection `serial` of a slot, which may be the first of its
+/// conversation.
+pub(crate) fn tcp_ports(plan: &SlotPlan, conversation: u32, serial: u32, is_first: bool) -> [u16; 2] {
+    let known = plan.tcp().expect("a slot of segments has TCP").well_known_ports[usize::from(!is_first)];
     [dynamic_port(conversation, serial), known]
 }
 

@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use cellway_apps::random::Streams;
 use cellway_apps::{ConnId, Conversation, DatagramSource, GroupWorkload, Workload};
-use cellway_net::NodeId;
 use cellway_testbed::{SlotPlan, SlotProtocol, TcpSlotPlan};
 use cellway_units::Ecn;
 
-use crate::connection::{Connection, End, Place, SIDES};
+use crate::connection::{Connection, End, Path, Place, SIDES};
 use crate::stack_slot::{GroupStack, StackSlot};
 
 /// A slot, by its protocol.
@@ -108,27 +107,21 @@ impl TcpSlot {
         self.plan.tcp().expect("a slot of conversations has TCP")
     }
 
-    /// Returns the network's conversation, the sender and the receiver of packets that an endpoint sends.
-    pub(crate) fn path_from(&self, place: Place) -> (u32, NodeId, NodeId) {
-        let [originator, responder] = self.plan.hosts;
-        match place {
-            Place::Originator => (self.plan.legs[0], originator, self.tcp().peers[0]),
-            Place::Near => (self.plan.legs[0], self.tcp().peers[0], originator),
-            Place::Far => (self.plan.legs[1], self.tcp().peers[1], responder),
-            Place::Responder => (self.plan.legs[1], responder, self.tcp().peers[1]),
-        }
-    }
-
-    /// Returns the endpoint to which a packet for `host` belongs; `far` is true if it arrived on the responder's leg.
-    pub(crate) fn place_at(&self, host: NodeId, far: bool) -> Place {
-        match (self.tcp().split.is_some(), far) {
-            (false, _) if host == self.plan.hosts[0] => Place::Originator,
-            (false, _) => Place::Responder,
-            (true, false) if host == self.plan.hosts[0] => Place::Originator,
-            (true, false) => Place::Near,
-            (true, true) if host == self.plan.hosts[1] => Place::Responder,
-            (true, true) => Place::Far,
-        }
+    /// Returns the path of the segments that the endpoint at `place` sends.
+    pub(crate) fn path_from(&self, place: Place) -> Path {
+        let ([originator, responder], tcp) = (self.plan.hosts, self.tcp());
+        let ([near_leg, far_leg], [near, far]) = (self.plan.legs, tcp.peers);
+        let is_split = tcp.split.is_some();
+        let (conversation, from, to, peer) = match place {
+            Place::Originator if is_split => (near_leg, originator, near, Place::Near),
+            Place::Originator => (near_leg, originator, near, Place::Responder),
+            Place::Near => (near_leg, near, originator, Place::Originator),
+            Place::Far => (far_leg, far, responder, Place::Responder),
+            Place::Responder if is_split => (far_leg, responder, far, Place::Far),
+            Place::Responder => (far_leg, responder, far, Place::Originator),
+        };
+        let ip_header = tcp.config.family.ip_header() as u32;
+        Path { conversation, from, to, peer, dscp: self.plan.dscp, ip_header }
     }
 
     /// Returns the number of the conversation in progress.
@@ -150,8 +143,19 @@ impl TcpSlot {
         [(); 2].map(|()| stream.bits() as u32)
     }
 
+    /// Returns the place of a connection, which mostly is the newest.
+    #[inline]
+    fn place(&self, serial: u32) -> Option<usize> {
+        let newest = self.connections.len().checked_sub(1)?;
+        if self.connections[newest].serial == serial {
+            return Some(newest);
+        }
+        self.connections.binary_search_by_key(&serial, |c| c.serial).ok()
+    }
+
+    #[inline]
     pub(crate) fn connection(&mut self, serial: u32) -> Option<&mut Connection> {
-        let place = self.connections.binary_search_by_key(&serial, |c| c.serial).ok()?;
+        let place = self.place(serial)?;
         self.connections.get_mut(place)
     }
 
@@ -174,7 +178,7 @@ impl TcpSlot {
 
     /// Forgets a connection if all its ends are closed.
     pub(crate) fn forget_if_over(&mut self, serial: u32) {
-        if let Ok(place) = self.connections.binary_search_by_key(&serial, |c| c.serial)
+        if let Some(place) = self.place(serial)
             && self.connections[place].is_over()
         {
             self.connections.remove(place);

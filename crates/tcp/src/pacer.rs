@@ -26,11 +26,12 @@ impl Pacer {
     pub(crate) fn holds(&self, now: Time) -> Option<Time> {
         (self.next > now && self.group == 0).then_some(self.next)
     }
-    /// Records that a segment of `payload` bytes after a TCP header of `header` bytes is sent at `now`.
+    /// Records that a segment of `payload` bytes is sent at `now`; `header` returns the length of its TCP header (bytes).
+    #[inline]
     pub(crate) fn sent(
         &mut self,
         now: Time,
-        (payload, header): (u64, u32),
+        (payload, header): (u64, impl FnOnce() -> u32),
         config: &Config,
         control: &Control,
         srtt: Option<Span>,
@@ -49,7 +50,7 @@ impl Pacer {
             gap = control.pacing_gap(payload, srtt);
         }
         if let Some(rate) = config.tcp.pacing_rate {
-            let bits = Bits(8 * (config.family.ip_header() + u64::from(header) + payload));
+            let bits = Bits(8 * (config.family.ip_header() + u64::from(header()) + payload));
             // Unused time is not made up for.
             let (span, carry) = rate.time_for(bits, if self.next < now { 0 } else { self.carry });
             self.carry = carry;

@@ -186,17 +186,16 @@ impl Receiver {
     pub(crate) fn is_scaling(&self) -> bool {
         self.shift.is_some()
     }
-    /// Returns the limit of the right edge: the whole buffer beyond the bytes read.
-    fn widest_edge(&self) -> Position {
-        self.nxt + (self.buffer - self.unread.min(self.buffer))
-    }
     /// RFC 1122 §4.2.3.3, RFC 9293 §3.8.6.2.2, receiver's silly window avoidance: the edge moves only by a segment or
     /// half the buffer. An empty buffer is announced completely: no reader is slow then.
+    #[inline]
     fn next_edge(&self) -> Position {
-        let widest = self.widest_edge();
+        if self.unread == 0 {
+            return self.edge.max(self.nxt + self.buffer);
+        }
+        let widest = self.nxt + (self.buffer - self.unread.min(self.buffer));
         let step = self.mss.min(self.buffer.div_ceil(2));
-        let moves = widest >= self.edge + step || self.unread == 0;
-        if moves { widest.max(self.edge) } else { self.edge }
+        if widest >= self.edge + step { widest } else { self.edge }
     }
     /// Returns true if the application's reading justifies a separate segment to the peer.
     pub(crate) fn wants_update(&self) -> bool {
@@ -209,7 +208,7 @@ impl Receiver {
         self.edge = self.next_edge().min((self.nxt + (65_535 << shift)).max(self.edge));
         // RFC 9293 §3.8.6 strongly discourages taking the edge back, so round up: that offers less
         // than one unit more, and RFC 7323 §2.4 has us accept whatever was once announced.
-        let field = self.window().div_ceil(1 << shift).min(65_535);
+        let field = ((self.window() + (1 << shift) - 1) >> shift).min(65_535);
         self.announced = self.announced.max(self.nxt + (field << shift));
         // In range by the `min`s above.
         field as u16
@@ -229,6 +228,10 @@ impl Receiver {
         let (start, end) =
             if start < self.nxt { (start, end.min(self.nxt)) } else { self.early.overlap(start, end)? };
         (start < end).then(|| SackBlock { start: self.irs.add(start), end: self.irs.add(end) })
+    }
+    /// Returns true if data have arrived beyond a gap.
+    pub(crate) fn has_gaps(&self) -> bool {
+        !self.early.is_empty()
     }
     /// Returns `duplicate`, the D-SACK block of RFC 2883 §4, if there is one, then by RFC 2018 §4 the block with the segment
     /// that arrived last and the most recent others.

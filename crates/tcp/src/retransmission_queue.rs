@@ -81,6 +81,11 @@ pub(crate) struct Losses {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RetransmissionQueue {
     segments: VecDeque<Sent>,
+    /// The segments that were removed from the front, acknowledged.
+    removed: u64,
+    /// The start of the first segment, and the end of the last: equal without segments.
+    from: Position,
+    to: Position,
     sacked: Ranges,
     /// Lengths of the segments with that fate (bytes), and the number of those that are SACKed.
     sacked_bytes: u64,
@@ -108,7 +113,10 @@ pub(crate) struct RetransmissionQueue {
 impl RetransmissionQueue {
     /// Records the transmission of `start..end`, whole segments if they were sent before.
     pub(crate) fn sent(&mut self, start: Position, end: Position, now: Time) {
-        let fresh = start.max(self.segments.back().map_or(start, |s| s.end));
+        if self.segments.is_empty() {
+            (self.from, self.to) = (start, start);
+        }
+        let fresh = start.max(self.to);
         if start < fresh {
             self.resent(start, end, now);
         }
@@ -123,6 +131,7 @@ impl RetransmissionQueue {
                 lost_before: self.lost_total,
                 in_flight: self.delivery.in_flight / 8,
             });
+            self.to = end;
         }
     }
     fn resent(&mut self, start: Position, end: Position, now: Time) {
@@ -150,8 +159,7 @@ impl RetransmissionQueue {
     /// Processes a SACK block; returns true if it covers new data. Blocks outside the queue, such as those of D-SACK (RFC
     /// 2883), are ignored.
     pub(crate) fn sacked(&mut self, start: Position, end: Position, now: Time) -> bool {
-        let Some((first, last)) = self.segments.front().zip(self.segments.back()) else { return false };
-        if start < first.start || end > last.end || start >= end {
+        if start < self.from || end > self.to || start >= end {
             return false;
         }
         // Only the new part of the block is visited.
@@ -187,8 +195,10 @@ impl RetransmissionQueue {
     }
     /// Removes everything below `una`, which is acknowledged.
     pub(crate) fn acked(&mut self, una: Position, now: Time) {
-        while let Some(s) = self.segments.front().copied().filter(|s| s.end <= una) {
-            self.segments.pop_front();
+        while self.segments.front().is_some_and(|s| s.end <= una)
+            && let Some(s) = self.segments.pop_front()
+        {
+            self.removed += 1;
             if s.fate == Fate::Sacked {
                 self.sacked_bytes -= s.len();
                 self.sacked_segments -= 1;
@@ -208,6 +218,7 @@ impl RetransmissionQueue {
                 Fate::Sacked => self.sacked_bytes -= trimmed,
             }
         }
+        self.from = self.segments.front().map_or(self.to, |s| s.start);
         if self.segments.front().is_some_and(|s| s.fate == Fate::Sacked) {
             self.renege();
         }
@@ -279,11 +290,11 @@ impl RetransmissionQueue {
     /// the SACKed data, and nothing if no segment in flight was sent before: so it is unless packets are lost or reordered.
     pub(crate) fn mark_lost(&mut self, newest: (Time, Position), patience: Span, now: Time) -> Losses {
         let mut losses = Losses::default();
-        if !self.earliest.precedes(newest, &self.segments) {
+        if !self.earliest.precedes(newest, &self.segments, self.removed) {
             return losses;
         }
         let delivered = self.total_delivered();
-        let mut at = self.segments.front().map_or(0, |s| s.start);
+        let mut at = self.from;
         loop {
             let (gap, sacked) = self.sacked.gap_from(at);
             let first = self.segments.partition_point(|s| s.end <= gap);
@@ -388,8 +399,7 @@ impl RetransmissionQueue {
     }
     /// Returns the data that are still in the network: neither SACKed nor lost (bytes).
     pub(crate) fn in_network(&self) -> u64 {
-        let outstanding = self.segments.back().zip(self.segments.front()).map_or(0, |(b, f)| b.end - f.start);
-        outstanding - self.sacked_bytes - self.lost_bytes
+        self.to - self.from - self.sacked_bytes - self.lost_bytes
     }
     /// Returns the data in the network before the present acknowledgement, and the losses since (bytes).
     pub(crate) fn before_ack(&self) -> u64 {

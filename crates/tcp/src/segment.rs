@@ -1,5 +1,6 @@
 //! Segments, as numbers rather than bytes.
 
+use std::num::NonZeroU16;
 use std::ops::{BitOr, BitOrAssign};
 
 use cellway_units::Ecn;
@@ -147,7 +148,7 @@ impl Timestamps {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// Largest payload the sender takes (bytes). RFC 9293 §3.7.1.
-    pub mss: Option<u16>,
+    pub mss: Option<NonZeroU16>,
     /// Shift of the window field in later segments. RFC 7323 §2.
     pub window_scale: Option<u8>,
     /// Selective acknowledgements may be sent. RFC 2018 §2.

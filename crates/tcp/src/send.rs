@@ -111,6 +111,10 @@ impl Sender {
     pub(crate) fn has_more(&self) -> bool {
         self.nxt < self.end || self.fin && self.nxt == self.end
     }
+    /// Returns true if nothing is to be sent and nothing is outstanding, as at an end that only receives.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.una == self.max && !self.has_more()
+    }
     /// Returns true if `position` is after the last byte written.
     pub(crate) fn is_end(&self, position: Position) -> bool {
         position >= self.end
@@ -140,7 +144,11 @@ impl Sender {
 
     /// Returns the next segment in sequence, if one may be sent. `allowance` is the outstanding data that congestion
     /// control permits (bytes); `stop` is the start of a range that the peer already holds.
+    #[inline]
     pub(crate) fn next(&self, allowance: u64, stop: Option<Position>) -> Option<Chunk> {
+        if !self.has_more() {
+            return None;
+        }
         let outstanding = self.nxt - self.una;
         let natural = self.waiting().min(self.mss).min(stop.map_or(u64::MAX, |s| s.saturating_sub(self.nxt)));
         let usable = self.window.min(allowance).saturating_sub(outstanding);

@@ -1,6 +1,8 @@
 //! Sequence arithmetic and header lengths.
 #![allow(clippy::unwrap_used)]
 
+use std::num::NonZeroU16;
+
 use cellway_tcp::{Flags, Options, SackBlock, SackBlocks, Segment, SeqNum, Timestamps};
 use proptest::prelude::*;
 
@@ -8,9 +10,9 @@ use proptest::prelude::*;
 fn headers_are_padded_to_words() {
     let with = |options| Segment { options, ..Segment::default() }.header_len();
     assert_eq!(with(Options::default()), 20);
-    assert_eq!(with(Options { mss: Some(512), ..Options::default() }), 24);
-    assert_eq!(with(Options { mss: Some(512), window_scale: Some(2), ..Options::default() }), 28);
-    let all = Options { mss: Some(512), window_scale: Some(2), sack_permitted: true, ..Options::default() };
+    assert_eq!(with(Options { mss: NonZeroU16::new(512), ..Options::default() }), 24);
+    assert_eq!(with(Options { mss: NonZeroU16::new(512), window_scale: Some(2), ..Options::default() }), 28);
+    let all = Options { mss: NonZeroU16::new(512), window_scale: Some(2), sack_permitted: true, ..Options::default() };
     assert_eq!(with(all), 32);
     // RFC 7323 appendix A; as Linux has it on a SYN, SACK-permitted takes the place of two NOPs.
     let timestamps = Some(Timestamps { value: 1, echo: 2 });

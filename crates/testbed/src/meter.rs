@@ -16,12 +16,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use cellway_apps::Side;
-use cellway_net::{Fabric, Framing, LossCounters, NodeId, PortCounters, PortId};
+use cellway_net::{Encapsulation, Fabric, Framing, LossCounters, NodeId, PortCounters, PortId};
 use cellway_record::metric::QueueUnit;
 use cellway_record::stats::{Moments, jain};
 use cellway_record::{Rows, Source};
 use cellway_scenario::Traffic;
-use cellway_units::{Bytes, Cells, Span, Time};
+use cellway_units::{Bytes, Span, Time};
 
 pub(crate) use changes::Changes;
 pub(crate) use observed::Observed;
@@ -150,6 +150,8 @@ pub struct Meter {
     settled: Time,
     bins: Ticker,
     fairness: Ticker,
+    /// The least of the instants that these and the warm-up end at.
+    next: Time,
     record_series: bool,
     /// True if any link carries cells.
     has_cells: bool,
@@ -211,6 +213,7 @@ impl Meter {
             settled: Time::MAX,
             bins: Ticker { every: pace.bin, next: Time::ZERO + pace.bin },
             fairness: Ticker { every: pace.fairness, next: warmup + pace.fairness },
+            next: warmup.min(Time::ZERO + pace.bin),
             record_series: pace.series,
             has_cells: pace.has_cells,
             queue_watches,
@@ -221,9 +224,9 @@ impl Meter {
     }
 
     /// Returns the next instant at which [`Meter::tick`] must be called, before any other event.
+    #[inline]
     pub fn next(&self) -> Time {
-        let next = self.bins.next.min(self.fairness.next);
-        if self.warming_up { next.min(self.warmup) } else { next }
+        self.next
     }
 
     /// Processes the instant `now` of [`Meter::next`]: the bins and windows that end at it, and the warm-up if it ends.
@@ -238,20 +241,21 @@ impl Meter {
             self.warming_up = false;
             self.end_warmup(now, fabric);
         }
+        self.next = self.bins.next.min(self.fairness.next);
+        if self.warming_up {
+            self.next = self.next.min(self.warmup);
+        }
     }
 
     /// Records the send window of a slot's newest connection; `full` is true if it is as large as the receiver allows.
+    #[inline]
     pub fn window(&mut self, now: Time, slot: usize, window: u64, full: bool) {
-        let meter = &mut self.slots[slot];
-        if meter.window.value() == window {
-            meter.full.set(now, u64::from(full));
-            return;
+        let (meter, full) = (&mut self.slots[slot], u64::from(full));
+        if meter.full.value() != full {
+            meter.full.set(now, full);
         }
-        meter.window.set(now, window);
-        meter.window_in_bin.set(now, window);
-        meter.full.set(now, u64::from(full));
-        if let Some(trace) = &mut meter.trace {
-            trace.window.push(now, window as f64);
+        if meter.window.value() != window {
+            meter.change_window(now, window);
         }
     }
 
@@ -264,11 +268,12 @@ impl Meter {
         self.slots[slot].now.delivered[direction] += bytes;
     }
 
-    /// Counts a packet of `octets` that the responder of a slot received; over ATM it takes `cells`.
-    pub fn arrived(&mut self, slot: usize, octets: u32, cells: u32) {
+    /// Counts a packet of `octets` that the responder of a slot received; over ATM it has this encapsulation.
+    #[inline]
+    pub fn arrived(&mut self, slot: usize, octets: u32, encapsulation: Encapsulation) {
         let slot = &mut self.slots[slot];
         slot.now.line_bits += match slot.framing {
-            Framing::Atm => Cells(u64::from(cells)).bits().0,
+            Framing::Atm => encapsulation.cells(Bytes(octets.into())).bits().0,
             framing => framing.bits(octets).0,
         };
     }

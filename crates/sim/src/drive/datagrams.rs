@@ -57,8 +57,7 @@ impl Run<'_> {
             body: Body::Datagram { number: self.packets, mark },
             ..packet.clone()
         });
-        let cells = self.encapsulation.cells(Bytes(packet.octets.into())).0 as u32;
-        self.bed.meter.arrived(index, packet.octets, cells);
+        self.bed.meter.arrived(index, packet.octets, self.encapsulation);
         self.bed.meter.datagram_received(index, now, Side::Responder, mark, payload);
         if let Some(echo) = echo {
             self.bed.fabric.send(now, echo);

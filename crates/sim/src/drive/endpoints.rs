@@ -1,7 +1,8 @@
 //! Calls of the TCP endpoints of a run, and what follows from each: segments, events, figures and the next timer.
 
+use cellway_apps::Side;
 use cellway_net::Packet;
-use cellway_tcp::{Endpoint, Output, State};
+use cellway_tcp::{Endpoint, Event, Output, State};
 use cellway_units::Time;
 
 use super::{Run, Todo};
@@ -12,7 +13,7 @@ use crate::model::observe_model;
 use crate::timers::{TimerKey, TimerKind};
 
 impl Run<'_> {
-    /// Calls an endpoint; sends its segments, and queues its events.
+    /// Calls an endpoint; sends its segments, and passes its events on.
     pub(super) fn tcp(
         &mut self,
         now: Time,
@@ -24,6 +25,8 @@ impl Run<'_> {
         self.end(now, index, serial, place, |end, out| act(&mut end.tcp, out));
     }
 
+    /// As [`Run::tcp`], for an endpoint with the writes that wait for it. The events are passed on before all that is
+    /// pending: only a segment or a timer has events, and it finds nothing pending.
     pub(crate) fn end(
         &mut self,
         now: Time,
@@ -33,68 +36,95 @@ impl Run<'_> {
         act: impl FnOnce(&mut End, &mut Output),
     ) {
         let slot = self.slots[index].tcp();
-        let (conversation, from, to) = slot.path_from(place);
-        let (dscp, ip_header) = (slot.plan.dscp, slot.tcp().config.family.ip_header() as u32);
-        let receive_window = slot.tcp().config.tcp.window.0;
         let newest = slot.opened - 1 == serial;
-        let slot_group = slot.plan.group;
         let Some(connection) = slot.connection(serial) else { return };
-        let conn = connection.conn.0;
+        let of = (connection.conversation, connection.conn);
+        let is_first = connection.conn.0 == 0;
         let Some(end) = connection.end(place) else { return };
+        let side = place.side();
         self.output.clear();
         act(end, &mut self.output);
-        let mut qlog = self.qlog.as_mut().filter(|qlog| qlog.is_of(index, serial));
-        for &segment in &self.output.segments {
-            if let Some(qlog) = &mut qlog {
-                qlog.sends(now, place, &end.tcp, &segment, self.packets);
+        let mut flushes = side.is_some() && self.output.events.iter().any(|event| matches!(event, Event::Writable));
+        loop {
+            let mut qlog = self.qlog.as_mut().filter(|qlog| qlog.is_of(index, serial));
+            let path = &end.path;
+            for segment in &self.output.segments {
+                if let Some(qlog) = &mut qlog {
+                    qlog.sends(now, place, &end.tcp, segment, self.packets);
+                }
+                let packet = Packet {
+                    conversation: path.conversation,
+                    from: path.from,
+                    to: path.to,
+                    flow: serial,
+                    octets: path.ip_header + segment.header_len() + segment.len,
+                    ecn: segment.ecn,
+                    dscp: path.dscp,
+                    body: Body::Segment { to: path.peer, is_first, number: self.packets, segment: *segment },
+                };
+                self.bed.fabric.send(now, packet);
+                self.packets += 1;
             }
-            let octets = ip_header + segment.header_len() + segment.len;
-            let body = Body::Segment { serial, conn, number: self.packets, segment };
-            self.bed
-                .fabric
-                .send(now, Packet { conversation, from, to, flow: serial, octets, ecn: segment.ecn, dscp, body });
-            self.packets += 1;
-        }
-        if let Some(qlog) = qlog.filter(|qlog| qlog.place() == place) {
-            qlog.update(now, &end.tcp, self.output.rtt);
-        }
-        for &event in &self.output.events {
-            self.todo.push_back(Todo::Tcp { slot: index, serial, place, event });
-        }
-        if let Some(side) = place.side()
-            && end.take_written()
-        {
-            self.todo.push_back(Todo::Written { slot: index, serial, side });
-        }
-        if let Some(rtt) = self.output.rtt
-            && place.side().is_some()
-        {
-            self.bed.meter.round_trip(now, index, rtt);
+            self.output.segments.clear();
+            let rtt = self.output.rtt.take();
+            if let Some(qlog) = qlog.filter(|qlog| qlog.place() == place) {
+                qlog.update(now, &end.tcp, rtt);
+            }
+            if let Some(rtt) = rtt
+                && side.is_some()
+            {
+                self.bed.meter.round_trip(now, index, rtt);
+            }
+            if newest && side.is_some() && self.bed.meter.traces(index) {
+                observe_model(&mut self.bed.meter, now, index, &end.tcp);
+            }
+            if newest && place == Place::Originator {
+                let full = end.tcp.congestion_window() >= end.tcp.config().tcp.window.0;
+                self.bed.meter.window(now, index, end.tcp.send_window(), full);
+            }
+            if let Some((at, _)) = end.tcp.deadline()
+                && end.armed.is_none_or(|armed| at < armed)
+            {
+                end.armed = Some(at);
+                self.timers.add(at, TimerKey { slot: index as u32, kind: TimerKind::Tcp { serial, place } });
+            }
+            if !std::mem::take(&mut flushes) {
+                break;
+            }
+            end.flush(now, &mut self.output);
         }
         if let Some(unreported) = end.unreported() {
             self.bed.meter.tcp(index, unreported);
         }
         if let Some(why) = (!self.controllers.is_empty()).then(|| end.tcp.controller_failure()).flatten() {
-            let group = self.bed.scenario().traffic[slot_group].name.clone();
+            let plan = &self.bed.slots()[index];
+            let group = self.bed.scenario().traffic[plan.group].name.clone();
             self.fault.get_or_insert(Box::new(Error::ControllerFailed { group, at: now, why }));
-        }
-        if newest && place.side().is_some() && self.bed.meter.traces(index) {
-            observe_model(&mut self.bed.meter, now, index, &end.tcp);
-        }
-        if newest && place == Place::Originator {
-            let window = end.tcp.send_window();
-            let full = end.tcp.congestion_window() >= receive_window;
-            self.bed.meter.window(now, index, window, full);
-        }
-        if let Some((at, _)) = end.tcp.deadline()
-            && end.armed.is_none_or(|armed| at < armed)
-        {
-            end.armed = Some(at);
-            self.timers.add(at, TimerKey { slot: index as u32, kind: TimerKind::Tcp { serial, place } });
         }
         // A connection can only have ended if this end of it is closed.
         if end.tcp.state() == State::Closed {
             self.touched.push((index, serial));
+        }
+        let written = side.filter(|_| end.take_written());
+        for at in 0..self.output.events.len() {
+            let event = self.output.events[at];
+            match (side, event) {
+                (Some(_), Event::Writable) => self.report_written(index, serial, written),
+                (Some(side), event) => self.notify_application(now, (index, serial), of, side, event),
+                (None, event) => self.notify_gateway(now, index, serial, place, event),
+            }
+        }
+        // Without an event the end was called to write.
+        if self.output.events.is_empty() {
+            self.report_written(index, serial, written);
+        }
+    }
+
+    /// Queues the report that all bytes have been accepted that were written at `side`, if one is given.
+    #[inline]
+    fn report_written(&mut self, index: usize, serial: u32, side: Option<Side>) {
+        if let Some(side) = side {
+            self.todo.push_back(Todo::Written { slot: index, serial, side });
         }
     }
 }

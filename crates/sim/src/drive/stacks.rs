@@ -92,8 +92,7 @@ impl Run<'_> {
         let Slot::Stack(slot) = &self.slots[index] else { return };
         let end = usize::from(packet.to != slot.plan.hosts[0]);
         if end == 1 {
-            let cells = self.encapsulation.cells(Bytes(packet.octets.into())).0 as u32;
-            self.bed.meter.arrived(index, packet.octets, cells);
+            self.bed.meter.arrived(index, packet.octets, self.encapsulation);
         }
         if let Some(mark) = mark {
             // Goodput is that of the bytes that the stack delivers, whatever its datagrams carry.

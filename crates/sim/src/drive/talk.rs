@@ -9,7 +9,7 @@ use cellway_tcp::{Config, Event, Output};
 use cellway_units::Time;
 
 use super::{Run, Todo};
-use crate::connection::{Connection, End, Place, SIDES};
+use crate::connection::{Connection, End, Path, Place, SIDES};
 use crate::octets::{ip_address, tcp_ports};
 use crate::qlog::Addresses;
 use crate::timers::{TimerKey, TimerKind};
@@ -36,14 +36,19 @@ impl Run<'_> {
         }
     }
 
-    /// Processes all pending events and actions of endpoints, applications and gateways.
+    /// Processes all pending actions of applications and gateways, and forgets connections that have ended. Most segments
+    /// leave nothing to do.
+    #[inline(always)]
     pub(super) fn process_pending(&mut self, now: Time) {
+        if !self.todo.is_empty() || !self.touched.is_empty() {
+            self.process_all(now);
+        }
+    }
+
+    #[inline(never)]
+    fn process_all(&mut self, now: Time) {
         while let Some(todo) = self.todo.pop_front() {
             match todo {
-                Todo::Tcp { slot, serial, place, event } => match place.side() {
-                    Some(side) => self.notify_application(now, slot, serial, side, event),
-                    None => self.notify_gateway(now, slot, serial, place, event),
-                },
                 Todo::Written { slot, serial, side } => {
                     let Some(connection) = self.slots[slot].tcp().connection(serial) else { continue };
                     let (conversation, conn) = (connection.conversation, connection.conn);
@@ -58,11 +63,18 @@ impl Run<'_> {
         }
     }
 
-    fn notify_application(&mut self, now: Time, index: usize, serial: u32, side: Side, event: Event) {
-        let Some(connection) = self.slots[index].tcp().connection(serial) else { return };
-        let (conversation, conn) = (connection.conversation, connection.conn);
+    /// Notifies the application of an event at `side` of the connection `of`, its conversation and its number there.
+    #[inline(always)]
+    pub(super) fn notify_application(
+        &mut self,
+        now: Time,
+        (index, serial): (usize, u32),
+        of: (u32, ConnId),
+        side: Side,
+        event: Event,
+    ) {
+        let (conversation, conn) = of;
         match event {
-            Event::Connected => self.app(index, conversation, |app, out| app.connected(now, conn, side, out)),
             Event::Readable { bytes } => {
                 self.bed.meter.delivered(index, side, bytes);
                 self.app(index, conversation, |app, out| app.received(now, conn, side, bytes, out));
@@ -70,15 +82,32 @@ impl Run<'_> {
             Event::Acked { bytes } => {
                 self.app(index, conversation, |app, out| app.acked(now, conn, side, bytes, out));
             }
-            Event::Writable => self.end(now, index, serial, side.into(), |end, out| end.flush(now, out)),
+            _ => self.notify_of_state(now, (index, serial), of, side, event),
+        }
+    }
+
+    /// Notifies the application that the state of a connection has changed.
+    #[inline(never)]
+    fn notify_of_state(
+        &mut self,
+        now: Time,
+        (index, serial): (usize, u32),
+        (conversation, conn): (u32, ConnId),
+        side: Side,
+        event: Event,
+    ) {
+        match event {
+            Event::Connected => self.app(index, conversation, |app, out| app.connected(now, conn, side, out)),
             Event::PeerClosed => self.app(index, conversation, |app, out| app.peer_closed(now, conn, side, out)),
             Event::Closed => {
+                let Some(connection) = self.slots[index].tcp().connection(serial) else { return };
                 connection.closed_ends += 1;
                 if connection.closed_ends == 2 {
                     self.app(index, conversation, |app, out| app.closed(now, conn, out));
                 }
             }
             Event::Reset | Event::TimedOut => {
+                let Some(connection) = self.slots[index].tcp().connection(serial) else { return };
                 if !std::mem::replace(&mut connection.failed, true) {
                     self.app(index, conversation, |app, out| app.failed(now, conn, out));
                 }
@@ -138,10 +167,13 @@ impl Run<'_> {
                 Arc::new(Config { immediate_read, ..**shared })
             }
         };
-        let mut connection = Connection::new(serial, conversation, conn, from, SIDES.map(config), iss);
+        let paths = SIDES.map(|side| slot.path_from(side.into()));
+        let mut connection = Connection::new(serial, conversation, conn, from, SIDES.map(config), iss, paths);
         if let Some(split) = slot.tcp().split.clone() {
             let flow = self.pairs[split.pair].flow(index as u32, serial);
-            connection.split([split.pair, split.near], flow, from, split.tcp, slot.initial_sequences(&self.streams));
+            let paths = [Place::Near, Place::Far].map(|place| slot.path_from(place));
+            let iss = slot.initial_sequences(&self.streams);
+            connection.split([split.pair, split.near], flow, from, split.tcp, iss, paths);
         }
         if let Some(factory) = self.controllers.get(slot.plan.group).and_then(Option::as_ref) {
             for side in SIDES {
@@ -159,8 +191,8 @@ impl Run<'_> {
     fn begin_qlog(&mut self, now: Time, index: usize, (serial, conn): (u32, ConnId), from: Side) {
         let Some(qlog) = &mut self.qlog else { return };
         let (slot, place) = (self.slots[index].tcp(), qlog.place());
-        let (conversation, local, peer) = slot.path_from(place);
-        let mut ports = tcp_ports(&slot.plan, conversation, serial, conn.0);
+        let Path { conversation, from: local, to: peer, .. } = slot.path_from(place);
+        let mut ports = tcp_ports(&slot.plan, conversation, serial, conn.0 == 0);
         if place == Place::Responder {
             ports.reverse();
         }

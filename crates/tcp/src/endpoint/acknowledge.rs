@@ -8,10 +8,11 @@ use crate::congestion::{Acked, Repair, Window};
 use crate::output::{Event, Output};
 use crate::recovery::{AckKind, Context, Reaction};
 use crate::undo::Duplicate;
-use crate::{Position, Segment, State, TimerKind};
+use crate::{Position, SackBlock, Segment, State, TimerKind};
 
 impl Endpoint {
     /// Processes the acknowledgement `ack` of a segment at `seq`.
+    #[inline(always)]
     pub(super) fn take_acknowledgement(
         &mut self,
         now: Time,
@@ -35,7 +36,10 @@ impl Endpoint {
         if let Some(queue) = &mut self.queue {
             queue.begin_ack();
         }
-        let (news, duplicate) = self.take_sack_blocks(now, segment, ack);
+        let (news, duplicate) = match segment.options.sack.as_slice() {
+            [] => (false, None),
+            blocks => self.take_sack_blocks(now, blocks, ack),
+        };
         let una = self.sender.una;
         let acked = ack.saturating_sub(una);
         let marks = self.take_marks(now, segment, ack, plain);
@@ -64,7 +68,9 @@ impl Endpoint {
             self.react(reaction, now, out);
         }
         self.react_to_marks(now, marks, acked);
-        self.follow_fin(now, out);
+        if self.sender.fin_acked() {
+            self.follow_fin(now, out);
+        }
     }
 
     /// Passes the segments that this acknowledgement reports to a recovery that uses their records.
@@ -121,11 +127,11 @@ impl Endpoint {
     }
 
     /// RFC 6675 §4, Update(); returns true if a block reports new data. The first block may report a duplicate instead.
-    fn take_sack_blocks(&mut self, now: Time, segment: &Segment, ack: Position) -> (bool, Option<Duplicate>) {
+    #[inline(never)]
+    fn take_sack_blocks(&mut self, now: Time, blocks: &[SackBlock], ack: Position) -> (bool, Option<Duplicate>) {
         let flight = self.sender.flight();
         let iss = self.iss;
         let mut news = false;
-        let blocks = segment.options.sack.as_slice();
         let duplicate = Duplicate::of(blocks, ack, iss, flight.una);
         self.stats.dsacks_received += u64::from(duplicate.is_some());
         for block in &blocks[usize::from(duplicate.is_some())..] {
@@ -204,9 +210,6 @@ impl Endpoint {
 
     /// Changes the state after our FIN is acknowledged. RFC 9293 §3.10.7.4, fifth.
     fn follow_fin(&mut self, now: Time, out: &mut Output) {
-        if !self.sender.fin_acked() {
-            return;
-        }
         match self.state {
             State::FinWait1 => self.state = State::FinWait2,
             State::Closing => self.enter_time_wait(now, out),

@@ -65,7 +65,9 @@ impl Endpoint {
         }
         // Seventh and eighth: payload and FIN.
         let duplicate = self.repeated(segment, seq);
-        self.take_payload(now, segment, seq, edge, out);
+        if segment.len > 0 || segment.is(Flags::FIN) {
+            self.take_payload(now, segment, seq, edge, out);
+        }
         self.receiver.ack_now |= reports_mark;
         if self.receiver.ack_alone || duplicate.is_some() {
             self.send_ack_of(duplicate, now, out);
@@ -123,15 +125,13 @@ impl Endpoint {
     }
 
     /// Returns the block that reports the data of `segment` at `seq` that have arrived before, if D-SACK is on. RFC 2883.
+    #[inline(always)]
     fn repeated(&self, segment: &Segment, seq: Position) -> Option<SackBlock> {
         let reports = self.sack && self.config.tcp.dsack;
         if reports { self.receiver.repeated(seq, seq + segment.sequence_len()) } else { None }
     }
     fn take_payload(&mut self, now: Time, segment: &Segment, seq: Position, edge: Position, out: &mut Output) {
         let (len, fin) = (u64::from(segment.len), segment.is(Flags::FIN));
-        if len == 0 && !fin {
-            return;
-        }
         if !self.state.may_receive() || seq > edge {
             // The peer has sent its FIN, so this is old; or it lies beyond the window.
             self.receiver.ack_now = true;

@@ -1,5 +1,7 @@
 //! Connection setup: RFC 9293 §3.5 and §3.10.7.1 to §3.10.7.3.
 
+use std::num::NonZeroU16;
+
 use cellway_units::{Ecn, Time};
 
 use super::{Endpoint, tell};
@@ -86,7 +88,7 @@ impl Endpoint {
     fn take_syn(&mut self, now: Time, segment: &Segment) {
         self.receiver.synchronise(segment.seq);
         // RFC 9293 §3.7.1: never send more than the peer's MSS option, nor more than 536 without one.
-        let peer_mss = segment.options.mss.map_or(DEFAULT_MSS, u64::from);
+        let peer_mss = segment.options.mss.map_or(DEFAULT_MSS, |mss| mss.get().into());
         self.sender.mss = self.config.tcp.mss.0.min(peer_mss).max(1);
         self.timestamps.negotiate(segment.options.timestamps, self.config.tcp.timestamps, now);
         if self.timestamps.agreed {
@@ -150,7 +152,7 @@ impl Endpoint {
         let (ecn, acc_ecn) = self.offer_ecn(answering);
         flags |= ecn;
         let options = Options {
-            mss: Some(u16::try_from(self.config.tcp.mss.0).unwrap_or(u16::MAX)),
+            mss: NonZeroU16::new(u16::try_from(self.config.tcp.mss.0).unwrap_or(u16::MAX)),
             // An answer has only the options that the peer offered.
             window_scale: self.own_shift().filter(|_| !answering || self.receiver.is_scaling()),
             sack_permitted: self.config.tcp.recovery().uses_sack() && (!answering || self.sack),

@@ -1,6 +1,6 @@
 //! Sending: data as the windows allow, acknowledgements, resets.
 
-use cellway_units::{Ecn, Time};
+use cellway_units::Time;
 
 use super::Endpoint;
 use crate::output::Output;
@@ -13,9 +13,13 @@ impl Endpoint {
         if !self.state.may_transmit() {
             return;
         }
-        self.restart_after_idle(now);
-        self.resume(now);
-        while self.may_go(now) && self.transmit_one(now, out) {}
+        if self.sender.is_idle() {
+            self.timers.cancel(TimerKind::Pace);
+        } else {
+            self.restart_after_idle(now);
+            self.resume(now);
+            while self.may_go(now) && self.transmit_one(now, out) {}
+        }
         self.end_transmission(now);
         self.arm_persist(now);
         self.transmitted = Some(now);
@@ -94,12 +98,14 @@ impl Endpoint {
         }
         self.note_sent(chunk, now);
         self.last_sent = now;
-        let header = self.push_data(chunk, new, now, out);
+        self.push_data(chunk, new, now, out);
         if chunk.len > 0 {
+            let header = || out.segments.last().map_or(0, Segment::header_len);
             self.pacer.sent(now, (chunk.len, header), &self.config, &self.control, self.rto.smoothed());
         }
     }
     /// Accounts for a range sent: timer, round-trip measurement, next position.
+    #[inline]
     pub(super) fn note_sent(&mut self, chunk: Chunk, now: Time) {
         if chunk.from < self.sender.max {
             self.stats.retransmissions += 1;
@@ -124,15 +130,14 @@ impl Endpoint {
     pub(super) fn start_retransmit_timer(&mut self, now: Time) {
         self.timers.set(TimerKind::Retransmit, self.rto.deadline(now));
     }
-    /// Sends the segment for a range of data or the FIN, which is `new` or was sent before. Returns the length of its
-    /// header (bytes).
-    pub(super) fn push_data(&mut self, chunk: Chunk, new: bool, now: Time, out: &mut Output) -> u32 {
-        let mut segment = self.acknowledgement(chunk.len, None, now);
+    /// Sends the segment for a range of data or the FIN, which is `new` or was sent before.
+    pub(super) fn push_data(&mut self, chunk: Chunk, new: bool, now: Time, out: &mut Output) {
+        let segment = self.acknowledge(chunk.len, None, now, out);
         segment.seq = self.iss.add(chunk.from);
         // In range: a chunk is at most one segment.
         segment.len = chunk.len as u32;
         if let Some(ecn) = self.ecn.as_mut().filter(|_| chunk.len > 0) {
-            ecn.send_data(&mut segment, new);
+            ecn.send_data(segment, new);
         }
         if chunk.fin {
             segment.flags |= Flags::FIN;
@@ -142,9 +147,6 @@ impl Endpoint {
             segment.flags |= Flags::PSH;
         }
         self.stats.bytes_sent += chunk.len;
-        self.acknowledged(&segment);
-        self.push(segment, out);
-        segment.header_len()
     }
 
     /// Sends a segment without payload. RFC 9293 §3.10.7.4: <SEQ=SND.NXT><ACK=RCV.NXT><CTL=ACK>.
@@ -153,12 +155,11 @@ impl Endpoint {
     }
     /// Sends a segment without payload that reports data received twice, if there are any. RFC 2883.
     pub(super) fn send_ack_of(&mut self, duplicate: Option<SackBlock>, now: Time, out: &mut Output) {
-        let segment = self.acknowledgement(0, duplicate, now);
+        self.acknowledge(0, duplicate, now, out);
         self.stats.acks_sent += 1;
-        self.acknowledged(&segment);
-        self.push(segment, out);
     }
     /// Sends the acknowledgement that is due, or sets the timer for it.
+    #[inline]
     pub(super) fn flush_ack(&mut self, now: Time, out: &mut Output) {
         if self.receiver.ack_now {
             self.send_ack(now, out);
@@ -169,14 +170,27 @@ impl Endpoint {
             self.timers.set(TimerKind::DelayedAck, now + delay);
         }
     }
-    /// Returns a segment of a synchronised connection with `payload` bytes, which reports `duplicate`.
-    #[inline]
-    fn acknowledgement(&mut self, payload: u64, duplicate: Option<SackBlock>, now: Time) -> Segment {
-        let timestamps = self.timestamps.agreed.then(|| self.timestamps.stamp(now));
-        let mut options = Options { timestamps, ..Options::default() };
-        if self.sack {
+    /// Sends a segment of a synchronised connection that acknowledges everything and reports `duplicate`. It has room for
+    /// `payload` bytes, which the caller adds.
+    fn acknowledge<'a>(
+        &mut self,
+        payload: u64,
+        duplicate: Option<SackBlock>,
+        now: Time,
+        out: &'a mut Output,
+    ) -> &'a mut Segment {
+        let window = self.receiver.announce();
+        // After all data ever sent, also while older data are retransmitted.
+        let seq = self.iss.add(self.sender.max);
+        let flags = Flags::ACK;
+        let segment = self.push(Segment { seq, ack: self.receiver.ack(), flags, window, ..Segment::default() }, out);
+        let options = &mut segment.options;
+        if self.timestamps.agreed {
+            options.timestamps = Some(self.timestamps.stamp(now));
+        }
+        if self.sack && (duplicate.is_some() || self.receiver.has_gaps()) {
             options.sack = self.receiver.sack_blocks(duplicate);
-            if timestamps.is_some() {
+            if self.timestamps.agreed {
                 // RFC 2018 §3: with timestamps there is room for three.
                 options.sack.truncate(3);
             }
@@ -184,27 +198,21 @@ impl Endpoint {
                 options.sack = SackBlocks::default();
             }
         }
-        let window = self.receiver.announce();
-        // After all data ever sent, also while older data are retransmitted.
-        let seq = self.iss.add(self.sender.max);
-        let mut flags = Flags::ACK;
         if self.ecn.is_some() {
-            flags |= self.feed_back_marks(payload, &mut options);
+            segment.flags |= self.feed_back_marks(payload, options);
+            if let Some(ecn) = self.ecn.as_mut().and_then(|ecn| ecn.accurate()) {
+                ecn.reflector.acknowledged(options.acc_ecn);
+            }
         }
-        Segment { seq, ack: self.receiver.ack(), flags, window, len: 0, options, ecn: Ecn::NotEct }
+        self.receiver.acknowledged();
+        self.timestamps.acknowledged(self.receiver.nxt);
+        self.timers.cancel(TimerKind::DelayedAck);
+        segment
     }
     /// Returns the part of a segment that a `payload` leaves for options, as it may not outgrow the segment size (RFC 6691):
     /// full ones go without (bytes).
     pub(super) fn room(&self, payload: u64) -> u64 {
         self.sender.mss.saturating_sub(payload)
-    }
-    fn acknowledged(&mut self, segment: &Segment) {
-        if let Some(ecn) = self.ecn.as_mut().and_then(|ecn| ecn.accurate()) {
-            ecn.reflector.acknowledged(segment.options.acc_ecn);
-        }
-        self.receiver.acknowledged();
-        self.timestamps.acknowledged(self.receiver.nxt);
-        self.timers.cancel(TimerKind::DelayedAck);
     }
     pub(super) fn send_reset(&mut self, now: Time, out: &mut Output) {
         let flags = Flags::RST | Flags::ACK;
@@ -215,8 +223,9 @@ impl Endpoint {
         self.push(Segment { seq, ack: self.receiver.ack(), flags, options, ..Segment::default() }, out);
     }
     #[inline]
-    pub(super) fn push(&mut self, segment: Segment, out: &mut Output) {
+    pub(super) fn push<'a>(&mut self, segment: Segment, out: &'a mut Output) -> &'a mut Segment {
         self.stats.segments_sent += 1;
         out.segments.push(segment);
+        out.segments.last_mut().expect("it has just been added")
     }
 }

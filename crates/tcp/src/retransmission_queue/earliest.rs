@@ -11,8 +11,8 @@ use crate::Position;
 /// Segments in flight by the times of their last transmissions. First transmissions are in the order of positions.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Earliest {
-    /// No segment below is in flight by its first transmission.
-    fresh_from: Position,
+    /// No segment before this one is in flight by its first transmission. Counted from the first of the connection.
+    fresh: u64,
     /// Time and end of each retransmission, in ascending order; an entry may be outdated.
     again: VecDeque<(Time, Position)>,
 }
@@ -28,10 +28,11 @@ impl Earliest {
         let flying = segments.iter().filter(|s| s.fate == Fate::InFlight && s.retransmitted);
         let mut again: Vec<_> = flying.map(|s| (s.stamp.sent(), s.end)).collect();
         again.sort_unstable();
-        *self = Earliest { fresh_from: 0, again: again.into() };
+        *self = Earliest { fresh: 0, again: again.into() };
     }
     /// Returns true if a segment in flight was sent before the one that was sent at `newest.0` and ends at `newest.1`.
-    pub(super) fn precedes(&mut self, newest: (Time, Position), segments: &VecDeque<Sent>) -> bool {
+    /// `removed` segments preceded the first of `segments`.
+    pub(super) fn precedes(&mut self, newest: (Time, Position), segments: &VecDeque<Sent>, removed: u64) -> bool {
         while let Some(&(sent, end)) = self.again.front() {
             let s = segments.get(segments.partition_point(|s| s.end < end));
             if s.is_some_and(|s| s.end == end && s.fate == Fate::InFlight && s.stamp.sent() == sent) {
@@ -39,9 +40,12 @@ impl Earliest {
             }
             self.again.pop_front();
         }
-        let first = segments.partition_point(|s| s.end <= self.fresh_from);
-        let fresh = segments.range(first..).find(|s| s.fate == Fate::InFlight && !s.retransmitted);
-        self.fresh_from = fresh.or(segments.back()).map_or(0, |s| s.start);
+        let mut first = self.fresh.saturating_sub(removed) as usize;
+        while segments.get(first).is_some_and(|s| s.fate != Fate::InFlight || s.retransmitted) {
+            first += 1;
+        }
+        self.fresh = removed + first as u64;
+        let fresh = segments.get(first);
         self.again.front().is_some_and(|&again| again < newest)
             || fresh.is_some_and(|s| (s.stamp.sent(), s.end) < newest)
     }

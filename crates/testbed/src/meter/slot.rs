@@ -165,6 +165,15 @@ impl SlotMeter {
         }
     }
 
+    /// Records a send window that differs from the last one.
+    pub(super) fn change_window(&mut self, now: Time, window: u64) {
+        self.window.set(now, window);
+        self.window_in_bin.set(now, window);
+        if let Some(trace) = &mut self.trace {
+            trace.window.push(now, window as f64);
+        }
+    }
+
     /// Returns the bytes delivered to the responder in the present fairness window.
     pub(super) fn delivered_in_window(&self) -> f64 {
         (self.now.delivered[0] - self.at_fairness) as f64
