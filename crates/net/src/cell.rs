@@ -212,6 +212,18 @@ impl CellQueue {
         self.runs.push_back(Run { frame, next: index, end: index + 1, count, flags });
     }
 
+    /// Queues `cells` neighbours in a frame, of which `first` is the first.
+    #[inline]
+    pub(crate) fn push_run(&mut self, first: Cell, cells: u16) {
+        if cells > 0 {
+            self.push(first);
+            self.cells += u32::from(cells) - 1;
+            if let Some(run) = self.runs.back_mut() {
+                run.end += cells - 1;
+            }
+        }
+    }
+
     /// Returns the first cell and the number of cells behind it, itself included, that are its neighbours in the frame.
     #[inline]
     pub(crate) fn first_run(&self, slot: u32) -> Option<(Cell, u16)> {

@@ -46,6 +46,12 @@ impl Policer {
         Policer { gcra, action: spec.action }
     }
 
+    /// Counts a cell that conforms; returns false, and changes nothing, if it does not.
+    #[inline]
+    pub(crate) fn passes(&mut self, now: Time) -> bool {
+        self.gcra.conforms(now)
+    }
+
     #[inline]
     pub(crate) fn judge(&mut self, now: Time) -> Verdict {
         match (self.gcra.conforms(now), self.action) {

@@ -5,6 +5,7 @@ mod admit;
 mod ahead;
 mod cells;
 mod change;
+mod merge;
 mod packets;
 mod runs;
 mod view;
@@ -13,6 +14,7 @@ use cellway_spec::{Discipline, Framing};
 use cellway_units::{Rate, Span, Time};
 
 pub(crate) use cells::CellPort;
+pub(crate) use merge::Merged;
 use packets::PacketPort;
 pub(crate) use runs::{Decides, Left, LeftRounds, LeftRun, PassedRounds};
 pub(crate) use view::Piece;

@@ -66,6 +66,27 @@ impl CellServer {
         }
     }
 
+    /// Returns true if no cell waits in another queue than `slot`, which has no gate.
+    #[inline]
+    pub(crate) fn is_only(&self, slot: u32) -> bool {
+        let queue = &self.slots[slot as usize];
+        self.discipline == Discipline::RoundRobin && !queue.gated && queue.queue.len() == self.waiting
+    }
+
+    /// Returns the first cells of a queue that are neighbours in a frame, if it has any, and their number.
+    #[inline]
+    pub(crate) fn first_run(&self, slot: u32) -> Option<(Cell, u16)> {
+        self.slots[slot as usize].queue.first_run(slot)
+    }
+
+    /// Queues `cells` neighbours in a frame for queue `slot`, of which `first` is the first.
+    #[inline]
+    pub(crate) fn push_run(&mut self, now: Time, slot: u32, first: Cell, cells: u16) {
+        self.slots[slot as usize].queue.push_run(first, cells);
+        self.waiting += u32::from(cells);
+        self.name(now, slot);
+    }
+
     /// Returns the first cells of the only queue that has any, if they are neighbours in a frame, and their number; `None` if
     /// the next services may be of several queues.
     #[inline]

@@ -12,7 +12,7 @@ use crate::fabric::handle::{corrupt, lose};
 use crate::faults::Arrives;
 use crate::link::Unit;
 use crate::pace::{Pace, Pulse};
-use crate::port::{Decides, Left, LeftRounds, LeftRun, PassedRounds};
+use crate::port::{Decides, Left, LeftRounds, LeftRun, Merged, PassedRounds};
 
 /// Cells that have left a line by turns: those of a rotation, and the arrivals of the last of each member.
 #[derive(Clone, Copy)]
@@ -47,6 +47,13 @@ impl<B: Clone> Fabric<B> {
             let cell = if is_waiting && arrival.is_none_or(|moment| moment > ready) {
                 if ready.at >= until {
                     break;
+                }
+                if let Some(next) =
+                    self.merge(windows, index, decides, &mut inputs, [ready, Moment::first(until)], &mut sent)
+                {
+                    ready = next;
+                    comes = inputs.first();
+                    continue;
                 }
                 let before = arrival.map_or(until, |moment| moment.at.min(until));
                 if let Some(leaves) = self.send_many(windows, index, decides, [ready.at, before], &mut sent) {
@@ -91,8 +98,17 @@ impl<B: Clone> Fabric<B> {
                     comes = inputs.first();
                     continue;
                 }
-                let port = &self.ports[index as usize];
-                let free_at = port.free_at();
+                let free_at = self.ports[index as usize].free_at();
+                if !is_waiting && moment > Moment::first(free_at) {
+                    self.ports[index as usize].end_service();
+                }
+                let instants =
+                    [if is_waiting { ready } else { moment.max(Moment::first(free_at)) }, Moment::first(until)];
+                if let Some(next) = self.merge(windows, index, decides, &mut inputs, instants, &mut sent) {
+                    ready = next;
+                    comes = inputs.first();
+                    continue;
+                }
                 let Some(unit) = inputs.take_first() else { break };
                 comes = inputs.first();
                 if !is_waiting || decides.gates {
@@ -108,9 +124,6 @@ impl<B: Clone> Fabric<B> {
                         cell
                     }
                     unit => {
-                        if !is_waiting && moment > Moment::first(self.ports[index as usize].free_at()) {
-                            self.ports[index as usize].end_service();
-                        }
                         self.comes(moment.at, index, unit);
                         continue;
                     }
@@ -132,6 +145,38 @@ impl<B: Clone> Fabric<B> {
         let arrival = inputs.first().map(|moment| moment.at);
         windows.inputs[index as usize] = inputs;
         windows.rest_of(index, &self.ports[index as usize], arrival, false)
+    }
+
+    /// Takes cells of the train that comes first while the line serves the same queue; the next service is at `ready`. Returns
+    /// the next service after that, or `None` if it does nothing.
+    #[inline]
+    fn merge(
+        &mut self,
+        windows: &mut Windows,
+        index: u32,
+        decides: Decides,
+        inputs: &mut Inputs,
+        [ready, until]: [Moment; 2],
+        sent: &mut u64,
+    ) -> Option<Moment> {
+        if decides.services || decides.gates || ready.round > 0 {
+            return None;
+        }
+        let (train, behind) = inputs.first_train()?;
+        let before = behind.map_or(until.at, |moment| moment.at.min(until.at));
+        let port = &mut self.ports[index as usize];
+        let cells = (train.cell, train.cells, train.first);
+        let bounds = [before, windows.horizon];
+        let Merged { came, next, left, ready } = port.merge(cells, train.pace, ready.at, bounds, &self.packets)?;
+        if came > 0 {
+            inputs.shorten(came, next);
+        }
+        if let Some(left) = left {
+            *sent += u64::from(left.cells);
+            let pace = port.line().pace();
+            self.run_goes_on(windows, index, left, pace);
+        }
+        Some(Moment::first(ready))
     }
 
     /// Sends several cells that wait, from the first to before the second instant, if no decision is made by the cell; returns the
