@@ -118,6 +118,11 @@ impl End {
         self.flush(now, out);
     }
 
+    /// Returns true if written bytes wait for room.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.pending > 0
+    }
+
     /// Writes the bytes that TCP accepts now.
     pub(crate) fn flush(&mut self, now: Time, out: &mut Output) {
         if self.pending > 0 {

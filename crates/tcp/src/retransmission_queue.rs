@@ -380,6 +380,10 @@ impl RetransmissionQueue {
     pub(crate) fn is_empty(&self) -> bool {
         self.segments.is_empty()
     }
+    /// Returns true if nothing is outstanding, and the present acknowledgement reports nothing.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.segments.is_empty() && self.arrived.is_empty()
+    }
     pub(crate) fn has_lost(&self) -> bool {
         self.lost_bytes > 0
     }

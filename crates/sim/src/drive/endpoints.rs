@@ -44,7 +44,8 @@ impl Run<'_> {
         let side = place.side();
         self.output.clear();
         act(end, &mut self.output);
-        let mut flushes = side.is_some() && self.output.events.iter().any(|event| matches!(event, Event::Writable));
+        let is_writable = |event: &Event| matches!(event, Event::Writable);
+        let mut flushes = side.is_some() && end.is_waiting() && self.output.events.iter().any(is_writable);
         loop {
             let mut qlog = self.qlog.as_mut().filter(|qlog| qlog.is_of(index, serial));
             let path = &end.path;

@@ -54,8 +54,10 @@ impl Endpoint {
             0 => AckKind::Other,
             _ => AckKind::Advance,
         };
-        // A call for each acknowledgement is measurable, and most senders keep no records.
-        if self.queue.is_some() {
+        // Most senders keep no records, and most ends that keep them only receive.
+        if let Some(queue) = &self.queue
+            && (kind != AckKind::Other || duplicate.is_some() || !queue.is_idle())
+        {
             self.complete_records(now, segment, (kind, duplicate), out);
         }
         // RFC 6675 §2: with SACK a duplicate is any acknowledgement that reports new data beyond a gap.

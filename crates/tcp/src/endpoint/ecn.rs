@@ -130,10 +130,11 @@ impl Endpoint {
     }
 
     /// Returns the marks that a segment which acknowledges all below `ack` reports, before it changes anything else.
-    #[inline]
+    #[inline(always)]
     pub(super) fn take_marks(&mut self, now: Time, segment: &Segment, ack: Position, plain: bool) -> Marks {
         if self.ecn.is_some() { self.count_reported(now, segment, ack, plain) } else { Marks::default() }
     }
+    #[inline(never)]
     fn count_reported(&mut self, now: Time, segment: &Segment, ack: Position, plain: bool) -> Marks {
         let una = ack.max(self.sender.una);
         let marks = match self.ecn.as_deref_mut() {
