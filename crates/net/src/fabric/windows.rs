@@ -21,8 +21,8 @@ use cellway_units::{Span, Time};
 
 use deliveries::Deliveries;
 pub(super) use graph::Lookahead;
-use inputs::Inputs;
 pub(super) use inputs::{Arriving, Moment};
+use inputs::{Inputs, Place};
 use packets::PacketLane;
 use routes::Routes;
 
@@ -54,7 +54,11 @@ pub(super) struct Windows {
     /// The units that will come to each port of cells.
     inputs: Vec<Inputs>,
     /// The packets before and behind the queue of each port of packets.
-    lanes: Vec<PacketLane>,
+    lanes: Vec<Option<Box<PacketLane>>>,
+    /// For each port the instant up to which hosts may send before it has anything to do, if nothing else comes to it.
+    wakes: Vec<Time>,
+    /// An instant before which nothing of each port reaches a host.
+    reaches: Vec<Time>,
     /// The ports with something to do, a bit for each place in the order of the paths.
     active: Vec<u64>,
     /// Packets that reach their hosts.
@@ -84,6 +88,7 @@ impl Windows {
     fn activate(&mut self, port: u32) {
         let place = self.lookahead.place[port as usize] as usize;
         self.active[place / 64] |= 1 << (place % 64);
+        self.wakes[port as usize] = Time::ZERO;
     }
 
     /// Records the round in which a unit leaves a line that may take no time, over a link without delay.
@@ -146,7 +151,9 @@ impl<B: Clone> Fabric<B> {
             lookahead,
             routes: Routes::new(self),
             inputs: vec![Inputs::default(); self.ports.len()],
-            lanes: vec![PacketLane::default(); self.ports.len()],
+            lanes: self.ports.iter().map(|port| port.cells().is_none().then(Box::default)).collect(),
+            wakes: vec![Time::ZERO; self.ports.len()],
+            reaches: vec![Time::ZERO; self.ports.len()],
             active,
             deliveries: Deliveries::default(),
             turns: Default::default(),
@@ -164,8 +171,11 @@ impl<B: Clone> Fabric<B> {
 
     /// Declares that nothing of the network is read or changed before `horizon`: lines may run ahead of the hosts up to it.
     pub fn set_horizon(&mut self, horizon: Time) {
-        if let Some(windows) = &mut self.windows {
-            windows.horizon = windows.horizon.max(horizon);
+        if let Some(windows) = &mut self.windows
+            && horizon > windows.horizon
+        {
+            windows.horizon = horizon;
+            windows.wakes.fill(Time::ZERO);
         }
     }
 
@@ -235,8 +245,12 @@ impl<B: Clone> Fabric<B> {
                 }
                 let bit = left.trailing_zeros();
                 behind = u64::MAX.checked_shl(bit + 1).unwrap_or(0);
-                windows.active[word] &= !(1 << bit);
                 let port = windows.lookahead.order[word * 64 + bit as usize];
+                if windows.wakes[port as usize] >= windows.sent_until {
+                    windows.quiet_until = windows.quiet_until.min(windows.reaches[port as usize]);
+                    continue;
+                }
+                windows.active[word] &= !(1 << bit);
                 let reaches = match windows.kinds[port as usize] {
                     Kind::Packets => self.run_packets(&mut windows, port),
                     Kind::Cells => self.run_line(&mut windows, port),
@@ -244,6 +258,7 @@ impl<B: Clone> Fabric<B> {
                 };
                 if let Some(reaches) = reaches {
                     windows.quiet_until = windows.quiet_until.min(reaches);
+                    windows.reaches[port as usize] = reaches;
                     windows.active[word] |= 1 << bit;
                 }
             }
@@ -268,6 +283,6 @@ impl<B: Clone> Fabric<B> {
         let (packet, way, steps) = self.packets.position(frame);
         let hop = windows.routes.place(packet.conversation, way, steps);
         let packet = Queued { hop, ..self.packets.queued(moment.at, frame) };
-        windows.pass_on(from, moment, packet, &mut self.packets);
+        windows.pass_on(Place::new(moment, from), packet, &mut self.packets);
     }
 }

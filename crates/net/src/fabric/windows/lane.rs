@@ -2,6 +2,7 @@
 
 use cellway_units::{Bytes, Time};
 
+use super::inputs::Place;
 use super::{Arriving, Moment, Windows};
 use crate::channel::NextHop;
 use crate::fabric::Fabric;
@@ -147,7 +148,7 @@ impl<B: Clone> Fabric<B> {
         packet: PacketRef,
     ) {
         if self.packets.get(packet).to == node {
-            windows.deliveries.push(moment, from, packet, windows.known_until);
+            windows.deliveries.push(Place::new(moment, from), packet, windows.known_until);
         } else {
             self.forward_in_windows(windows, moment, from, packet);
         }

@@ -4,30 +4,19 @@ use std::collections::VecDeque;
 
 use cellway_units::Time;
 
+use super::inputs::Place;
 use super::routes::Next;
-use super::{Arriving, Moment, Windows};
+use super::{Arriving, Lookahead, Moment, Windows};
 use crate::fabric::Fabric;
 use crate::packet::Packets;
+use crate::port::Port;
 use crate::qdisc::Queued;
 
-/// A packet that will come to a queue, at `packet.since`.
+/// A packet that will come to a queue, or to the end of a link.
 #[derive(Clone, Copy, Debug)]
 struct Arrival {
-    round: u32,
-    from: u32,
+    place: Place,
     packet: Queued,
-}
-
-impl Arrival {
-    #[inline]
-    fn moment(&self) -> Moment {
-        Moment { at: self.packet.since, round: self.round }
-    }
-
-    #[inline]
-    fn place(&self) -> (Moment, u32) {
-        (self.moment(), self.from)
-    }
 }
 
 /// The packets before and behind the queue of a line of packets.
@@ -41,34 +30,22 @@ pub(super) struct PacketLane {
     is_mixed: bool,
     /// True if the line serves at the end of the last packet in any case: a line with losses, which may have drawn one.
     is_due: bool,
+    /// The number of packets that wait.
+    waiting: u32,
     /// The packet on the line, if it leaves at the horizon or later.
     on_line: Option<Queued>,
-    /// Packets behind the line that are not given on yet, each with its arrival at the far end and the round of that.
-    behind: VecDeque<(Queued, u32)>,
+    /// Packets behind the line that are not given on yet, by their arrival at the far end.
+    behind: VecDeque<Arrival>,
 }
 
 impl PacketLane {
-    /// Adds a packet that comes at `moment` from port `from`.
-    #[inline]
-    pub(super) fn push(&mut self, moment: Moment, from: u32, packet: Queued) {
-        let arrival = Arrival { round: moment.round, from, packet };
-        self.is_mixed |= self.arrivals.last().is_some_and(|last| last.place() > arrival.place());
-        self.arrivals.push(arrival);
-    }
-
     /// Brings the arrivals into their order. To be called before the first is asked for.
     #[inline]
     fn settle(&mut self) {
         if self.is_mixed {
             self.is_mixed = false;
-            self.arrivals[self.next..].sort_by_key(Arrival::place);
+            self.arrivals[self.next..].sort_by_key(|arrival| arrival.place);
         }
-    }
-
-    /// Returns the moment of the first arrival.
-    #[inline]
-    fn first(&self) -> Option<Moment> {
-        self.arrivals.get(self.next).map(Arrival::moment)
     }
 
     /// Forgets the arrivals that have been taken.
@@ -88,55 +65,28 @@ impl<B: Clone> Fabric<B> {
     /// As [`Fabric::run_line`] for a line of packets.
     pub(super) fn run_packets(&mut self, windows: &mut Windows, index: u32) -> Option<Time> {
         let until = windows.lookahead.known(index, windows.sent_until, windows.horizon);
-        // A host takes no packet of which it is not known that no other comes before it.
-        let is_last = windows.lookahead.is_last[index as usize];
-        let onward = if is_last { windows.known_until } else { windows.horizon };
-        let mut lane = std::mem::take(&mut windows.lanes[index as usize]);
+        let mut lane = windows.lanes[index as usize].take()?;
         lane.settle();
         let (port, packets) = (&mut self.ports[index as usize], &mut self.packets);
-        let mut events = 0;
-        while let Some(&(packet, round)) = lane.behind.front().filter(|(packet, _)| packet.since < onward) {
+        let onward = windows.onward(index);
+        while let Some(&Arrival { place, packet }) = lane.behind.front().filter(|behind| behind.place.at < onward) {
             lane.behind.pop_front();
-            events += 1;
-            windows.pass_on(index, Moment { at: packet.since, round }, packet, packets);
+            self.events += 1;
+            windows.pass_on(place, packet, packets);
         }
         let mut ready = Moment::first(port.free_at());
-        let mut waiting = port.waiting();
-        // A packet that has been taken from the queue, and the moment of its service; or, at first, that on the line.
-        let mut served = None;
         if ready.at < windows.horizon
             && let Some(packet) = lane.on_line.take()
         {
-            served = Some((port.began(), packet));
+            let began = port.began();
+            self.events += windows.leaves_line(index, (port, &mut lane), [began, ready.at], 0, packet, packets);
         }
         loop {
-            if let Some((began, mut packet)) = served.take() {
-                let leaves = ready.at;
-                if leaves >= windows.horizon {
-                    port.stays_on_line(began, packet.packet);
-                    lane.on_line = Some(packet);
-                    continue;
-                }
-                events += 1;
-                lane.is_due = port.is_lossy();
-                let is_lost = !port.leaves_line(began, leaves, packet.packet, packets);
-                if is_lost {
-                    continue;
-                }
-                packet.since = leaves + port.delay();
-                let round = if packet.since == began { ready.round } else { 0 };
-                if packet.since >= onward {
-                    lane.behind.push_back((packet, round));
-                    continue;
-                }
-                events += 1;
-                windows.pass_on(index, Moment { at: packet.since, round }, packet, packets);
-            }
-            let arrival = lane.arrivals.get(lane.next).filter(|arrival| arrival.packet.since < until);
-            let (now, packet) = if waiting > 0 || lane.is_due {
-                if let Some(arrival) = arrival.filter(|arrival| arrival.moment() <= ready) {
+            let arrival = lane.arrivals.get(lane.next).filter(|arrival| arrival.place.at < until);
+            let packet = if lane.waiting > 0 || lane.is_due {
+                if let Some(arrival) = arrival.filter(|arrival| arrival.place.moment() <= ready) {
                     lane.next += 1;
-                    waiting = port.enqueue(arrival.packet, packets);
+                    lane.waiting = port.enqueue(arrival.packet, packets);
                     continue;
                 }
                 if ready.at >= until {
@@ -144,53 +94,124 @@ impl<B: Clone> Fabric<B> {
                 }
                 lane.is_due = false;
                 let packet = port.dequeue(ready.at, packets);
-                waiting = port.waiting();
+                lane.waiting = port.waiting();
                 let Some(packet) = packet else { continue };
-                (ready, packet)
+                packet
             } else {
-                let Some(&arrival) = arrival else { break };
+                let Some(Arrival { place, packet }) = arrival else { break };
                 lane.next += 1;
-                ready = ready.max(arrival.moment());
-                let is_alone = ready.at == arrival.packet.since && lane.first().is_none_or(|next| next > ready);
-                if !is_alone || !port.passes(arrival.packet) {
-                    waiting = port.enqueue(arrival.packet, packets);
+                ready = ready.max(place.moment());
+                let next = lane.arrivals.get(lane.next);
+                let is_alone = ready.at == place.at && next.is_none_or(|next| next.place.moment() > ready);
+                if !is_alone || !port.passes(*packet) {
+                    lane.waiting = port.enqueue(*packet, packets);
                     continue;
                 }
-                (ready, arrival.packet)
+                *packet
             };
-            let leaves = port.transmit(now.at, packet.octets);
-            ready = Moment { at: leaves, round: if leaves == now.at { now.round + 1 } else { 0 } };
-            served = Some((now.at, packet));
+            let began = ready.at;
+            let leaves = port.transmit(began, packet.octets);
+            ready = Moment { at: leaves, round: if leaves == began { ready.round + 1 } else { 0 } };
+            if leaves >= windows.horizon {
+                port.stays_on_line(began, packet.packet);
+                lane.on_line = Some(packet);
+                continue;
+            }
+            self.events += windows.leaves_line(index, (port, &mut lane), [began, leaves], ready.round, packet, packets);
         }
-        self.events += events;
         lane.tidy();
-        let is_busy = waiting > 0 || lane.is_due || lane.on_line.is_some();
-        let leaves = lane.on_line.map(|_| ready.at);
-        let arrival = lane.first().map(|moment| moment.at);
-        let ends = (waiting > 0).then(|| ready.at + port.least_span());
-        let behind = lane.behind.front().map(|(packet, _)| packet.since);
-        let leaves = [leaves, ends, arrival].into_iter().flatten().min();
-        windows.lanes[index as usize] = lane;
-        windows.rest(index, port.delay(), is_busy, leaves, behind)
+        let reaches = windows.rest_of_packets(index, port, &lane, ready.at);
+        windows.lanes[index as usize] = Some(lane);
+        reaches
     }
 }
 
 impl Windows {
-    /// Gives a packet that comes to the end of a link to the next port, or to its host.
+    /// Returns an instant before which packets behind a line are given on: all that reach a port before the horizon, but
+    /// to a host only those of which it is known that no other comes before them.
     #[inline]
-    pub(super) fn pass_on<B>(&mut self, from: u32, moment: Moment, packet: Queued, packets: &mut Packets<B>) {
+    fn onward(&self, index: u32) -> Time {
+        if self.lookahead.is_last[index as usize] { self.known_until } else { self.horizon }
+    }
+
+    /// Gives a packet on that leaves its line; `round` is that of its arrival if that is in the instant in which its service
+    /// began. Returns the number of departures and arrivals.
+    #[inline(always)]
+    fn leaves_line<B>(
+        &mut self,
+        index: u32,
+        (port, lane): (&mut Port, &mut PacketLane),
+        [began, leaves]: [Time; 2],
+        round: u32,
+        packet: Queued,
+        packets: &mut Packets<B>,
+    ) -> u64 {
+        lane.is_due = port.is_lossy();
+        if !port.leaves_line(began, leaves, packet.packet, packets) {
+            return 1;
+        }
+        let at = leaves + port.delay();
+        let place = Place::new(Moment { at, round: if at == began { round } else { 0 } }, index);
+        if at >= self.onward(index) {
+            lane.behind.push_back(Arrival { place, packet });
+            return 1;
+        }
+        self.pass_on(place, packet, packets);
+        2
+    }
+
+    /// Gives a packet that comes to the end of a link to the next port, or to its host.
+    #[inline(always)]
+    pub(super) fn pass_on<B>(&mut self, place: Place, packet: Queued, packets: &mut Packets<B>) {
         match self.routes.next(packet.hop) {
             Next::Packet(port) => {
-                self.lanes[port as usize].push(moment, from, Queued { hop: packet.hop + 1, ..packet });
+                let Some(lane) = &mut self.lanes[port as usize] else { return };
+                let last = lane.arrivals.last().map(|last| last.place);
+                let packet = Queued { since: place.at, hop: packet.hop + 1, ..packet };
+                lane.arrivals.push(Arrival { place, packet });
+                lane.is_mixed |= last.is_some_and(|last| last > place);
                 self.activate(port);
             }
-            Next::Cells { port, slot } => {
-                let frame = packet.packet;
-                let (conversation, way) = (packet.conversation, packets.way(frame));
-                packets.set_steps(frame, self.routes.steps_before(conversation, way, packet.hop + 1));
-                self.give(port, moment, from, Arriving::Frame { frame, slot });
-            }
-            Next::Host => self.deliveries.push(moment, from, packet.packet, self.known_until),
+            Next::Cells { port, slot } => self.cut(place, packet, (port, slot), packets),
+            Next::Host => self.deliveries.push(place, packet.packet, self.known_until),
         }
+    }
+
+    /// Gives a packet to a port that sends it as cells.
+    #[inline(never)]
+    fn cut<B>(&mut self, place: Place, packet: Queued, (port, slot): (u32, u32), packets: &mut Packets<B>) {
+        let frame = packet.packet;
+        let steps = self.routes.steps_before(packet.conversation, packets.way(frame), packet.hop + 1);
+        packets.set_steps(frame, steps);
+        self.give(port, place.moment(), place.from(), Arriving::Frame { frame, slot });
+    }
+
+    /// Returns an instant before which nothing of a line of packets reaches a host, and records before which instant of the
+    /// hosts it has nothing to do. `ready` is the end of the last service.
+    #[inline]
+    fn rest_of_packets(&mut self, index: u32, port: &Port, lane: &PacketLane, ready: Time) -> Option<Time> {
+        let arrival = lane.arrivals.get(lane.next).map(|arrival| arrival.place.at);
+        let behind = lane.behind.front().map(|behind| behind.place.at);
+        let serves = (lane.waiting > 0 || lane.is_due).then_some(ready);
+        let ends = (lane.waiting > 0).then(|| ready + port.least_span());
+        let on_line = lane.on_line.map(|_| ready);
+        let Lookahead { distance, to_hosts, is_last, .. } = &self.lookahead;
+        let next = min(arrival, serves).map(|at| at.since(Time::ZERO + distance[index as usize]));
+        let given = behind.filter(|_| is_last[index as usize]).map(|at| at.since(Time::ZERO + *to_hosts));
+        self.wakes[index as usize] = min(next, given).map_or(Time::MAX, |span| Time::ZERO + span);
+        let leaves = min(min(on_line, ends), arrival);
+        let reaches = min(leaves.map(|at| at + port.delay()), behind);
+        match reaches {
+            Some(at) => Some(at + self.lookahead.rest[index as usize]),
+            None => serves.is_some().then_some(Time::MAX),
+        }
+    }
+}
+
+#[inline]
+fn min<T: Ord>(a: Option<T>, b: Option<T>) -> Option<T> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
     }
 }
