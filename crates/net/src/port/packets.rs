@@ -36,7 +36,7 @@ impl PacketPort {
     }
 
     /// Starts a packet on the idle line; returns the instant at which its last bit leaves.
-    #[inline]
+    #[inline(always)]
     pub(super) fn send(&self, now: Time, octets: u32, line: &mut Line) -> Time {
         line.send(now, self.framing.bits(octets), self.packet_cost)
     }

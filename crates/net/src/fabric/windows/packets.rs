@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use cellway_units::Time;
+use cellway_units::{Span, Time};
 
 use super::inputs::Place;
 use super::routes::Next;
@@ -20,8 +20,18 @@ struct Arrival {
 }
 
 /// The packets before and behind the queue of a line of packets.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct PacketLane {
+    /// The place of the port in the order of the paths.
+    place: u32,
+    /// The least time from a host to the queue, the delay of the link, and the least time from its far end to a host.
+    distance: Span,
+    delay: Span,
+    rest: Span,
+    /// The least time of a packet on the line.
+    least_span: Span,
+    /// True if the link leads to a host.
+    is_last: bool,
     /// Those that will come to the queue.
     arrivals: Vec<Arrival>,
     /// The first of them that has not been taken.
@@ -39,6 +49,24 @@ pub(super) struct PacketLane {
 }
 
 impl PacketLane {
+    pub(super) fn new(index: usize, port: &Port, lookahead: &Lookahead) -> PacketLane {
+        PacketLane {
+            place: lookahead.place[index],
+            distance: lookahead.distance[index],
+            delay: port.delay(),
+            rest: lookahead.rest[index],
+            least_span: port.least_span(),
+            is_last: lookahead.is_last[index],
+            arrivals: Vec::new(),
+            next: 0,
+            is_mixed: false,
+            is_due: false,
+            waiting: 0,
+            on_line: None,
+            behind: VecDeque::new(),
+        }
+    }
+
     /// Brings the arrivals into their order. To be called before the first is asked for.
     #[inline]
     fn settle(&mut self) {
@@ -63,23 +91,26 @@ impl PacketLane {
 
 impl<B: Clone> Fabric<B> {
     /// As [`Fabric::run_line`] for a line of packets.
+    #[inline(never)]
     pub(super) fn run_packets(&mut self, windows: &mut Windows, index: u32) -> Option<Time> {
-        let until = windows.lookahead.known(index, windows.sent_until, windows.horizon);
         let mut lane = windows.lanes[index as usize].take()?;
         lane.settle();
+        let until = (windows.sent_until + lane.distance).min(windows.horizon);
+        // Of those for a host no other may come before them.
+        let onward = if lane.is_last { windows.known_until } else { windows.horizon };
+        let (mut events, horizon) = (0, windows.horizon);
         let (port, packets) = (&mut self.ports[index as usize], &mut self.packets);
-        let onward = windows.onward(index);
         while let Some(&Arrival { place, packet }) = lane.behind.front().filter(|behind| behind.place.at < onward) {
             lane.behind.pop_front();
-            self.events += 1;
+            events += 1;
             windows.pass_on(place, packet, packets);
         }
         let mut ready = Moment::first(port.free_at());
-        if ready.at < windows.horizon
+        if ready.at < horizon
             && let Some(packet) = lane.on_line.take()
         {
             let began = port.began();
-            self.events += windows.leaves_line(index, (port, &mut lane), [began, ready.at], 0, packet, packets);
+            events += windows.leaves_line(index, (port, &mut lane), [began, ready.at, onward], 0, packet, packets);
         }
         loop {
             let arrival = lane.arrivals.get(lane.next).filter(|arrival| arrival.place.at < until);
@@ -112,36 +143,31 @@ impl<B: Clone> Fabric<B> {
             let began = ready.at;
             let leaves = port.transmit(began, packet.octets);
             ready = Moment { at: leaves, round: if leaves == began { ready.round + 1 } else { 0 } };
-            if leaves >= windows.horizon {
+            if leaves >= horizon {
                 port.stays_on_line(began, packet.packet);
                 lane.on_line = Some(packet);
                 continue;
             }
-            self.events += windows.leaves_line(index, (port, &mut lane), [began, leaves], ready.round, packet, packets);
+            let instants = [began, leaves, onward];
+            events += windows.leaves_line(index, (port, &mut lane), instants, ready.round, packet, packets);
         }
+        self.events += events;
         lane.tidy();
-        let reaches = windows.rest_of_packets(index, port, &lane, ready.at);
+        let reaches = windows.rest_of_packets(&lane, ready.at);
         windows.lanes[index as usize] = Some(lane);
         reaches
     }
 }
 
 impl Windows {
-    /// Returns an instant before which packets behind a line are given on: all that reach a port before the horizon, but
-    /// to a host only those of which it is known that no other comes before them.
-    #[inline]
-    fn onward(&self, index: u32) -> Time {
-        if self.lookahead.is_last[index as usize] { self.known_until } else { self.horizon }
-    }
-
-    /// Gives a packet on that leaves its line; `round` is that of its arrival if that is in the instant in which its service
-    /// began. Returns the number of departures and arrivals.
+    /// Gives a packet on that leaves its line, if it arrives before `onward`; `round` is that of its arrival if that is in the
+    /// instant in which its service began. Returns the number of departures and arrivals.
     #[inline(always)]
     fn leaves_line<B>(
         &mut self,
         index: u32,
         (port, lane): (&mut Port, &mut PacketLane),
-        [began, leaves]: [Time; 2],
+        [began, leaves, onward]: [Time; 3],
         round: u32,
         packet: Queued,
         packets: &mut Packets<B>,
@@ -150,9 +176,9 @@ impl Windows {
         if !port.leaves_line(began, leaves, packet.packet, packets) {
             return 1;
         }
-        let at = leaves + port.delay();
+        let at = leaves + lane.delay;
         let place = Place::new(Moment { at, round: if at == began { round } else { 0 } }, index);
-        if at >= self.onward(index) {
+        if at >= onward {
             lane.behind.push_back(Arrival { place, packet });
             return 1;
         }
@@ -169,8 +195,12 @@ impl Windows {
                 let last = lane.arrivals.last().map(|last| last.place);
                 let packet = Queued { since: place.at, hop: packet.hop + 1, ..packet };
                 lane.arrivals.push(Arrival { place, packet });
-                lane.is_mixed |= last.is_some_and(|last| last > place);
-                self.activate(port);
+                // A line with arrivals is active, and wakes for the first.
+                if last.is_none_or(|last| last > place) {
+                    lane.is_mixed |= last.is_some();
+                    let place = lane.place;
+                    self.activate_place(place);
+                }
             }
             Next::Cells { port, slot } => self.cut(place, packet, (port, slot), packets),
             Next::Host => self.deliveries.push(place, packet.packet, self.known_until),
@@ -186,32 +216,22 @@ impl Windows {
         self.give(port, place.moment(), place.from(), Arriving::Frame { frame, slot });
     }
 
-    /// Returns an instant before which nothing of a line of packets reaches a host, and records before which instant of the
-    /// hosts it has nothing to do. `ready` is the end of the last service.
+    /// Returns an instant before which nothing of a line of packets reaches a host, and records up to which instant hosts may
+    /// send before it has anything to do. `ready` is the end of the last service.
     #[inline]
-    fn rest_of_packets(&mut self, index: u32, port: &Port, lane: &PacketLane, ready: Time) -> Option<Time> {
-        let arrival = lane.arrivals.get(lane.next).map(|arrival| arrival.place.at);
-        let behind = lane.behind.front().map(|behind| behind.place.at);
-        let serves = (lane.waiting > 0 || lane.is_due).then_some(ready);
-        let ends = (lane.waiting > 0).then(|| ready + port.least_span());
-        let on_line = lane.on_line.map(|_| ready);
-        let Lookahead { distance, to_hosts, is_last, .. } = &self.lookahead;
-        let next = min(arrival, serves).map(|at| at.since(Time::ZERO + distance[index as usize]));
-        let given = behind.filter(|_| is_last[index as usize]).map(|at| at.since(Time::ZERO + *to_hosts));
-        self.wakes[index as usize] = min(next, given).map_or(Time::MAX, |span| Time::ZERO + span);
-        let leaves = min(min(on_line, ends), arrival);
-        let reaches = min(leaves.map(|at| at + port.delay()), behind);
-        match reaches {
-            Some(at) => Some(at + self.lookahead.rest[index as usize]),
-            None => serves.is_some().then_some(Time::MAX),
+    fn rest_of_packets(&mut self, lane: &PacketLane, ready: Time) -> Option<Time> {
+        let arrival = lane.arrivals.get(lane.next).map_or(Time::MAX, |arrival| arrival.place.at);
+        let behind = lane.behind.front().map_or(Time::MAX, |behind| behind.place.at);
+        let is_serving = lane.waiting > 0 || lane.is_due;
+        let serves = if is_serving { ready } else { Time::MAX };
+        let mut leaves = if lane.on_line.is_some() { ready } else { arrival };
+        if lane.waiting > 0 {
+            leaves = leaves.min(ready + lane.least_span);
         }
-    }
-}
-
-#[inline]
-fn min<T: Ord>(a: Option<T>, b: Option<T>) -> Option<T> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(a.min(b)),
-        (a, b) => a.or(b),
+        let next = arrival.min(serves).since(Time::ZERO + lane.distance);
+        let given = if lane.is_last { behind.since(Time::ZERO + self.lookahead.to_hosts) } else { Span::MAX };
+        self.stations[lane.place as usize].wakes = Time::ZERO + next.min(given);
+        let reaches = (leaves + lane.delay).min(behind);
+        (reaches < Time::MAX || is_serving).then(|| reaches + lane.rest)
     }
 }
