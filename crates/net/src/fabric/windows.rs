@@ -14,6 +14,7 @@ mod lane;
 mod packets;
 mod plain;
 mod routes;
+mod runs;
 mod train;
 
 use std::collections::{BTreeMap, VecDeque};

@@ -5,25 +5,15 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::inputs::{Moment, Place};
+use super::runs::Runs;
 use crate::packet::PacketRef;
 use cellway_units::Time;
-
-/// A packet that reaches its host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Due {
-    place: Place,
-    packet: u32,
-}
 
 /// The packets that have not been handed to their hosts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Deliveries {
     /// Those of which no other can come before them.
-    known: Vec<Due>,
-    /// The first of `known` that has not been taken.
-    next: usize,
-    /// True if `known` is not in order from `next` on.
-    is_mixed: bool,
+    known: Runs<u32>,
     /// Those behind them, each with the number of packets before it.
     later: BinaryHeap<Reverse<(Place, u64, u32)>>,
     serial: u64,
@@ -36,19 +26,13 @@ impl Deliveries {
         if place.at >= known_until {
             return self.push_later(place, packet.0);
         }
-        self.add(Due { place, packet: packet.0 });
+        self.known.push(place, packet.0);
     }
 
     #[inline(never)]
     fn push_later(&mut self, place: Place, packet: u32) {
         self.serial += 1;
         self.later.push(Reverse((place, self.serial, packet)));
-    }
-
-    #[inline]
-    fn add(&mut self, due: Due) {
-        self.is_mixed |= self.known.last().is_some_and(|last| last.place > due.place);
-        self.known.push(due);
     }
 
     /// Begins a pass at whose end all before `known_until` are known.
@@ -58,23 +42,20 @@ impl Deliveries {
             && place.at < known_until
         {
             self.later.pop();
-            self.add(Due { place, packet });
+            self.known.push(place, packet);
         }
     }
 
     /// Brings the packets into their order, at the end of a pass.
     #[inline]
     pub(super) fn settle(&mut self) {
-        if self.is_mixed {
-            self.is_mixed = false;
-            self.known[self.next..].sort_by_key(|due| due.place);
-        }
+        self.known.settle();
     }
 
     /// Returns the moment of the first.
     #[inline]
     pub(super) fn first(&self) -> Option<Moment> {
-        match self.known.get(self.next) {
+        match self.known.first() {
             Some(due) => Some(due.place.moment()),
             None => self.later.peek().map(|Reverse((place, ..))| place.moment()),
         }
@@ -83,13 +64,9 @@ impl Deliveries {
     /// Takes the first if it reaches its host at `moment`.
     #[inline]
     pub(super) fn take(&mut self, moment: Moment) -> Option<PacketRef> {
-        let due = self.known.get(self.next).filter(|due| due.place.moment() == moment)?;
-        let packet = PacketRef(due.packet);
-        self.next += 1;
-        if self.next == self.known.len() {
-            self.known.clear();
-            self.next = 0;
-        }
-        Some(packet)
+        let packet = self.known.first().filter(|due| due.place.moment() == moment)?.item;
+        self.known.advance();
+        self.known.tidy();
+        Some(PacketRef(packet))
     }
 }

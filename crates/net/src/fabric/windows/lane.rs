@@ -14,6 +14,7 @@ use crate::packet::PacketRef;
 impl<B: Clone> Fabric<B> {
     /// Lets a line run through all that is known. If it has something to do later, returns an instant before which that
     /// reaches no host.
+    #[inline(never)]
     pub(super) fn run_line(&mut self, windows: &mut Windows, index: u32) -> Option<Time> {
         let until = windows.lookahead.known(index, windows.sent_until, windows.horizon);
         let mut inputs = std::mem::take(&mut windows.inputs[index as usize]);

@@ -6,18 +6,12 @@ use cellway_units::{Span, Time};
 
 use super::inputs::Place;
 use super::routes::Next;
+use super::runs::{Placed, Runs};
 use super::{Arriving, Lookahead, Moment, Windows};
 use crate::fabric::Fabric;
 use crate::packet::Packets;
 use crate::port::Port;
 use crate::qdisc::Queued;
-
-/// A packet that will come to a queue, or to the end of a link.
-#[derive(Clone, Copy, Debug)]
-struct Arrival {
-    place: Place,
-    packet: Queued,
-}
 
 /// The packets before and behind the queue of a line of packets.
 #[derive(Clone, Debug)]
@@ -33,11 +27,7 @@ pub(super) struct PacketLane {
     /// True if the link leads to a host.
     is_last: bool,
     /// Those that will come to the queue.
-    arrivals: Vec<Arrival>,
-    /// The first of them that has not been taken.
-    next: usize,
-    /// True if `arrivals` is not in order from `next` on.
-    is_mixed: bool,
+    arrivals: Runs<Queued>,
     /// True if the line serves at the end of the last packet in any case: a line with losses, which may have drawn one.
     is_due: bool,
     /// The number of packets that wait.
@@ -45,7 +35,7 @@ pub(super) struct PacketLane {
     /// The packet on the line, if it leaves at the horizon or later.
     on_line: Option<Queued>,
     /// Packets behind the line that are not given on yet, by their arrival at the far end.
-    behind: VecDeque<Arrival>,
+    behind: VecDeque<Placed<Queued>>,
 }
 
 impl PacketLane {
@@ -57,34 +47,11 @@ impl PacketLane {
             rest: lookahead.rest[index],
             least_span: port.least_span(),
             is_last: lookahead.is_last[index],
-            arrivals: Vec::new(),
-            next: 0,
-            is_mixed: false,
+            arrivals: Runs::default(),
             is_due: false,
             waiting: 0,
             on_line: None,
             behind: VecDeque::new(),
-        }
-    }
-
-    /// Brings the arrivals into their order. To be called before the first is asked for.
-    #[inline]
-    fn settle(&mut self) {
-        if self.is_mixed {
-            self.is_mixed = false;
-            self.arrivals[self.next..].sort_by_key(|arrival| arrival.place);
-        }
-    }
-
-    /// Forgets the arrivals that have been taken.
-    #[inline]
-    fn tidy(&mut self) {
-        if self.next == self.arrivals.len() {
-            self.arrivals.clear();
-            self.next = 0;
-        } else if self.next > 64 && self.next > self.arrivals.len() / 2 {
-            self.arrivals.drain(..self.next);
-            self.next = 0;
         }
     }
 }
@@ -94,30 +61,22 @@ impl<B: Clone> Fabric<B> {
     #[inline(never)]
     pub(super) fn run_packets(&mut self, windows: &mut Windows, index: u32) -> Option<Time> {
         let mut lane = windows.lanes[index as usize].take()?;
-        lane.settle();
+        lane.arrivals.settle();
         let until = (windows.sent_until + lane.distance).min(windows.horizon);
         // Of those for a host no other may come before them.
         let onward = if lane.is_last { windows.known_until } else { windows.horizon };
         let (mut events, horizon) = (0, windows.horizon);
         let (port, packets) = (&mut self.ports[index as usize], &mut self.packets);
-        while let Some(&Arrival { place, packet }) = lane.behind.front().filter(|behind| behind.place.at < onward) {
-            lane.behind.pop_front();
-            events += 1;
-            windows.pass_on(place, packet, packets);
+        if !lane.behind.is_empty() || lane.on_line.is_some() {
+            events += windows.resume(index, (port, &mut lane), onward, packets);
         }
         let mut ready = Moment::first(port.free_at());
-        if ready.at < horizon
-            && let Some(packet) = lane.on_line.take()
-        {
-            let began = port.began();
-            events += windows.leaves_line(index, (port, &mut lane), [began, ready.at, onward], 0, packet, packets);
-        }
         loop {
-            let arrival = lane.arrivals.get(lane.next).filter(|arrival| arrival.place.at < until);
+            let arrival = lane.arrivals.first().filter(|arrival| arrival.place.at < until);
             let packet = if lane.waiting > 0 || lane.is_due {
                 if let Some(arrival) = arrival.filter(|arrival| arrival.place.moment() <= ready) {
-                    lane.next += 1;
-                    lane.waiting = port.enqueue(arrival.packet, packets);
+                    lane.waiting = port.enqueue(arrival.item, packets);
+                    lane.arrivals.advance();
                     continue;
                 }
                 if ready.at >= until {
@@ -129,16 +88,16 @@ impl<B: Clone> Fabric<B> {
                 let Some(packet) = packet else { continue };
                 packet
             } else {
-                let Some(Arrival { place, packet }) = arrival else { break };
-                lane.next += 1;
+                let Some(&Placed { place, item: packet }) = arrival else { break };
+                lane.arrivals.advance();
                 ready = ready.max(place.moment());
-                let next = lane.arrivals.get(lane.next);
+                let next = lane.arrivals.first();
                 let is_alone = ready.at == place.at && next.is_none_or(|next| next.place.moment() > ready);
-                if !is_alone || !port.passes(*packet) {
-                    lane.waiting = port.enqueue(*packet, packets);
+                if !is_alone || !port.passes(packet) {
+                    lane.waiting = port.enqueue(packet, packets);
                     continue;
                 }
-                *packet
+                packet
             };
             let began = ready.at;
             let leaves = port.transmit(began, packet.octets);
@@ -149,10 +108,10 @@ impl<B: Clone> Fabric<B> {
                 continue;
             }
             let instants = [began, leaves, onward];
-            events += windows.leaves_line(index, (port, &mut lane), instants, ready.round, packet, packets);
+            events += windows.departs(index, (port, &mut lane), instants, ready.round, packet, packets);
         }
         self.events += events;
-        lane.tidy();
+        lane.arrivals.tidy();
         let reaches = windows.rest_of_packets(&lane, ready.at);
         windows.lanes[index as usize] = Some(lane);
         reaches
@@ -160,10 +119,36 @@ impl<B: Clone> Fabric<B> {
 }
 
 impl Windows {
+    /// Gives on what earlier passes have left behind a line and on it. Returns the number of departures and arrivals.
+    #[inline(never)]
+    fn resume<B>(
+        &mut self,
+        index: u32,
+        (port, lane): (&mut Port, &mut PacketLane),
+        onward: Time,
+        packets: &mut Packets<B>,
+    ) -> u64 {
+        let mut events = 0;
+        while let Some(&Placed { place, item: packet }) = lane.behind.front().filter(|behind| behind.place.at < onward)
+        {
+            lane.behind.pop_front();
+            events += 1;
+            self.pass_on(place, packet, packets);
+        }
+        let leaves = port.free_at();
+        if leaves < self.horizon
+            && let Some(packet) = lane.on_line.take()
+        {
+            let began = port.began();
+            events += self.departs(index, (port, lane), [began, leaves, onward], 0, packet, packets);
+        }
+        events
+    }
+
     /// Gives a packet on that leaves its line, if it arrives before `onward`; `round` is that of its arrival if that is in the
     /// instant in which its service began. Returns the number of departures and arrivals.
     #[inline(always)]
-    fn leaves_line<B>(
+    fn departs<B>(
         &mut self,
         index: u32,
         (port, lane): (&mut Port, &mut PacketLane),
@@ -179,7 +164,7 @@ impl Windows {
         let at = leaves + lane.delay;
         let place = Place::new(Moment { at, round: if at == began { round } else { 0 } }, index);
         if at >= onward {
-            lane.behind.push_back(Arrival { place, packet });
+            lane.behind.push_back(Placed { place, item: packet });
             return 1;
         }
         self.pass_on(place, packet, packets);
@@ -192,12 +177,9 @@ impl Windows {
         match self.routes.next(packet.hop) {
             Next::Packet(port) => {
                 let Some(lane) = &mut self.lanes[port as usize] else { return };
-                let last = lane.arrivals.last().map(|last| last.place);
                 let packet = Queued { since: place.at, hop: packet.hop + 1, ..packet };
-                lane.arrivals.push(Arrival { place, packet });
                 // A line with arrivals is active, and wakes for the first.
-                if last.is_none_or(|last| last > place) {
-                    lane.is_mixed |= last.is_some();
+                if lane.arrivals.push(place, packet) {
                     let place = lane.place;
                     self.activate_place(place);
                 }
@@ -220,7 +202,7 @@ impl Windows {
     /// send before it has anything to do. `ready` is the end of the last service.
     #[inline]
     fn rest_of_packets(&mut self, lane: &PacketLane, ready: Time) -> Option<Time> {
-        let arrival = lane.arrivals.get(lane.next).map_or(Time::MAX, |arrival| arrival.place.at);
+        let arrival = lane.arrivals.first().map_or(Time::MAX, |arrival| arrival.place.at);
         let behind = lane.behind.front().map_or(Time::MAX, |behind| behind.place.at);
         let is_serving = lane.waiting > 0 || lane.is_due;
         let serves = if is_serving { ready } else { Time::MAX };

@@ -36,6 +36,7 @@ struct Turns<'a> {
 
 impl<B: Clone> Fabric<B> {
     /// As [`Fabric::run_line`] for a line of cells that decides nothing by the cell.
+    #[inline(never)]
     pub(super) fn run_plain(&mut self, windows: &mut Windows, index: u32) -> Option<Time> {
         let until = windows.lookahead.known(index, windows.sent_until, windows.horizon);
         let mut inputs = std::mem::take(&mut windows.inputs[index as usize]);
