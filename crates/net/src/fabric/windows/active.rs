@@ -65,13 +65,13 @@ mod tests {
     fn numbers_come_in_order_also_those_added_behind() {
         let mut set = ActiveSet::new(10_000);
         let (mut seen, mut next) = (Vec::new(), 0);
-        [9_999, 4_095, 4_096, 63, 64, 0].map(|number| set.insert(number));
+        [9_999, 4_095, 4_096, 63, 64, 0].into_iter().for_each(|number| set.insert(number));
         set.remove(64);
         while let Some(number) = set.next_from(next) {
             seen.push(number);
             set.remove(number);
             if number == 63 {
-                [65, 128, 8_000].map(|number| set.insert(number));
+                [65, 128, 8_000].into_iter().for_each(|number| set.insert(number));
             }
             next = number + 1;
         }

@@ -49,6 +49,7 @@ impl Plain {
             dscp: 0,
             marked: false,
             since: at,
+            hop: 0,
         });
     }
 
