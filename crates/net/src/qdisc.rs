@@ -53,7 +53,7 @@ pub(crate) struct Queued {
     pub(crate) marked: bool,
     /// The time of its arrival at the queue.
     pub(crate) since: Time,
-    /// In windows, its next step behind this line: a place in [`Routes`](crate::fabric::Routes).
+    /// In windows, its next step behind this line: a place in the table of all paths.
     pub(crate) hop: u32,
 }
 
