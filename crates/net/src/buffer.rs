@@ -241,38 +241,49 @@ impl Buffer {
     }
 
     /// Returns true if there is room for a whole packet on a packet line.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn fits_packet(&mut self, owner: Owner) -> bool {
-        let Some(spec) = self.spec else { return true };
-        let group = self.group(spec, owner);
-        group.used + u64::from(owner.octets) * 8 <= group.limit
+        self.group_of_packet(owner).is_none_or(|group| group.used + u64::from(owner.octets) * 8 <= group.limit)
     }
 
     /// Returns true if an empty buffer would have room for a whole packet on a packet line.
     pub(crate) fn can_hold_packet(&mut self, owner: Owner) -> bool {
-        let Some(spec) = self.spec else { return true };
-        u64::from(owner.octets) * 8 <= self.group(spec, owner).limit
+        self.group_of_packet(owner).is_none_or(|group| u64::from(owner.octets) * 8 <= group.limit)
     }
 
     /// Returns true if a whole packet may be queued on a packet line; it is charged by its octets.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn admit_packet(&mut self, owner: Owner) -> bool {
-        let Some(spec) = self.spec else { return true };
-        let cost = u64::from(owner.octets) * 8;
-        let group = self.group(spec, owner);
-        let fits = group.used + cost <= group.limit;
+        let Some(group) = self.group_of_packet(owner) else { return true };
+        let used = group.used + u64::from(owner.octets) * 8;
+        let fits = used <= group.limit;
         if fits {
-            group.used += cost;
+            group.used = used;
         }
         fits
     }
 
     /// Gives back the memory of a whole packet.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn release_packet(&mut self, owner: Owner) {
-        if let Some(spec) = self.spec {
-            self.group(spec, owner).used -= u64::from(owner.octets) * 8;
+        if let Some(group) = self.group_of_packet(owner) {
+            group.used -= u64::from(owner.octets) * 8;
         }
+    }
+
+    /// As [`Buffer::group`], without a copy of the spec; `None` if memory is unlimited.
+    #[inline(always)]
+    fn group_of_packet(&mut self, owner: Owner) -> Option<&mut Group> {
+        let spec = self.spec.as_ref()?;
+        let index = match spec.sharing {
+            Sharing::Pool => 0,
+            Sharing::Channel => owner.slot as usize,
+            Sharing::Conversation => self.of_conversation[self.place_of(owner.conversation)].1 as usize,
+        };
+        if spec.whole_port && self.groups[index].divided_by != self.conversations {
+            self.divide(*spec, index);
+        }
+        Some(&mut self.groups[index])
     }
 
     #[inline(always)]

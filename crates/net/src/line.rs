@@ -19,6 +19,8 @@ pub struct Line {
     /// The remainder of the last unit, in units of 10^-12 bit.
     carry: u64,
     free_at: Time,
+    /// The bits of the last packet whose time was computed, with its time and remainder: most packets of a line have one length.
+    packet: (Bits, Span, u64),
     /// The changes of the rate, if it is not fixed.
     timeline: Option<Box<Timeline>>,
 }
@@ -26,7 +28,9 @@ pub struct Line {
 impl Line {
     /// An idle line of `rate` (bit/s).
     pub fn new(rate: Rate) -> Line {
-        Line { rate, pace: Pace::new(rate), carry: 0, free_at: Time::ZERO, timeline: None }
+        let pace = Pace::new(rate);
+        let packet = (CELL_BITS, pace.span(), pace.remainder());
+        Line { rate, pace, carry: 0, free_at: Time::ZERO, packet, timeline: None }
     }
 
     /// An idle line whose rate is `first` until the first change of `schedule`. It sends packets only: the times of cells are
@@ -128,8 +132,18 @@ impl Line {
         if self.timeline.is_some() {
             return self.send_scheduled(now + cost, bits);
         }
-        let (span, carry) = self.rate.time_for(bits, self.carry);
+        if bits != self.packet.0 {
+            let (span, remainder) = self.rate.time_for(bits, 0);
+            self.packet = (bits, span, remainder);
+        }
+        let (_, mut span, remainder) = self.packet;
+        // Division-free, as for cells.
+        let (carry, is_over) = self.carry.overflowing_add(remainder);
         self.carry = carry;
+        if is_over || carry >= self.rate.as_bps() {
+            self.carry = carry.wrapping_sub(self.rate.as_bps());
+            span += Span::from_ps(1);
+        }
         self.free_at = now + span + cost;
         self.free_at
     }

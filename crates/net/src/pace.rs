@@ -53,6 +53,12 @@ impl Pace {
         self.span
     }
 
+    /// Returns the fraction of a picosecond that the span leaves out, in units of 1 / rate.
+    #[inline]
+    pub(crate) fn remainder(self) -> u64 {
+        self.remainder
+    }
+
     /// Returns the pulse one cell time after another.
     #[inline]
     pub(crate) fn after(self, pulse: Pulse) -> Pulse {

@@ -53,7 +53,7 @@ pub(crate) struct Queued {
     pub(crate) marked: bool,
     /// The time of its arrival at the queue.
     pub(crate) since: Time,
-    /// Its next step behind this line, a place in [`Routes`](crate::fabric::Routes), if it came to the queue in a window.
+    /// Its next step behind this line, a place in the table of all paths, if it came to the queue in a window.
     pub(crate) hop: u32,
 }
 
@@ -200,13 +200,18 @@ impl Qdisc {
     }
 
     /// Returns true if a packet that finds the queue empty and the line idle is sent without being queued, which is counted.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pass(&mut self, packet: Queued) -> bool {
-        with!(self, queue => {
-            let passes = queue.passes(packet);
-            queue.memory_mut().counters.taken += u64::from(passes);
-            passes
-        })
+        match self {
+            // The most frequent one without a call.
+            Qdisc::Fifo(queue) => pass(queue, packet),
+            _ => self.pass_by(packet),
+        }
+    }
+
+    #[inline(never)]
+    fn pass_by(&mut self, packet: Queued) -> bool {
+        with!(self, queue => pass(queue, packet))
     }
 
     /// Returns the number of packets that wait.
@@ -249,4 +254,11 @@ impl Qdisc {
     pub(crate) fn buffer_mut(&mut self) -> &mut Buffer {
         with!(self, queue => queue.memory_mut().buffer_mut())
     }
+}
+
+#[inline(always)]
+fn pass(queue: &mut impl Discipline, packet: Queued) -> bool {
+    let passes = queue.passes(packet);
+    queue.memory_mut().counters.taken += u64::from(passes);
+    passes
 }

@@ -8,16 +8,17 @@ mod numbers;
 use cellway_net::{
     BufferSpec, Charge, Class, ConversationCounters, ConversationSpec, Delivery, Discard, Discipline, Encapsulation,
     Fabric, Framing, LinkSpec, Loss, LossCounters, Multiplexing, NodeId, NodeKind, Packet, PolicerAction, PolicerSpec,
-    PortCounters, PortId, ShaperSpec, Sharing,
+    PortCounters, PortId, PortSpec, QdiscSpec, RateSchedule, Schedule, ShaperSpec, Share, Sharing, Stream,
 };
-use cellway_units::{Bits, Ecn, Probability, Rate, Span, Time};
+use cellway_spec::{CodelKeys, DrrKeys, DualPi2Keys, Fifo, FqCodelKeys, PieKeys, PrioKeys, Queue, RedKeys};
+use cellway_units::{Bits, Bytes, Ecn, Probability, Rate, Span, Time};
 use numbers::Numbers;
 
 /// All that is seen of a run.
 #[derive(Debug, Default, PartialEq)]
 struct Seen {
-    /// Each delivery: its instant, host, conversation, and number.
-    delivered: Vec<(Time, u32, u32, u32)>,
+    /// Each delivery: its instant, host, conversation, number, mark, and true if it is corrupted.
+    delivered: Vec<(Time, u32, u32, u32, Ecn, bool)>,
     ports: Vec<PortCounters>,
     losses: Vec<LossCounters>,
     conversations: Vec<ConversationCounters>,
@@ -50,6 +51,43 @@ fn buffer(numbers: &mut Numbers) -> Option<BufferSpec> {
     (numbers.below(3) > 0).then_some(spec)
 }
 
+/// A source of bits of its own.
+fn stream(numbers: &mut Numbers) -> impl FnMut() -> u64 + Clone + Send + Sync + 'static {
+    let mut draws = numbers.clone();
+    draws.0 ^= numbers.next();
+    move || draws.next()
+}
+
+fn queue(numbers: &mut Numbers) -> Option<QdiscSpec> {
+    let queues = [
+        Queue::Fifo(Fifo::TAIL),
+        Queue::Red(RedKeys::NONE.resolve().unwrap()),
+        Queue::Codel(CodelKeys::NONE.resolve().unwrap()),
+        Queue::FqCodel(FqCodelKeys::NONE.resolve().unwrap()),
+        Queue::Pie(PieKeys::NONE.resolve().unwrap()),
+        Queue::DualPi2(DualPi2Keys::NONE.resolve().unwrap()),
+        Queue::Drr(DrrKeys::NONE.resolve().unwrap()),
+        Queue::Prio(PrioKeys::NONE.resolve().unwrap()),
+    ];
+    let queue = pick(numbers, &queues);
+    (numbers.below(2) == 0).then(|| QdiscSpec { queue, largest: Bytes(9180), stream: Stream::new(stream(numbers)) })
+}
+
+/// What only a port of packets has.
+fn packet_port(numbers: &mut Numbers, port: &mut PortSpec) {
+    port.queue = queue(numbers);
+    port.packet_cost = Span::from_us(pick(numbers, &[0, 0, 100]));
+    if numbers.below(4) == 0 {
+        port.corrupt = Share::new("5 %".parse().unwrap(), stream(numbers));
+    }
+    if numbers.below(4) == 0 {
+        let at = |ms| Time::ZERO + Span::from_ms(ms);
+        let rates = vec![(at(2), Rate::from_bps(3_000_000)), (at(5), port.rate)];
+        let outages = Schedule::once(vec![(at(7), true), (at(9), false)]);
+        port.schedule = Some(RateSchedule::new(Schedule::repeating(rates, Span::from_ms(6)), outages));
+    }
+}
+
 /// Rates of cells with every kind of remainder, and two whose cells take the same whole picoseconds.
 const RATES: [u64; 9] =
     [1_500_000, 1_536_000, 149_760_000, 40_704_000, 7_000_003, 10_600_000, 10_600_001, 424_000_000, 599_040_000];
@@ -64,7 +102,7 @@ impl Network {
             pick(numbers, &[Multiplexing::PerConversation, Multiplexing::PerType, Multiplexing::PerDestination]);
         let mut net = Fabric::new(multiplexing, Encapsulation::LlcSnap);
         let inner = 2 + numbers.below(4) as usize;
-        let all_atm = numbers.below(3) > 0;
+        let (all_atm, all_packets) = pick(numbers, &[(true, false), (true, false), (false, false), (false, true)]);
         let mut nodes = Vec::new();
         for place in 0..inner {
             let switch = all_atm && place > 0 && place + 1 < inner && numbers.below(2) == 0;
@@ -74,20 +112,22 @@ impl Network {
         let same = pick(numbers, &RATES);
         let mut chain = Vec::new();
         for place in 1..inner {
-            let framing = if all_atm || numbers.below(2) == 0 { Framing::Atm } else { Framing::Packet };
+            let cells = all_atm || (!all_packets && numbers.below(2) == 0);
+            let framing = if cells { Framing::Atm } else { Framing::Packet };
             let rate = if numbers.below(2) == 0 { same } else { pick(numbers, &RATES) };
             let delay = Span::from_ns(pick(numbers, &[0, 1, 1_000, 300_000, 22_500_000]));
             let discipline = pick(numbers, &[Discipline::RoundRobin, Discipline::Fifo]);
             let losses = [0, 1].map(|_| {
                 let chance = pick(numbers, &["0 %", "0 %", "0.1 %", "2 %"]);
                 let chance: Probability = chance.parse().unwrap();
-                let mut draws = numbers.clone();
-                draws.0 ^= numbers.next();
-                Loss::random(chance, move || draws.next())
+                Loss::random(chance, stream(numbers))
             });
             let buffers = [buffer(numbers), buffer(numbers)];
             let link = LinkSpec::new(Rate::from_bps(rate), delay, framing);
-            let link = link.with_discipline(discipline).with_losses(losses).with_buffers(buffers);
+            let mut link = link.with_discipline(discipline).with_losses(losses).with_buffers(buffers);
+            if framing == Framing::Packet {
+                link.ports.iter_mut().for_each(|port| packet_port(numbers, port));
+            }
             chain.push(net.add_link([nodes[place - 1], nodes[place]], link));
             ports += 2;
         }
@@ -105,7 +145,7 @@ impl Network {
                 .into_iter()
                 .zip(pair)
                 .map(|(place, host)| {
-                    let cells = is_switch[place] || numbers.below(3) == 0;
+                    let cells = is_switch[place] || (!all_packets && numbers.below(3) == 0);
                     let framing = if cells { Framing::Atm } else { Framing::Packet };
                     let rate =
                         if at_once && !cells { u64::MAX } else { pick(numbers, &[same, 10_000_000, 100_000_000]) };
@@ -164,7 +204,9 @@ impl Network {
     fn send(&mut self, now: Time, conversation: u32, way: usize, octets: u32, body: u32) {
         let hosts = self.hosts[conversation as usize];
         let (from, to) = (hosts[way], hosts[1 - way]);
-        self.net.send(now, Packet { conversation, from, to, flow: 0, octets, ecn: Ecn::NotEct, dscp: 0, body });
+        let flow = body % 3;
+        let (ecn, dscp) = ([Ecn::NotEct, Ecn::Ect0, Ecn::Ect1][flow as usize], (body % 5 * 8) as u8);
+        self.net.send(now, Packet { conversation, from, to, flow, octets, ecn, dscp, body });
     }
 
     fn read(&mut self, now: Time, seen: &mut Seen) {
@@ -228,8 +270,8 @@ impl Network {
                     now
                 }
             };
-            for Delivery { packet, .. } in delivered.drain(..) {
-                seen.delivered.push((now, packet.to.0, packet.conversation, packet.body));
+            for Delivery { packet, corrupted, .. } in delivered.drain(..) {
+                seen.delivered.push((now, packet.to.0, packet.conversation, packet.body, packet.ecn, corrupted));
                 let way = usize::from(packet.to != self.hosts[packet.conversation as usize][0]);
                 match numbers.below(4) {
                     0 => {}

@@ -27,7 +27,7 @@ impl<B: Clone> Fabric<B> {
         let way = conversation.way(packet.from, packet.to);
         let packet = self.packets.insert(now, packet, way);
         if self.windows.is_some() {
-            return self.send_in_windows(now, packet);
+            return self.send_in_windows(now, packet, way);
         }
         self.forward(now, packet);
     }

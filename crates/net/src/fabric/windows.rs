@@ -6,6 +6,7 @@
 //! through its arrivals, departures and services up to that instant, without a calendar. The order of events at each line
 //! is that of the crate's page; lines share nothing, so their order among each other does not matter.
 
+mod active;
 mod cells;
 mod deliveries;
 mod enter;
@@ -14,16 +15,18 @@ mod inputs;
 mod lane;
 mod packets;
 mod routes;
+mod runs;
 mod train;
 
 use std::collections::{BTreeMap, VecDeque};
 
 use cellway_units::{Span, Time};
 
+use active::ActiveSet;
 use deliveries::Deliveries;
 pub(super) use graph::Lookahead;
-use inputs::Inputs;
 pub(super) use inputs::{Arriving, Moment};
+use inputs::{Inputs, Place};
 use packets::PacketLane;
 use routes::Routes;
 
@@ -47,6 +50,17 @@ enum Kind {
     Immediate,
 }
 
+/// A port, at its place in the order of the paths.
+#[derive(Clone, Copy, Debug)]
+struct Station {
+    port: u32,
+    kind: Kind,
+    /// The instant up to which hosts may send before the port has anything to do, if nothing else comes to it.
+    wakes: Time,
+    /// An instant before which nothing of it reaches a host.
+    reaches: Time,
+}
+
 /// A network that runs in windows.
 #[derive(Clone, Debug)]
 pub(super) struct Windows {
@@ -55,15 +69,14 @@ pub(super) struct Windows {
     /// The units that will come to each port of cells.
     inputs: Vec<Inputs>,
     /// The packets before and behind the queue of each port of packets.
-    lanes: Vec<PacketLane>,
-    /// The ports with something to do, a bit for each place in the order of the paths.
-    active: Vec<u64>,
+    lanes: Vec<Option<Box<PacketLane>>>,
+    stations: Vec<Station>,
+    /// The stations with something to do.
+    active: ActiveSet,
     /// Packets that reach their hosts.
     deliveries: Deliveries,
     /// Reused from call to call: the members of a rotation, and their last arrivals.
     turns: (Vec<Cell>, Vec<Time>),
-    /// The way in which each line runs.
-    kinds: Vec<Kind>,
     /// True for each port of cells whose last unit has been handled before its departure, at which it serves the next.
     is_due: Vec<bool>,
     /// The rounds in which the units on the links of lines without time and delay arrive.
@@ -83,8 +96,13 @@ pub(super) struct Windows {
 impl Windows {
     #[inline]
     fn activate(&mut self, port: u32) {
-        let place = self.lookahead.place[port as usize] as usize;
-        self.active[place / 64] |= 1 << (place % 64);
+        self.activate_place(self.lookahead.place[port as usize]);
+    }
+
+    #[inline]
+    fn activate_place(&mut self, place: u32) {
+        self.active.insert(place);
+        self.stations[place as usize].wakes = Time::ZERO;
     }
 
     /// Records the round in which a unit leaves a line that may take no time, over a link without delay.
@@ -126,8 +144,11 @@ impl Windows {
 impl<B: Clone> Fabric<B> {
     /// Declares that nothing of the network is read or changed before `horizon`: lines may run ahead of the hosts up to it.
     pub fn set_horizon(&mut self, horizon: Time) {
-        if let Some(windows) = &mut self.windows {
-            windows.horizon = windows.horizon.max(horizon);
+        if let Some(windows) = &mut self.windows
+            && horizon > windows.horizon
+        {
+            windows.horizon = horizon;
+            windows.stations.iter_mut().for_each(|station| station.wakes = Time::ZERO);
         }
     }
 
@@ -186,50 +207,45 @@ impl<B: Clone> Fabric<B> {
         windows.quiet_until = Time::MAX;
         windows.known_until = (windows.sent_until + windows.lookahead.to_hosts).min(windows.horizon);
         windows.deliveries.begin(windows.known_until);
-        let mut word = 0;
-        while word < windows.active.len() {
-            // A line gives only to lines behind it in the order, which may be of the same word.
-            let mut behind = u64::MAX;
-            loop {
-                let left = windows.active[word] & behind;
-                if left == 0 {
-                    break;
-                }
-                let bit = left.trailing_zeros();
-                behind = u64::MAX.checked_shl(bit + 1).unwrap_or(0);
-                windows.active[word] &= !(1 << bit);
-                let port = windows.lookahead.order[word * 64 + bit as usize];
-                let reaches = match windows.kinds[port as usize] {
+        let mut next = 0;
+        // A line gives only to lines behind it in the order.
+        while let Some(place) = windows.active.next_from(next) {
+            next = place + 1;
+            let Station { port, kind, wakes, mut reaches } = windows.stations[place as usize];
+            if wakes < windows.sent_until {
+                let later = match kind {
                     Kind::Packets => self.run_packets(&mut windows, port),
                     Kind::Cells(decides) => self.run_cells(&mut windows, port, decides),
                     Kind::Immediate => self.run_line(&mut windows, port),
                 };
-                if let Some(reaches) = reaches {
-                    windows.quiet_until = windows.quiet_until.min(reaches);
-                    windows.active[word] |= 1 << bit;
-                }
+                let Some(at) = later else {
+                    windows.active.remove(place);
+                    continue;
+                };
+                windows.stations[place as usize].reaches = at;
+                reaches = at;
             }
-            word += 1;
+            windows.quiet_until = windows.quiet_until.min(reaches);
         }
         windows.deliveries.settle();
         self.windows = Some(windows);
     }
 
-    /// Sends a packet of a host on its way.
-    pub(super) fn send_in_windows(&mut self, now: Time, frame: PacketRef) {
-        let Some(mut windows) = self.windows.take() else { return };
+    /// Sends a packet of a host on its way, in one direction of its conversation.
+    pub(super) fn send_in_windows(&mut self, now: Time, frame: PacketRef, way: u8) {
+        let Some(windows) = &mut self.windows else { return };
         windows.quiet_until = windows.quiet_until.min(now + windows.lookahead.to_hosts);
-        let moment = Moment { at: now, round: windows.round };
-        self.forward_in_windows(&mut windows, moment, HOST, frame);
-        self.windows = Some(windows);
+        let place = Place::new(Moment { at: now, round: windows.round }, HOST);
+        let packet = self.packets.queued(now, frame);
+        let hop = windows.routes.place(packet.conversation, way.into(), 0);
+        windows.pass_on(place, Queued { hop, ..packet }, &mut self.packets);
     }
 
-    /// Gives a packet that a host sends, or that has been reassembled, to its next port.
-    #[inline]
+    /// Gives a packet that has been reassembled to its next port.
     fn forward_in_windows(&mut self, windows: &mut Windows, moment: Moment, from: u32, frame: PacketRef) {
         let (packet, way, steps) = self.packets.position(frame);
         let hop = windows.routes.place(packet.conversation, way, steps);
         let packet = Queued { hop, ..self.packets.queued(moment.at, frame) };
-        windows.pass_on(from, moment, packet, &mut self.packets);
+        windows.pass_on(Place::new(moment, from), packet, &mut self.packets);
     }
 }

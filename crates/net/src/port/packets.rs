@@ -36,7 +36,7 @@ impl PacketPort {
     }
 
     /// Starts a packet on the idle line; returns the instant at which its last bit leaves.
-    #[inline]
+    #[inline(always)]
     pub(super) fn send(&self, now: Time, octets: u32, line: &mut Line) -> Time {
         line.send(now, self.framing.bits(octets), self.packet_cost)
     }
@@ -118,16 +118,35 @@ impl Port {
     }
 
     /// Hands a packet to the queue discipline; returns the number of packets that wait then.
+    #[inline(always)]
     pub(crate) fn enqueue<B>(&mut self, packet: Queued, packets: &mut Packets<B>) -> u32 {
         let Kind::Packets(port) = &mut self.kind else { unreachable!("packets go whole over packet lines only") };
-        with!(&mut port.qdisc, queue => enqueue(&mut *queue, &self.line, packet, packets, &mut self.level))
+        match &mut port.qdisc {
+            // The most frequent one without a call.
+            Qdisc::Fifo(queue) => enqueue(queue, &self.line, packet, packets, &mut self.level),
+            qdisc => enqueue_by(qdisc, &self.line, packet, packets, &mut self.level),
+        }
     }
 
     /// Takes the packet that the line sends at `now`, with the mark that the discipline has set.
+    #[inline(always)]
     pub(crate) fn dequeue<B>(&mut self, now: Time, packets: &mut Packets<B>) -> Option<Queued> {
         let Kind::Packets(port) = &mut self.kind else { unreachable!("packets go whole over packet lines only") };
-        port.dequeue(now, packets, &mut self.level)
+        match &mut port.qdisc {
+            Qdisc::Fifo(queue) => dequeue(queue, now, packets, &mut self.level),
+            qdisc => dequeue_by(qdisc, now, packets, &mut self.level),
+        }
     }
+}
+
+#[inline(never)]
+fn enqueue_by<B>(qdisc: &mut Qdisc, line: &Line, packet: Queued, packets: &mut Packets<B>, level: &mut Level) -> u32 {
+    with!(qdisc, queue => enqueue(&mut *queue, line, packet, packets, level))
+}
+
+#[inline(never)]
+fn dequeue_by<B>(qdisc: &mut Qdisc, now: Time, packets: &mut Packets<B>, level: &mut Level) -> Option<Queued> {
+    with!(qdisc, queue => dequeue(queue, now, packets, level))
 }
 
 /// Hands a packet to a discipline; returns the number of packets that wait then.

@@ -27,6 +27,7 @@ struct Turns<'a> {
 
 impl<B: Clone> Fabric<B> {
     /// As [`Fabric::run_line`] for a line of cells.
+    #[inline(never)]
     pub(super) fn run_cells(&mut self, windows: &mut Windows, index: u32, decides: Decides) -> Option<Time> {
         let until = windows.lookahead.known(index, windows.sent_until, windows.horizon);
         let mut inputs = std::mem::take(&mut windows.inputs[index as usize]);

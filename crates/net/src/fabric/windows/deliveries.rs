@@ -4,99 +4,69 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::Moment;
+use super::inputs::{Moment, Place};
+use super::runs::Runs;
 use crate::packet::PacketRef;
 use cellway_units::Time;
-
-/// A packet that reaches its host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Due {
-    moment: Moment,
-    from: u32,
-    /// The number of packets before it, of those that wait in the heap.
-    serial: u64,
-    packet: u32,
-}
-
-impl Due {
-    #[inline]
-    fn place(&self) -> (Moment, u32) {
-        (self.moment, self.from)
-    }
-}
 
 /// The packets that have not been handed to their hosts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Deliveries {
     /// Those of which no other can come before them.
-    known: Vec<Due>,
-    /// The first of `known` that has not been taken.
-    next: usize,
-    /// True if `known` is not in order from `next` on.
-    is_mixed: bool,
-    /// Those behind them.
-    later: BinaryHeap<Reverse<Due>>,
+    known: Runs<u32>,
+    /// Those behind them, each with the number of packets before it.
+    later: BinaryHeap<Reverse<(Place, u64, u32)>>,
     serial: u64,
 }
 
 impl Deliveries {
-    /// Adds a packet that comes from port `from`. All before `known_until` are known at the end of the pass.
+    /// Adds a packet. All before `known_until` are known at the end of the pass.
     #[inline]
-    pub(super) fn push(&mut self, moment: Moment, from: u32, packet: PacketRef, known_until: Time) {
-        let due = Due { moment, from, serial: 0, packet: packet.0 };
-        if moment.at >= known_until {
-            self.serial += 1;
-            self.later.push(Reverse(Due { serial: self.serial, ..due }));
-            return;
+    pub(super) fn push(&mut self, place: Place, packet: PacketRef, known_until: Time) {
+        if place.at >= known_until {
+            return self.push_later(place, packet.0);
         }
-        self.add(due);
+        self.known.push(place, packet.0);
     }
 
-    #[inline]
-    fn add(&mut self, due: Due) {
-        self.is_mixed |= self.known.last().is_some_and(|last| last.place() > due.place());
-        self.known.push(due);
+    #[inline(never)]
+    fn push_later(&mut self, place: Place, packet: u32) {
+        self.serial += 1;
+        self.later.push(Reverse((place, self.serial, packet)));
     }
 
     /// Begins a pass at whose end all before `known_until` are known.
     #[inline]
     pub(super) fn begin(&mut self, known_until: Time) {
-        while let Some(&Reverse(due)) = self.later.peek()
-            && due.moment.at < known_until
+        while let Some(&Reverse((place, _, packet))) = self.later.peek()
+            && place.at < known_until
         {
             self.later.pop();
-            self.add(due);
+            self.known.push(place, packet);
         }
     }
 
     /// Brings the packets into their order, at the end of a pass.
     #[inline]
     pub(super) fn settle(&mut self) {
-        if self.is_mixed {
-            self.is_mixed = false;
-            self.known[self.next..].sort_by_key(Due::place);
-        }
+        self.known.settle();
     }
 
     /// Returns the moment of the first.
     #[inline]
     pub(super) fn first(&self) -> Option<Moment> {
-        match self.known.get(self.next) {
-            Some(due) => Some(due.moment),
-            None => self.later.peek().map(|Reverse(due)| due.moment),
+        match self.known.first() {
+            Some(due) => Some(due.place.moment()),
+            None => self.later.peek().map(|Reverse((place, ..))| place.moment()),
         }
     }
 
     /// Takes the first if it reaches its host at `moment`.
     #[inline]
     pub(super) fn take(&mut self, moment: Moment) -> Option<PacketRef> {
-        let due = self.known.get(self.next).filter(|due| due.moment == moment)?;
-        let packet = PacketRef(due.packet);
-        self.next += 1;
-        if self.next == self.known.len() {
-            self.known.clear();
-            self.next = 0;
-        }
-        Some(packet)
+        let packet = self.known.first().filter(|due| due.place.moment() == moment)?.item;
+        self.known.advance();
+        self.known.tidy();
+        Some(PacketRef(packet))
     }
 }

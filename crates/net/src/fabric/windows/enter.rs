@@ -8,7 +8,7 @@ use super::deliveries::Deliveries;
 use super::inputs::Inputs;
 use super::packets::PacketLane;
 use super::routes::Routes;
-use super::{Kind, Lookahead, Windows};
+use super::{ActiveSet, Kind, Lookahead, Station, Windows};
 use crate::calendar::{Calendar, Event};
 use crate::fabric::{Fabric, Step};
 use crate::ids::PortId;
@@ -37,15 +37,24 @@ impl<B: Clone> Fabric<B> {
             (true, None) => Kind::Immediate,
             (true, Some(decides)) => Kind::Cells(decides),
         };
+        let station = |&port: &u32| Station {
+            port,
+            kind: kind(&self.ports[port as usize]),
+            wakes: Time::ZERO,
+            reaches: Time::ZERO,
+        };
+        let lane = |(index, port): (usize, &Port)| {
+            port.cells().is_none().then(|| Box::new(PacketLane::new(index, port, &lookahead)))
+        };
         let mut windows = Windows {
             routes: Routes::new(self),
             inputs: vec![Inputs::default(); self.ports.len()],
-            lanes: vec![PacketLane::default(); self.ports.len()],
-            active: vec![0; lookahead.order.len().div_ceil(64)],
+            lanes: self.ports.iter().enumerate().map(lane).collect(),
+            active: ActiveSet::new(lookahead.order.len()),
+            stations: lookahead.order.iter().map(station).collect(),
             lookahead,
             deliveries: Deliveries::default(),
             turns: Default::default(),
-            kinds: self.ports.iter().map(kind).collect(),
             is_due: vec![false; self.ports.len()],
             rounds: BTreeMap::new(),
             round: 0,
@@ -59,8 +68,8 @@ impl<B: Clone> Fabric<B> {
             if !port.is_idle() || port.waiting() > 0 || port.next_arrival().is_some() {
                 windows.activate(index);
             }
-            if port.cells().is_none() {
-                windows.lanes[index as usize].take(now, port, &self.packets);
+            if let Some(lane) = &mut windows.lanes[index as usize] {
+                lane.take(now, index, port, &self.packets);
             } else if windows.lookahead.is_at_once[index as usize] && port.on_link() > 0 {
                 windows.rounds.insert(index, vec![0; port.on_link()].into());
             }
@@ -82,7 +91,7 @@ impl<B: Clone> Fabric<B> {
         let mut frames = Vec::new();
         for (index, lane) in (0..).zip(&mut windows.lanes) {
             let port = &mut self.ports[index as usize];
-            if port.cells().is_none() {
+            if let Some(lane) = lane {
                 frames.clear();
                 lane.give_back(port, &mut frames);
                 frames.iter().for_each(|&frame| self.passes_port(frame, PortId(index)));

@@ -2,6 +2,7 @@
 
 use cellway_units::{Bytes, Time};
 
+use super::inputs::Place;
 use super::{Arriving, Moment, Windows};
 use crate::channel::NextHop;
 use crate::fabric::Fabric;
@@ -13,6 +14,7 @@ use crate::packet::PacketRef;
 impl<B: Clone> Fabric<B> {
     /// Lets a line run through all that is known. If it has something to do later, returns an instant before which that
     /// reaches no host.
+    #[inline(never)]
     pub(super) fn run_line(&mut self, windows: &mut Windows, index: u32) -> Option<Time> {
         let until = windows.lookahead.known(index, windows.sent_until, windows.horizon);
         let mut inputs = std::mem::take(&mut windows.inputs[index as usize]);
@@ -147,7 +149,7 @@ impl<B: Clone> Fabric<B> {
         packet: PacketRef,
     ) {
         if self.packets.get(packet).to == node {
-            windows.deliveries.push(moment, from, packet, windows.known_until);
+            windows.deliveries.push(Place::new(moment, from), packet, windows.known_until);
         } else {
             self.forward_in_windows(windows, moment, from, packet);
         }
