@@ -192,9 +192,18 @@ impl CellQueue {
     /// Queues the first `fitting` of the `count` cells of a frame, as one group.
     pub(crate) fn push_frame(&mut self, frame: PacketRef, fitting: u16, count: u16) {
         if fitting > 0 {
-            self.runs.push_back(Run { frame, next: 0, end: fitting, count, flags: Flags::PLAIN });
+            self.push_run(Run { frame, next: 0, end: fitting, count, flags: Flags::PLAIN });
             self.cells += u32::from(fitting);
         }
+    }
+
+    #[inline]
+    fn push_run(&mut self, run: Run) {
+        if self.runs.capacity() == 0 {
+            // Most queues never hold more frames; a first push would allocate room for four.
+            self.runs.reserve_exact(2);
+        }
+        self.runs.push_back(run);
     }
 
     #[inline]
@@ -209,7 +218,7 @@ impl CellQueue {
             return;
         }
         let Cell { frame, index, count, flags, .. } = cell;
-        self.runs.push_back(Run { frame, next: index, end: index + 1, count, flags });
+        self.push_run(Run { frame, next: index, end: index + 1, count, flags });
     }
 
     /// Returns the first cell and the number of cells behind it, itself included, that are its neighbours in the frame.

@@ -69,7 +69,7 @@ impl Port {
     /// Returns true if the port decides nothing by the cell.
     pub(crate) fn is_plain(&self) -> bool {
         let Kind::Cells(cells) = &self.kind else { return false };
-        let decides = !cells.policers.is_empty() || !cells.frames.is_empty() || cells.abr.is_some();
+        let decides = cells.inspection.is_some() || cells.abr.is_some();
         !decides && self.faults.is_none() && !self.line.is_immediate() && cells.server.is_plain()
     }
 
