@@ -166,7 +166,8 @@ pub(crate) struct Level {
     area: u128,
     peak: u32,
     min: u32,
-    /// Each change since the last call, if they are recorded. Boxed, since few queues are watched.
+    /// Each change since the last call, if they are recorded.
+    #[expect(clippy::box_collection, reason = "few queues are watched, and memory is counted by the port")]
     changes: Option<Box<Vec<(Time, u32)>>>,
 }
 

@@ -133,7 +133,6 @@ impl<D: Discipline> Discipline for Box<D> {
 
 /// The queue discipline of a packet port.
 #[derive(Clone, Debug)]
-#[expect(clippy::large_enum_variant, reason = "most ports have a FIFO, whose packets need no further access to memory")]
 pub(crate) enum Qdisc {
     Fifo(FifoQueue),
     Red(Box<RedQueue>),
