@@ -148,6 +148,7 @@ bench: $(DEVELOP) ## Measure the speed of the simulator, and what an emulation h
 	cargo bench --package cellway-net --locked
 	cargo bench --package cellway-sim --locked --bench packets
 	cargo bench --package cellway-sim --locked --bench engines
+	cargo bench --package cellway-sim --locked --bench conversations
 	cargo bench --package cellway-lab --locked --bench sweeps
 	$(BIN)/python tools/cluster_bench.py
 	cargo bench --package cellway-emu --locked --bench held

@@ -1,5 +1,7 @@
 //! Buffer memory of an output line: its division, its unit, its rule for drops.
 
+use std::sync::Arc;
+
 use cellway_spec::{Charge, Discard, Sharing};
 use cellway_units::{Bits, CELL_BITS, CELL_PAYLOAD_OCTETS};
 
@@ -30,22 +32,36 @@ struct Group {
     /// The level of `used` at which new frames are refused, and that for cells of loss priority 1.
     threshold: u64,
     clp_threshold: u64,
-    conversations: u64,
+    conversations: u32,
     /// The number of conversations on the whole line when the limits above were computed.
-    divided_by: u64,
+    divided_by: u32,
 }
 
-/// The state of a line's memory; without a spec it is unlimited.
+/// The state of a line's memory. That of hosts is unlimited, and has none.
 #[derive(Clone, Debug)]
 pub(crate) struct Buffer {
-    spec: Option<BufferSpec>,
-    groups: Vec<Group>,
-    /// The conversations that use the line, in ascending order, each with its group; only for
-    /// [`Sharing::Conversation`].
+    limited: Option<Box<Limited>>,
+}
+
+#[derive(Clone, Debug)]
+struct Limited {
+    /// Shared, because most lines have the same.
+    spec: Arc<BufferSpec>,
+    /// The first group, the only one of most lines.
+    first: Group,
+    others: Vec<Group>,
+    conversations: u32,
+    /// The groups of conversations; only for [`Sharing::Conversation`].
+    own: Option<Box<OwnGroups>>,
+}
+
+/// The groups of conversations that each have their own memory.
+#[derive(Clone, Debug, Default)]
+struct OwnGroups {
+    /// The conversations that use the line, in ascending order, each with its group.
     of_conversation: Vec<(u32, u32)>,
-    /// Groups of closed conversations; only for [`Sharing::Conversation`].
+    /// Groups of closed conversations.
     free: Vec<u32>,
-    conversations: u64,
 }
 
 /// The conversation that needs memory, and the length of its packet.
@@ -57,132 +73,96 @@ pub(crate) struct Owner {
 }
 
 impl Buffer {
-    pub(crate) fn new(spec: Option<BufferSpec>) -> Buffer {
-        Buffer { spec, groups: Vec::new(), of_conversation: Vec::new(), free: Vec::new(), conversations: 0 }
+    pub(crate) fn new(spec: Option<Arc<BufferSpec>>) -> Buffer {
+        let limited = |spec: Arc<BufferSpec>| {
+            let own = (spec.sharing == Sharing::Conversation).then(Box::default);
+            Box::new(Limited { spec, first: Group::default(), others: Vec::new(), conversations: 0, own })
+        };
+        Buffer { limited: spec.map(limited) }
+    }
+
+    #[inline]
+    fn spec(&self) -> Option<&BufferSpec> {
+        self.limited.as_ref().map(|limited| &*limited.spec)
     }
 
     /// Returns true if [`Owner::conversation`] and [`Owner::octets`] are used; if not, the caller need not look them
     /// up.
     #[inline]
     pub(crate) fn asks_for_packet(&self) -> bool {
-        self.spec.is_some_and(|s| s.sharing == Sharing::Conversation || s.charge == Charge::Packet)
+        self.spec().is_some_and(|s| s.sharing == Sharing::Conversation || s.charge == Charge::Packet)
     }
 
     /// Returns true if each conversation has its own memory.
     pub(crate) fn is_by_conversation(&self) -> bool {
-        self.spec.is_some_and(|s| s.sharing == Sharing::Conversation)
+        self.spec().is_some_and(|s| s.sharing == Sharing::Conversation)
     }
 
     /// Allocates memory to a conversation whose cells wait in queue `slot`.
     pub(crate) fn add_conversation(&mut self, conversation: u32, slot: u32) {
-        let Some(spec) = self.spec else { return };
-        let group = match spec.sharing {
-            Sharing::Pool => 0,
-            Sharing::Channel => slot as usize,
-            Sharing::Conversation => self.free.pop().map_or(self.groups.len(), |group| group as usize),
+        let Some(limited) = &mut self.limited else { return };
+        let group = match &mut limited.own {
+            Some(own) => own.add(conversation),
+            None => limited.spec.shared_group(slot),
         };
-        if self.groups.is_empty() {
-            // The line to a host has one conversation; a first push would allocate room for four.
-            self.groups.reserve_exact(1);
-            self.of_conversation.reserve_exact(usize::from(spec.sharing == Sharing::Conversation));
+        if group > limited.others.len() {
+            limited.others.resize(group, Group::default());
         }
-        if group >= self.groups.len() {
-            self.groups.resize(group + 1, Group::default());
-        }
-        if spec.sharing == Sharing::Conversation {
-            let place = self.of_conversation.partition_point(|&(other, _)| other < conversation);
-            self.of_conversation.insert(place, (conversation, group as u32));
-        }
-        self.conversations += 1;
-        self.groups[group].conversations += 1;
-        self.divide(spec, group);
+        limited.at(group).conversations += 1;
+        limited.conversations += 1;
+        limited.divide(group);
     }
 
     /// Frees the memory of a conversation without cells here.
     pub(crate) fn remove_conversation(&mut self, conversation: u32, slot: u32) {
-        let Some(spec) = self.spec else { return };
-        let group = match spec.sharing {
-            Sharing::Pool => 0,
-            Sharing::Channel => slot as usize,
-            Sharing::Conversation => {
-                let place = self.place_of(conversation);
-                let (_, group) = self.of_conversation.remove(place);
-                self.free.push(group);
-                group as usize
-            }
+        let Some(limited) = &mut self.limited else { return };
+        let group = match &mut limited.own {
+            Some(own) => own.remove(conversation),
+            None => limited.spec.shared_group(slot),
         };
-        self.conversations -= 1;
-        self.groups[group].conversations -= 1;
-        self.divide(spec, group);
-    }
-
-    /// Returns the index of a conversation among those of the line. On most lines their numbers are consecutive.
-    #[inline(always)]
-    fn place_of(&self, conversation: u32) -> usize {
-        let first = self.of_conversation[0].0;
-        let guess = conversation.wrapping_sub(first) as usize;
-        match self.of_conversation.get(guess) {
-            Some(&(found, _)) if found == conversation => guess,
-            _ => self.search(conversation),
-        }
-    }
-
-    #[cold]
-    fn search(&self, conversation: u32) -> usize {
-        let found = self.of_conversation.binary_search_by_key(&conversation, |&(other, _)| other);
-        found.expect("a conversation has memory at each line that it uses")
-    }
-
-    /// Sets the limits of a group to its conversations' share. If the share depends on all conversations of the line,
-    /// other groups get their new limits when they are next used.
-    #[inline(never)]
-    fn divide(&mut self, spec: BufferSpec, group: usize) {
-        let conversations = self.conversations;
-        let group = &mut self.groups[group];
-        // In 128 bits, so that a share of a huge line is exact; past 64 bits there is no limit.
-        let share = |size: Bits| {
-            let share = u128::from(size.0) * u128::from(group.conversations);
-            let share = if spec.whole_port { share / u128::from(conversations.max(1)) } else { share };
-            u64::try_from(share).unwrap_or(u64::MAX)
-        };
-        let [limit, threshold, clp_threshold] =
-            [Some(spec.size), spec.threshold, spec.clp_threshold].map(|size| size.map_or(u64::MAX, share));
-        *group = Group { limit, threshold, clp_threshold, divided_by: conversations, ..*group };
+        limited.at(group).conversations -= 1;
+        limited.conversations -= 1;
+        limited.divide(group);
     }
 
     /// Returns true if frames can be refused or truncated by [`FrameDiscard`](crate::discard::FrameDiscard).
     pub(crate) fn discards_frames(&self) -> bool {
-        self.spec.is_some_and(|s| matches!(s.discard, Discard::Ppd | Discard::Epd))
+        self.spec().is_some_and(|s| matches!(s.discard, Discard::Ppd | Discard::Epd))
     }
 
     /// Returns true if new frames are refused: early packet discard.
     #[inline]
     pub(crate) fn refuses_new_frames(&mut self, owner: Owner) -> bool {
-        let Some(spec) = self.spec.filter(|s| s.discard == Discard::Epd) else { return false };
-        let group = self.group(spec, owner);
+        let Some(limited) = self.limited.as_mut().filter(|limited| limited.spec.discard == Discard::Epd) else {
+            return false;
+        };
+        let group = limited.group(owner);
         group.used >= group.threshold
     }
 
     /// Returns true if cells of loss priority 1 are refused.
     pub(crate) fn refuses_tagged(&mut self, owner: Owner) -> bool {
-        let Some(spec) = self.spec else { return false };
-        let group = self.group(spec, owner);
+        let Some(limited) = &mut self.limited else { return false };
+        let group = limited.group(owner);
         group.used >= group.clp_threshold
     }
 
     /// Returns true if a frame of `count` cells is dropped completely because they do not all fit.
     pub(crate) fn refuses_frame(&mut self, owner: Owner, count: u16) -> bool {
-        let Some(spec) = self.spec.filter(|s| s.discard != Discard::Cell) else { return false };
-        let all = spec.cost_of_frame(count, owner.octets);
-        let group = self.group(spec, owner);
+        let Some(limited) = self.limited.as_mut().filter(|limited| limited.spec.discard != Discard::Cell) else {
+            return false;
+        };
+        let all = limited.spec.cost_of_frame(count, owner.octets);
+        let group = limited.group(owner);
         all > group.limit.saturating_sub(group.used)
     }
 
     /// Returns how many of the `count` cells of a frame may be queued; they are charged.
     pub(crate) fn admit_frame(&mut self, owner: Owner, count: u16) -> u16 {
-        let Some(spec) = self.spec else { return count };
+        let Some(limited) = &mut self.limited else { return count };
+        let spec = *limited.spec;
         let cost = |cells: u16| (0..cells).map(|index| spec.cost(index, owner.octets)).sum::<u64>();
-        let group = self.group(spec, owner);
+        let group = limited.group(owner);
         let room = group.limit.saturating_sub(group.used);
         let all = spec.cost_of_frame(count, owner.octets);
         if all <= room {
@@ -202,9 +182,9 @@ impl Buffer {
     /// Returns true if a single cell may be queued; it is charged.
     #[inline(always)]
     pub(crate) fn admit_cell(&mut self, owner: Owner, index: u16) -> bool {
-        let Some(spec) = self.spec else { return true };
-        let cost = spec.cost(index, owner.octets);
-        let group = self.group(spec, owner);
+        let Some(limited) = &mut self.limited else { return true };
+        let cost = limited.spec.cost(index, owner.octets);
+        let group = limited.group(owner);
         let fits = group.used + cost <= group.limit;
         if fits {
             group.used += cost;
@@ -215,50 +195,54 @@ impl Buffer {
     /// Returns true if there is room for a single cell. Those behind it in its frame cost no more.
     #[inline(always)]
     pub(crate) fn fits_cell(&mut self, owner: Owner, index: u16) -> bool {
-        let Some(spec) = self.spec else { return true };
-        let cost = spec.cost(index, owner.octets);
-        let group = self.group(spec, owner);
+        let Some(limited) = &mut self.limited else { return true };
+        let cost = limited.spec.cost(index, owner.octets);
+        let group = limited.group(owner);
         group.used + cost <= group.limit
     }
 
     /// Gives back the memory of a cell.
     #[inline(always)]
     pub(crate) fn release_cell(&mut self, owner: Owner, index: u16) {
-        let Some(spec) = self.spec else { return };
-        let cost = spec.cost(index, owner.octets);
-        self.group(spec, owner).used -= cost;
+        let Some(limited) = &mut self.limited else { return };
+        let cost = limited.spec.cost(index, owner.octets);
+        limited.group(owner).used -= cost;
     }
 
     /// Gives back the memory of `cells` cells of a frame from `index` on.
     #[inline]
     pub(crate) fn release_run(&mut self, owner: Owner, index: u16, cells: u16) {
-        let Some(spec) = self.spec else { return };
-        let cost: u64 = match spec.charge {
+        let Some(limited) = &mut self.limited else { return };
+        let cost: u64 = match limited.spec.charge {
             Charge::Cell => u64::from(cells) * CELL_BITS.0,
-            Charge::Packet => (index..index + cells).map(|index| spec.cost(index, owner.octets)).sum(),
+            Charge::Packet => (index..index + cells).map(|index| limited.spec.cost(index, owner.octets)).sum(),
         };
-        self.group(spec, owner).used -= cost;
+        limited.group(owner).used -= cost;
     }
 
     /// Returns true if there is room for a whole packet on a packet line.
     #[inline(always)]
     pub(crate) fn fits_packet(&mut self, owner: Owner) -> bool {
-        self.group_of_packet(owner).is_none_or(|group| group.used + u64::from(owner.octets) * 8 <= group.limit)
+        let Some(limited) = &mut self.limited else { return true };
+        let group = limited.group(owner);
+        group.used + u64::from(owner.octets) * 8 <= group.limit
     }
 
     /// Returns true if an empty buffer would have room for a whole packet on a packet line.
     pub(crate) fn can_hold_packet(&mut self, owner: Owner) -> bool {
-        self.group_of_packet(owner).is_none_or(|group| u64::from(owner.octets) * 8 <= group.limit)
+        let Some(limited) = &mut self.limited else { return true };
+        u64::from(owner.octets) * 8 <= limited.group(owner).limit
     }
 
     /// Returns true if a whole packet may be queued on a packet line; it is charged by its octets.
     #[inline(always)]
     pub(crate) fn admit_packet(&mut self, owner: Owner) -> bool {
-        let Some(group) = self.group_of_packet(owner) else { return true };
-        let used = group.used + u64::from(owner.octets) * 8;
-        let fits = used <= group.limit;
+        let Some(limited) = &mut self.limited else { return true };
+        let cost = u64::from(owner.octets) * 8;
+        let group = limited.group(owner);
+        let fits = group.used + cost <= group.limit;
         if fits {
-            group.used = used;
+            group.used += cost;
         }
         fits
     }
@@ -266,46 +250,105 @@ impl Buffer {
     /// Gives back the memory of a whole packet.
     #[inline(always)]
     pub(crate) fn release_packet(&mut self, owner: Owner) {
-        if let Some(group) = self.group_of_packet(owner) {
-            group.used -= u64::from(owner.octets) * 8;
+        if let Some(limited) = &mut self.limited {
+            limited.group(owner).used -= u64::from(owner.octets) * 8;
         }
-    }
-
-    /// As [`Buffer::group`], without a copy of the spec; `None` if memory is unlimited.
-    #[inline(always)]
-    fn group_of_packet(&mut self, owner: Owner) -> Option<&mut Group> {
-        let spec = self.spec.as_ref()?;
-        let index = match spec.sharing {
-            Sharing::Pool => 0,
-            Sharing::Channel => owner.slot as usize,
-            Sharing::Conversation => self.of_conversation[self.place_of(owner.conversation)].1 as usize,
-        };
-        if spec.whole_port && self.groups[index].divided_by != self.conversations {
-            self.divide(*spec, index);
-        }
-        Some(&mut self.groups[index])
-    }
-
-    #[inline(always)]
-    fn group(&mut self, spec: BufferSpec, owner: Owner) -> &mut Group {
-        let index = match spec.sharing {
-            Sharing::Pool => 0,
-            Sharing::Channel => owner.slot as usize,
-            Sharing::Conversation => self.of_conversation[self.place_of(owner.conversation)].1 as usize,
-        };
-        if spec.whole_port && self.groups[index].divided_by != self.conversations {
-            self.divide(spec, index);
-        }
-        &mut self.groups[index]
     }
 
     /// Bits held by all groups.
     pub(crate) fn used(&self) -> u64 {
-        self.groups.iter().map(|g| g.used).sum()
+        let Some(limited) = &self.limited else { return 0 };
+        limited.first.used + limited.others.iter().map(|group| group.used).sum::<u64>()
+    }
+}
+
+impl Limited {
+    #[inline(always)]
+    fn group(&mut self, owner: Owner) -> &mut Group {
+        let index = match &self.own {
+            Some(own) => own.of(owner.conversation),
+            None => self.spec.shared_group(owner.slot),
+        };
+        let conversations = self.conversations;
+        if self.spec.whole_port && self.at(index).divided_by != conversations {
+            self.divide(index);
+        }
+        self.at(index)
+    }
+
+    #[inline(always)]
+    fn at(&mut self, group: usize) -> &mut Group {
+        if group == 0 { &mut self.first } else { &mut self.others[group - 1] }
+    }
+
+    /// Sets the limits of a group to its conversations' share. If the share depends on all conversations of the line,
+    /// other groups get their new limits when they are next used.
+    #[inline(never)]
+    fn divide(&mut self, group: usize) {
+        let (spec, conversations) = (*self.spec, self.conversations);
+        let group = self.at(group);
+        // In 128 bits, so that a share of a huge line is exact; past 64 bits there is no limit.
+        let share = |size: Bits| {
+            let share = u128::from(size.0) * u128::from(group.conversations);
+            let share = if spec.whole_port { share / u128::from(conversations.max(1)) } else { share };
+            u64::try_from(share).unwrap_or(u64::MAX)
+        };
+        let [limit, threshold, clp_threshold] =
+            [Some(spec.size), spec.threshold, spec.clp_threshold].map(|size| size.map_or(u64::MAX, share));
+        *group = Group { limit, threshold, clp_threshold, divided_by: conversations, ..*group };
+    }
+}
+
+impl OwnGroups {
+    /// Gives a group to a conversation.
+    fn add(&mut self, conversation: u32) -> usize {
+        let group = self.free.pop().unwrap_or(self.of_conversation.len() as u32);
+        if self.of_conversation.is_empty() {
+            self.of_conversation.reserve_exact(1);
+        }
+        let place = self.of_conversation.partition_point(|&(other, _)| other < conversation);
+        self.of_conversation.insert(place, (conversation, group));
+        group as usize
+    }
+
+    /// Takes the group of a conversation back.
+    fn remove(&mut self, conversation: u32) -> usize {
+        let (_, group) = self.of_conversation.remove(self.place_of(conversation));
+        self.free.push(group);
+        group as usize
+    }
+
+    /// Returns the group of a conversation.
+    #[inline(always)]
+    fn of(&self, conversation: u32) -> usize {
+        self.of_conversation[self.place_of(conversation)].1 as usize
+    }
+
+    /// Returns the index of a conversation among those of the line. On most lines their numbers are consecutive.
+    #[inline(always)]
+    fn place_of(&self, conversation: u32) -> usize {
+        let first = self.of_conversation[0].0;
+        let guess = conversation.wrapping_sub(first) as usize;
+        match self.of_conversation.get(guess) {
+            Some(&(found, _)) if found == conversation => guess,
+            _ => self.search(conversation),
+        }
+    }
+
+    #[cold]
+    fn search(&self, conversation: u32) -> usize {
+        let found = self.of_conversation.binary_search_by_key(&conversation, |&(other, _)| other);
+        found.expect("a conversation has memory at each line that it uses")
     }
 }
 
 impl BufferSpec {
+    /// Returns the group of all conversations, or of those in queue `slot`.
+    #[inline(always)]
+    fn shared_group(&self, slot: u32) -> usize {
+        if self.sharing == Sharing::Channel { slot as usize } else { 0 }
+    }
+
     /// Returns the bits that all cells of a packet of `octets` fill.
     fn cost_of_frame(&self, count: u16, octets: u32) -> u64 {
         match self.charge {
@@ -331,7 +374,10 @@ impl BufferSpec {
 #[cfg(test)]
 impl Buffer {
     pub(crate) fn lengths(&self) -> Vec<usize> {
-        vec![self.groups.len(), self.of_conversation.len(), self.free.len(), self.conversations as usize]
+        let Some(limited) = &self.limited else { return vec![0; 4] };
+        let [of_conversation, free] =
+            limited.own.as_ref().map_or([0; 2], |own| [own.of_conversation.len(), own.free.len()]);
+        vec![limited.others.len(), of_conversation, free, limited.conversations as usize]
     }
 }
 

@@ -192,9 +192,18 @@ impl CellQueue {
     /// Queues the first `fitting` of the `count` cells of a frame, as one group.
     pub(crate) fn push_frame(&mut self, frame: PacketRef, fitting: u16, count: u16) {
         if fitting > 0 {
-            self.runs.push_back(Run { frame, next: 0, end: fitting, count, flags: Flags::PLAIN });
+            self.add(Run { frame, next: 0, end: fitting, count, flags: Flags::PLAIN });
             self.cells += u32::from(fitting);
         }
+    }
+
+    #[inline]
+    fn add(&mut self, run: Run) {
+        if self.runs.capacity() == 0 {
+            // Most queues never hold more frames; a first push would allocate room for four.
+            self.runs.reserve_exact(2);
+        }
+        self.runs.push_back(run);
     }
 
     #[inline]
@@ -209,7 +218,7 @@ impl CellQueue {
             return;
         }
         let Cell { frame, index, count, flags, .. } = cell;
-        self.runs.push_back(Run { frame, next: index, end: index + 1, count, flags });
+        self.add(Run { frame, next: index, end: index + 1, count, flags });
     }
 
     /// Queues `cells` neighbours in a frame, of which `first` is the first.

@@ -28,12 +28,12 @@ impl Class {
     }
 }
 
-/// Returns the number that separates the channels between one pair of routers.
-pub(crate) const fn key(multiplexing: Multiplexing, conversation: u32, kind: u32) -> u32 {
+/// Returns the number of the conversations that share a channel between one pair of routers; `None` if none does.
+pub(crate) const fn key(multiplexing: Multiplexing, kind: u32) -> Option<u32> {
     match multiplexing {
-        Multiplexing::PerConversation => conversation,
-        Multiplexing::PerType => kind,
-        Multiplexing::PerDestination => 0,
+        Multiplexing::PerConversation => None,
+        Multiplexing::PerType => Some(kind),
+        Multiplexing::PerDestination => Some(0),
     }
 }
 

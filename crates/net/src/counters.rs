@@ -50,14 +50,20 @@ pub struct PortCounters {
     pub flushed: u64,
 }
 
-/// Totals of one output port that are counted as units leave or are dropped. The others in [`PortCounters`] are derived,
-/// and kept where they are made: memory is counted by the port.
-#[derive(Clone, Copy, Debug, Default)]
+/// Totals of one output port that are counted as units leave. The others in [`PortCounters`] are derived, and kept where
+/// they are made: memory is counted by the port.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct UnitCounters {
     pub(crate) cells: u64,
-    pub(crate) rm_cells: u64,
     pub(crate) packets: u64,
     pub(crate) busy: Span,
+    rare: Option<Box<RareCounters>>,
+}
+
+/// Totals that most ports never count.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RareCounters {
+    pub(crate) rm_cells: u64,
     pub(crate) dropped_frames: u64,
     pub(crate) dropped_cells: u64,
     pub(crate) epd_frames: u64,
@@ -68,10 +74,30 @@ pub(crate) struct UnitCounters {
 }
 
 impl UnitCounters {
+    /// Returns the totals of what happens at few ports, to be counted further.
+    #[inline]
+    pub(crate) fn rare(&mut self) -> &mut RareCounters {
+        self.rare.get_or_insert_default()
+    }
+
+    /// Returns the number of frames or packets that were refused whole.
+    pub(crate) fn dropped_frames(&self) -> u64 {
+        self.rare.as_ref().map_or(0, |rare| rare.dropped_frames)
+    }
+
     /// Returns the totals of a port, with `level` as its queue.
-    pub(crate) fn with_queue(self, level: &Level, now: Time) -> PortCounters {
-        let UnitCounters { cells, rm_cells, packets, busy, dropped_frames, dropped_cells, .. } = self;
-        let UnitCounters { epd_frames, clp_discarded, policed_discarded, policed_tagged, lost, .. } = self;
+    pub(crate) fn with_queue(&self, level: &Level, now: Time) -> PortCounters {
+        let &UnitCounters { cells, packets, busy, ref rare } = self;
+        let RareCounters {
+            rm_cells,
+            dropped_frames,
+            dropped_cells,
+            epd_frames,
+            clp_discarded,
+            policed_discarded,
+            policed_tagged,
+            lost,
+        } = rare.as_deref().copied().unwrap_or_default();
         PortCounters {
             cells,
             rm_cells,
@@ -141,7 +167,8 @@ pub(crate) struct Level {
     peak: u32,
     min: u32,
     /// Each change since the last call, if they are recorded.
-    changes: Option<Vec<(Time, u32)>>,
+    #[expect(clippy::box_collection, reason = "few queues are watched, and memory is counted by the port")]
+    changes: Option<Box<Vec<(Time, u32)>>>,
 }
 
 impl Level {
@@ -227,7 +254,7 @@ impl Level {
     }
 
     pub(crate) fn watched(&mut self) -> Vec<(Time, u32)> {
-        self.changes.as_mut().map(std::mem::take).unwrap_or_default()
+        self.changes.as_mut().map(|changes| std::mem::take(&mut **changes)).unwrap_or_default()
     }
 }
 

@@ -16,11 +16,13 @@ pub use view::UnitView;
 use open::{ChannelKey, Circuit};
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use cellway_spec::{Encapsulation, Multiplexing, NodeKind};
 use cellway_units::Cells;
 
 use crate::abr_port::AbrSwitchSpec;
+use crate::buffer::BufferSpec;
 use crate::calendar::{Calendar, Event};
 use crate::channel::Class;
 use crate::counters::LossCounters;
@@ -41,14 +43,12 @@ enum Step {
     Cells { port: PortId, slot: u32 },
 }
 
-/// The forwarding table of a conversation, and the channels it uses.
+/// The forwarding table of a conversation.
 #[derive(Clone, Debug)]
 struct Conversation {
     hosts: [NodeId; 2],
     /// The step at each node that handles whole packets, in the order of the path, for each direction.
-    steps: [Vec<Step>; 2],
-    /// The ATM segments of its path in order, in the two directions, each with its ports.
-    channels: [Vec<(ChannelId, Vec<PortId>)>; 2],
+    steps: [Box<[Step]>; 2],
 }
 
 impl Conversation {
@@ -73,13 +73,15 @@ pub struct Fabric<B> {
     ports: Vec<Port>,
     /// By number; `None` are those that have been closed.
     conversations: Vec<Option<Conversation>>,
-    /// The channels in use, by their keys.
+    /// The channels in use that conversations may share, by their keys.
     channels: BTreeMap<ChannelKey, ChannelId>,
     /// All channels by number.
     circuits: Vec<Circuit>,
     /// Unused channels, by ports and class.
     free: BTreeMap<(Vec<PortId>, Class), Vec<ChannelId>>,
     reassembly: Vec<Reassembly>,
+    /// The parameters of the last limited buffer.
+    last_buffer: Option<Arc<BufferSpec>>,
     packets: Packets<B>,
     rms: RmCells,
     abr_switch: AbrSwitchSpec,
@@ -109,6 +111,7 @@ impl<B: Clone> Fabric<B> {
             circuits: Vec::new(),
             free: BTreeMap::new(),
             reassembly: Vec::new(),
+            last_buffer: None,
             packets: Packets::new(),
             rms: RmCells::default(),
             abr_switch: AbrSwitchSpec::Efci { threshold: Cells(64) },
@@ -130,6 +133,8 @@ impl<B: Clone> Fabric<B> {
         self.nodes.reserve_exact(nodes);
         self.ports.reserve_exact(2 * links);
         self.conversations.reserve_exact(conversations);
+        self.circuits.reserve_exact(2 * conversations);
+        self.reassembly.reserve_exact(2 * conversations);
         self.packets.reserve(conversations);
     }
 
@@ -145,13 +150,22 @@ impl<B: Clone> Fabric<B> {
         let first = self.ports.len() as u32;
         let LinkSpec { framing, discipline, ports } = spec;
         for (nodes, port) in [[a, b], [b, a]].into_iter().zip(ports) {
-            let mut port = Port::new(nodes, framing, discipline, port);
+            let buffer = port.buffer.map(|spec| self.shared(spec));
+            let mut port = Port::new(nodes, framing, discipline, buffer, port);
             if let Some(at) = port.next_flush() {
                 self.calendar.add(at, Event::Release(self.ports.len() as u32));
             }
             self.ports.push(port);
         }
         [PortId(first), PortId(first + 1)]
+    }
+
+    /// Returns the shared copy of the parameters of a buffer: that of the last link, if they are the same.
+    fn shared(&mut self, spec: BufferSpec) -> Arc<BufferSpec> {
+        match &self.last_buffer {
+            Some(last) if **last == spec => last.clone(),
+            _ => self.last_buffer.insert(Arc::new(spec)).clone(),
+        }
     }
 
     /// Copies all units that pass `node` from now on; see [`Fabric::tapped`].

@@ -12,7 +12,13 @@ use cellway_units::Time;
 /// it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Held {
-    waits: VecDeque<(Time, u32)>,
+    /// Boxed, since few lines have gates.
+    waits: Option<Box<Waits>>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Waits {
+    all: VecDeque<(Time, u32)>,
     /// The earliest requested call that has not been made.
     call: Option<Time>,
 }
@@ -20,62 +26,71 @@ pub(crate) struct Held {
 impl Held {
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.waits.is_empty()
+        self.waits.as_ref().is_none_or(|waits| waits.all.is_empty())
     }
 
     /// Holds the token of queue `slot` until `at`.
     #[inline]
     pub(crate) fn add(&mut self, at: Time, slot: u32) {
         let wait = (at, slot);
-        if self.waits.back().is_none_or(|last| *last <= wait) {
-            self.waits.push_back(wait);
+        let all = &mut self.waits.get_or_insert_default().all;
+        if all.back().is_none_or(|last| *last <= wait) {
+            all.push_back(wait);
         } else {
-            self.waits.insert(self.waits.partition_point(|other| *other <= wait), wait);
+            all.insert(all.partition_point(|other| *other <= wait), wait);
         }
     }
 
     /// Returns the end of the first wait.
     #[inline]
     pub(crate) fn first(&self) -> Option<Time> {
-        self.waits.front().map(|&(at, _)| at)
+        self.waits.as_ref()?.all.front().map(|&(at, _)| at)
     }
 
     /// Returns the queue of the first wait.
     #[inline]
     pub(crate) fn first_slot(&self) -> Option<u32> {
-        self.waits.front().map(|&(_, slot)| slot)
+        self.waits.as_ref()?.all.front().map(|&(_, slot)| slot)
     }
 
     /// Ends the first wait.
     pub(crate) fn pop(&mut self) {
-        self.waits.pop_front();
+        if let Some(waits) = &mut self.waits {
+            waits.all.pop_front();
+        }
     }
 
     /// Takes the first wait that ends before `instant`.
     #[inline]
     pub(crate) fn pop_before(&mut self, instant: Time) -> Option<(Time, u32)> {
-        if self.waits.front()?.0 < instant { self.waits.pop_front() } else { None }
+        let all = &mut self.waits.as_mut()?.all;
+        if all.front()?.0 < instant { all.pop_front() } else { None }
     }
 
     /// Returns the instant at which an idle line is to be called, if that was not requested yet.
     pub(crate) fn ask(&mut self) -> Option<Time> {
-        let &(first, _) = self.waits.front()?;
-        if self.call.is_some_and(|call| call <= first) {
+        let waits = self.waits.as_mut()?;
+        let &(first, _) = waits.all.front()?;
+        if waits.call.is_some_and(|call| call <= first) {
             return None;
         }
-        self.call = Some(first);
-        self.call
+        waits.call = Some(first);
+        waits.call
     }
 
     /// Takes the request for a call back.
     pub(crate) fn forget_call(&mut self) {
-        self.call = None;
+        if let Some(waits) = &mut self.waits {
+            waits.call = None;
+        }
     }
 
     /// Records a call.
     pub(crate) fn called(&mut self, now: Time) {
-        if self.call == Some(now) {
-            self.call = None;
+        if let Some(waits) = &mut self.waits
+            && waits.call == Some(now)
+        {
+            waits.call = None;
         }
     }
 }

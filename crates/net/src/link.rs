@@ -289,6 +289,10 @@ impl CellsUnderWay {
             run.end += 1;
             return false;
         }
+        if self.runs.capacity() == 0 {
+            // Lines of hosts mostly carry few frames at once; a first push would allocate room for four.
+            self.runs.reserve_exact(2);
+        }
         self.runs.push_back(Run::of(at, cell));
         self.runs.len() == 1
     }

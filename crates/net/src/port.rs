@@ -10,6 +10,8 @@ mod packets;
 mod runs;
 mod view;
 
+use std::sync::Arc;
+
 use cellway_spec::{Discipline, Framing};
 use cellway_units::{Rate, Span, Time};
 
@@ -19,6 +21,7 @@ use packets::PacketPort;
 pub(crate) use runs::{Decides, Left, LeftRounds, LeftRun, PassedRounds};
 pub(crate) use view::Piece;
 
+use crate::buffer::BufferSpec;
 use crate::channel::NextHop;
 use crate::counters::{Level, PortCounters, UnitCounters};
 use crate::faults::{Arrives, FaultCounters, Faults};
@@ -95,8 +98,14 @@ pub(crate) struct Port {
 }
 
 impl Port {
-    pub(crate) fn new([node, to]: [NodeId; 2], framing: Framing, discipline: Discipline, spec: PortSpec) -> Port {
-        let PortSpec { rate, delay, varying, light, buffer, queue, schedule, .. } = spec;
+    pub(crate) fn new(
+        [node, to]: [NodeId; 2],
+        framing: Framing,
+        discipline: Discipline,
+        buffer: Option<Arc<BufferSpec>>,
+        spec: PortSpec,
+    ) -> Port {
+        let PortSpec { rate, delay, varying, light, queue, schedule, .. } = spec;
         let PortSpec { packet_cost, loss, duplicate, corrupt, flushes, .. } = spec;
         let is_scheduled = schedule.as_ref().is_some_and(|schedule| !schedule.is_empty());
         assert!(framing != Framing::Atm || !is_scheduled, "a line of cells has no schedule");
@@ -161,7 +170,7 @@ impl Port {
     /// Returns the next hop of the cells of a queue, at the far end.
     #[inline]
     pub(crate) fn next_hop(&self, slot: u32) -> NextHop {
-        self.of_cells().channels[slot as usize]
+        self.of_cells().server.next_hop(slot)
     }
 
     /// Returns the cell queues, if this is a cell port.
@@ -194,7 +203,9 @@ impl Port {
             None => Some(Arrives { twice: false, corrupted: false }),
             Some(faults) => {
                 let outcome = faults.outcome(now);
-                self.counters.lost += u64::from(outcome.is_none());
+                if outcome.is_none() {
+                    self.counters.rare().lost += 1;
+                }
                 outcome
             }
         }
@@ -268,7 +279,7 @@ impl Port {
             Some(Unit::Cell(cell)) => {
                 self.counters.cells += 1;
                 if cell.flags.is_rm() {
-                    self.counters.rm_cells += 1;
+                    self.counters.rare().rm_cells += 1;
                 }
                 true
             }
@@ -404,12 +415,9 @@ impl Port {
         let departed = self.departed_before(now);
         let until = if departed { self.line.free_at() } else { now };
         let sent_so_far = if self.is_idle() { Span::ZERO } else { until - self.began };
-        let sent = UnitCounters {
-            packets: self.counters.packets + u64::from(departed),
-            busy: self.counters.busy + sent_so_far,
-            ..self.counters
-        };
-        let counters = sent.with_queue(&self.level, now);
+        let mut counters = self.counters.with_queue(&self.level, now);
+        counters.packets += u64::from(departed);
+        counters.busy += sent_so_far;
         let counters = match &self.kind {
             Kind::Cells(_) => counters,
             Kind::Packets(packets) => packets.counted(counters),
@@ -425,7 +433,7 @@ impl Port {
 
     pub(crate) fn dropped_frames(&self) -> u64 {
         match &self.kind {
-            Kind::Cells(_) => self.counters.dropped_frames,
+            Kind::Cells(_) => self.counters.dropped_frames(),
             Kind::Packets(packets) => {
                 packets.dropped() + self.faults.as_ref().map_or(0, |faults| faults.counters.flushed)
             }

@@ -30,6 +30,8 @@ use pie::PieQueue;
 use prio::PrioQueue;
 use red::RedQueue;
 
+use std::sync::Arc;
+
 use cellway_spec::{Fifo, Queue};
 use cellway_units::{Bytes, Ecn, Rate, Time};
 
@@ -138,7 +140,6 @@ impl<D: Discipline> Discipline for Box<D> {
 
 /// The queue discipline of a packet port.
 #[derive(Clone, Debug)]
-#[expect(clippy::large_enum_variant, reason = "most ports have a FIFO, whose packets need no further access to memory")]
 pub(crate) enum Qdisc {
     Fifo(FifoQueue),
     Red(Box<RedQueue>),
@@ -180,7 +181,7 @@ pub struct QdiscSpec {
 
 impl Qdisc {
     /// Creates an empty queue for a line of `rate`; without a choice a FIFO that drops at the tail.
-    pub(crate) fn new(spec: Option<QdiscSpec>, limit: Option<BufferSpec>, rate: Rate) -> Qdisc {
+    pub(crate) fn new(spec: Option<QdiscSpec>, limit: Option<Arc<BufferSpec>>, rate: Rate) -> Qdisc {
         let memory = Memory::new(limit);
         let Some(QdiscSpec { queue, largest, stream }) = spec else {
             return Qdisc::Fifo(FifoQueue::new(memory, Fifo::TAIL));

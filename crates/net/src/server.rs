@@ -27,7 +27,7 @@ use cellway_units::{Span, Time};
 
 use crate::abr::{AbrSource, RmCell};
 use crate::cell::{Cell, CellQueue};
-use crate::channel::Class;
+use crate::channel::{Class, NextHop};
 use crate::gate::{Gate, Next};
 use crate::held::Held;
 use crate::ids::ChannelId;
@@ -39,6 +39,8 @@ use crate::tokens::Tokens;
 struct Slot {
     channel: ChannelId,
     queue: CellQueue,
+    /// The next hop of its cells at the far end of the link.
+    next: NextHop,
     /// The token queue it uses.
     priority: u8,
     /// True while this queue has its one token: in the token queue, in service or held. Always false for a queue
@@ -100,13 +102,14 @@ impl CellServer {
         }
     }
 
-    /// Adds an empty queue for `channel`; returns its slot.
-    pub(crate) fn add(&mut self, channel: ChannelId, class: Class) -> u32 {
+    /// Adds an empty queue for `channel`, whose cells go to `next` behind the link; returns its slot.
+    pub(crate) fn add(&mut self, channel: ChannelId, class: Class, next: NextHop) -> u32 {
         let (queue, priority) = (CellQueue::default(), class.priority());
         if self.slots.is_empty() {
+            // The line of a host has one channel; a first push would allocate room for four.
             self.slots.reserve_exact(1);
         }
-        self.slots.push(Slot { channel, queue, priority, token: false, gated: false, controlled: false });
+        self.slots.push(Slot { channel, queue, next, priority, token: false, gated: false, controlled: false });
         self.slots.len() as u32 - 1
     }
 
@@ -138,6 +141,12 @@ impl CellServer {
         if let Some(gate) = self.gates.get_mut(slot as usize) {
             *gate = Gate::default();
         }
+    }
+
+    /// Returns the next hop of the cells of a queue.
+    #[inline]
+    pub(crate) fn next_hop(&self, slot: u32) -> NextHop {
+        self.slots[slot as usize].next
     }
 
     /// Returns the channel of a queue.

@@ -10,6 +10,7 @@ mod view;
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use cellway_apps::random::Streams;
 use cellway_apps::{Action, GroupWorkload, Side};
@@ -90,7 +91,7 @@ pub(crate) struct Run<'a> {
     pub(crate) bed: Testbed<Body>,
     pub(crate) slots: Vec<Slot>,
     /// The contents of the network's conversations, by their number.
-    legs: Vec<Leg>,
+    legs: Arc<[Leg]>,
     pub(crate) pairs: Vec<GatewayPair>,
     pub(crate) timers: Timers,
     pub(crate) packets: u64,
@@ -228,7 +229,7 @@ impl Run<'_> {
         };
         // The tables take half as much memory as the data that they are made from, so data that is no longer needed is
         // dropped first.
-        (self.slots, self.legs, self.timers) = (Vec::new(), Vec::new(), Timers::default());
+        (self.slots, self.timers) = (Vec::new(), Timers::default());
         let (mut summary, series) = self.bed.finish(end);
         self.pairs.iter().for_each(|pair| pair.report(&mut summary));
         Ok(RunRecord { summary: summary.finish(), series: series.finish(), counts })

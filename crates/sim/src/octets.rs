@@ -33,7 +33,7 @@ const TIME_TO_LIVE: u8 = 64;
 pub fn node_names(scenario: &Scenario) -> Result<Vec<String>, Error> {
     let mut bed = Testbed::<()>::new(scenario, &Streams::new(0), Source::Simulate)?;
     bed.open_planned()?;
-    Ok(bed.names().keys().cloned().collect())
+    Ok(bed.names().into_keys().map(str::to_owned).collect())
 }
 
 /// Returns the octets of a packet on a real link: addresses by host, ports by connection, a fixed payload.

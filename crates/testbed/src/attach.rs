@@ -1,5 +1,7 @@
 //! Nodes, links and hosts.
 
+use std::sync::Arc;
+
 use cellway_net::{Framing, LinkSpec, NodeId, NodeKind, PortId, PortSpec};
 use cellway_record::metric::QueueUnit;
 use cellway_scenario as file;
@@ -32,8 +34,7 @@ impl Attached {
     }
     /// As the end of paths, up to its links; none for routers and switches.
     pub(crate) fn end(&self) -> Option<PathEnd> {
-        let (out, back) = (self.out().into_iter().collect(), self.back().into_iter().collect());
-        self.host.map(|host| PathEnd { host, out, back })
+        self.host.map(|host| PathEnd { host, out: [self.out(), None], back: [None, self.back()] })
     }
     /// Returns the ports that a packet for the host passes after its links.
     pub(crate) fn back(&self) -> Option<PortId> {
@@ -50,13 +51,13 @@ pub(crate) fn queue_unit(framing: file::Framing) -> QueueUnit {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Host {
     /// Its name in the file; for an implicit host that of its slot, "ftp-1", or "ftp-1-sink" at the responder's end.
-    pub name: String,
+    pub name: Arc<str>,
     /// The node at which its packets start and end.
     pub node: NodeId,
     /// The largest IP packet that its line takes, in octets.
     pub mtu: Bytes,
     /// The name of the node at the other end of its line, of a gateway its first in the file.
-    pub attached: String,
+    pub attached: Arc<str>,
     /// The first port of its packets.
     pub line: PortId,
 }
@@ -68,17 +69,22 @@ pub(crate) struct End {
     pub(crate) path: PathEnd,
     /// The node of the scenario at which its routes begin: itself, or the node to which an implicit host is attached.
     pub(crate) from: file::NodeIndex,
-    /// The groups with originators, and with responders, at this host.
-    pub(crate) groups: [Vec<usize>; 2],
 }
 
 /// A host at its end of a path.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct PathEnd {
     pub(crate) host: NodeId,
-    /// The ports from the host to the first node of the route, and back.
-    pub(crate) out: Vec<PortId>,
-    pub(crate) back: Vec<PortId>,
+    /// The ports from the host to the first node of the route, and back: inside the host, and of its own line.
+    pub(crate) out: [Option<PortId>; 2],
+    pub(crate) back: [Option<PortId>; 2],
+}
+
+impl PathEnd {
+    /// Returns the first port of the packets of the host, if it is not that of the route.
+    pub(crate) fn line(&self) -> Option<PortId> {
+        self.out[0].or(self.out[1])
+    }
 }
 
 impl<B: Clone> Builder<'_, B> {
@@ -173,43 +179,28 @@ impl<B: Clone> Builder<'_, B> {
             let (Some((link, other, port)), Some(path)) = (lines.next(), self.nodes[index].end()) else { continue };
             // The largest MTU of a gateway: each of its path segments has the MTU of its own links.
             let mtu = lines.map(|(link, ..)| link.mtu).fold(link.mtu, Bytes::max);
-            let attached = scenario.nodes[other.0].name.clone();
-            let line = path.out.first().copied().unwrap_or(port);
-            let host = Host { name: node.name.clone(), node: path.host, mtu, attached, line };
-            let end = End { host, path, from, groups: [Vec::new(), Vec::new()] };
+            let attached = scenario.nodes[other.0].name.as_str().into();
+            let line = path.line().unwrap_or(port);
+            let host = Host { name: node.name.as_str().into(), node: path.host, mtu, attached, line };
+            let end = End { host, path, from };
             match node.kind {
                 NodeKind::Gateway => self.gateways.push(end),
-                _ => self.add_end(end),
+                _ => self.ends.push(end),
             }
         }
     }
 
-    /// Returns the host at one end of a slot of `group`; creates it if it is the slot's own. `side` is 0 for the
-    /// originator.
-    pub(crate) fn path_end(&mut self, end: Attachment, name: &str, group: usize, side: usize) -> PathEnd {
-        let scenario = self.scenario;
-        let path = self.made_end(end, name, &scenario.traffic[group]);
-        if let Attachment::Router(from) = end
-            && let Some(access) = scenario.traffic[group].access
-        {
-            let attached = scenario.nodes[from.0].name.clone();
-            let line = path.out[0];
-            let host = Host { name: name.to_owned(), node: path.host, mtu: access.mtu, attached, line };
-            self.add_end(End { host, path: path.clone(), from, groups: [Vec::new(), Vec::new()] });
-        }
-        if let Some(&place) = self.end_of.get(&path.host) {
-            // Groups are planned in order, so a repeated group is the last one.
-            let groups = &mut self.ends[place].groups[side];
-            if groups.last() != Some(&group) {
-                groups.push(group);
-            }
+    /// Returns the host at one end of a slot of `group`; creates it if it is the slot's own. `attached` is the name of the
+    /// node to which it is then attached.
+    pub(crate) fn path_end(&mut self, end: Attachment, name: &Arc<str>, group: usize, attached: &Arc<str>) -> PathEnd {
+        let traffic = &self.scenario.traffic[group];
+        let path = self.made_end(end, name, traffic);
+        if let (Attachment::Router(from), Some(access), Some(line)) = (end, traffic.access, path.line()) {
+            let (name, attached) = (name.clone(), attached.clone());
+            let host = Host { name, node: path.host, mtu: access.mtu, attached, line };
+            self.ends.push(End { host, path, from });
         }
         path
-    }
-
-    fn add_end(&mut self, end: End) {
-        self.end_of.insert(end.path.host, self.ends.len());
-        self.ends.push(end);
     }
 
     fn made_end(&mut self, end: Attachment, name: &str, traffic: &Traffic) -> PathEnd {
@@ -233,13 +224,11 @@ impl<B: Clone> Builder<'_, B> {
                     self.port_meters.push(PortMeter::new(format!("{name}>{router}"), ports[0], unit));
                     self.port_meters.push(PortMeter::new(format!("{router}>{name}"), ports[1], unit));
                 }
-                self.names.insert(name.to_owned(), node.host.expect("a host has been made"));
                 (node, Some(ports))
             }
         };
         let host = node.host.expect("a checked path ends at a host");
-        let out = node.out().into_iter().chain(access.map(|[out, _]| out)).collect();
-        let back = access.map(|[_, back]| back).into_iter().chain(node.back()).collect();
-        PathEnd { host, out, back }
+        let [out, back] = [0, 1].map(|direction| access.map(|ports| ports[direction]));
+        PathEnd { host, out: [node.out(), out], back: [back, node.back()] }
     }
 }

@@ -27,6 +27,7 @@ pub struct Testbed<B> {
     pub(crate) scenario: Arc<Scenario>,
     /// The random streams of the run, for links that have had no losses.
     pub(crate) streams: Streams,
+    /// The named nodes of the file.
     pub(crate) names: BTreeMap<String, NodeId>,
     /// The ports of each link, in the directions a to b and b to a.
     pub(crate) ports: Vec<[PortId; 2]>,
@@ -37,7 +38,11 @@ pub struct Testbed<B> {
     /// The node of the links of each node of the scenario.
     pub(crate) routers: Vec<NodeId>,
     pub(crate) slots: Vec<Arc<SlotPlan>>,
-    pub(crate) plans: Vec<ConversationPlan>,
+    /// The planned conversations, by number, until they are opened; and their contents.
+    pub(crate) planned: Vec<ConversationPlan>,
+    pub(crate) legs: Arc<[Leg]>,
+    /// The conversation of each pair of gateways.
+    pub(crate) between: Vec<ConversationPlan>,
     pub(crate) pairs: Vec<PairPlan>,
     pub(crate) control: Control,
     /// The conversations of the network, by number.
@@ -63,9 +68,9 @@ impl<B: Clone> Testbed<B> {
     /// Opens the conversations of the scenario's own traffic, with the numbers of the plans of slots and gateways. No
     /// other conversation may have been opened before.
     pub fn open_planned(&mut self) -> Result<(), Error> {
-        self.opened.reserve_exact(self.plans.len());
-        for conversation in 0..self.plans.len() as u32 {
-            let plan = self.plans[conversation as usize].clone();
+        let plans = std::mem::take(&mut self.planned);
+        self.opened.reserve_exact(plans.len());
+        for (conversation, plan) in (0..).zip(plans) {
             let (slots, pair) = match plan.leg {
                 Leg::Slot { slot, .. } => (vec![slot as usize], None),
                 Leg::Gateways { pair } => (Vec::new(), Some(pair as usize)),
@@ -87,7 +92,7 @@ impl<B: Clone> Testbed<B> {
         let class = group.map_or(Class::Ubr, |traffic| convert::class(&traffic.service));
         let (class, share, users) = match segment.pair {
             Some(pair) => {
-                let plan = &self.plans[self.pairs[pair].conversation as usize];
+                let plan = &self.between[pair];
                 (plan.class, Some(GATEWAY_CHANNEL), plan.users.clone())
             }
             None => (class, None, segment.group.into_iter().collect()),
@@ -122,7 +127,7 @@ impl<B: Clone> Testbed<B> {
     /// Closes a conversation; its number may be given to another. Returns false, and changes nothing, while packets
     /// of it are inside the network: see [`Fabric::close`].
     pub fn close(&mut self, conversation: u32) -> bool {
-        let queues = [0, 1].map(|direction| self.fabric.channels(conversation, direction).to_vec());
+        let queues = [0, 1].map(|direction| self.fabric.channels(conversation, direction));
         if !self.fabric.close(conversation) {
             return false;
         }
@@ -152,15 +157,12 @@ impl<B: Clone> Testbed<B> {
     /// The ABR rate of a queue is recorded for the slots of a conversation.
     pub(crate) fn meter_rate(&mut self, conversation: u32, queue: Queue) {
         if let Some(opened) = &self.opened[conversation as usize] {
-            opened.slots.iter().for_each(|&slot| self.meter.slots[slot].paced = Some(queue));
+            opened.slots.iter().for_each(|&slot| self.meter.slots[slot].paced_by(queue));
         }
     }
 
     fn forget_rate(&mut self, slots: &[usize], channel: ChannelId) {
-        for &slot in slots {
-            let paced = &mut self.meter.slots[slot].paced;
-            *paced = paced.filter(|queue| queue.1 != channel);
-        }
+        slots.iter().for_each(|&slot| self.meter.slots[slot].forget_channel(channel));
     }
 
     /// Returns the rows of the whole run, at its end; and those over time.
@@ -180,8 +182,9 @@ impl<B: Clone> Testbed<B> {
 
     /// Returns the named nodes, those of the file and the implicit hosts ("ftp-1" and "ftp-1-sink"), at which a capture
     /// can be made.
-    pub fn names(&self) -> &BTreeMap<String, NodeId> {
-        &self.names
+    pub fn names(&self) -> BTreeMap<&str, NodeId> {
+        let of_file = self.names.iter().map(|(name, &node)| (name.as_str(), node));
+        of_file.chain(self.hosts().map(|host| (&*host.name, host.node))).collect()
     }
 
     /// Returns the ports of the links of the scenario, each in the directions a to b and b to a.
@@ -205,8 +208,8 @@ impl<B: Clone> Testbed<B> {
     }
 
     /// Returns the contents of the planned conversations, by number.
-    pub fn legs(&self) -> Vec<Leg> {
-        self.plans.iter().map(|plan| plan.leg).collect()
+    pub fn legs(&self) -> Arc<[Leg]> {
+        self.legs.clone()
     }
 
     /// Returns the pairs of gateways that split connections.

@@ -23,6 +23,7 @@ pub(crate) struct Builder<'a, B> {
     /// The traffic groups that stacks of others drive.
     pub(crate) stacks: &'a BTreeSet<usize>,
     pub(crate) fabric: Fabric<B>,
+    /// The named nodes of the file.
     pub(crate) names: BTreeMap<String, NodeId>,
     /// The nodes of the scenario.
     pub(crate) nodes: Vec<Attached>,
@@ -33,8 +34,6 @@ pub(crate) struct Builder<'a, B> {
     pub(crate) port_meters: Vec<PortMeter>,
     /// All hosts, as ends of paths.
     pub(crate) ends: Vec<End>,
-    /// Indices into `ends`, by the node at which the packets of the host start and end.
-    pub(crate) end_of: BTreeMap<NodeId, usize>,
     /// The inner sides of gateways, as ends of paths.
     pub(crate) gateways: Vec<End>,
     pub(crate) slots: Vec<Arc<SlotPlan>>,
@@ -76,7 +75,6 @@ impl<B: Clone> Testbed<B> {
             ports: Vec::new(),
             port_meters: Vec::new(),
             ends: Vec::new(),
-            end_of: BTreeMap::new(),
             gateways: Vec::new(),
             slots: Vec::new(),
             slot_meters: Vec::new(),
@@ -167,7 +165,9 @@ impl<B: Clone> Builder<'_, B> {
             gateways: self.gateways,
             routers: self.nodes.iter().map(|node| node.line).collect(),
             slots: self.slots,
-            plans: self.plans,
+            legs: self.plans.iter().map(|plan| plan.leg).collect(),
+            between: self.pairs.iter().map(|pair| self.plans[pair.conversation as usize].clone()).collect(),
+            planned: self.plans,
             pairs: self.pairs,
             control: Control::new(scenario),
             opened: Vec::new(),

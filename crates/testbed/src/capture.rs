@@ -45,8 +45,8 @@ impl<'a> Capture<'a> {
     /// # Errors
     /// There is no such node, or the beginning of the file cannot be written.
     pub fn begin<B: Clone>(&mut self, bed: &mut Testbed<B>) -> Result<(), Error> {
-        let known = || bed.names().keys().cloned().collect::<Vec<_>>().join(", ");
-        let node = bed.names().get(&self.node).copied();
+        let known = || bed.names().into_keys().collect::<Vec<_>>().join(", ");
+        let node = bed.names().get(&*self.node).copied();
         let node = node.ok_or_else(|| Error::NoSuchNode { name: self.node.clone(), known: known() })?;
         self.encapsulation = match bed.scenario().multiplexing.encapsulation {
             Encapsulation::VcMux => SduFormat::VcMux,

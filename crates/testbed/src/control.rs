@@ -80,7 +80,7 @@ impl Control {
 impl<B: Clone> Testbed<B> {
     /// Applies the settings of the scenario to the channels of a conversation that has just been opened.
     pub(crate) fn set_up(&mut self, now: Time, conversation: u32) -> Result<(), Error> {
-        let segments = [0, 1].map(|direction| self.fabric.channels(conversation, direction).to_vec());
+        let segments = [0, 1].map(|direction| self.fabric.channels(conversation, direction));
         let Some(opened) = self.opened[conversation as usize].as_ref() else { return Ok(()) };
         let (users, pair) = (opened.users.clone(), opened.pair);
         match pair {

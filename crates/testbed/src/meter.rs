@@ -315,9 +315,10 @@ impl Meter {
     /// Records a delay that an application has observed.
     pub fn delay(&mut self, now: Time, slot: usize, delay: Span) {
         let meter = &mut self.slots[slot];
-        meter.delays_in_bin.push(delay.as_secs_f64());
+        let samples = meter.samples_mut();
+        samples.delays_in_bin.push(delay.as_secs_f64());
         if now >= self.warmup {
-            meter.delays.push(delay.as_secs_f64());
+            samples.delays.push(delay.as_secs_f64());
         }
     }
 
@@ -338,8 +339,9 @@ impl Meter {
         meter.now.items += 1;
         // An item that began before the end of the warm-up is not counted.
         if now.since(self.warmup) >= span && !span.is_zero() && now >= self.warmup {
-            meter.item_times.push(span.as_secs_f64());
-            meter.item_rates.push(bytes.bits().0 as f64 / span.as_secs_f64());
+            let samples = meter.samples_mut();
+            samples.item_times.push(span.as_secs_f64());
+            samples.item_rates.push(bytes.bits().0 as f64 / span.as_secs_f64());
         }
         if let Some(items) = &mut meter.items {
             items.push(now, span.as_secs_f64());

@@ -6,7 +6,7 @@ use cellway_apps::random::Streams;
 use cellway_gateway::{Classes, GatewayConfig};
 use cellway_net::{Class, NodeId, PortId};
 use cellway_scenario as file;
-use cellway_scenario::{NodeIndex, Protocol, TcpTraffic, Traffic};
+use cellway_scenario::{Attachment, NodeIndex, Protocol, TcpTraffic, Traffic};
 use cellway_spec::{Family, UdpSource};
 use cellway_tcp::Config;
 use cellway_units::{Span, Time};
@@ -36,7 +36,7 @@ pub struct Split {
 #[derive(Clone, Debug)]
 pub struct SlotPlan {
     /// "ftp-3".
-    pub name: String,
+    pub name: Arc<str>,
     /// Its traffic group.
     pub group: usize,
     /// The hosts of originator and responder.
@@ -165,8 +165,8 @@ pub(crate) struct ConversationPlan {
 /// A path in both directions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Path {
-    pub(crate) there: Vec<PortId>,
-    pub(crate) back: Vec<PortId>,
+    pub(crate) there: Box<[PortId]>,
+    pub(crate) back: Box<[PortId]>,
 }
 
 impl Path {
@@ -177,11 +177,12 @@ impl Path {
 
     /// Returns this path with the parts before and after it.
     pub(crate) fn between(&self, from: &PathEnd, to: &PathEnd) -> Path {
-        Path {
-            there: [&from.out[..], &self.there, &to.back].concat(),
-            back: [&to.out[..], &self.back, &from.back].concat(),
-        }
+        Path { there: joined(from.out, &self.there, to.back), back: joined(to.out, &self.back, from.back) }
     }
+}
+
+fn joined(before: [Option<PortId>; 2], between: &[PortId], behind: [Option<PortId>; 2]) -> Box<[PortId]> {
+    before.into_iter().flatten().chain(between.iter().copied()).chain(behind.into_iter().flatten()).collect()
 }
 
 /// Returns the ports of a route from `from` on, link by link, in the two directions.
@@ -217,10 +218,12 @@ impl<B: Clone> Builder<'_, B> {
             }
             _ => None,
         };
+        let attached = [traffic.from, traffic.to].map(|end| scenario.nodes[end.node().0].name.as_str().into());
         for number in 1..=traffic.count {
-            let name = traffic.slot(number);
-            let from = self.path_end(traffic.from, &name, group, 0);
-            let to = self.path_end(traffic.to, &format!("{name}-sink"), group, 1);
+            let name: Arc<str> = traffic.slot(number).into();
+            let from = self.path_end(traffic.from, &name, group, &attached[0]);
+            let sink = matches!(traffic.to, Attachment::Router(_)).then(|| format!("{name}-sink").into());
+            let to = self.path_end(traffic.to, sink.as_ref().unwrap_or(&name), group, &attached[1]);
             let slot = self.slots.len() as u32;
             let hosts = [from.host, to.host];
             let (legs, peers) = match (traffic.gateways(), &split) {

@@ -1,5 +1,7 @@
 //! Paths between any two hosts, in segments between the gateways on them.
 
+use std::collections::BTreeSet;
+
 use cellway_net::{Framing, NodeId, PortId};
 use cellway_scenario::{LinkIndex, NodeIndex, NodeKind};
 use cellway_units::Bytes;
@@ -48,11 +50,17 @@ impl<B: Clone> Testbed<B> {
     /// other, also if they are of different slots.
     pub fn groups_between(&self, hosts: [NodeId; 2]) -> Vec<usize> {
         let Ok([a, b]) = self.ends_of(hosts) else { return Vec::new() };
-        let joins = |group: &usize| {
-            let has = |end: &End, side: usize| end.groups[side].contains(group);
-            (has(a, 0) && has(b, 1)) || (has(b, 0) && has(a, 1))
+        let [there, back] = [[a, b], [b, a]].map(|[from, to]| self.groups_from(from, to));
+        there.union(&back).copied().collect()
+    }
+
+    /// Returns the traffic groups with originators at one host and responders at another, also of different slots.
+    fn groups_from(&self, from: &End, to: &End) -> BTreeSet<usize> {
+        let at = |end: &End, side: usize| -> BTreeSet<usize> {
+            let slots = self.slots.iter().filter(|slot| slot.hosts[side] == end.host.node);
+            slots.map(|slot| slot.group).collect()
         };
-        (0..self.scenario.traffic.len()).filter(joins).collect()
+        &at(from, 0) & &at(to, 1)
     }
 
     /// Returns the path of a conversation of type `kind` ([`crate::type_number`]) between two ends, each a host or the
@@ -70,7 +78,7 @@ impl<B: Clone> Testbed<B> {
         let group = of_kind.or(groups.first()).copied();
         // One order for both directions: equally short routes of the two directions could differ.
         let turned = match group {
-            Some(group) => !(from.groups[0].contains(&group) && to.groups[1].contains(&group)),
+            Some(group) => !self.groups_from(from, to).contains(&group),
             None => from.host.node > to.host.node,
         };
         if turned {
@@ -132,7 +140,7 @@ impl<B: Clone> Testbed<B> {
         let plan = &self.pairs[pair];
         let end = |host: NodeId| self.gateways.iter().find(|gateway| gateway.host.node == host);
         let [from, to] = plan.hosts.map(|host| end(host).expect("a pair is of gateways"));
-        let path = self.plans[plan.conversation as usize].path.clone();
+        let path = self.between[pair].path.clone();
         PathSegment { pair: Some(pair), ..self.over([from, to], &plan.links, path) }
     }
 

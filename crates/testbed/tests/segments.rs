@@ -78,7 +78,7 @@ fn bed(text: &str, set: &[(&str, &str)]) -> Testbed<u32> {
 }
 
 fn node(bed: &Testbed<u32>, name: &str) -> NodeId {
-    bed.hosts().find(|host| host.name == name).unwrap().node
+    bed.hosts().find(|host| *host.name == *name).unwrap().node
 }
 
 fn segment(bed: &Testbed<u32>, a: &str, b: &str, kind: u32) -> PathSegment {
@@ -116,7 +116,7 @@ fn all_hosts_are_listed_with_their_lines() {
     let own = [("ftp-1", 2000, "r1"), ("ftp-1-sink", 2000, "r2"), ("ftp-2", 2000, "r1"), ("ftp-2-sink", 2000, "r2")];
     assert_eq!(told, [&[("desk", 1500, "lan"), ("far", 4352, "r2")][..], &own].concat());
     // The node of a host with limits is not that of its line.
-    assert!(bed.hosts().all(|host| bed.names()[&host.name] == host.node));
+    assert!(bed.hosts().all(|host| bed.names()[&*host.name] == host.node));
 }
 
 /// Scenarios are checked before the file of a class says that it is of UDP, and channels per type with them.
@@ -285,7 +285,7 @@ fn gateways_divide_a_path_into_segments() {
     let bed = split(&[]);
     let gateways: Vec<(&str, NodeId, u64)> = bed.gateways().map(|g| (&g.name[..], g.node, g.mtu.0)).collect();
     let [("r1", r1, 9180), ("r2", r2, 9180)] = gateways[..] else { panic!("{gateways:?}") };
-    assert!(bed.hosts().all(|host| host.name != "r1"), "a gateway is no host");
+    assert!(bed.hosts().all(|host| &*host.name != "r1"), "a gateway is no host");
     let hosts = ["desk", "far"].map(|name| node(&bed, name));
     let there = bed.segments(hosts, OTHER_KIND).unwrap();
     let ends: Vec<[NodeId; 2]> = there.iter().map(|segment| segment.hosts).collect();

@@ -39,7 +39,7 @@ impl EmulatedHost {
         };
         let is_gateway = testbed.gateways().any(|gateway| gateway.node == host.node);
         EmulatedHost {
-            name: host.name.clone(),
+            name: host.name.to_string(),
             node: host.node,
             address,
             line: host.line,

@@ -57,10 +57,11 @@ impl Engine {
         let known = self.table.get(id)?;
         let fabric = &self.testbed.fabric;
         let waiting = [0, 1].map(|direction| {
-            let segments = fabric.channels(number, direction).iter();
-            segments
-                .flat_map(|(channel, ports)| ports.iter().map(|&port| fabric.waiting_of(port, *channel)))
-                .sum::<u32>()
+            let segments = fabric.channels(number, direction);
+            let waiting = |(channel, ports): &(_, Vec<_>)| -> u32 {
+                ports.iter().map(|&port| fabric.waiting_of(port, *channel)).sum()
+            };
+            segments.iter().map(waiting).sum::<u32>()
         });
         let counters = fabric.conversation_counters(number);
         let name = |host: u16, port: Option<u16>| {

@@ -63,7 +63,7 @@ impl Players {
                     let ends = ends.map(|(host, address)| PlayerEnd { host, address, tcp: spec.clone() });
                     let TcpSlotPlan { repeat, well_known_ports, .. } = *plan;
                     let SlotPlan { name, start, .. } = &**slot;
-                    let (name, start, workload) = (name.clone(), *start, workload.clone());
+                    let (name, start, workload) = (name.to_string(), *start, workload.clone());
                     let played = PlayerSlot { slot: number, name, workload, start, repeat, ends, well_known_ports };
                     conversations.push(played);
                 }
@@ -106,7 +106,7 @@ fn datagram_slot(
     source: UdpSource,
     measured: Option<Box<MeasuredDatagrams>>,
 ) -> DatagramSlot {
-    let (name, start, port) = (plan.name.clone(), plan.start, plan.datagram_port());
+    let (name, start, port) = (plan.name.to_string(), plan.start, plan.datagram_port());
     let traffic_class = plan.dscp << 2 | source.ecn.field().bits();
     DatagramSlot { slot, name, source, measured, start, ends, port, traffic_class }
 }

@@ -216,7 +216,7 @@ fn pairs(scenario: &Scenario, network: &Network) -> Vec<Pair> {
         let nodes = [NodeIndex(index), peer];
         let inner = nodes.map(|node| {
             let name = &scenario.nodes[node.0].name;
-            testbed.gateways().find(|gateway| gateway.name == *name).map(|gateway| gateway.node)
+            testbed.gateways().find(|gateway| *gateway.name == **name).map(|gateway| gateway.node)
         });
         let [Some(a), Some(b)] = inner else { continue };
         let Ok(between) = testbed.segments([a, b], OTHER_KIND) else { continue };

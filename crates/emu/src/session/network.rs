@@ -87,7 +87,7 @@ impl Network {
         let is_v4_only = survey.as_ref().is_some_and(|survey| survey.ipv6 != Ipv6::Forwarded);
         for (place, host) in ends.iter().enumerate() {
             let address = block.host(place).ok_or(Error::TooManyHosts { hosts: ends.len(), block })?;
-            let is_here = here.is_some_and(|here| here.host == host.name);
+            let is_here = here.is_some_and(|here| *here.host == *host.name);
             let namespace = if is_here { Namespace::here()? } else { Namespace::new(&host.name)? };
             if place >= testbed.hosts().len() {
                 set_forwarding(&namespace)?;
@@ -99,10 +99,10 @@ impl Network {
                     .offload(scenario.emulate.offload),
             )?);
             namespaces.push(namespace);
-            names.hosts.push((host.name.clone(), address));
+            names.hosts.push((host.name.to_string(), address));
             let behind = match (here, is_here) {
                 (Some(_), true) => Behind::Everything,
-                _ if foreground.is_some_and(|wanted| wanted.host == host.name) => Behind::Block(block),
+                _ if foreground.is_some_and(|wanted| *wanted.host == *host.name) => Behind::Block(block),
                 _ => Behind::Nothing,
             };
             hosts.push(EmulatedHost::new(&testbed, host, address, behind));

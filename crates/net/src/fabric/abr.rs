@@ -84,7 +84,7 @@ impl<B: Clone> Fabric<B> {
 
     /// Returns the ports of `channel` from `first` to `last`.
     fn loop_ports(&self, first: PortId, channel: ChannelId, last: PortId) -> Option<Vec<PortId>> {
-        let all = &self.circuits.get(channel.0 as usize)?.key.0;
+        let all: Vec<PortId> = self.hops(channel).map(|(port, _)| port).collect();
         let begin = all.iter().position(|&port| port == first)?;
         let end = begin + all[begin..].iter().position(|&port| port == last)?;
         Some(all[begin..=end].to_vec())
@@ -92,9 +92,8 @@ impl<B: Clone> Fabric<B> {
 
     /// Returns the port of `channel` between such nodes.
     fn leaving(&self, channel: ChannelId, between: impl Fn(super::NodeId, super::NodeId) -> bool) -> Option<PortId> {
-        let all = &self.circuits.get(channel.0 as usize)?.key.0;
         let passes = |port: &PortId| between(self.port(*port).node, self.port(*port).to);
-        all.iter().copied().filter(passes).min()
+        self.hops(channel).map(|(port, _)| port).filter(passes).min()
     }
 
     fn abr_port(&mut self, port: PortId) -> &mut AbrPort {

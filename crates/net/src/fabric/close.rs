@@ -1,7 +1,7 @@
 //! Closing conversations: their resources are free for later ones.
 
 use super::{Conversation, Fabric, Step};
-use crate::ids::ChannelId;
+use crate::ids::{ChannelId, PortId};
 
 impl<B: Clone> Fabric<B> {
     /// Closes a conversation: frees its shares of the buffers, and its channels if no other conversation uses them,
@@ -14,7 +14,7 @@ impl<B: Clone> Fabric<B> {
     /// conversation that is not open is closed.
     pub fn close(&mut self, conversation: u32) -> bool {
         let Some(Some(known)) = self.conversations.get(conversation as usize) else { return true };
-        let channels: Vec<ChannelId> = known.channels.iter().flatten().map(|(channel, _)| *channel).collect();
+        let channels: Vec<ChannelId> = known.steps.iter().flat_map(|steps| self.channels_of(steps)).collect();
         let mut stranded = channels.clone();
         stranded.retain(|&channel| self.is_stranded(channel, conversation));
         if self.packets.counters(conversation).inside() > stranded.len() as u64 {
@@ -26,8 +26,8 @@ impl<B: Clone> Fabric<B> {
         }
 
         for channel in stranded {
-            let last = self.circuits[channel.0 as usize].key.0.last();
-            let node = self.port(*last.expect("a channel has a port")).to;
+            let (last, _) = self.hops(channel).last().expect("a channel has a port");
+            let node = self.port(last).to;
             let losses = &mut self.nodes[node.0 as usize].1;
             self.reassembly[channel.0 as usize].give_up(&mut self.packets, losses);
         }
@@ -81,9 +81,8 @@ impl<B: Clone> Fabric<B> {
 
     /// Returns true if no cell of a channel waits, and no RM cell about it is in flight or waits to be sent back.
     fn is_drained(&self, channel: ChannelId) -> bool {
-        let circuit = &self.circuits[channel.0 as usize];
-        let mut queues = circuit.key.0.iter().zip(&circuit.slots);
-        let empty = queues.all(|(&port, &slot)| self.port(port).server().is_none_or(|server| server.is_drained(slot)));
+        let is_drained = |port, slot| self.port(port).server().is_none_or(|server| server.is_drained(slot));
+        let empty = self.hops(channel).all(|(port, slot)| is_drained(port, slot));
         empty && self.rms.about(channel) == 0
     }
 
@@ -94,25 +93,26 @@ impl<B: Clone> Fabric<B> {
                 self.port_mut(port).remove_conversation(conversation, 0);
             }
         }
-        for (channel, ports) in known.channels.iter().flatten() {
-            for (i, &port) in ports.iter().enumerate() {
-                let slot = self.circuits[channel.0 as usize].slots[i];
-                self.port_mut(port).remove_conversation(conversation, slot);
-            }
+        let channels: Vec<ChannelId> = known.steps.iter().flat_map(|steps| self.channels_of(steps)).collect();
+        for channel in channels {
+            let hops: Vec<(PortId, u32)> = self.hops(channel).collect();
+            hops.iter().for_each(|&(port, slot)| self.port_mut(port).remove_conversation(conversation, slot));
             self.circuits[channel.0 as usize].users -= 1;
         }
     }
 
     /// Makes a channel as good as new, for the next over the same ports.
     fn free_channel(&mut self, channel: ChannelId) {
+        let hops: Vec<(PortId, u32)> = self.hops(channel).collect();
+        hops.iter().for_each(|&(port, slot)| self.port_mut(port).forget_channel(slot));
+        let ports: Vec<PortId> = hops.into_iter().map(|(port, _)| port).collect();
+        self.reassembly[channel.0 as usize] = Default::default();
         let circuit = &mut self.circuits[channel.0 as usize];
         circuit.joined.clear();
-        let (ports, class, _) = &circuit.key;
-        for (&port, &slot) in ports.iter().zip(&circuit.slots) {
-            self.ports[port.0 as usize].forget_channel(slot);
+        circuit.is_open = false;
+        if let Some(share) = circuit.share {
+            self.channels.remove(&(ports.clone(), circuit.class, share));
         }
-        self.reassembly[channel.0 as usize] = Default::default();
-        self.channels.remove(&circuit.key);
-        self.free.entry((ports.clone(), *class)).or_default().push(channel);
+        self.free.entry((ports, circuit.class)).or_default().push(channel);
     }
 }

@@ -19,9 +19,10 @@ impl<B: Clone> Fabric<B> {
 
     /// Returns the ATM segments of a conversation's path in one direction (0 forward, 1 back), in order: the channel of
     /// each and its ports. None if it is not open.
-    pub fn channels(&self, conversation: u32, direction: usize) -> &[(ChannelId, Vec<PortId>)] {
-        let known = self.conversations.get(conversation as usize).and_then(Option::as_ref);
-        known.map_or(&[], |conversation| &conversation.channels[direction])
+    pub fn channels(&self, conversation: u32, direction: usize) -> Vec<(ChannelId, Vec<PortId>)> {
+        let Some(Some(known)) = self.conversations.get(conversation as usize) else { return Vec::new() };
+        let ports = |channel| self.hops(channel).map(|(port, _)| port).collect();
+        self.channels_of(&known.steps[direction]).map(|channel| (channel, ports(channel))).collect()
     }
 
     /// Returns the counters of a port up to `now`.
@@ -52,8 +53,7 @@ impl<B: Clone> Fabric<B> {
 
     /// Returns true if a conversation uses a channel, or a control loop joins it with one that is used.
     pub fn is_open(&self, channel: ChannelId) -> bool {
-        let circuit = self.circuits.get(channel.0 as usize);
-        circuit.is_some_and(|circuit| self.channels.get(&circuit.key) == Some(&channel))
+        self.circuits.get(channel.0 as usize).is_some_and(|circuit| circuit.is_open)
     }
 
     /// Units waiting at a port, the one in service not counted.

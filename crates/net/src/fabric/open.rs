@@ -65,7 +65,7 @@ pub enum FabricError {
     },
 }
 
-/// The key of a channel: its ports, its class, and its users.
+/// The key of a channel that conversations may share: its ports, its class, and its users.
 pub(super) type ChannelKey = (Vec<PortId>, Class, Share);
 
 /// The conversations on one channel: those that requested it, or those of one key of the policy.
@@ -78,9 +78,13 @@ pub(super) enum Share {
 /// A channel as it was opened.
 #[derive(Clone, Debug)]
 pub(super) struct Circuit {
-    pub(super) key: ChannelKey,
-    /// Its queue at each of its ports.
-    pub(super) slots: Vec<u32>,
+    /// Its first port, and its queue there. Those behind are in the tables of the ports.
+    pub(super) first: (PortId, u32),
+    pub(super) class: Class,
+    /// Its users; `None` if it is of one conversation alone.
+    pub(super) share: Option<Share>,
+    /// True until it is free for other conversations.
+    pub(super) is_open: bool,
     /// The number of uses by conversations.
     pub(super) users: u32,
     /// The channels that share an ABR control loop with it.
@@ -97,35 +101,27 @@ impl<B: Clone> Fabric<B> {
         let [a, b] = spec.hosts;
         self.check_path(spec.conversation, spec.paths[0], a, b)?;
         self.check_path(spec.conversation, spec.paths[1], b, a)?;
-        let mut conversation =
-            Conversation { hosts: spec.hosts, steps: Default::default(), channels: Default::default() };
-        for direction in [0, 1] {
-            let stretches: Vec<&[PortId]> =
-                spec.paths[direction].chunk_by(|&a, &b| self.is_atm(a) == self.is_atm(b)).collect();
-            let atm = stretches.iter().filter(|stretch| self.is_atm(stretch[0])).count();
-            let packet: usize = stretches.iter().filter(|stretch| !self.is_atm(stretch[0])).map(|s| s.len()).sum();
-            conversation.steps[direction].reserve_exact(atm + packet);
-            conversation.channels[direction].reserve_exact(atm);
-            for stretch in stretches {
-                if !self.is_atm(stretch[0]) {
-                    for &port in stretch {
-                        self.port_mut(port).add_conversation(spec.conversation, 0);
-                        conversation.steps[direction].push(Step::Packet(port));
-                    }
-                    continue;
+        let steps = spec.paths.map(|path| {
+            let segments: Vec<&[PortId]> = path.chunk_by(|&a, &b| self.is_atm(a) == self.is_atm(b)).collect();
+            let mut steps = Vec::new();
+            for segment in segments {
+                if self.is_atm(segment[0]) {
+                    let channel = self.channel(segment, &spec);
+                    let hops: Vec<(PortId, u32)> = self.hops(channel).collect();
+                    let (port, slot) = hops[0];
+                    steps.push(Step::Cells { port, slot });
+                    hops.iter().for_each(|&(port, slot)| self.port_mut(port).add_conversation(spec.conversation, slot));
+                } else {
+                    steps.extend(segment.iter().map(|&port| Step::Packet(port)));
+                    segment.iter().for_each(|&port| self.port_mut(port).add_conversation(spec.conversation, 0));
                 }
-                let (channel, slots) = self.channel(stretch, &spec);
-                for (&port, &slot) in stretch.iter().zip(&slots) {
-                    self.port_mut(port).add_conversation(spec.conversation, slot);
-                }
-                let step = Step::Cells { port: stretch[0], slot: slots[0] };
-                conversation.steps[direction].push(step);
-                conversation.channels[direction].push((channel, stretch.to_vec()));
             }
-        }
+            steps.into_boxed_slice()
+        });
+        let conversation = Conversation { hosts: spec.hosts, steps };
         let index = spec.conversation as usize;
         if index >= self.conversations.len() {
-            self.conversations.resize(index + 1, None);
+            self.conversations.resize_with(index + 1, || None);
         }
         self.conversations[index] = Some(conversation);
         self.packets.forget(spec.conversation);
@@ -166,40 +162,65 @@ impl<B: Clone> Fabric<B> {
         }
     }
 
-    /// Returns the channel over `path` for the conversation, and its queues; creates one if necessary.
-    fn channel(&mut self, path: &[PortId], spec: &ConversationSpec<'_>) -> (ChannelId, Vec<u32>) {
-        let share = match spec.share {
-            Some(asked) => Share::Asked(asked),
-            None => Share::Policy(channel::key(self.multiplexing, spec.conversation, spec.kind)),
+    /// Returns the channel over `path` for the conversation; creates one if necessary.
+    fn channel(&mut self, path: &[PortId], spec: &ConversationSpec<'_>) -> ChannelId {
+        let share = match (spec.share, channel::key(self.multiplexing, spec.kind)) {
+            (Some(asked), _) => Some(Share::Asked(asked)),
+            (None, shared) => shared.map(Share::Policy),
         };
-        let key = (path.to_vec(), spec.class, share);
-        let known = self.channels.get(&key).copied().or_else(|| self.reuse(&key));
-        if let Some(channel) = known {
-            let circuit = &mut self.circuits[channel.0 as usize];
-            circuit.users += 1;
-            return (channel, circuit.slots.clone());
-        }
+        let key = share.map(|share| (path.to_vec(), spec.class, share));
+        let known = key.as_ref().and_then(|key| self.channels.get(key)).copied();
+        let channel = match known {
+            Some(channel) => channel,
+            None => {
+                let channel = self.unused(path, spec.class).unwrap_or_else(|| self.add_channel(path, spec.class));
+                let circuit = &mut self.circuits[channel.0 as usize];
+                (circuit.share, circuit.is_open) = (share, true);
+                self.channels.extend(key.map(|key| (key, channel)));
+                channel
+            }
+        };
+        self.circuits[channel.0 as usize].users += 1;
+        channel
+    }
+
+    /// Adds a channel over these ports: a queue at each of them.
+    fn add_channel(&mut self, path: &[PortId], class: Class) -> ChannelId {
         let channel = ChannelId(self.circuits.len() as u32);
         self.reassembly.push(Reassembly::default());
         // From the last port back to the first, since each port's table holds the queue at the next port.
-        let mut slots = Vec::with_capacity(path.len());
-        let mut next = NextHop::Reassemble(channel);
+        let (mut next, mut first) = (NextHop::Reassemble(channel), (path[0], 0));
         for &port in path.iter().rev() {
-            let slot = self.port_mut(port).add_channel(channel, spec.class, next);
+            let slot = self.port_mut(port).add_channel(channel, class, next);
             next = NextHop::Forward { port, slot };
-            slots.push(slot);
+            first = (port, slot);
         }
-        slots.reverse();
-        self.channels.insert(key.clone(), channel);
-        self.circuits.push(Circuit { key, slots: slots.clone(), users: 1, joined: Vec::new() });
-        (channel, slots)
+        self.circuits.push(Circuit { first, class, share: None, is_open: false, users: 0, joined: Vec::new() });
+        channel
     }
 
     /// Returns an unused channel over these ports, whose queues and table entries still exist.
-    fn reuse(&mut self, key: &ChannelKey) -> Option<ChannelId> {
-        let channel = self.free.get_mut(&(key.0.clone(), key.1))?.pop()?;
-        self.circuits[channel.0 as usize].key = key.clone();
-        self.channels.insert(key.clone(), channel);
-        Some(channel)
+    fn unused(&mut self, path: &[PortId], class: Class) -> Option<ChannelId> {
+        if self.free.is_empty() {
+            return None;
+        }
+        self.free.get_mut(&(path.to_vec(), class))?.pop()
+    }
+
+    /// Returns the ports of a channel in the order of its cells, each with its queue there.
+    pub(super) fn hops(&self, channel: ChannelId) -> impl Iterator<Item = (PortId, u32)> + '_ {
+        let first = self.circuits.get(channel.0 as usize).map(|circuit| circuit.first);
+        std::iter::successors(first, |&(port, slot)| match self.port(port).next_hop(slot) {
+            NextHop::Forward { port, slot } => Some((port, slot)),
+            NextHop::Reassemble(_) => None,
+        })
+    }
+
+    /// Returns the channels of a conversation in one direction, in the order of its path.
+    pub(super) fn channels_of<'a>(&'a self, steps: &'a [Step]) -> impl Iterator<Item = ChannelId> + 'a {
+        steps.iter().filter_map(|&step| match step {
+            Step::Packet(_) => None,
+            Step::Cells { port, slot } => self.port(port).server().map(|server| server.channel(slot)),
+        })
     }
 }

@@ -85,7 +85,8 @@ impl Line {
         let net = &self.net;
         let mut all = vec![
             net.conversations.len(),
-            net.channels.len() + net.free.values().map(Vec::len).sum::<usize>(),
+            net.channels.len(),
+            net.circuits.iter().filter(|c| c.is_open).count() + net.free.values().map(Vec::len).sum::<usize>(),
             net.free.len(),
             net.circuits.len(),
             net.circuits.iter().map(|c| c.joined.len()).sum(),
@@ -153,7 +154,7 @@ fn come_and_go(multiplexing: Multiplexing, sharing: Sharing, discard: Discard, a
     while line.step() {}
     assert!(open.iter().all(|&c| line.net.close(c)), "nothing is under way");
     assert_eq!((line.net.packets_held(), line.net.rm_cells_held()), (0, 0));
-    assert!(line.net.channels.is_empty());
+    assert!(line.net.channels.is_empty() && line.net.circuits.iter().all(|circuit| !circuit.is_open));
 }
 
 #[test]

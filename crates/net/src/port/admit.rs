@@ -23,19 +23,21 @@ impl Port {
         let Kind::Cells(port) = &mut self.kind else { unreachable!("frames are cut for cell lines only") };
         let owner = owner_of_packet(slot, frame, packets);
         if port.buffer.refuses_new_frames(owner) {
-            self.counters.epd_frames += 1;
-            self.counters.dropped_frames += 1;
+            let counters = self.counters.rare();
+            counters.epd_frames += 1;
+            counters.dropped_frames += 1;
             return count;
         }
-        if port.policers.get(slot as usize).is_some_and(Option::is_some) {
+        let policers = port.inspection.as_ref().map(|inspection| &inspection.policers);
+        if policers.and_then(|policers| policers.get(slot as usize)).is_some_and(Option::is_some) {
             return self.push_policed_frame(now, owner, frame, count, packets);
         }
         let fitting = port.buffer.admit_frame(owner, count);
         let lost = count - fitting;
         if fitting == 0 {
-            self.counters.dropped_frames += 1;
-        } else {
-            self.counters.dropped_cells += u64::from(lost);
+            self.counters.rare().dropped_frames += 1;
+        } else if lost > 0 {
+            self.counters.rare().dropped_cells += u64::from(lost);
         }
         port.server.push_frame(now, slot, frame, fitting, count);
         self.level.change(now, port.server.waiting());
@@ -53,7 +55,7 @@ impl Port {
         packets: &Packets<B>,
     ) -> u16 {
         if self.cells_mut().is_some_and(|port| port.buffer.refuses_frame(owner, count)) {
-            self.counters.dropped_frames += 1;
+            self.counters.rare().dropped_frames += 1;
             return count;
         }
         let lost = (0..count).filter(|&index| {
@@ -83,14 +85,13 @@ impl CellPort {
         counters: &mut UnitCounters,
         level: &mut Level,
     ) -> bool {
-        let plain = self.policers.is_empty() && self.frames.is_empty();
-        if plain && cell.flags == Flags::PLAIN {
+        if self.inspection.is_none() && cell.flags == Flags::PLAIN {
             if let Some(abr) = &mut self.abr {
                 abr.data_comes(now, slot);
             }
             let Some(owner) = owner_of_cell(&self.buffer, slot, cell, packets) else { return false };
             if !self.buffer.admit_cell(owner, cell.index) {
-                counters.dropped_cells += 1;
+                counters.rare().dropped_cells += 1;
                 return false;
             }
         } else {
@@ -113,16 +114,18 @@ impl CellPort {
         packets: &Packets<B>,
         counters: &mut UnitCounters,
     ) -> Option<Flags> {
-        if let Some(Some(policer)) = self.policers.get_mut(slot as usize) {
+        if let Some(inspection) = &mut self.inspection
+            && let Some(Some(policer)) = inspection.policers.get_mut(slot as usize)
+        {
             match policer.judge(now) {
                 Verdict::Pass => {}
                 Verdict::Tag => {
-                    counters.policed_tagged += u64::from(!cell.flags.is_tagged());
+                    counters.rare().policed_tagged += u64::from(!cell.flags.is_tagged());
                     cell.flags.tag();
                 }
                 Verdict::Discard => {
-                    counters.policed_discarded += 1;
-                    if let Some(frame) = self.frames.get_mut(slot as usize).filter(|_| !cell.flags.is_rm()) {
+                    counters.rare().policed_discarded += 1;
+                    if let Some(frame) = inspection.frame(cell, slot) {
                         frame.cell(cell, || false);
                         frame.lost();
                     }
@@ -134,7 +137,9 @@ impl CellPort {
             abr.data_comes(now, slot);
         }
         let admitted = self.admit_cell(slot, cell, packets, counters);
-        counters.dropped_cells += u64::from(!admitted);
+        if !admitted {
+            counters.rare().dropped_cells += 1;
+        }
         admitted.then_some(cell.flags)
     }
 
@@ -142,19 +147,27 @@ impl CellPort {
     #[inline(always)]
     pub(super) fn may_pass<B>(&mut self, cell: Cell, packets: &Packets<B>) -> bool {
         let Some(owner) = owner_of_cell(&self.buffer, cell.slot, cell, packets) else { return false };
-        let passes = match self.frames.get(cell.slot as usize) {
+        self.takes_frame(owner) && self.buffer.fits_cell(owner, cell.index)
+    }
+
+    /// Returns true if no rule about frames drops the next cell of a queue's channel, nor those behind it in its frame while
+    /// none is lost.
+    #[inline(always)]
+    pub(super) fn takes_frame(&mut self, owner: Owner) -> bool {
+        let frames = self.inspection.as_ref().map(|inspection| &inspection.frames);
+        match frames.and_then(|frames| frames.get(owner.slot as usize)) {
             None | Some(FrameDiscard::Passing) => true,
             Some(FrameDiscard::Between) => !self.buffer.refuses_new_frames(owner),
             Some(FrameDiscard::Refused | FrameDiscard::Damaged) => false,
-        };
-        passes && self.buffer.fits_cell(owner, cell.index)
+        }
     }
 
-    /// Records `cells` cells of a frame that have passed the empty queues.
+    /// Records `cells` cells of a frame that have been taken.
     #[inline(always)]
     pub(super) fn passed(&mut self, first: Cell, cells: u16) {
         if cells > 0
-            && let Some(frame) = self.frames.get_mut(first.slot as usize)
+            && let Some(inspection) = &mut self.inspection
+            && let Some(frame) = inspection.frame(first, first.slot)
         {
             let is_last = first.after(cells - 1).is_last();
             *frame = if is_last { FrameDiscard::Between } else { FrameDiscard::Passing };
@@ -164,15 +177,15 @@ impl CellPort {
     /// Whether the buffer takes a cell; it is charged.
     fn admit_cell<B>(&mut self, slot: u32, cell: Cell, packets: &Packets<B>, counters: &mut UnitCounters) -> bool {
         let Some(owner) = owner_of_cell(&self.buffer, slot, cell, packets) else { return true };
-        let mut frame = self.frames.get_mut(slot as usize).filter(|_| !cell.flags.is_rm());
+        let mut frame = self.inspection.as_mut().and_then(|inspection| inspection.frame(cell, slot));
         if let Some(frame) = &mut frame
             && let Fate::Drop { new_frame } = frame.cell(cell, || self.buffer.refuses_new_frames(owner))
         {
-            counters.epd_frames += u64::from(new_frame);
+            counters.rare().epd_frames += u64::from(new_frame);
             return false;
         }
         if cell.flags.is_tagged() && self.buffer.refuses_tagged(owner) {
-            counters.clp_discarded += 1;
+            counters.rare().clp_discarded += 1;
         } else if self.buffer.admit_cell(owner, cell.index) {
             return true;
         }

@@ -1,5 +1,7 @@
 //! The part of a cell port: channels with their cell queues, buffer, policers, frame discard and ABR.
 
+use std::sync::Arc;
+
 use cellway_units::Time;
 
 use super::Port;
@@ -22,26 +24,31 @@ use cellway_spec::Discipline;
 pub(crate) struct CellPort {
     pub(crate) server: CellServer,
     pub(super) buffer: Buffer,
-    /// Where each queue's channel stands within a frame, if the buffer cuts frames off.
+    /// What decides by the cell, if anything does.
+    pub(super) inspection: Option<Box<Inspection>>,
+    /// The port's part in ABR control loops, if any runs over it.
+    pub(crate) abr: Option<Box<AbrPort>>,
+}
+
+/// Decisions about single cells that come to a port.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Inspection {
+    /// The place of each queue's channel within a frame, if the buffer cuts frames off.
     pub(super) frames: Vec<FrameDiscard>,
     /// Policers of the queues up to the last that has one.
     pub(super) policers: Vec<Option<Policer>>,
-    /// The port's part in ABR control loops, if any runs over it.
-    pub(crate) abr: Option<Box<AbrPort>>,
-    /// The next hop of each queue's cells at the far end.
-    pub(crate) channels: Vec<NextHop>,
+}
+
+impl Inspection {
+    /// Returns the frame of a queue's cells, if the buffer cuts frames off.
+    pub(super) fn frame(&mut self, cell: Cell, slot: u32) -> Option<&mut FrameDiscard> {
+        self.frames.get_mut(slot as usize).filter(|_| !cell.flags.is_rm())
+    }
 }
 
 impl CellPort {
-    pub(super) fn new(discipline: Discipline, buffer: Option<BufferSpec>) -> CellPort {
-        CellPort {
-            server: CellServer::new(discipline),
-            buffer: Buffer::new(buffer),
-            frames: Vec::new(),
-            policers: Vec::new(),
-            abr: None,
-            channels: Vec::new(),
-        }
+    pub(super) fn new(discipline: Discipline, buffer: Option<Arc<BufferSpec>>) -> CellPort {
+        CellPort { server: CellServer::new(discipline), buffer: Buffer::new(buffer), inspection: None, abr: None }
     }
 
     /// Takes the cell that the line sends next.
@@ -73,25 +80,20 @@ impl Port {
     /// Adds a queue for `channel`, whose cells go to `next` behind the link; returns its slot.
     pub(crate) fn add_channel(&mut self, channel: ChannelId, class: Class, next: NextHop) -> u32 {
         let cells = self.cells_mut().expect("channels run over ATM links only");
-        if cells.channels.is_empty() {
-            // The line of a host has one channel; a first push would allocate room for four.
-            cells.channels.reserve_exact(1);
-        }
-        cells.channels.push(next);
         if cells.buffer.discards_frames() {
-            cells.frames.push(FrameDiscard::default());
+            cells.inspection.get_or_insert_default().frames.push(FrameDiscard::default());
         }
-        cells.server.add(channel, class)
+        cells.server.add(channel, class, next)
     }
 
     /// Puts a policer before queue `slot`, in place of one that is there.
     pub(crate) fn police(&mut self, slot: u32, policer: Policer) {
         let Some(cells) = self.cells_mut() else { return };
-        let slot = slot as usize;
-        if slot >= cells.policers.len() {
-            cells.policers.resize(slot + 1, None);
+        let (slot, policers) = (slot as usize, &mut cells.inspection.get_or_insert_default().policers);
+        if slot >= policers.len() {
+            policers.resize(slot + 1, None);
         }
-        cells.policers[slot] = Some(policer);
+        policers[slot] = Some(policer);
     }
 
     /// Resets all state of the channel of the empty queue `slot`; the queue stays for the next channel over these
@@ -99,13 +101,19 @@ impl Port {
     pub(crate) fn forget_channel(&mut self, slot: u32) {
         let Some(cells) = self.cells_mut() else { return };
         cells.server.forget(slot);
-        if let Some(frame) = cells.frames.get_mut(slot as usize) {
-            *frame = FrameDiscard::default();
-        }
-        if let Some(policer) = cells.policers.get_mut(slot as usize) {
-            *policer = None;
-            let used = cells.policers.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
-            cells.policers.truncate(used);
+        if let Some(inspection) = &mut cells.inspection {
+            let Inspection { frames, policers } = &mut **inspection;
+            if let Some(frame) = frames.get_mut(slot as usize) {
+                *frame = FrameDiscard::default();
+            }
+            if let Some(policer) = policers.get_mut(slot as usize) {
+                *policer = None;
+                let used = policers.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
+                policers.truncate(used);
+            }
+            if frames.is_empty() && policers.is_empty() {
+                cells.inspection = None;
+            }
         }
         if let Some(abr) = &mut cells.abr {
             abr.forget(slot);
@@ -116,7 +124,8 @@ impl Port {
 #[cfg(test)]
 impl CellPort {
     pub(super) fn lengths(&self) -> Vec<usize> {
-        let mut all = vec![self.frames.len(), self.policers.len(), self.channels.len()];
+        let inspected = |inspection: &Inspection| [inspection.frames.len(), inspection.policers.len()];
+        let mut all = self.inspection.as_deref().map_or([0; 2], inspected).to_vec();
         all.extend(self.buffer.lengths());
         all.extend(self.server.lengths());
         all

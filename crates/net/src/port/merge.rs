@@ -6,7 +6,6 @@ use super::admit::owner_of_cell;
 use super::runs::LeftRun;
 use super::{Kind, Port};
 use crate::cell::{Cell, Flags};
-use crate::discard::FrameDiscard;
 use crate::pace::{Pace, Pulse};
 use crate::packet::Packets;
 
@@ -42,12 +41,7 @@ impl Port {
             return None;
         }
         let owner = owner_of_cell(&port.buffer, slot, first, packets)?;
-        let may_begin = match port.frames.get(slot as usize) {
-            None | Some(FrameDiscard::Passing) => true,
-            Some(FrameDiscard::Between) => !port.buffer.refuses_new_frames(owner),
-            Some(FrameDiscard::Refused | FrameDiscard::Damaged) => false,
-        };
-        if !may_begin {
+        if !port.takes_frame(owner) {
             return None;
         }
         let mut waiting = port.server.waiting();
@@ -60,7 +54,8 @@ impl Port {
             }
         };
         let leaving_owner = owner_of_cell(&port.buffer, slot, leaving, packets)?;
-        let mut policer = port.policers.get_mut(slot as usize).and_then(Option::as_mut);
+        let inspection = port.inspection.as_mut();
+        let mut policer = inspection.and_then(|inspection| inspection.policers.get_mut(slot as usize)?.as_mut());
         let delay = self.link.delay();
         let (mut next, mut taken, mut sent, mut busy) = (came, 0, 0, Span::ZERO);
         let (mut service, mut head) = (ready, None);

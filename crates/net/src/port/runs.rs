@@ -92,7 +92,8 @@ impl Port {
     pub(crate) fn decides(&self) -> Option<Decides> {
         let Kind::Cells(cells) = &self.kind else { return None };
         let is_watched = self.level.is_watched();
-        let arrivals = is_watched || !cells.policers.is_empty();
+        let is_policed = cells.inspection.as_ref().is_some_and(|inspection| !inspection.policers.is_empty());
+        let arrivals = is_watched || is_policed;
         let services = is_watched || self.faults.is_some();
         let gates = cells.server.has_gates();
         (!self.line.is_immediate()).then_some(Decides { arrivals, services, gates })

@@ -1,5 +1,7 @@
 //! The memory of a queue discipline: its limit, the packets in it by number and octets, and what became of them.
 
+use std::sync::Arc;
+
 use cellway_units::{Ecn, Sketch, Span, Time, rank};
 
 use super::{Drops, QdiscCounters, Queued};
@@ -18,7 +20,7 @@ pub(crate) struct Memory {
 
 impl Memory {
     /// Memory without packets; without a limit it takes all.
-    pub(super) fn new(limit: Option<BufferSpec>) -> Memory {
+    pub(super) fn new(limit: Option<Arc<BufferSpec>>) -> Memory {
         Memory { buffer: Buffer::new(limit), packets: 0, octets: 0, counters: QdiscCounters::default(), waits: None }
     }
 

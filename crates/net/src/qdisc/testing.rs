@@ -55,7 +55,7 @@ fn memory(octets: u64, sharing: Sharing) -> Memory {
         threshold: None,
         clp_threshold: None,
     };
-    let mut memory = Memory::new(Some(limit));
+    let mut memory = Memory::new(Some(limit.into()));
     (0..2).for_each(|conversation| memory.buffer_mut().add_conversation(conversation, 0));
     memory
 }

@@ -67,7 +67,7 @@ impl Run<'_> {
             Ok(ends) => slot.ends = Some(ends.map(|end| StackEnd::new(end, stack.max_datagram))),
             Err(why) => {
                 let group = self.bed.scenario().traffic[plan.group].name.clone();
-                let error = Error::NoEnds { group, flow: plan.name.clone(), why };
+                let error = Error::NoEnds { group, flow: plan.name.to_string(), why };
                 self.fault.get_or_insert(Box::new(error));
                 return;
             }
@@ -134,7 +134,7 @@ impl Run<'_> {
         if let Err(fault) = self.call_stack(now, index, end, act) {
             let plan = self.slots[index].plan();
             let group = self.bed.scenario().traffic[plan.group].name.clone();
-            let flow = plan.name.clone();
+            let flow = plan.name.to_string();
             let end = ["originator", "responder"][end];
             self.fault.get_or_insert(Box::new(Error::Stack { group, flow, end, at: now, fault }));
         }

@@ -40,7 +40,7 @@ impl Run<'_> {
             };
             let split = plan.tcp().and_then(|tcp| tcp.split.as_ref());
             FlowScene {
-                name: plan.name.clone(),
+                name: plan.name.to_string(),
                 group: Some(scenario.traffic[plan.group].name.clone()),
                 kind,
                 ends: plan.hosts.map(place),
@@ -52,7 +52,7 @@ impl Run<'_> {
             name: names_of.join("-"),
             group: None,
             kind: "gateways",
-            ends: [0, 1].map(|which| place(names[&names_of[which]])),
+            ends: [0, 1].map(|which| place(names[&*names_of[which]])),
             through: None,
         };
         let pairs = self.pairs.iter().map(|of| pair(&of.names));
@@ -68,14 +68,15 @@ impl Run<'_> {
     fn node_scenes(&self) -> Vec<NodeScene> {
         let fabric = &self.bed.fabric;
         let mut names = vec![None; fabric.nodes().len()];
-        self.bed.names().iter().for_each(|(name, &node)| names[place(node)] = Some(&name[..]));
+        let known = self.bed.names();
+        known.iter().for_each(|(&name, &node)| names[place(node)] = Some(name));
         // The first link of an inner node leads to its owner.
         let mut owners = vec![None; names.len()];
         for port in fabric.ports() {
             let [from, to] = fabric.ends(port).map(place);
             owners[from] = owners[from].or(names[to]);
         }
-        let gateways: Vec<NodeId> = self.bed.gateways().map(|inner| self.bed.names()[&inner.name]).collect();
+        let gateways: Vec<NodeId> = self.bed.gateways().map(|inner| known[&*inner.name]).collect();
         let scene = |node: NodeId| {
             let kind = match names[place(node)] {
                 None => "inside",
@@ -157,7 +158,7 @@ impl Run<'_> {
         for conversation in 0..self.legs.len() as u32 {
             let both = [0, 1].map(|direction| self.bed.fabric.channels(conversation, direction));
             for (channel, _) in both.into_iter().flatten() {
-                users.entry(*channel).or_insert_with(|| self.flow_of(conversation));
+                users.entry(channel).or_insert_with(|| self.flow_of(conversation));
             }
         }
         users

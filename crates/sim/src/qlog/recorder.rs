@@ -55,7 +55,7 @@ impl<'a> Recorder<'a> {
     /// A stack of others drives the slot.
     pub(crate) fn begin<'b: 'a>(qlog: Qlog<'b>, slots: &[Slot]) -> Result<Recorder<'a>, Error> {
         let Qlog { end, to, events } = qlog;
-        let index = slots.iter().position(|slot| slot.plan().name == end.slot);
+        let index = slots.iter().position(|slot| *slot.plan().name == *end.slot);
         let Some((index, Slot::Tcp(slot))) = index.map(|index| (index, &slots[index])) else {
             let why = "a stack of others drives it; accepted: slots with the built-in TCP".to_owned();
             return Err(Error::Qlog { name: end.slot, why });

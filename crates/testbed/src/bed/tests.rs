@@ -92,6 +92,6 @@ fn closed_conversations_leave_nothing_behind() {
         }
         assert!(open.iter().all(|&conversation| bed.close(conversation)));
         assert_eq!((bed.control.len(), bed.free.len()), (0, 10));
-        assert!(bed.meter.slots.iter().all(|slot| slot.paced.is_none()));
+        assert!(bed.meter.slots.iter().all(|slot| slot.abr.as_ref().is_none_or(|abr| abr.queue.is_none())));
     }
 }

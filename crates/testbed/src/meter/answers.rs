@@ -84,7 +84,7 @@ impl Meter {
     pub fn answer(&mut self, now: Time, slot: usize, since: Time) {
         let meter = &mut self.slots[slot];
         let time = now.since(since);
-        meter.delays_in_bin.push(time.as_secs_f64());
+        meter.samples_mut().delays_in_bin.push(time.as_secs_f64());
         if let Some(answers) = meter.answers_mut()
             && since >= self.warmup
         {

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use cellway_net::{Fabric, Framing};
 use cellway_record::Quantity;
 use cellway_record::metric::{datagram, port as ports, slot as slots};
-use cellway_record::stats::Moments;
 use cellway_units::Time;
 
 use super::{Meter, SlotMeter, mean_queue, ratio};
@@ -47,14 +46,15 @@ impl Meter {
             put(&slot.subject, (&slots::THROUGHPUT).into(), slot.throughput(bytes, every));
             let both = bytes + slot.now.delivered[1] - slot.delivered_at_bin[1];
             put(&slot.subject, (&slots::GOODPUT).into(), both as f64 * 8.0 / every.as_secs_f64());
-            if let Some((port, channel)) = slot.paced
+            if let Some(abr) = &mut slot.abr
+                && let Some((port, channel)) = abr.queue
                 && let Some(rate) = fabric.abr_rate(port, channel)
             {
                 let rate = rate.as_bps() as f64;
                 put(&slot.subject, (&slots::ACR).into(), rate);
                 if now > self.warmup {
-                    slot.acr.push(rate);
-                    slot.acr_min = slot.acr_min.min(rate);
+                    abr.acr.push(rate);
+                    abr.acr_min = abr.acr_min.min(rate);
                 }
             }
             if slot.directions().is_empty()
@@ -62,7 +62,8 @@ impl Meter {
             {
                 put(&slot.subject, (&slots::WINDOW_MEAN).into(), window);
             }
-            if let Some(delay) = slot.delays_in_bin.mean() {
+            let in_bin = slot.samples.as_mut().map(|samples| std::mem::take(&mut samples.delays_in_bin));
+            if let Some(delay) = in_bin.and_then(|delays| delays.mean()) {
                 put(&slot.subject, slot.delay_metric().into(), delay);
             }
             if let Some(jitter) = slot.datagrams().and_then(|datagrams| datagrams.jitter()) {
@@ -71,7 +72,6 @@ impl Meter {
             if let Some(observed) = &mut self.observed {
                 observed.end_bin(number).for_each(|(metric, value)| put(&slot.subject, metric.into(), value));
             }
-            slot.delays_in_bin = Moments::default();
             slot.delivered_at_bin = slot.now.delivered;
         }
     }

@@ -218,7 +218,7 @@ impl Meter {
         let meter = &mut self.slots[slot];
         if let Some(datagrams) = meter.sent_by_mut(reader.peer()) {
             if let Some(delay) = datagrams.received(at, mark.sequence, mark.sent) {
-                meter.delays_in_bin.push(delay.as_secs_f64());
+                meter.samples_mut().delays_in_bin.push(delay.as_secs_f64());
                 self.delivered(slot, reader, payload.0);
             }
             return;
@@ -230,7 +230,7 @@ impl Meter {
         };
         // A second copy is no goodput, as the application has its bytes.
         if let Some(delay) = delay {
-            meter.delays_in_bin.push(delay.as_secs_f64());
+            meter.samples_mut().delays_in_bin.push(delay.as_secs_f64());
             self.delivered(slot, reader, payload.0);
         }
     }

@@ -83,6 +83,24 @@ pub(crate) struct Records {
     pub(crate) items: Option<Changes>,
 }
 
+/// The times of a slot's items and the delays that its application has observed.
+#[derive(Debug, Default)]
+pub(super) struct Samples {
+    pub(super) delays: Sample,
+    pub(super) delays_in_bin: Moments,
+    pub(super) item_times: Sample,
+    pub(super) item_rates: Moments,
+}
+
+/// The rate of the ABR source of a slot.
+#[derive(Debug)]
+pub(crate) struct AbrRate {
+    /// The first output port of the slot's cells and their channel, while they are open.
+    pub(crate) queue: Option<(PortId, ChannelId)>,
+    pub(super) acr: Moments,
+    pub(super) acr_min: f64,
+}
+
 /// A conversation slot that is reported.
 #[derive(Debug)]
 pub(crate) struct SlotMeter {
@@ -101,21 +119,17 @@ pub(crate) struct SlotMeter {
     pub(super) window: TimeWeighted,
     pub(super) window_in_bin: TimeWeighted,
     pub(super) full: TimeWeighted,
-    pub(super) delays: Sample,
-    pub(super) delays_in_bin: Moments,
-    pub(super) item_times: Sample,
-    pub(super) item_rates: Moments,
+    /// Boxed, since many slots have none.
+    pub(super) samples: Option<Box<Samples>>,
     /// The time that each item took, recorded at the instant of its arrival, if series are recorded.
     pub(super) items: Option<Box<Changes>>,
-    /// The first output port of the slot's cells and their channel, if ABR or a shaper paces them.
-    pub(crate) paced: Option<(PortId, ChannelId)>,
-    pub(super) acr: Moments,
-    pub(super) acr_min: f64,
+    /// If ABR paces the slot's cells.
+    pub(crate) abr: Option<Box<AbrRate>>,
 }
 
 impl SlotMeter {
     /// Creates the meter of a slot; `round_trip` is the propagation round trip of its path.
-    pub(crate) fn new(name: &str, traffic: &Traffic, round_trip: Span, records: Records) -> SlotMeter {
+    pub(crate) fn new(name: &Arc<str>, traffic: &Traffic, round_trip: Span, records: Records) -> SlotMeter {
         let own = match &traffic.protocol {
             Protocol::Udp(source) => Some(Own::Datagrams(Box::new(Datagrams::new(source)))),
             Protocol::Class(_) => Some(Own::BothWays(Box::default())),
@@ -133,15 +147,21 @@ impl SlotMeter {
     }
 
     /// Creates the meter of a slot that stacks of others drive.
-    pub(crate) fn of_stack(name: &str, traffic: &Traffic, records: Records) -> SlotMeter {
+    pub(crate) fn of_stack(name: &Arc<str>, traffic: &Traffic, records: Records) -> SlotMeter {
         SlotMeter::with_own(name, traffic, false, Some(Own::Datagrams(Box::default())), records)
     }
 
-    fn with_own(name: &str, traffic: &Traffic, interactive: bool, own: Option<Own>, records: Records) -> SlotMeter {
+    fn with_own(
+        name: &Arc<str>,
+        traffic: &Traffic,
+        interactive: bool,
+        own: Option<Own>,
+        records: Records,
+    ) -> SlotMeter {
         let (trace, items) = (records.trace.map(Box::new), records.items.map(Box::new));
         let nothing = TimeWeighted::new(Time::ZERO, 0);
         SlotMeter {
-            subject: name.into(),
+            subject: name.clone(),
             bottleneck: traffic.bottleneck,
             framing: traffic.bottleneck_framing,
             interactive,
@@ -154,14 +174,9 @@ impl SlotMeter {
             window: nothing,
             window_in_bin: nothing,
             full: nothing,
-            delays: Sample::new(),
-            delays_in_bin: Moments::default(),
-            item_times: Sample::new(),
-            item_rates: Moments::default(),
+            samples: None,
             items,
-            paced: None,
-            acr: Moments::default(),
-            acr_min: f64::INFINITY,
+            abr: None,
         }
     }
 
@@ -177,6 +192,24 @@ impl SlotMeter {
     /// Returns the bytes delivered to the responder in the present fairness window.
     pub(super) fn delivered_in_window(&self) -> f64 {
         (self.now.delivered[0] - self.at_fairness) as f64
+    }
+
+    /// Returns the samples, to be added to.
+    pub(super) fn samples_mut(&mut self) -> &mut Samples {
+        self.samples.get_or_insert_default()
+    }
+
+    /// Records the ABR rate of a queue from now on.
+    pub(crate) fn paced_by(&mut self, queue: (PortId, ChannelId)) {
+        let none = || Box::new(AbrRate { queue: None, acr: Moments::default(), acr_min: f64::INFINITY });
+        self.abr.get_or_insert_with(none).queue = Some(queue);
+    }
+
+    /// Ends the record of the ABR rate of a channel.
+    pub(crate) fn forget_channel(&mut self, channel: ChannelId) {
+        if let Some(abr) = &mut self.abr {
+            abr.queue = abr.queue.filter(|queue| queue.1 != channel);
+        }
     }
 
     /// Returns the datagrams of each direction that has any of its own: the echoes of pings are of the way there.

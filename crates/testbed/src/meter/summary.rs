@@ -195,9 +195,11 @@ impl Summary {
         for (metric, value) in flows.into_iter().chain(answers).flatten() {
             self.put(s, metric, value);
         }
-        if let Some(acr) = slot.acr.mean() {
+        if let Some(abr) = &slot.abr
+            && let Some(acr) = abr.acr.mean()
+        {
             self.put(s, &slots::ACR_MEAN, acr);
-            self.put(s, &slots::ACR_MIN, slot.acr_min);
+            self.put(s, &slots::ACR_MIN, abr.acr_min);
         }
         if slot.directions().is_empty()
             && let (Some(window), Some(full)) = (slot.window.mean(self.now), slot.full.mean(self.now))
@@ -206,7 +208,7 @@ impl Summary {
             self.put(s, &slots::WINDOW_AT_MAX, full);
         }
         if slot.interactive {
-            self.delays(s, slot.delays.clone());
+            self.delays(s, slot.samples.as_ref().map(|samples| samples.delays.clone()).unwrap_or_default());
         }
     }
 
@@ -292,8 +294,9 @@ impl Summary {
 
     /// Adds the times of the items that were requested and delivered after the warm-up.
     fn items(&mut self, s: &Arc<str>, slot: &SlotMeter) {
-        let times = slot.item_times.values();
-        let (Some(rate), Some(first)) = (slot.item_rates.mean(), times.first().copied()) else { return };
+        let Some(samples) = &slot.samples else { return };
+        let times = samples.item_times.values();
+        let (Some(rate), Some(first)) = (samples.item_rates.mean(), times.first().copied()) else { return };
         let mut moments = Moments::new();
         times.iter().for_each(|&time| moments.push(time));
         self.put(s, &slots::ITEM_TIME_FIRST, first);
@@ -329,7 +332,7 @@ impl Summary {
         }
         if members.iter().all(|m| m.interactive) {
             let mut all = Sample::new();
-            members.iter().for_each(|m| all.extend(&m.delays));
+            members.iter().filter_map(|m| m.samples.as_ref()).for_each(|samples| all.extend(&samples.delays));
             self.delays(s, all);
         }
     }

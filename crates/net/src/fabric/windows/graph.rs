@@ -95,18 +95,20 @@ impl<B: Clone> Fabric<B> {
     /// Returns the ports of each open conversation in each direction.
     fn paths(&self) -> impl Iterator<Item = Vec<u32>> + '_ {
         self.conversations.iter().flatten().flat_map(|conversation| {
-            [0, 1].map(|way| {
-                let mut channels = conversation.channels[way].iter();
-                let steps = conversation.steps[way].iter();
-                steps
-                    .flat_map(|step| match step {
-                        Step::Packet(port) => vec![port.0],
-                        Step::Cells { .. } => channels
-                            .next()
-                            .map(|(_, ports)| ports.iter().map(|port| port.0).collect())
-                            .unwrap_or_default(),
-                    })
-                    .collect()
+            conversation.steps.iter().map(|steps| {
+                let mut path = Vec::new();
+                for &step in steps {
+                    match step {
+                        Step::Packet(port) => path.push(port.0),
+                        Step::Cells { .. } => {
+                            let channel = self.channels_of(std::slice::from_ref(&step)).next();
+                            path.extend(
+                                channel.into_iter().flat_map(|channel| self.hops(channel)).map(|(port, _)| port.0),
+                            );
+                        }
+                    }
+                }
+                path
             })
         })
     }

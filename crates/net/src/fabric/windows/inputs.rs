@@ -120,6 +120,10 @@ impl Inputs {
         {
             self.mixed = true;
         }
+        if self.all.capacity() == 0 {
+            // Few units come to the line of a host at once; a first push would allocate room for four.
+            self.all.reserve_exact(1);
+        }
         self.all.push(Input { moment, from, unit });
     }
 

@@ -1,0 +1,124 @@
+//! Many conversations on one line: the memory of a run for each of them, and its time for an event.
+//!
+//! Each conversation is a bulk transfer over TCP between two hosts of its own, whose access lines meet at a line of 622
+//! Mbit/s, which is always full: with any number of conversations about as much happens in a second. The time for an event
+//! is that between two instants of one run, so building the network and writing the tables are not in it.
+//!
+//! `cargo bench -p cellway-sim --bench conversations` prints a table; each run is a process of its own, whose largest
+//! resident memory is that of the kernel (Linux). With `--once windows|cells COUNT atm|packet port|conversation [MS]` it runs
+//! one simulation, up to this simulated time if one is given, and prints its figures, for a profiler.
+#![allow(missing_docs, clippy::unwrap_used)]
+
+use std::process::Command;
+use std::time::Instant;
+
+use cellway_record::{Counts, RunRecord};
+use cellway_scenario::{Plan, Scenario};
+use cellway_sim::{Control, Engine};
+
+const COUNTS: [u32; 4] = [100, 1_000, 10_000, 60_000];
+/// The framing of all lines, and how buffers are divided.
+const NETWORKS: [[&str; 2]; 3] = [["atm", "port"], ["atm", "conversation"], ["packet", "port"]];
+/// The ends of the two runs whose difference is measured, in ms: with all conversations open, and behind that.
+const ENDS: [u32; 2] = [3_000, 3_500];
+
+fn scenario(count: u32, [framing, per]: [&str; 2], milliseconds: u32) -> Scenario {
+    let stagger = 200_000_000 / u64::from(count);
+    let size = if per == "port" { "250 MB" } else { "4 kB" };
+    let text = format!(
+        r#"version = 1
+name = "conversations"
+node = [{{ name = "west", kind = "router" }}, {{ name = "east", kind = "router" }}]
+run = {{ duration = "{milliseconds} ms", warmup = "200 ms" }}
+buffer = {{ size = "{size}", per = "{per}" }}
+link = [{{ between = ["west", "east"], rate = "622 Mbit/s", delay = "500 us", framing = "{framing}", mtu = "1500 B" }}]
+observe = {{ interval = "{milliseconds} ms", series = false }}
+
+[tcp]
+profile = "classic"
+variant = "sack"
+mss = "1460 B"
+window = "2920 B"
+timer-granularity = "1 ms"
+rto-initial = "10 s"
+rto-min = "10 s"
+
+[[traffic]]
+name = "bulk"
+app = "bulk"
+from = "west"
+to = "east"
+count = {count}
+stagger = "{stagger} ns"
+access = {{ rate = "622 Mbit/s", delay = "100 us", framing = "{framing}" }}
+"#
+    );
+    Plan::parse_with(&text, "conversations.toml", &[], None).unwrap_or_else(|e| panic!("{e}")).base().clone()
+}
+
+/// Runs a scenario once; returns the counts, and the seconds that it took.
+fn run(scenario: &Scenario, engine: Engine) -> (Counts, f64) {
+    let workloads: Vec<_> = scenario.traffic.iter().map(|t| cellway_sim::workload(t, None).unwrap()).collect();
+    let begin = Instant::now();
+    let control = Control { engine, ..Control::new(&|| false) };
+    let RunRecord { counts, .. } = cellway_sim::run(scenario, &workloads, 1, control).unwrap();
+    (counts, begin.elapsed().as_secs_f64())
+}
+
+/// Returns the largest resident memory of this process so far, in bytes.
+fn largest_resident() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok()).map_or(0, |kib| kib * 1024)
+}
+
+/// Runs one simulation, or that up to both of [`ENDS`], and prints the events, the seconds, and the memory at the end.
+fn once(arguments: &[String]) {
+    let [engine, count, framing, per, ..] = arguments else { panic!("--once ENGINE COUNT FRAMING PER [MS]") };
+    let engine = if engine == "windows" { Engine::Windows } else { Engine::Cells };
+    let of = |end| scenario(count.parse().unwrap(), [framing, per], end);
+    if let Some(end) = arguments.get(4) {
+        let (counts, seconds) = run(&of(end.parse().unwrap()), engine);
+        println!("{counts:?} {seconds:.3} s {} kB", largest_resident() / 1000);
+        return;
+    }
+    let [(first, until_first), (last, until_last)] = ENDS.map(|end| run(&of(end), engine));
+    println!("{} {} {}", last.events - first.events, until_last - until_first, largest_resident());
+}
+
+/// Runs one simulation in a process of its own; returns the nanoseconds for an event, and the memory in bytes.
+fn apart(engine: &str, count: u32, network: [&str; 2]) -> [f64; 2] {
+    let program = std::env::current_exe().unwrap();
+    let output = Command::new(program).args(["--once", engine, &count.to_string()]).args(network).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let values: Vec<f64> = text.split_whitespace().map(|value| value.parse().unwrap()).collect();
+    assert!(output.status.success() && values.len() == 3, "{}", String::from_utf8_lossy(&output.stderr));
+    [values[1] / values[0] * 1e9, values[2]]
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    if let Some(at) = arguments.iter().position(|argument| argument == "--once") {
+        return once(&arguments[at + 1..]);
+    }
+    println!(
+        "{:<8} {:<8} {:<14} {:>14} {:>10} {:>18} {:>10} {:>6}",
+        "engine", "framing", "buffers per", "conversations", "memory", "per conversation", "per event", "ratio"
+    );
+    for engine in ["cells", "windows"] {
+        for network in NETWORKS {
+            let [_, least] = apart(engine, 1, network);
+            let mut reference = None;
+            for count in COUNTS {
+                let [time, memory] = apart(engine, count, network);
+                let ratio = time / *reference.get_or_insert(time);
+                let each = (memory - least) / f64::from(count);
+                let [framing, per] = network;
+                println!(
+                    "{engine:<8} {framing:<8} {per:<14} {count:>14} {:>7.1} MB {each:>16.0} B {time:>7.1} ns {ratio:>6.2}",
+                    memory / 1e6
+                );
+            }
+        }
+    }
+}
