@@ -13,8 +13,8 @@ use std::process::Command;
 use std::time::Instant;
 
 use cellway_record::{Counts, RunRecord};
-use cellway_scenario::{Plan, Scenario};
-use cellway_sim::{Control, Engine};
+use cellway_scenario::{Engine, Plan, Scenario};
+use cellway_sim::Control;
 
 const COUNTS: [u32; 4] = [100, 1_000, 10_000, 60_000];
 /// The framing of all lines, and how buffers are divided.
@@ -60,8 +60,9 @@ access = {{ rate = "622 Mbit/s", delay = "100 us", framing = "{framing}" }}
 fn run(scenario: &Scenario, engine: Engine) -> (Counts, f64) {
     let workloads: Vec<_> = scenario.traffic.iter().map(|t| cellway_sim::workload(t, None).unwrap()).collect();
     let begin = Instant::now();
-    let control = Control { engine, ..Control::new(&|| false) };
-    let RunRecord { counts, .. } = cellway_sim::run(scenario, &workloads, 1, control).unwrap();
+    let mut scenario = scenario.clone();
+    scenario.run.engine = engine;
+    let RunRecord { counts, .. } = cellway_sim::run(&scenario, &workloads, 1, Control::new(&|| false)).unwrap();
     (counts, begin.elapsed().as_secs_f64())
 }
 

@@ -3,8 +3,8 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used)]
 
-use cellway_scenario::Plan;
-use cellway_sim::{Control, Engine};
+use cellway_scenario::{Engine, Plan};
+use cellway_sim::Control;
 
 /// Runs as many bulk transfers, between two hosts each, over one line of cells that all share.
 fn run(conversations: u64, engine: Engine) {
@@ -13,7 +13,7 @@ fn run(conversations: u64, engine: Engine) {
         r#"version = 1
 name = "many"
 node = [{{ name = "west", kind = "router" }}, {{ name = "east", kind = "router" }}]
-run = {{ duration = "250 ms", warmup = "100 ms" }}
+run = {{ duration = "250 ms", warmup = "100 ms", engine = "{}" }}
 buffer = {{ size = "100 MB", per = "port" }}
 link = [{{ between = ["west", "east"], rate = "622 Mbit/s", delay = "500 us", mtu = "1500 B" }}]
 observe = {{ interval = "250 ms", series = false }}
@@ -27,13 +27,13 @@ to = "east"
 count = {conversations}
 stagger = "{stagger} ns"
 access = {{ rate = "622 Mbit/s", delay = "100 us", framing = "atm" }}
-"#
+"#,
+        engine.name()
     );
     let plan = Plan::parse(&text, "many.toml").unwrap();
     let workloads: Vec<_> =
         plan.base().traffic.iter().map(|group| cellway_sim::workload(group, None).unwrap()).collect();
-    let control = Control { engine, ..Control::new(&|| false) };
-    let counts = cellway_sim::run(plan.base(), &workloads, 1, control).unwrap().counts;
+    let counts = cellway_sim::run(plan.base(), &workloads, 1, Control::new(&|| false)).unwrap().counts;
     assert!(counts.packets > 3 * conversations, "{counts:?}: not all connections are open");
 }
 

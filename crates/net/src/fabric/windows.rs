@@ -136,7 +136,7 @@ impl Windows {
 
     #[inline]
     fn give(&mut self, to: u32, moment: Moment, from: u32, unit: Arriving) {
-        self.inputs[to as usize].push(moment, from, unit);
+        self.inputs[to as usize].push(Place::new(moment, from), unit);
         self.activate(to);
     }
 }

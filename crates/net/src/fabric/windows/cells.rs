@@ -323,11 +323,12 @@ impl<B: Clone> Fabric<B> {
         match port.next_hop(cell.slot) {
             NextHop::Forward { port, slot } => {
                 let cell = Cell { slot, ..cell };
-                let unit = match cells {
-                    1 => Arriving::Cell(cell),
-                    _ => Arriving::Train(Train { first, cell, cells, pace }),
-                };
-                windows.give(port.0, Moment::first(first.at()), index, unit);
+                if cells == 1 {
+                    windows.give(port.0, Moment::first(first.at()), index, Arriving::Cell(cell));
+                } else {
+                    windows.inputs[port.0 as usize].push_train(index, Train { first, cell, cells, pace });
+                    windows.activate(port.0);
+                }
             }
             NextHop::Reassemble(channel) => {
                 let node = port.to;

@@ -84,9 +84,9 @@ impl PartialOrd for Place {
 pub(in crate::fabric) enum Arriving {
     /// A cell, into the queue that it names.
     Cell(Cell),
-    /// Cells of one frame, the first of which comes now.
-    Train(Train),
-    /// Cells of several frames by turns, the first of which comes now: one of [`Inputs::rotations`].
+    /// Cells of one frame, the first of which comes now: one of [`Groups::trains`].
+    Train(u32),
+    /// Cells of several frames by turns, the first of which comes now: one of [`Groups::rotations`].
     Rotation(u32),
     /// A packet to be cut into cells, for a queue.
     Frame { frame: PacketRef, slot: u32 },
@@ -94,37 +94,89 @@ pub(in crate::fabric) enum Arriving {
 
 #[derive(Clone, Copy, Debug)]
 struct Input {
-    moment: Moment,
-    from: u32,
+    place: Place,
     unit: Arriving,
 }
 
-/// The units that will come to a port.
+/// Values with numbers, which are used again.
+#[derive(Clone, Debug)]
+struct Numbered<T> {
+    all: Vec<T>,
+    free: Vec<u32>,
+}
+
+impl<T> Default for Numbered<T> {
+    fn default() -> Numbered<T> {
+        Numbered { all: Vec::new(), free: Vec::new() }
+    }
+}
+
+/// The trains and rotations of a port.
+#[derive(Clone, Debug, Default)]
+struct Groups {
+    trains: Numbered<Train>,
+    rotations: Numbered<Rotation>,
+}
+
+/// The units that will come to a port. A train or a rotation has the place of its next cell.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Inputs {
     all: Vec<Input>,
     /// The first of `all` that has not been taken.
     next: usize,
-    /// The rotations in `all`, and those that are through and used again.
-    rotations: Vec<Rotation>,
-    free: Vec<u32>,
+    /// Boxed, since few groups come to the lines of hosts.
+    groups: Option<Box<Groups>>,
     /// True if `all` is not in order from `next` on.
     mixed: bool,
 }
 
 impl Inputs {
     #[inline]
-    pub(super) fn push(&mut self, moment: Moment, from: u32, unit: Arriving) {
-        if let Some(last) = self.all.last()
-            && (last.moment, last.from) > (moment, from)
-        {
-            self.mixed = true;
-        }
+    pub(super) fn push(&mut self, place: Place, unit: Arriving) {
+        self.mixed |= self.all.last().is_some_and(|last| last.place > place);
         if self.all.capacity() == 0 {
             // Few units come to the line of a host at once; a first push would allocate room for four.
             self.all.reserve_exact(1);
         }
-        self.all.push(Input { moment, from, unit });
+        self.all.push(Input { place, unit });
+    }
+
+    /// Adds cells of a frame.
+    #[inline]
+    pub(super) fn push_train(&mut self, from: u32, train: Train) {
+        let trains = &mut self.groups.get_or_insert_default().trains;
+        let number = match trains.free.pop() {
+            Some(number) => {
+                trains.all[number as usize] = train;
+                number
+            }
+            None => {
+                trains.all.push(train);
+                trains.all.len() as u32 - 1
+            }
+        };
+        self.push(Place::new(Moment::first(train.first.at()), from), Arriving::Train(number));
+    }
+
+    /// Adds cells by turns, of which the first comes at `first`: those of the members that the caller sets, from the one on
+    /// whose turn it is.
+    pub(super) fn push_rotation(
+        &mut self,
+        from: u32,
+        first: Pulse,
+        (turn, cells, pace): (usize, u32, Pace),
+    ) -> &mut Vec<Cell> {
+        let rotations = &mut self.groups.get_or_insert_default().rotations;
+        let number = rotations.free.pop().unwrap_or_else(|| {
+            rotations.all.push(Rotation { first, members: Vec::new(), turn, cells, pace });
+            rotations.all.len() as u32 - 1
+        });
+        self.push(Place::new(Moment::first(first.at()), from), Arriving::Rotation(number));
+        let rotations = &mut self.groups.get_or_insert_default().rotations;
+        let rotation = &mut rotations.all[number as usize];
+        (rotation.first, rotation.turn, rotation.cells, rotation.pace) = (first, turn, cells, pace);
+        rotation.members.clear();
+        &mut rotation.members
     }
 
     /// Brings the units into their order. To be called before the first is asked for.
@@ -132,144 +184,103 @@ impl Inputs {
     pub(super) fn settle(&mut self) {
         if self.mixed {
             self.mixed = false;
-            self.sort();
+            self.all[self.next..].sort_by_key(|input| input.place);
         }
-    }
-
-    /// Sorts all units, cell by cell.
-    fn sort(&mut self) {
-        let is_group = |input: &Input| matches!(input.unit, Arriving::Train(_) | Arriving::Rotation(_));
-        if self.all[self.next..].iter().any(is_group) {
-            let all: Vec<Input> = self.all.drain(self.next..).collect();
-            for Input { moment, from, unit } in all {
-                if let Arriving::Rotation(number) = unit {
-                    let rotation = &mut self.rotations[number as usize];
-                    while rotation.cells > 0 {
-                        let moment = Moment { at: rotation.first.at(), ..moment };
-                        let cell = rotation.take();
-                        self.all.push(Input { moment, from, unit: Arriving::Cell(cell) });
-                    }
-                    self.free.push(number);
-                    continue;
-                }
-                let Arriving::Train(mut train) = unit else {
-                    self.all.push(Input { moment, from, unit });
-                    continue;
-                };
-                loop {
-                    let moment = Moment { at: train.at(), ..moment };
-                    self.all.push(Input { moment, from, unit: Arriving::Cell(train.cell) });
-                    if train.cells == 1 {
-                        break;
-                    }
-                    train.advance();
-                }
-            }
-        }
-        self.all[self.next..].sort_by_key(|input| (input.moment, input.from));
     }
 
     /// Returns the moment of the first.
     #[inline]
     pub(super) fn first(&self) -> Option<Moment> {
-        self.all.get(self.next).map(|input| input.moment)
+        self.all.get(self.next).map(|input| input.place.moment())
+    }
+
+    /// Returns the moment of the second.
+    #[inline]
+    fn second(&self) -> Option<Moment> {
+        self.all.get(self.next + 1).map(|input| input.place.moment())
     }
 
     /// Returns the first if it is a train, and the moment of the unit behind it.
     #[inline]
     pub(super) fn first_train(&self) -> Option<(Train, Option<Moment>)> {
-        let Arriving::Train(train) = self.all.get(self.next)?.unit else { return None };
-        Some((train, self.all.get(self.next + 1).map(|input| input.moment)))
+        let Arriving::Train(number) = self.all.get(self.next)?.unit else { return None };
+        Some((self.groups.as_ref()?.trains.all[number as usize], self.second()))
     }
 
     /// Returns the first if it is a rotation, and the moment of the unit behind it.
     #[inline]
     pub(super) fn first_rotation(&self) -> Option<(&Rotation, Option<Moment>)> {
         let Arriving::Rotation(number) = self.all.get(self.next)?.unit else { return None };
-        Some((&self.rotations[number as usize], self.all.get(self.next + 1).map(|input| input.moment)))
-    }
-
-    /// Adds cells by turns, of which the first comes at `first`: those of `members` from the one on whose turn it is.
-    pub(super) fn push_rotation(
-        &mut self,
-        from: u32,
-        first: Pulse,
-        (turn, cells, pace): (usize, u32, Pace),
-    ) -> &mut Vec<Cell> {
-        let number = match self.free.pop() {
-            Some(number) => number,
-            None => {
-                self.rotations.push(Rotation { first, members: Vec::new(), turn, cells, pace });
-                self.rotations.len() as u32 - 1
-            }
-        };
-        self.push(Moment::first(first.at()), from, Arriving::Rotation(number));
-        let rotation = &mut self.rotations[number as usize];
-        (rotation.first, rotation.turn, rotation.cells, rotation.pace) = (first, turn, cells, pace);
-        rotation.members.clear();
-        &mut rotation.members
+        Some((&self.groups.as_ref()?.rotations.all[number as usize], self.second()))
     }
 
     /// Leaves the first `cells` cells of the first rotation out; the next of them comes at `next`.
     pub(super) fn turn(&mut self, cells: u32, next: Pulse) {
-        let Some(Input { moment, unit: Arriving::Rotation(number), .. }) = self.all.get_mut(self.next) else { return };
-        let rotation = &mut self.rotations[*number as usize];
+        let Some(&Input { unit: Arriving::Rotation(number), .. }) = self.all.get(self.next) else { return };
+        let Some(Groups { rotations, .. }) = self.groups.as_deref_mut() else { return };
+        let rotation = &mut rotations.all[number as usize];
         rotation.leave_out(cells, next);
         if rotation.cells == 0 {
-            self.free.push(*number);
+            rotations.free.push(number);
             self.next += 1;
             return;
         }
-        moment.at = next.at();
-        self.order_first();
+        self.first_comes_at(next.at());
     }
 
     /// Leaves the first `cells` cells of the first train out; the next of them comes at `next`.
     #[inline]
     pub(super) fn shorten(&mut self, cells: u16, next: Pulse) {
-        let Some(Input { moment, unit: Arriving::Train(train), .. }) = self.all.get_mut(self.next) else { return };
+        let Some(&Input { unit: Arriving::Train(number), .. }) = self.all.get(self.next) else { return };
+        let Some(Groups { trains, .. }) = self.groups.as_deref_mut() else { return };
+        let train = &mut trains.all[number as usize];
         if train.cells == cells {
+            trains.free.push(number);
             self.next += 1;
             return;
         }
         train.cells -= cells;
         train.cell = train.cell.after(cells);
         train.first = next;
-        moment.at = next.at();
-        self.order_first();
+        self.first_comes_at(next.at());
     }
 
-    /// Sorts if the first is not before the second any more.
+    /// Moves the first, of which the next cell comes at `at`, behind those that come before it.
     #[inline]
-    fn order_first(&mut self) {
-        if let [first, second, ..] = self.all[self.next..]
-            && (first.moment, first.from) > (second.moment, second.from)
-        {
-            self.sort();
+    fn first_comes_at(&mut self, at: Time) {
+        let left = &mut self.all[self.next..];
+        let place = Place::new(Moment { at, ..left[0].place.moment() }, left[0].place.from());
+        left[0].place = place;
+        if left.get(1).is_some_and(|second| second.place < place) {
+            let before = left[1..].partition_point(|input| input.place < place);
+            left[..=before].rotate_left(1);
         }
     }
 
-    /// Takes the first; of a train only its first cell.
+    /// Takes the first; of a group only its first cell.
     #[inline]
     pub(super) fn take_first(&mut self) -> Option<Arriving> {
         let unit = self.all.get(self.next)?.unit;
-        if let Arriving::Train(train) = unit {
-            let next = train.pace.after(train.first);
-            self.shorten(1, next);
-            return Some(Arriving::Cell(train.cell));
+        match unit {
+            Arriving::Train(number) => {
+                let Train { first, cell, pace, .. } = self.groups.as_ref()?.trains.all[number as usize];
+                self.shorten(1, pace.after(first));
+                Some(Arriving::Cell(cell))
+            }
+            Arriving::Rotation(number) => {
+                let rotation = &self.groups.as_ref()?.rotations.all[number as usize];
+                let cell = rotation.members[rotation.turn];
+                self.turn(1, rotation.pace.after(rotation.first));
+                Some(Arriving::Cell(cell))
+            }
+            Arriving::Cell(_) | Arriving::Frame { .. } => {
+                self.next += 1;
+                Some(unit)
+            }
         }
-        if let Arriving::Rotation(number) = unit {
-            let rotation = &self.rotations[number as usize];
-            let cell = rotation.members[rotation.turn];
-            let next = rotation.pace.after(rotation.first);
-            self.turn(1, next);
-            return Some(Arriving::Cell(cell));
-        }
-        self.next += 1;
-        Some(unit)
     }
 
-    /// Takes the first, if it comes up to `moment` and before `until`; of a train only its first cell.
+    /// Takes the first, if it comes up to `moment` and before `until`; of a group only its first cell.
     #[inline]
     pub(super) fn take(&mut self, moment: Moment, until: Time) -> Option<(Time, Arriving)> {
         let first = self.first().filter(|first| *first <= moment && first.at < until)?;

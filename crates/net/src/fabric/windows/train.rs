@@ -1,7 +1,5 @@
 //! Cells whose arrivals follow from the first: neighbours in one frame, or in several frames by turns.
 
-use cellway_units::Time;
-
 use crate::cell::Cell;
 use crate::pace::{Pace, Pulse};
 
@@ -15,22 +13,6 @@ pub(in crate::fabric) struct Train {
     /// The number of cells.
     pub(crate) cells: u16,
     pub(crate) pace: Pace,
-}
-
-impl Train {
-    /// Returns the arrival of the first.
-    #[inline]
-    pub(super) fn at(&self) -> Time {
-        self.first.at()
-    }
-
-    /// Leaves the first out, which is not the only one.
-    #[inline]
-    pub(super) fn advance(&mut self) {
-        self.first = self.pace.after(self.first);
-        self.cell = self.cell.after(1);
-        self.cells -= 1;
-    }
 }
 
 /// Neighbours in several frames that come to a port by turns, at the pace of a line: those of a round robin.
@@ -48,14 +30,6 @@ pub(in crate::fabric) struct Rotation {
 }
 
 impl Rotation {
-    /// Takes the first cell.
-    #[inline]
-    pub(super) fn take(&mut self) -> Cell {
-        let cell = self.members[self.turn];
-        self.leave_out(1, self.pace.after(self.first));
-        cell
-    }
-
     /// Leaves the first `cells` cells out; the next comes at `next`.
     pub(super) fn leave_out(&mut self, cells: u32, next: Pulse) {
         let among = self.members.len();
