@@ -56,7 +56,7 @@ impl Load {
             net.open(ConversationSpec { conversation, kind: 0, hosts, paths, share: None, class }).unwrap();
             pairs.push(hosts);
         }
-        assert!(!in_windows || net.run_in_windows());
+        assert!(!in_windows || net.run_in_windows(Time::ZERO));
         for (conversation, hosts) in (0..).zip(pairs) {
             (0..WINDOW).for_each(|_| send(&mut net, Time::ZERO, conversation, hosts, 1500));
         }
