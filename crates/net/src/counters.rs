@@ -1,5 +1,6 @@
 //! The counters of a port and a router, which never decrease: a reader computes differences.
 
+use crate::pace::{Pace, Pulse};
 use cellway_units::{Span, Time};
 
 /// Totals of one output port since the start.
@@ -195,18 +196,30 @@ impl Level {
         }
     }
 
-    /// Changes the length by -1 at `at`; to be called for each of several services, with [`Level::fallen`] after them.
-    #[inline(always)]
-    pub(crate) fn fall(&mut self, at: Time) {
-        self.area += self.since_change(at);
-        self.now -= 1;
-        self.since = at;
+    /// Changes the length by -1 at each of `count` pulses of a pace, of which `first` is the first.
+    #[inline]
+    pub(crate) fn fall(&mut self, first: Pulse, pace: Pace, count: u32) {
+        if count == 0 {
+            return;
+        }
+        self.area += self.since_change(first.at());
+        let last = pace.after_many(first, count - 1).at();
+        if count > 1 {
+            self.area += self.falls_since(first, pace, count, last);
+        }
+        self.now -= count;
+        self.since = last;
+        self.min = self.min.min(self.now);
     }
 
-    /// Ends several calls of [`Level::fall`].
+    /// Returns the area from the first of several falls to the last: by the length before the last for all of the time, and one
+    /// more for the time up to each fall between the two.
     #[inline]
-    pub(crate) fn fallen(&mut self) {
-        self.min = self.min.min(self.now);
+    fn falls_since(&self, first: Pulse, pace: Pace, count: u32, last: Time) -> u128 {
+        let between = pace.sum_since(first, count - 1).unwrap_or_else(|| {
+            (1..count - 1).map(|step| u128::from((pace.after_many(first, step).at() - first.at()).as_ps())).sum()
+        });
+        u128::from(self.now - (count - 1)) * u128::from((last - first.at()).as_ps()) + between
     }
 
     /// Records a unit that arrives at the empty queue and leaves it at once.

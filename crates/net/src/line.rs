@@ -21,8 +21,19 @@ pub struct Line {
     free_at: Time,
     /// The bits of the last packet whose time was computed, with its time and remainder: most packets of a line have one length.
     packet: (Bits, Span, u64),
+    /// How many cells of a train that come from here on leave as the next of it come; see [`Line::in_step`].
+    step: InStep,
     /// The changes of the rate, if it is not fixed.
     timeline: Option<Box<Timeline>>,
+}
+
+/// A pulse of a train that comes to a line in the instant in which that is free, with the carry of both, and the number of cells
+/// from there on of which each leaves as the next one comes.
+#[derive(Clone, Copy, Debug, Default)]
+struct InStep {
+    came: Pulse,
+    carry: u64,
+    cells: u64,
 }
 
 impl Line {
@@ -30,7 +41,7 @@ impl Line {
     pub fn new(rate: Rate) -> Line {
         let pace = Pace::new(rate);
         let packet = (CELL_BITS, pace.span(), pace.remainder());
-        Line { rate, pace, carry: 0, free_at: Time::ZERO, packet, timeline: None }
+        Line { rate, pace, carry: 0, free_at: Time::ZERO, packet, step: InStep::default(), timeline: None }
     }
 
     /// An idle line whose rate is `first` until the first change of `schedule`. It sends packets only: the times of cells are
@@ -93,6 +104,51 @@ impl Line {
         self.carry = carry;
         self.free_at = at;
         at
+    }
+
+    /// Returns the pulse of a service that begins at `now`, when the line is free.
+    #[inline]
+    pub(crate) fn starts(&self, now: Time) -> Pulse {
+        Pulse { at: now, carry: if now > self.free_at { 0 } else { self.carry } }
+    }
+
+    /// Returns how many cells the line can serve without a gap from `now` on, when it is free: at most `most`, each served
+    /// before `until` and gone before `before`.
+    #[inline]
+    pub(crate) fn can_send(&self, now: Time, most: u32, [until, before]: [Time; 2]) -> u32 {
+        let start = self.starts(now);
+        let served = self.pace.count_before(start, most, until);
+        self.pace.count_before(self.pace.after(start), served, before)
+    }
+
+    /// Sends `cells` cells without a gap from `now` on, when the line is free; returns the instant at which the last leaves.
+    #[inline]
+    pub(crate) fn send_cells(&mut self, now: Time, cells: u32) -> Time {
+        let Pulse { at, carry } = self.pace.after_many(self.starts(now), cells);
+        (self.carry, self.free_at) = (carry, at);
+        at
+    }
+
+    /// Returns how many cells of a train of the pace of this line, the next of which comes at `came` when the line is free, each
+    /// leave in the instant in which the next one comes.
+    #[inline]
+    pub(crate) fn in_step(&mut self, came: Pulse) -> u64 {
+        let carry = self.starts(came.at).carry;
+        if self.step.came != came || self.step.carry != carry {
+            let cells = self.pace.steps_together([came.carry, carry]);
+            self.step = InStep { came, carry, cells };
+        }
+        self.step.cells
+    }
+
+    /// Sends `cells` cells that come from `came` on and of which each leaves as the next one comes: at most those of
+    /// [`Line::in_step`]. Returns the instant at which the last leaves.
+    #[inline]
+    pub(crate) fn send_in_step(&mut self, came: Pulse, cells: u32) -> Time {
+        let leaves = self.send_cells(came.at, cells);
+        let left = self.step.cells.saturating_sub(u64::from(cells));
+        self.step = InStep { came: self.pace.after_many(came, cells), carry: self.carry, cells: left };
+        leaves
     }
 
     /// Returns the state that a cell changes.

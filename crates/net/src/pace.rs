@@ -85,6 +85,33 @@ impl Pace {
         Pulse { at: pulse.at + self.span.saturating_mul(cells) + Span::from_ps(ps), carry }
     }
 
+    /// Returns the sum of the times from `first` to each of the `count` pulses that begin with it, in picoseconds; `None` for
+    /// rates of many Tbit/s.
+    pub(crate) fn sum_since(self, first: Pulse, count: u32) -> Option<u128> {
+        let (rate, count) = (self.rate.as_bps(), u64::from(count));
+        let steps = u128::from(count) * u128::from(count.saturating_sub(1)) / 2;
+        let parts = (rate < 1 << 32).then(|| floor_sum(count, rate, self.remainder, first.carry))?;
+        Some(steps * u128::from(self.span.as_ps()) + u128::from(parts))
+    }
+
+    /// Returns how many steps from two pulses of one instant, the carries of which are given, lead to pulses of one instant
+    /// again, before the first that does not; at most `u64::MAX`, and 0 for rates of many Gbit/s, where it is not computed.
+    pub(crate) fn steps_together(self, [a, b]: [u64; 2]) -> u64 {
+        let (rate, low, apart) = (self.rate.as_bps(), a.min(b), a.abs_diff(b));
+        if apart == 0 {
+            return u64::MAX;
+        }
+        if rate >= 1 << 32 {
+            return 0;
+        }
+        // Both are in one instant until the smaller fraction is so near to 1 that the larger has passed it.
+        let (next, limit) = ((low + self.remainder) % rate, rate - apart);
+        if next >= limit {
+            return 0;
+        }
+        first_within(self.remainder, rate, limit - next, rate - 1 - next).unwrap_or(u64::MAX)
+    }
+
     /// Returns how many of the pulses from `first` on, at most `most`, come before `until`.
     #[inline]
     pub(crate) fn count_before(self, first: Pulse, most: u32, until: Time) -> u32 {
@@ -104,9 +131,64 @@ impl Pace {
     }
 }
 
+/// Returns the sum of floor((a i + b) / m) for i from 0 to `count` - 1, by the algorithm of Euclid. All are below 2^32, but for
+/// `b`, which is at most m `count`.
+fn floor_sum(count: u64, m: u64, a: u64, b: u64) -> u64 {
+    let (mut count, mut m, mut a, mut b, mut sum) = (count, m, a, b, 0);
+    loop {
+        sum += count * count.saturating_sub(1) / 2 * (a / m) + count * (b / m);
+        (a, b) = (a % m, b % m);
+        let last = a * count + b;
+        if last < m {
+            return sum;
+        }
+        (count, b) = (last / m, last % m);
+        (m, a) = (a, m);
+    }
+}
+
+/// Returns the least x for which a x modulo m is from `low` to `high`, by the algorithm of Euclid; `None` if there is none. All
+/// are below 2^32, 0 < low <= high < m.
+fn first_within(a: u64, m: u64, low: u64, high: u64) -> Option<u64> {
+    if a == 0 {
+        return None;
+    }
+    let x = low.div_ceil(a);
+    if a * x <= high {
+        return Some(x);
+    }
+    // a x - m y is to be in the range, which no multiple of a is: then m y modulo a has to be in that of its negatives.
+    let negative = |value: u64| (a - value % a) % a;
+    let y = first_within(m % a, a, negative(high), negative(low))?;
+    Some((low + m * y).div_ceil(a))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sums_and_steps_in_one_instant_are_those_of_single_steps() {
+        for bps in [7, 1_000, 1_500_000, 7_000_003, 40_704_000, 149_760_000, 424_000_000, 599_040_000, 2_396_160_000] {
+            let pace = Pace::new(Rate::from_bps(bps));
+            for (a, b) in [(0, 0), (0, 1), (1, 0), (bps / 3, 0), (0, bps - 1), (bps / 2, bps / 3), (bps - 1, bps - 2)] {
+                let pulses = [a, b].map(|carry| Pulse { at: Time::from_ps(5), carry });
+                let [mut one, mut other] = pulses;
+                let together = pace.steps_together([a, b]);
+                let mut sum = 0;
+                for step in 0..3000u32 {
+                    assert_eq!(pace.sum_since(pulses[0], step), Some(sum), "{step} at {bps} bit/s from {a}");
+                    sum += u128::from((one.at - pulses[0].at).as_ps());
+                    if u64::from(step) <= together {
+                        assert_eq!(one.at, other.at, "{step} at {bps} bit/s, {a} and {b}");
+                    } else if u64::from(step) == together + 1 {
+                        assert_ne!(one.at, other.at, "{step} at {bps} bit/s, {a} and {b}");
+                    }
+                    (one, other) = (pace.after(one), pace.after(other));
+                }
+            }
+        }
+    }
 
     #[test]
     fn many_steps_are_as_many_single_ones() {

@@ -12,9 +12,32 @@ use cellway_record::RunRecord;
 use cellway_scenario::{Engine, Plan, Scenario};
 use cellway_sim::Control;
 
+/// Long frames over three lines of cells, in six flows, with hosts' lines of cells: the friendliest case.
+const BULK: &str = r#"
+version = 1
+name = "bulk"
+run = { duration = "20 s", warmup = "1 s" }
+buffer = { size = "4 MB", per = "port" }
+node = [
+  { name = "a", kind = "router" }, { name = "b", kind = "switch" }, { name = "c", kind = "switch" },
+  { name = "d", kind = "router" },
+]
+link = [
+  { between = ["a", "b"], rate = "oc3c", delay = "5 ms", mtu = "9180 B" },
+  { between = ["b", "c"], rate = "oc3c", delay = "5 ms", mtu = "9180 B" },
+  { between = ["c", "d"], rate = "oc3c", delay = "5 ms", mtu = "9180 B" },
+]
+tcp = { mss = "9140 B", window = "1 MiB" }
+traffic = [{ name = "t", app = "bulk", count = 6, from = "a", to = "d", access = { rate = "oc3c", delay = "1 ms", framing = "packet", mtu = "9180 B" } }]
+"#;
+
+/// The name of [`BULK`] in place of a file.
+const BULK_NAME: &str = "bulk, 9180 octets, three hops";
+
 /// Files and the number of their points: long frames on few lines, short ones on slow lines, many conversations, gateways,
 /// shapers, and lines of packets alone.
-const CASES: [(&str, usize); 11] = [
+const CASES: [(&str, usize); 12] = [
+    (BULK_NAME, 1),
     ("scenarios/satellite-bulk.toml", 1),
     ("scenarios/many-customers.toml", 1),
     ("papers/cellsim/cellsim.toml", 8),
@@ -30,7 +53,10 @@ const CASES: [(&str, usize); 11] = [
 
 fn points(file: &str, most: usize) -> Vec<Scenario> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let text = std::fs::read_to_string(root.join(file)).unwrap();
+    let text = match file {
+        BULK_NAME => BULK.to_owned(),
+        file => std::fs::read_to_string(root.join(file)).unwrap(),
+    };
     let plan = Plan::parse(&text, file).unwrap_or_else(|e| panic!("{e}"));
     plan.points().unwrap().into_iter().take(most).map(|point| point.scenario).collect()
 }

@@ -157,21 +157,16 @@ impl Port {
         let Kind::Cells(port) = &mut self.kind else { return None };
         let (cell, most) = port.server.only_run()?;
         let delay = self.link.delay();
-        let (mut cells, mut at, mut first) = (0, now, None);
-        while cells < most && at < until {
-            let before = self.line.clone_state();
-            let leaves = self.line.send_cell(at);
-            if leaves + delay >= horizon {
-                self.line.return_to(before);
-                break;
-            }
-            self.level.fall(at);
-            first.get_or_insert(self.line.pulse_at(leaves + delay));
-            at = leaves;
-            cells += 1;
+        let before = Time::ZERO + horizon.since(Time::ZERO + delay);
+        let cells = self.line.can_send(now, most.into(), [until, before]);
+        if cells == 0 {
+            return None;
         }
-        let first = first?;
-        self.level.fallen();
+        let (pace, start) = (self.line.pace(), self.line.starts(now));
+        self.level.fall(start, pace, cells);
+        let first = pace.after(start).later(delay);
+        let at = self.line.send_cells(now, cells);
+        let cells = cells as u16;
         port.server.serve_run(cell.slot, cells);
         if let Some(owner) = owner_of_cell(&port.buffer, cell.slot, cell, packets) {
             port.buffer.release_run(owner, cell.index, cells);
@@ -210,7 +205,7 @@ impl Port {
                 break;
             }
             gcra.take(at);
-            self.level.fall(at);
+            self.level.fall(next, pace, 1);
             cells += 1;
             busy += left - at;
             leaves = left;
@@ -226,7 +221,6 @@ impl Port {
         if cells == 0 {
             return None;
         }
-        self.level.fallen();
         port.server.serve_shaped(slot, cells);
         if let Some(owner) = owner_of_cell(&port.buffer, slot, cell, packets) {
             port.buffer.release_run(owner, cell.index, cells);
@@ -247,8 +241,9 @@ impl Port {
         (members, lasts): (&mut Vec<Cell>, &mut Vec<Time>),
     ) -> Option<LeftRounds> {
         let Kind::Cells(port) = &mut self.kind else { return None };
-        let (delay, cell) = (self.link.delay(), self.line.pace().span() + Span::from_ps(1));
-        if now + cell >= until || now + cell + cell + delay >= horizon {
+        let delay = self.link.delay();
+        let before = Time::ZERO + horizon.since(Time::ZERO + delay);
+        if self.line.can_send(now, 2, [until, before]) < 2 {
             return None;
         }
         members.clear();
@@ -256,17 +251,14 @@ impl Port {
         let most = u32::from(rounds) * members.len() as u32;
         lasts.clear();
         lasts.resize(members.len(), Time::ZERO);
-        let (mut cells, mut at, mut first, mut member) = (0, now, None, 0);
-        while cells < most && at < until && at + cell + delay < horizon {
-            self.level.fall(at);
-            at = self.line.send_cell(at);
-            lasts[member] = at + delay;
-            first.get_or_insert(self.line.pulse_at(at + delay));
-            member = if member + 1 == members.len() { 0 } else { member + 1 };
-            cells += 1;
+        let cells = self.line.can_send(now, most, [until, before]);
+        let (pace, start) = (self.line.pace(), self.line.starts(now));
+        self.level.fall(start, pace, cells);
+        let first = pace.after(start).later(delay);
+        for number in cells.saturating_sub(members.len() as u32)..cells {
+            lasts[number as usize % members.len()] = pace.after_many(first, number).at();
         }
-        let first = first?;
-        self.level.fallen();
+        let at = self.line.send_cells(now, cells);
         port.server.serve_rounds(members, cells);
         for (place, &member) in members.iter().enumerate() {
             if let Some(owner) = owner_of_cell(&port.buffer, member.slot, member, packets) {
@@ -363,45 +355,52 @@ impl Port {
         let done = pace.count_before(came, cells, before);
         let last = pace.after_many(came, done.checked_sub(1)?);
         let leaves = self.line.send_cell(last.at());
-        self.level.pass(last.at());
-        self.counters.cells += u64::from(done);
-        self.counters.busy += own.saturating_mul(u64::from(done));
+        self.passed(last.at(), done, own.saturating_mul(u64::from(done)));
         Some(PassedRounds { leaves, first: came.later(own + delay), cells: done, next: pace.after(last) })
     }
 
-    /// As [`Port::pass_pulses`], if each leaves as the next would come: so do nearly all behind a line of the same rate.
+    /// As [`Port::pass_pulses`], if each leaves as the next would come: so do nearly all behind a line of the same rate. A cell
+    /// that does not is passed alone.
     #[inline]
     fn pass_close(&mut self, came: Pulse, cells: u32, pace: Pace, [until, horizon]: [Time; 2]) -> Option<PassedRounds> {
-        let delay = self.link.delay();
-        let (mut next, mut done, mut busy, mut last, mut first) = (came, 0, Span::ZERO, Time::ZERO, came);
-        let mut leaves = Time::ZERO;
-        while done < cells && next.at() < until && self.line.free_at() <= next.at() {
-            let at = next.at();
-            let before = self.line.clone_state();
-            let left = self.line.send_cell(at);
-            let after = pace.after(next);
-            let keeps = left == after.at();
-            if left + delay >= horizon || (done > 0 && !keeps) {
-                self.line.return_to(before);
-                break;
-            }
-            if done == 0 {
-                first = if keeps { after.later(delay) } else { self.line.pulse_at(left + delay) };
-            }
-            busy += left - at;
-            (leaves, last, next) = (left, at, after);
-            done += 1;
-            if !keeps {
-                break;
-            }
-        }
-        if done == 0 {
+        let at = came.at();
+        if self.line.free_at() > at || at >= until {
             return None;
         }
+        let delay = self.link.delay();
+        let before = Time::ZERO + horizon.since(Time::ZERO + delay);
+        let next = pace.after(came);
+        if pace.rate() == self.line.rate() {
+            let most = self.line.in_step(came).min(cells.into()) as u32;
+            let done = pace.count_before(next, pace.count_before(came, most, until), before);
+            if done > 0 {
+                let leaves = self.line.send_in_step(came, done);
+                let last = pace.after_many(came, done - 1).at();
+                self.passed(last, done, leaves - at);
+                return Some(PassedRounds {
+                    leaves,
+                    first: next.later(delay),
+                    cells: done,
+                    next: pace.after_many(came, done),
+                });
+            }
+        }
+        let state = self.line.clone_state();
+        let leaves = self.line.send_cell(at);
+        if leaves >= before {
+            self.line.return_to(state);
+            return None;
+        }
+        self.passed(at, 1, leaves - at);
+        Some(PassedRounds { leaves, first: self.line.pulse_at(leaves + delay), cells: 1, next })
+    }
+
+    /// Counts cells that have passed the empty queue, the last at `last`, and kept the line busy for `busy`.
+    #[inline]
+    fn passed(&mut self, last: Time, cells: u32, busy: Span) {
         self.level.pass(last);
-        self.counters.cells += u64::from(done);
+        self.counters.cells += u64::from(cells);
         self.counters.busy += busy;
-        Some(PassedRounds { leaves, first, cells: done, next })
     }
 
     /// Puts a cell on the link that arrives later than it is known what becomes of it.
