@@ -310,15 +310,20 @@ impl Network {
     }
 }
 
-/// The number of networks. A run with `CELLWAY_CASES` has as many as that.
-fn cases() -> u64 {
-    std::env::var("CELLWAY_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(1_500)
+/// Networks of a long run that once differed.
+const FOUND: [u64; 1] = [68_534];
+
+/// The networks. `CELLWAY_CASES` is another number of them, or a range like 1000..2000.
+fn cases() -> Vec<u64> {
+    let given = std::env::var("CELLWAY_CASES").unwrap_or("1500".to_owned());
+    let (first, end) = given.split_once("..").unwrap_or(("0", &given));
+    (first.parse().unwrap()..end.parse().unwrap()).chain(FOUND).collect()
 }
 
 #[test]
 fn windows_and_the_calendar_agree() {
     let (mut ran, mut delivered) = (0, 0);
-    for seed in 0..cases() {
+    for seed in cases() {
         let span = Span::from_ms(20);
         if !Network::new(seed).net.run_in_windows(Time::ZERO) {
             continue;
@@ -336,5 +341,6 @@ fn windows_and_the_calendar_agree() {
         assert_eq!(by_calendar.waiting, in_windows.waiting, "network {seed}");
         assert_eq!(by_calendar, in_windows, "network {seed}");
     }
-    assert!(ran > cases() / 2 && delivered as u64 > 20 * cases(), "{ran} networks, {delivered} packets");
+    let count = cases().len() as u64;
+    assert!(count < 100 || (ran > count / 2 && delivered as u64 > 20 * count), "{ran} networks, {delivered} packets");
 }

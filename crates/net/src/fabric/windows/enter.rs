@@ -97,6 +97,10 @@ impl<B: Clone> Fabric<B> {
                 frames.iter().for_each(|&frame| self.passes_port(frame, PortId(index)));
             }
             let port = &mut self.ports[index as usize];
+            if port.is_idle() && port.waiting() == 0 {
+                // The end of the last service, which a line in windows leaves to its next arrival.
+                port.end_service();
+            }
             if let Some(at) = port.awaits_departure() {
                 self.calendar.add(at, Event::Departure(index));
             } else if port.is_idle()
