@@ -70,9 +70,13 @@ impl Port {
                 service = arrival.max(free_at);
             }
             if arrival <= service {
-                let fits = policer.as_mut().is_none_or(|policer| policer.passes(arrival))
-                    && port.buffer.admit_cell(owner, first.index + taken);
-                if !fits {
+                // The buffer first: a policer that has passed a cell has counted it, and cannot take that back.
+                let index = first.index + taken;
+                if !port.buffer.admit_cell(owner, index) {
+                    break;
+                }
+                if policer.as_mut().is_some_and(|policer| !policer.passes(arrival)) {
+                    port.buffer.release_cell(owner, index);
                     break;
                 }
                 waiting += 1;
