@@ -69,7 +69,9 @@ impl Gate {
     /// Returns an instant before which a shaper lets the cell behind `cells` others not leave.
     #[inline]
     pub(crate) fn not_before(&self, cells: u64) -> Option<Time> {
-        self.shaper.as_ref().map(|shaper| shaper.not_before(cells))
+        let spaced = self.shaper.as_ref()?.not_before(cells);
+        // A cell that was held when the rate decreased leaves before it would conform; those behind it do not.
+        Some(self.release.filter(|_| cells == 0).map_or(spaced, |held| held.min(spaced)))
     }
 
     /// Returns the instant at which the held token is released.
