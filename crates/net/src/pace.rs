@@ -115,19 +115,20 @@ impl Pace {
     /// Returns how many of the pulses from `first` on, at most `most`, come before `until`.
     #[inline]
     pub(crate) fn count_before(self, first: Pulse, most: u32, until: Time) -> u32 {
-        if most == 0 || first.at >= until {
+        if first.at >= until {
             return 0;
         }
-        if self.after_many(first, most - 1).at < until {
-            return most;
-        }
-        // No two are closer than the whole picoseconds, so this is never too few.
-        let between = (until - first.at).as_ps() - 1;
-        let mut count = (between / self.span.as_ps().max(1) + 1).min(u64::from(most)) as u32;
-        while self.after_many(first, count - 1).at >= until {
-            count -= 1;
-        }
-        count
+        // The k-th comes before if carry + k (span rate + remainder) is less than the time between in parts of 1 / rate.
+        let (rate, between) = (self.rate.as_bps(), (until - first.at).as_ps());
+        let each = u128::from(self.span.as_ps()) * u128::from(rate) + u128::from(self.remainder);
+        let count = match (between.checked_mul(rate), u64::try_from(each)) {
+            (Some(parts), Ok(each)) => (parts - first.carry).div_ceil(each),
+            _ => {
+                let parts = u128::from(between) * u128::from(rate) - u128::from(first.carry);
+                u64::try_from(parts.div_ceil(each)).unwrap_or(u64::MAX)
+            }
+        };
+        count.min(most.into()) as u32
     }
 }
 

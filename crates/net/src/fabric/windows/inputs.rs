@@ -126,6 +126,8 @@ pub(super) struct Inputs {
     next: usize,
     /// Boxed, since few groups come to the lines of hosts.
     groups: Option<Box<Groups>>,
+    /// The end of the part of `all` that is in order for certain.
+    settled: usize,
     /// True if `all` is not in order from `next` on.
     mixed: bool,
 }
@@ -184,8 +186,17 @@ impl Inputs {
     pub(super) fn settle(&mut self) {
         if self.mixed {
             self.mixed = false;
-            self.all[self.next..].sort_by_key(|input| input.place);
+            self.sort();
         }
+        self.settled = self.all.len();
+    }
+
+    /// Sorts the new units, and those of the others that come behind the first of them: of a long link only the last.
+    fn sort(&mut self) {
+        let (old, new) = self.all[self.next..].split_at(self.settled.max(self.next) - self.next);
+        let Some(first) = new.iter().map(|input| input.place).min() else { return };
+        let before = self.next + old.partition_point(|input| input.place <= first);
+        self.all[before..].sort_by_key(|input| input.place);
     }
 
     /// Returns the moment of the first.
@@ -292,9 +303,10 @@ impl Inputs {
     pub(super) fn tidy(&mut self) {
         if self.next == self.all.len() {
             self.all.clear();
-            self.next = 0;
+            (self.next, self.settled) = (0, 0);
         } else if self.next > 64 && self.next > self.all.len() / 2 {
             self.all.drain(..self.next);
+            self.settled -= self.next;
             self.next = 0;
         }
     }
