@@ -285,6 +285,13 @@ impl Writer {
     }
 }
 
+impl Drop for Writer {
+    /// Closing alone would not free the lock while a process that this one is just starting has the descriptor.
+    fn drop(&mut self) {
+        let _ = self.file.unlock();
+    }
+}
+
 /// Returns true if an open file has no name any more. A system that counts no names has that of `path` without one,
 /// too.
 #[cfg(unix)]
@@ -307,4 +314,22 @@ pub(crate) fn sync_folder(of: &Path) -> std::io::Result<()> {
 #[cfg(not(unix))]
 pub(crate) fn sync_folder(_: &Path) -> std::io::Result<()> {
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_writer_that_ends_frees_its_lock_though_a_starting_process_has_its_descriptor() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("part.runs");
+        let open = || Writer::open(&path, |_| ()).unwrap();
+        let (writer, _) = open().unwrap();
+        let of_child = writer.file.try_clone().unwrap();
+        assert!(open().is_none());
+        drop(writer);
+        assert!(open().is_some());
+        drop(of_child);
+    }
 }

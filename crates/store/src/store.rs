@@ -225,8 +225,9 @@ impl Store {
             let is_locked = || {
                 let file = File::open(&path)?;
                 match file.try_lock_shared() {
+                    Ok(()) => file.unlock().map(|()| false),
+                    Err(TryLockError::WouldBlock) => Ok(true),
                     Err(TryLockError::Error(error)) => Err(error),
-                    tried => Ok(tried.is_err()),
                 }
             };
             if name.strip_suffix(SUFFIX).is_some_and(&is_asked_for)
