@@ -1,10 +1,12 @@
 //! The events that are still to happen in the fabric. A port has at most one departure, one entry and one arrival among
 //! them, and a release if its line is idle while all its cells are held back.
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use cellway_units::Time;
+
+use crate::place::Place;
 
 /// The next event of a port. Events of one instant happen in the order of these variants.
 #[derive(Clone, Copy, Debug)]
@@ -17,58 +19,11 @@ pub(crate) enum Event {
     Release(u32),
 }
 
-/// The position of an event in the order of all: the time, then `place`, which has the variant in its high half and the
-/// port in its low half. Two words are stored and loaded separately; one of 128 bits would not be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Key {
-    at: u64,
-    place: u64,
-}
-
-impl Key {
-    /// Compared as one number: a compare and a subtract with borrow; comparing word by word would branch.
-    #[inline]
-    fn rank(&self) -> u128 {
-        u128::from(self.at) << 64 | u128::from(self.place)
-    }
-}
-
-impl Ord for Key {
-    #[inline]
-    fn cmp(&self, other: &Key) -> Ordering {
-        self.rank().cmp(&other.rank())
-    }
-}
-
-impl PartialOrd for Key {
-    #[inline]
-    fn partial_cmp(&self, other: &Key) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-    // The heap calls these two; their default implementations would go through `Option<Ordering>`.
-    #[inline]
-    fn lt(&self, other: &Key) -> bool {
-        self.rank() < other.rank()
-    }
-    #[inline]
-    fn le(&self, other: &Key) -> bool {
-        self.rank() <= other.rank()
-    }
-    #[inline]
-    fn gt(&self, other: &Key) -> bool {
-        self.rank() > other.rank()
-    }
-    #[inline]
-    fn ge(&self, other: &Key) -> bool {
-        self.rank() >= other.rank()
-    }
-}
-
 /// The events, the next one first. A plain heap is enough, because no event is moved or cancelled while the network
 /// is left alone: a port ignores an event for which it no longer waits.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Calendar {
-    heap: BinaryHeap<Reverse<Key>>,
+    heap: BinaryHeap<Reverse<Place>>,
 }
 
 const DEPARTURE: u64 = 0;
@@ -76,23 +31,22 @@ const ENTRY: u64 = 1 << 32;
 const ARRIVAL: u64 = 2 << 32;
 const RELEASE: u64 = 3 << 32;
 
-impl Key {
-    #[inline]
-    fn new(at: Time, event: Event) -> Key {
-        let place = match event {
-            Event::Departure(port) => DEPARTURE | u64::from(port),
-            Event::Entry(port) => ENTRY | u64::from(port),
-            Event::Arrival(port) => ARRIVAL | u64::from(port),
-            Event::Release(port) => RELEASE | u64::from(port),
-        };
-        Key { at: at.as_ps(), place }
-    }
+/// Returns the place of an event: within an instant by its variant, in the high half, and its port.
+#[inline]
+fn place_of(at: Time, event: Event) -> Place {
+    let within = match event {
+        Event::Departure(port) => DEPARTURE | u64::from(port),
+        Event::Entry(port) => ENTRY | u64::from(port),
+        Event::Arrival(port) => ARRIVAL | u64::from(port),
+        Event::Release(port) => RELEASE | u64::from(port),
+    };
+    Place { at, within }
 }
 
 impl Calendar {
     #[inline]
     pub(crate) fn add(&mut self, at: Time, event: Event) {
-        self.heap.push(Reverse(Key::new(at, event)));
+        self.heap.push(Reverse(place_of(at, event)));
     }
 
     /// Returns the first event, if it is the only one of its instant.
@@ -105,8 +59,8 @@ impl Calendar {
         if same(1) || same(2) {
             return None;
         }
-        let port = first.place as u32;
-        Some(match first.place & !u64::from(u32::MAX) {
+        let port = first.within as u32;
+        Some(match first.within & !u64::from(u32::MAX) {
             DEPARTURE => Event::Departure(port),
             ENTRY => Event::Entry(port),
             ARRIVAL => Event::Arrival(port),
@@ -117,21 +71,21 @@ impl Calendar {
     /// Removes all events of one kind of a port. It looks at all events, so it is for changes of a network that are rare.
     #[cold]
     pub(crate) fn remove(&mut self, event: Event) {
-        let Key { place, .. } = Key::new(Time::ZERO, event);
-        self.heap.retain(|Reverse(key)| key.place != place);
+        let Place { within, .. } = place_of(Time::ZERO, event);
+        self.heap.retain(|Reverse(place)| place.within != within);
     }
 
     /// Replaces the first event by a later one.
     #[inline]
     pub(crate) fn replace_first(&mut self, at: Time, event: Event) {
         if let Some(mut first) = self.heap.peek_mut() {
-            *first = Reverse(Key::new(at, event));
+            *first = Reverse(place_of(at, event));
         }
     }
 
     #[inline]
     pub(crate) fn next(&self) -> Option<Time> {
-        self.heap.peek().map(|Reverse(key)| Time::from_ps(key.at))
+        self.heap.peek().map(|Reverse(place)| place.at)
     }
 
     /// Returns the port of the first event, if that is a departure at `now`.
@@ -160,8 +114,8 @@ impl Calendar {
 
     #[inline]
     fn first(&self, now: Time, class: u64) -> Option<u32> {
-        let Reverse(key) = self.heap.peek()?;
-        (key.at == now.as_ps() && key.place >> 32 == class >> 32).then_some(key.place as u32)
+        let Reverse(place) = self.heap.peek()?;
+        (place.at == now && place.within >> 32 == class >> 32).then_some(place.within as u32)
     }
 
     #[inline]

@@ -83,6 +83,7 @@ mod link_spec;
 mod loss;
 mod pace;
 mod packet;
+mod place;
 mod policer;
 mod port;
 mod qdisc;

@@ -54,7 +54,7 @@ impl Policer {
 
     #[inline]
     pub(crate) fn judge(&mut self, now: Time) -> Verdict {
-        match (self.gcra.conforms(now), self.action) {
+        match (self.passes(now), self.action) {
             (true, _) => Verdict::Pass,
             (false, PolicerAction::Tag) => Verdict::Tag,
             (false, PolicerAction::Discard) => Verdict::Discard,

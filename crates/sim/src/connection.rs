@@ -74,8 +74,7 @@ pub(crate) struct End {
     recovery: LossRecovery,
     /// The earliest timer that is set for the endpoint.
     pub(crate) armed: Option<Time>,
-    /// The sum of the counts of the last report, and its totals.
-    signs: u64,
+    /// The totals that the last report had.
     reported: TcpTotals,
 }
 
@@ -92,7 +91,6 @@ impl End {
             active,
             recovery,
             armed: None,
-            signs: 0,
             reported: TcpTotals::default(),
         }
     }
@@ -148,16 +146,11 @@ impl End {
     /// none.
     pub(crate) fn unreported(&mut self) -> Option<TcpTotals> {
         let &Stats { retransmissions, timeouts, fast_retransmits, undone, dsacks_received, .. } = self.tcp.stats();
-        // The counts only grow, so that their sum shows a change of any.
-        let signs = retransmissions + timeouts + fast_retransmits + undone + dsacks_received;
-        if signs == std::mem::replace(&mut self.signs, signs) {
-            return None;
-        }
         // Tahoe answers either sign of loss with a window of one segment; the others only a timeout.
         let collapses = timeouts + if self.recovery == LossRecovery::Tahoe { fast_retransmits } else { 0 };
         let all =
             TcpTotals { retransmissions, timeouts, fast_retransmits, collapses, spurious: dsacks_received, undone };
-        Some(all.since(std::mem::replace(&mut self.reported, all)))
+        (all != self.reported).then(|| all.since(std::mem::replace(&mut self.reported, all)))
     }
 }
 

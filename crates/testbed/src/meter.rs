@@ -150,8 +150,6 @@ pub struct Meter {
     settled: Time,
     bins: Ticker,
     fairness: Ticker,
-    /// The least of the instants that these and the warm-up end at.
-    next: Time,
     record_series: bool,
     /// True if any link carries cells.
     has_cells: bool,
@@ -213,7 +211,6 @@ impl Meter {
             settled: Time::MAX,
             bins: Ticker { every: pace.bin, next: Time::ZERO + pace.bin },
             fairness: Ticker { every: pace.fairness, next: warmup + pace.fairness },
-            next: warmup.min(Time::ZERO + pace.bin),
             record_series: pace.series,
             has_cells: pace.has_cells,
             queue_watches,
@@ -226,7 +223,8 @@ impl Meter {
     /// Returns the next instant at which [`Meter::tick`] must be called, before any other event.
     #[inline]
     pub fn next(&self) -> Time {
-        self.next
+        let next = self.bins.next.min(self.fairness.next);
+        if self.warming_up { next.min(self.warmup) } else { next }
     }
 
     /// Processes the instant `now` of [`Meter::next`]: the bins and windows that end at it, and the warm-up if it ends.
@@ -240,10 +238,6 @@ impl Meter {
         if self.warming_up && now == self.warmup {
             self.warming_up = false;
             self.end_warmup(now, fabric);
-        }
-        self.next = self.bins.next.min(self.fairness.next);
-        if self.warming_up {
-            self.next = self.next.min(self.warmup);
         }
     }
 

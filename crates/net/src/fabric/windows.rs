@@ -20,19 +20,20 @@ mod train;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use cellway_units::{Span, Time};
+use cellway_units::Time;
 
 use active::ActiveSet;
 use deliveries::Deliveries;
 pub(super) use graph::Lookahead;
+use inputs::Inputs;
 pub(super) use inputs::{Arriving, Moment};
-use inputs::{Inputs, Place};
 use packets::PacketLane;
 use routes::Routes;
 
 use super::Fabric;
 use crate::cell::Cell;
 use crate::packet::{Delivery, PacketRef};
+use crate::place::Place;
 use crate::port::{Decides, Port};
 use crate::qdisc::Queued;
 
@@ -120,15 +121,7 @@ impl Windows {
         let is_busy = is_due || !port.is_idle() || port.waiting() > 0;
         let on_line = (!port.is_idle()).then(|| port.free_at());
         let leaves = [on_line, port.next_end(), arrival].into_iter().flatten().min();
-        self.rest(index, port.delay(), is_busy, leaves, port.next_arrival())
-    }
-
-    /// Returns an instant before which nothing of a port reaches a host; `None` if the port has nothing more to do. A unit leaves
-    /// its line at `leaves` or later, and has `delay` before it; that in front behind the line arrives at `behind`.
-    #[inline]
-    fn rest(&self, index: u32, delay: Span, is_busy: bool, leaves: Option<Time>, behind: Option<Time>) -> Option<Time> {
-        let reaches = leaves.map(|at| at + delay).into_iter().chain(behind).min();
-        match reaches {
+        match leaves.map(|at| at + port.delay()).into_iter().chain(port.next_arrival()).min() {
             Some(at) => Some(at + self.lookahead.rest[index as usize]),
             None => is_busy.then_some(Time::MAX),
         }

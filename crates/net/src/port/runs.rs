@@ -243,7 +243,8 @@ impl Port {
         let Kind::Cells(port) = &mut self.kind else { return None };
         let delay = self.link.delay();
         let before = Time::ZERO + horizon.since(Time::ZERO + delay);
-        if self.line.can_send(now, 2, [until, before]) < 2 {
+        let possible = self.line.can_send(now, u32::MAX, [until, before]);
+        if possible < 2 {
             return None;
         }
         members.clear();
@@ -251,7 +252,7 @@ impl Port {
         let most = u32::from(rounds) * members.len() as u32;
         lasts.clear();
         lasts.resize(members.len(), Time::ZERO);
-        let cells = self.line.can_send(now, most, [until, before]);
+        let cells = possible.min(most);
         let (pace, start) = (self.line.pace(), self.line.starts(now));
         self.level.fall(start, pace, cells);
         let first = pace.after(start).later(delay);

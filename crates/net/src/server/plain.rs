@@ -169,7 +169,7 @@ impl CellServer {
 
     /// Returns the queue of the cell on the line, if another cell waits there.
     #[inline]
-    fn in_service_and_waits(&self) -> Option<u32> {
+    pub(super) fn in_service_and_waits(&self) -> Option<u32> {
         self.in_service.filter(|&last| !self.slots[last as usize].queue.is_empty())
     }
 }

@@ -10,7 +10,7 @@ impl CellServer {
     /// Returns the only queue that has cells, if the peak rate of a shaper alone holds them back, and the instant of its next
     /// service by a line that is free at `ready`.
     pub(crate) fn only_shaped(&mut self, ready: Time) -> Option<(u32, Time)> {
-        let last = self.in_service.filter(|&last| !self.slots[last as usize].queue.is_empty());
+        let last = self.in_service_and_waits();
         let token = self.tokens.iter().next();
         let slot = last.or(token).or_else(|| self.held.first_slot())?;
         let queue = &self.slots[slot as usize];

@@ -4,9 +4,10 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::inputs::{Moment, Place};
+use super::inputs::Moment;
 use super::runs::Runs;
 use crate::packet::PacketRef;
+use crate::place::Place;
 use cellway_units::Time;
 
 /// The packets that have not been handed to their hosts.

@@ -1,13 +1,12 @@
 //! The units that come to a port: in the order of instants, those of one instant in the order of the ports that they come from.
 
-use std::cmp::Ordering;
-
 use cellway_units::Time;
 
 use super::train::{Rotation, Train};
 use crate::cell::Cell;
 use crate::pace::{Pace, Pulse};
 use crate::packet::PacketRef;
+use crate::place::Place;
 
 /// An instant, and how often lines without any time for a unit have served in it before: 0 unless there are such lines. What
 /// such a line sends arrives after the service of the others in this instant.
@@ -25,57 +24,23 @@ impl Moment {
     }
 }
 
-/// The position of a unit in the order of those that come to a port, or to hosts: its moment, then the port that it comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
-    pub(super) at: Time,
-    /// The round in the high half, the port in the low half.
-    behind: u64,
-}
-
+/// The place of a unit in the order of those that come to a port, or to hosts: within an instant by its round, in the high half,
+/// and the port that it comes from.
 impl Place {
     #[inline]
     pub(super) fn new(Moment { at, round }: Moment, from: u32) -> Place {
-        Place { at, behind: u64::from(round) << 32 | u64::from(from) }
+        Place { at, within: u64::from(round) << 32 | u64::from(from) }
     }
 
     #[inline]
     pub(super) fn moment(self) -> Moment {
-        Moment { at: self.at, round: (self.behind >> 32) as u32 }
+        Moment { at: self.at, round: (self.within >> 32) as u32 }
     }
 
     /// Returns the port that it comes from.
     #[inline]
     pub(super) fn from(self) -> u32 {
-        self.behind as u32
-    }
-
-    /// Compared as one number, without a branch.
-    #[inline]
-    fn rank(&self) -> u128 {
-        u128::from(self.at.as_ps()) << 64 | u128::from(self.behind)
-    }
-}
-
-impl Ord for Place {
-    #[inline]
-    fn cmp(&self, other: &Place) -> Ordering {
-        self.rank().cmp(&other.rank())
-    }
-}
-
-impl PartialOrd for Place {
-    #[inline]
-    fn partial_cmp(&self, other: &Place) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-    #[inline]
-    fn lt(&self, other: &Place) -> bool {
-        self.rank() < other.rank()
-    }
-    #[inline]
-    fn gt(&self, other: &Place) -> bool {
-        self.rank() > other.rank()
+        self.within as u32
     }
 }
 

@@ -2,7 +2,6 @@
 
 use cellway_units::{Bytes, Time};
 
-use super::inputs::Place;
 use super::{Arriving, Moment, Windows};
 use crate::channel::NextHop;
 use crate::fabric::Fabric;
@@ -10,6 +9,7 @@ use crate::fabric::handle::lose;
 use crate::ids::NodeId;
 use crate::link::Unit;
 use crate::packet::PacketRef;
+use crate::place::Place;
 
 impl<B: Clone> Fabric<B> {
     /// Lets a line run through all that is known. If it has something to do later, returns an instant before which that

@@ -4,13 +4,13 @@ use std::collections::VecDeque;
 
 use cellway_units::{Span, Time};
 
-use super::inputs::Place;
 use super::routes::Next;
 use super::runs::{Placed, Runs};
 use super::{Arriving, Lookahead, Moment, Windows};
 use crate::fabric::Fabric;
 use crate::link::Unit;
 use crate::packet::{PacketRef, Packets};
+use crate::place::Place;
 use crate::port::Port;
 use crate::qdisc::Queued;
 

@@ -1,6 +1,6 @@
 //! A queue in the order of places whose entries are added as runs that are in order, one from each port.
 
-use super::inputs::Place;
+use crate::place::Place;
 
 /// An entry, with its position in the order.
 #[derive(Clone, Copy, Debug)]
