@@ -106,13 +106,6 @@ impl Cell {
     }
 }
 
-/// Returns the number of turns that `member` of several has among `cells` cells from member `turn` on.
-#[inline]
-pub(crate) fn turns_of(members: usize, turn: usize, member: usize, cells: u32) -> u16 {
-    let before = (member + members - turn) % members;
-    (cells as usize).saturating_sub(before).div_ceil(members) as u16
-}
-
 /// Adjacent cells of one frame.
 #[derive(Clone, Copy, Debug)]
 struct Run {

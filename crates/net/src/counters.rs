@@ -196,14 +196,11 @@ impl Level {
         }
     }
 
-    /// Changes the length by -1 at each of `count` pulses of a pace, of which `first` is the first.
+    /// Changes the length by -1 at each of `count` pulses of a pace, one or more, from `first` to `last`.
     #[inline]
-    pub(crate) fn fall(&mut self, first: Pulse, pace: Pace, count: u32) {
-        if count == 0 {
-            return;
-        }
+    pub(crate) fn fall(&mut self, [first, last]: [Pulse; 2], pace: Pace, count: u32) {
         self.area += self.since_change(first.at());
-        let last = pace.after_many(first, count - 1).at();
+        let last = last.at();
         if count > 1 {
             self.area += self.falls_since(first, pace, count, last);
         }

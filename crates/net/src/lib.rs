@@ -95,6 +95,7 @@ mod server;
 mod shaper;
 mod tap;
 mod tokens;
+mod turns;
 
 pub use abr::{
     AbrDestination, AbrParameters, AbrSource, EfciMarker, Erica, EricaSpec, InRateCell, RmCell, RmDirection,

@@ -118,15 +118,19 @@ impl Line {
     pub(crate) fn can_send(&self, now: Time, most: u32, [until, before]: [Time; 2]) -> u32 {
         let start = self.starts(now);
         let served = self.pace.count_before(start, most, until);
+        // The last is gone less than a picosecond after a cell time from `until`.
+        if until + self.pace.span() < before {
+            return served;
+        }
         self.pace.count_before(self.pace.after(start), served, before)
     }
 
-    /// Sends `cells` cells without a gap from `now` on, when the line is free; returns the instant at which the last leaves.
+    /// Sends `cells` cells without a gap from `now` on, when the line is free; returns the pulse at which the last leaves.
     #[inline]
-    pub(crate) fn send_cells(&mut self, now: Time, cells: u32) -> Time {
-        let Pulse { at, carry } = self.pace.after_many(self.starts(now), cells);
-        (self.carry, self.free_at) = (carry, at);
-        at
+    pub(crate) fn send_cells(&mut self, now: Time, cells: u32) -> Pulse {
+        let end = self.pace.after_many(self.starts(now), cells);
+        (self.carry, self.free_at) = (end.carry, end.at);
+        end
     }
 
     /// Returns how many cells of a train of the pace of this line, the next of which comes at `came` when the line is free, each
@@ -142,13 +146,16 @@ impl Line {
     }
 
     /// Sends `cells` cells that come from `came` on and of which each leaves as the next one comes: at most those of
-    /// [`Line::in_step`]. Returns the instant at which the last leaves.
+    /// [`Line::in_step`]. Returns the pulse at which the next one would come: the last leaves in its instant.
     #[inline]
-    pub(crate) fn send_in_step(&mut self, came: Pulse, cells: u32) -> Time {
-        let leaves = self.send_cells(came.at, cells);
+    pub(crate) fn send_in_step(&mut self, came: Pulse, cells: u32) -> Pulse {
+        let next = self.pace.after_many(came, cells);
+        // In one instant with the arrivals at both ends, the services keep their distance of fractions of a picosecond.
+        self.carry = (self.starts(came.at).carry + next.carry) - came.carry;
+        self.free_at = next.at;
         let left = self.step.cells.saturating_sub(u64::from(cells));
-        self.step = InStep { came: self.pace.after_many(came, cells), carry: self.carry, cells: left };
-        leaves
+        self.step = InStep { came: next, carry: self.carry, cells: left };
+        next
     }
 
     /// Returns the state that a cell changes.

@@ -33,11 +33,28 @@ impl Reassembly {
         packets: &mut Packets<B>,
         losses: &mut LossCounters,
     ) -> Option<PacketRef> {
-        self.cells += 1;
+        self.accept_run(cell, 1, packets, losses)
+    }
+
+    /// Takes `cells` cells of a frame, one or more, of which `first` is the first; returns the packet that they complete.
+    #[inline]
+    pub(crate) fn accept_run<B>(
+        &mut self,
+        first: Cell,
+        cells: u16,
+        packets: &mut Packets<B>,
+        losses: &mut LossCounters,
+    ) -> Option<PacketRef> {
+        let before = self.cells;
+        if cells > 1 && before + u32::from(cells) > LONGEST {
+            return (0..cells).filter_map(|behind| self.accept(first.after(behind), packets, losses)).last();
+        }
+        self.cells += u32::from(cells);
         match &mut self.run {
-            Some((frame, got, _)) if *frame == cell.frame => {
-                self.damaged |= cell.index as u32 + 1 != self.cells;
-                *got += 1;
+            Some((frame, got, _)) if *frame == first.frame => {
+                // The others are in order if the first is.
+                self.damaged |= u32::from(first.index) != before;
+                *got += cells;
             }
             run => {
                 // The end of the frame before was lost: AAL5 cannot detect its end.
@@ -45,35 +62,12 @@ impl Reassembly {
                     packets.lose(frame, got, count);
                     self.damaged = true;
                 }
-                self.damaged |= cell.index != 0;
-                *run = Some((cell.frame, 1, cell.count));
+                self.damaged |= first.index != 0;
+                *run = Some((first.frame, cells, first.count));
             }
         }
-        if cell.is_last() { self.end(cell, packets, losses) } else { self.cut_off(packets, losses) }
-    }
-
-    /// Takes `cells` cells of a frame, of which `cell` is the first; returns the packet that they complete.
-    #[inline]
-    pub(crate) fn accept_run<B>(
-        &mut self,
-        cell: Cell,
-        cells: u16,
-        packets: &mut Packets<B>,
-        losses: &mut LossCounters,
-    ) -> Option<PacketRef> {
-        let last = cell.after(cells - 1);
-        if cells < 3 || self.cells + u32::from(cells) > LONGEST {
-            return (0..cells).filter_map(|behind| self.accept(cell.after(behind), packets, losses)).last();
-        }
-        // Those between the first and the last are in order if the first is; if not, the frame is damaged anyway.
-        let first = self.accept(cell, packets, losses);
-        debug_assert!(first.is_none(), "a frame ends with its last cell");
-        let between = cells - 2;
-        self.cells += u32::from(between);
-        if let Some((_, got, _)) = &mut self.run {
-            *got += between;
-        }
-        self.accept(last, packets, losses)
+        let last = first.after(cells - 1);
+        if last.is_last() { self.end(last, packets, losses) } else { self.cut_off(packets, losses) }
     }
 
     /// Returns the packet of the cells in this reassembly.

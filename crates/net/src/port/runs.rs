@@ -5,12 +5,13 @@ use cellway_units::{Span, Time};
 
 use super::admit::owner_of_cell;
 use super::{Kind, Port};
-use crate::cell::{Cell, Flags, turns_of};
+use crate::cell::{Cell, Flags};
 use crate::line::Line;
 use crate::link::Unit;
 use crate::pace::{Pace, Pulse};
 use crate::packet::Packets;
 use crate::rm_cells::RmCells;
+use crate::turns::Turns;
 
 /// What a line of cells decides by the cell.
 #[derive(Clone, Copy, Debug)]
@@ -163,10 +164,10 @@ impl Port {
             return None;
         }
         let (pace, start) = (self.line.pace(), self.line.starts(now));
-        self.level.fall(start, pace, cells);
         let first = pace.after(start).later(delay);
-        let at = self.line.send_cells(now, cells);
-        let cells = cells as u16;
+        let end = self.line.send_cells(now, cells);
+        self.level.fall([start, pace.before(end)], pace, cells);
+        let (at, cells) = (end.at(), cells as u16);
         port.server.serve_run(cell.slot, cells);
         if let Some(owner) = owner_of_cell(&port.buffer, cell.slot, cell, packets) {
             port.buffer.release_run(owner, cell.index, cells);
@@ -205,7 +206,7 @@ impl Port {
                 break;
             }
             gcra.take(at);
-            self.level.fall(next, pace, 1);
+            self.level.fall([next, next], pace, 1);
             cells += 1;
             busy += left - at;
             leaves = left;
@@ -250,22 +251,20 @@ impl Port {
         members.clear();
         let rounds = port.server.round(members)?;
         let most = u32::from(rounds) * members.len() as u32;
-        lasts.clear();
-        lasts.resize(members.len(), Time::ZERO);
         let cells = possible.min(most);
         let (pace, start) = (self.line.pace(), self.line.starts(now));
-        self.level.fall(start, pace, cells);
         let first = pace.after(start).later(delay);
-        for number in cells.saturating_sub(members.len() as u32)..cells {
-            lasts[number as usize % members.len()] = pace.after_many(first, number).at();
-        }
-        let at = self.line.send_cells(now, cells);
-        port.server.serve_rounds(members, cells);
+        let end = self.line.send_cells(now, cells);
+        self.level.fall([start, pace.before(end)], pace, cells);
+        let turns = Turns::new(members.len(), 0, cells);
+        turns.set_lasts(lasts, end.later(delay), pace);
+        port.server.serve_rounds(members, turns);
         for (place, &member) in members.iter().enumerate() {
             if let Some(owner) = owner_of_cell(&port.buffer, member.slot, member, packets) {
-                port.buffer.release_run(owner, member.index, turns_of(members.len(), 0, place, cells));
+                port.buffer.release_run(owner, member.index, turns.of(place));
             }
         }
+        let at = end.at();
         self.counters.busy += at - now;
         self.counters.cells += u64::from(cells);
         Some(LeftRounds { leaves: at, first, cells })
@@ -293,19 +292,13 @@ impl Port {
         }
         let passed = self.pass_pulses(came, cells, pace, [until, horizon])?;
         let PassedRounds { first, cells, .. } = passed;
-        lasts.clear();
-        lasts.resize(members.len(), Time::ZERO);
-        let mut slot = 0;
-        for number in cells.saturating_sub(members.len() as u32)..cells {
-            let member = (turn + number as usize) % members.len();
-            lasts[member] = pace.after_many(first, number).at();
-            slot = members[member].slot;
-        }
+        let turns = Turns::new(members.len(), turn, cells);
+        turns.set_lasts(lasts, pace.after_many(first, cells - 1), pace);
         if let Kind::Cells(port) = &mut self.kind {
             for (place, &member) in members.iter().enumerate() {
-                port.passed(member, turns_of(members.len(), turn, place, cells));
+                port.passed(member, turns.of(place));
             }
-            port.server.pass(slot);
+            port.server.pass(members[turns.last()].slot);
         }
         Some(passed)
     }
@@ -375,15 +368,10 @@ impl Port {
             let most = self.line.in_step(came).min(cells.into()) as u32;
             let done = pace.count_before(next, pace.count_before(came, most, until), before);
             if done > 0 {
-                let leaves = self.line.send_in_step(came, done);
-                let last = pace.after_many(came, done - 1).at();
-                self.passed(last, done, leaves - at);
-                return Some(PassedRounds {
-                    leaves,
-                    first: next.later(delay),
-                    cells: done,
-                    next: pace.after_many(came, done),
-                });
+                let first = next.later(delay);
+                let next = self.line.send_in_step(came, done);
+                self.passed(pace.before(next).at(), done, next.at() - at);
+                return Some(PassedRounds { leaves: next.at(), first, cells: done, next });
             }
         }
         let state = self.line.clone_state();

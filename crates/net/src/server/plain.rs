@@ -4,7 +4,8 @@ use cellway_spec::Discipline;
 use cellway_units::{Span, Time};
 
 use super::{CellServer, Slot};
-use crate::cell::{Cell, Flags, turns_of};
+use crate::cell::{Cell, Flags};
+use crate::turns::Turns;
 
 impl CellServer {
     /// Returns true if a queue has a gate.
@@ -140,8 +141,8 @@ impl CellServer {
         (members.len() > 1).then_some(rounds)
     }
 
-    /// Serves `cells` cells of the queues of [`CellServer::round`], by turns.
-    pub(crate) fn serve_rounds(&mut self, members: &[Cell], cells: u32) {
+    /// Serves cells of the queues of [`CellServer::round`], by turns.
+    pub(crate) fn serve_rounds(&mut self, members: &[Cell], turns: Turns) {
         let priority = self.slots[members[0].slot as usize].priority;
         self.tokens.clear(priority);
         if let Some(last) = self.in_service.take() {
@@ -151,12 +152,13 @@ impl CellServer {
                 self.tokens.push(last_slot.priority, last);
             }
         }
-        let among = members.len();
-        let last = (cells as usize - 1) % among;
-        for place in (last + 1..among).chain(0..=last) {
+        let last = turns.last();
+        for place in (last + 1..members.len()).chain(0..=last) {
             let member = members[place].slot;
             let slot = &mut self.slots[member as usize];
-            slot.queue.pop_run(turns_of(among, 0, place, cells));
+            let cells = turns.of(place);
+            slot.queue.pop_run(cells);
+            self.waiting -= u32::from(cells);
             slot.token = place == last || !slot.queue.is_empty();
             if place == last {
                 self.in_service = Some(member);
@@ -164,7 +166,6 @@ impl CellServer {
                 self.tokens.push(priority, member);
             }
         }
-        self.waiting -= cells;
     }
 
     /// Returns the queue of the cell on the line, if another cell waits there.

@@ -5,7 +5,7 @@ use cellway_units::Time;
 use super::inputs::Inputs;
 use super::train::{Rotation, Train};
 use super::{Arriving, Moment, Windows};
-use crate::cell::{Cell, turns_of};
+use crate::cell::Cell;
 use crate::channel::NextHop;
 use crate::fabric::Fabric;
 use crate::fabric::handle::{corrupt, lose};
@@ -13,10 +13,11 @@ use crate::faults::Arrives;
 use crate::link::Unit;
 use crate::pace::{Pace, Pulse};
 use crate::port::{Decides, Left, LeftRounds, LeftRun, Merged, PassedRounds};
+use crate::turns::Turns;
 
 /// Cells that have left a line by turns: those of a rotation, and the arrivals of the last of each member.
 #[derive(Clone, Copy)]
-struct Turns<'a> {
+struct TurnsLeft<'a> {
     members: &'a [Cell],
     turn: usize,
     cells: u32,
@@ -39,6 +40,7 @@ impl<B: Clone> Fabric<B> {
         self.leave_link(windows, index);
         let mut sent = 0u64;
         let mut comes = inputs.first();
+        let may_merge = !decides.services && !decides.gates;
         // The moment at which the line serves what waits, after all that comes up to then.
         let mut ready = leaves;
         while self.ports[index as usize].is_idle() {
@@ -49,8 +51,10 @@ impl<B: Clone> Fabric<B> {
                 if ready.at >= until {
                     break;
                 }
-                if let Some(next) =
-                    self.merge(windows, index, decides, &mut inputs, [ready, Moment::first(until)], &mut sent)
+                if may_merge
+                    && ready.round == 0
+                    && inputs.begins_with_train()
+                    && let Some(next) = self.merge(windows, index, &mut inputs, [ready.at, until], &mut sent)
                 {
                     ready = next;
                     comes = inputs.first();
@@ -103,9 +107,12 @@ impl<B: Clone> Fabric<B> {
                 if !is_waiting && moment > Moment::first(free_at) {
                     self.ports[index as usize].end_service();
                 }
-                let instants =
-                    [if is_waiting { ready } else { moment.max(Moment::first(free_at)) }, Moment::first(until)];
-                if let Some(next) = self.merge(windows, index, decides, &mut inputs, instants, &mut sent) {
+                let served = if is_waiting { ready } else { moment.max(Moment::first(free_at)) };
+                if may_merge
+                    && served.round == 0
+                    && inputs.begins_with_train()
+                    && let Some(next) = self.merge(windows, index, &mut inputs, [served.at, until], &mut sent)
+                {
                     ready = next;
                     comes = inputs.first();
                     continue;
@@ -148,27 +155,23 @@ impl<B: Clone> Fabric<B> {
         windows.rest_of(index, &self.ports[index as usize], arrival, false)
     }
 
-    /// Takes cells of the train that comes first while the line serves the same queue; the next service is at `ready`. Returns
-    /// the next service after that, or `None` if it does nothing.
-    #[inline]
+    /// Takes cells of the train that comes first while the line serves the same queue, where no service is decided by the cell;
+    /// the next service is at `ready`. Returns the next service after that, or `None` if it does nothing.
+    #[inline(never)]
     fn merge(
         &mut self,
         windows: &mut Windows,
         index: u32,
-        decides: Decides,
         inputs: &mut Inputs,
-        [ready, until]: [Moment; 2],
+        [ready, until]: [Time; 2],
         sent: &mut u64,
     ) -> Option<Moment> {
-        if decides.services || decides.gates || ready.round > 0 {
-            return None;
-        }
         let (train, behind) = inputs.first_train()?;
-        let before = behind.map_or(until.at, |moment| moment.at.min(until.at));
+        let before = behind.map_or(until, |moment| moment.at.min(until));
         let port = &mut self.ports[index as usize];
         let cells = (train.cell, train.cells, train.first);
         let bounds = [before, windows.horizon];
-        let Merged { came, next, left, ready } = port.merge(cells, train.pace, ready.at, bounds, &self.packets)?;
+        let Merged { came, next, left, ready } = port.merge(cells, train.pace, ready, bounds, &self.packets)?;
         if came > 0 {
             inputs.shorten(came, next);
         }
@@ -221,7 +224,7 @@ impl<B: Clone> Fabric<B> {
             self.turns_go_on(
                 windows,
                 index,
-                Turns {
+                TurnsLeft {
                     members: &members,
                     turn: 0,
                     cells,
@@ -254,7 +257,7 @@ impl<B: Clone> Fabric<B> {
         let bounds = [until, windows.horizon];
         let passed = port.pass_rounds((&members, turn, cells, first), pace, bounds, &self.packets, &mut lasts);
         let sent = passed.map(|PassedRounds { leaves, first, cells, next }| {
-            self.turns_go_on(windows, index, Turns { members: &members, turn, cells, first, pace, lasts: &lasts });
+            self.turns_go_on(windows, index, TurnsLeft { members: &members, turn, cells, first, pace, lasts: &lasts });
             inputs.turn(cells, next);
             (leaves, u64::from(cells))
         });
@@ -263,8 +266,8 @@ impl<B: Clone> Fabric<B> {
     }
 
     /// Gives cells that have left their line by turns to the next port, or to the reassembly of each.
-    fn turns_go_on(&mut self, windows: &mut Windows, index: u32, turns: Turns<'_>) {
-        let Turns { members, turn, cells, first, pace, lasts } = turns;
+    fn turns_go_on(&mut self, windows: &mut Windows, index: u32, turns: TurnsLeft<'_>) {
+        let TurnsLeft { members, turn, cells, first, pace, lasts } = turns;
         let port = &self.ports[index as usize];
         let hop = |member: &Cell| port.next_hop(member.slot);
         let leads_to = match hop(&members[0]) {
@@ -288,9 +291,10 @@ impl<B: Clone> Fabric<B> {
             return windows.activate(to.0);
         }
         let node = port.to;
+        let shares = Turns::new(members.len(), turn, cells);
         for (place, member) in members.iter().enumerate() {
             let NextHop::Reassemble(channel) = self.ports[index as usize].next_hop(member.slot) else { continue };
-            let of_it = turns_of(members.len(), turn, place, cells);
+            let of_it = shares.of(place);
             if of_it > 0 {
                 let losses = &mut self.nodes[node.0 as usize].1;
                 let channel = &mut self.reassembly[channel.0 as usize];
@@ -302,8 +306,8 @@ impl<B: Clone> Fabric<B> {
     }
 
     /// Gives cells that have left their line by turns on one by one.
-    fn each_goes_on(&mut self, windows: &mut Windows, index: u32, turns: Turns<'_>) {
-        let Turns { members, turn, cells, first, pace, .. } = turns;
+    fn each_goes_on(&mut self, windows: &mut Windows, index: u32, turns: TurnsLeft<'_>) {
+        let TurnsLeft { members, turn, cells, first, pace, .. } = turns;
         let mut pulse = first;
         for number in 0..cells as usize {
             let place = turn + number;

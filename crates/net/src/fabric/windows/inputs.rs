@@ -176,6 +176,12 @@ impl Inputs {
         self.all.get(self.next + 1).map(|input| input.place.moment())
     }
 
+    /// Returns true if the first is a train.
+    #[inline(always)]
+    pub(super) fn begins_with_train(&self) -> bool {
+        matches!(self.all.get(self.next), Some(Input { unit: Arriving::Train(_), .. }))
+    }
+
     /// Returns the first if it is a train, and the moment of the unit behind it.
     #[inline]
     pub(super) fn first_train(&self) -> Option<(Train, Option<Moment>)> {
@@ -195,12 +201,12 @@ impl Inputs {
         let Some(&Input { unit: Arriving::Rotation(number), .. }) = self.all.get(self.next) else { return };
         let Some(Groups { rotations, .. }) = self.groups.as_deref_mut() else { return };
         let rotation = &mut rotations.all[number as usize];
-        rotation.leave_out(cells, next);
-        if rotation.cells == 0 {
+        if rotation.cells == cells {
             rotations.free.push(number);
             self.next += 1;
             return;
         }
+        rotation.leave_out(cells, next);
         self.first_comes_at(next.at());
     }
 

@@ -2,6 +2,7 @@
 
 use crate::cell::Cell;
 use crate::pace::{Pace, Pulse};
+use crate::turns::Turns;
 
 /// Adjacent cells of one frame that come to a port at a pace: that of the line or the gate which spaced them, also behind faster
 /// lines and lines of the same rate.
@@ -32,13 +33,11 @@ pub(in crate::fabric) struct Rotation {
 impl Rotation {
     /// Leaves the first `cells` cells out; the next comes at `next`.
     pub(super) fn leave_out(&mut self, cells: u32, next: Pulse) {
-        let among = self.members.len();
-        for behind in 0..cells.min(among as u32) as usize {
-            let member = (self.turn + behind) % among;
-            let turns = (cells as usize - behind).div_ceil(among);
-            self.members[member] = self.members[member].after(turns as u16);
+        let turns = Turns::new(self.members.len(), self.turn, cells);
+        for (place, member) in self.members.iter_mut().enumerate() {
+            *member = member.after(turns.of(place));
         }
-        self.turn = (self.turn + cells as usize) % among;
+        self.turn = turns.next();
         self.cells -= cells;
         self.first = next;
     }
