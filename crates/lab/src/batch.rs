@@ -1,6 +1,6 @@
 //! Running the replications of several plans on all cores, in an order that does not show.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
 
@@ -9,6 +9,15 @@ use cellway_store::Store;
 
 use crate::error::Error;
 use crate::study::{PATIENCE, Prepared, Progress, Settings};
+
+/// The runs of a batch that are the same as an earlier one.
+#[derive(Default)]
+struct Repeats {
+    /// The first of its kind, for each of them.
+    first_of: BTreeMap<u64, u64>,
+    /// The last of its kind, for each first.
+    last_of: BTreeMap<u64, u64>,
+}
 
 /// Several prepared studies as one row of runs, so that one pool of threads works through them without a pause
 /// between two.
@@ -43,27 +52,28 @@ impl<'a> Batch<'a> {
         self.studies[study].1.run_once(index, stop, store)
     }
 
-    /// As [`Batch::run_one`], but waits for another process that is running it.
-    fn run_now(&self, index: u64, settings: &mut Settings<'_>) -> Result<RunRecord, Error> {
-        loop {
-            match self.run_one(index, &AtomicBool::new(false), settings.store)? {
-                Some(record) => return Ok(record),
-                None if (settings.stop)() => return Err(Error::Stopped),
-                None => std::thread::sleep(PATIENCE),
+    /// Returns the runs that are the same as an earlier one, each with the first of them.
+    fn repeats(&self) -> Repeats {
+        let mut first_of = BTreeMap::new();
+        let mut repeats = Repeats::default();
+        for index in 0..self.runs() {
+            let (study, number) = self.find(index);
+            let prepared = self.studies[study].1;
+            if !prepared.is_known_whole() {
+                continue;
+            }
+            let first = *first_of.entry(prepared.stored(number)).or_insert(index);
+            if first < index {
+                repeats.first_of.insert(index, first);
+                repeats.last_of.insert(first, index);
             }
         }
+        repeats
     }
 
-    /// Returns the runs that are the same as an earlier one, and so in the store when their turn comes.
-    fn repeated(&self, store: Option<&Store>) -> BTreeSet<u64> {
-        let mut seen = BTreeSet::new();
-        let mut is_repeated = |index: &u64| {
-            let (study, index) = self.find(*index);
-            let prepared = self.studies[study].1;
-            prepared.usable(store).is_some() && !seen.insert(prepared.stored(index))
-        };
-        let all = if store.is_some() { 0..self.runs() } else { 0..0 };
-        all.filter(|index| is_repeated(index)).collect()
+    /// Returns true if a run is the same as an earlier one, so that it is not run.
+    pub(crate) fn has_repeats(&self) -> bool {
+        !self.repeats().first_of.is_empty()
     }
 
     /// Runs everything; hands the records to `take` with the place of their study, in the order of studies and
@@ -98,13 +108,13 @@ impl<'a> Batch<'a> {
         let total = self.runs();
         let threads = settings.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
         let (started, stop) = (AtomicU64::new(0), AtomicBool::new(false));
-        let (store, repeated) = (settings.store, self.repeated(settings.store));
+        let (store, repeats) = (settings.store, self.repeats());
         let (send, receive) = mpsc::channel();
         // Runs that other processes were running when their turn came.
         let taken = Mutex::new(Vec::new());
         std::thread::scope(|scope| {
             for _ in 0..threads.min(total as usize) {
-                let (started, stop, repeated, send) = (&started, &stop, &repeated, send.clone());
+                let (started, stop, repeats, send) = (&started, &stop, &repeats, send.clone());
                 let taken = &taken;
                 scope.spawn(move || {
                     while !stop.load(Ordering::Relaxed) {
@@ -117,7 +127,7 @@ impl<'a> Batch<'a> {
                             std::thread::sleep(PATIENCE);
                             index
                         };
-                        if repeated.contains(&index) {
+                        if repeats.first_of.contains_key(&index) {
                             continue;
                         }
                         let record = match self.run_one(index, stop, store) {
@@ -136,7 +146,7 @@ impl<'a> Batch<'a> {
                 });
             }
             drop(send);
-            let outcome = self.collect(&receive, &repeated, settings, &mut take);
+            let outcome = self.collect(&receive, &repeats, settings, &mut take);
             stop.store(true, Ordering::Relaxed);
             outcome
         })
@@ -146,13 +156,15 @@ impl<'a> Batch<'a> {
     fn collect(
         &self,
         finished: &mpsc::Receiver<(u64, Result<RunRecord, Error>)>,
-        repeated: &BTreeSet<u64>,
+        repeats: &Repeats,
         settings: &mut Settings<'_>,
         take: &mut impl FnMut(usize, RunKey, RunRecord) -> Result<(), Error>,
     ) -> Result<Option<BTreeMap<u64, RunRecord>>, Error> {
         let total = self.runs();
         // Runs that finished before an earlier one.
         let mut early = BTreeMap::new();
+        // Those that later ones repeat, up to the last of these.
+        let mut kept: BTreeMap<u64, RunRecord> = BTreeMap::new();
         let (mut next, mut done) = (0, 0);
         if total > 0 {
             let (label, first) = self.studies[self.find(0).0];
@@ -165,12 +177,16 @@ impl<'a> Batch<'a> {
                     done += 1;
                     let mut reported = false;
                     loop {
-                        if repeated.contains(&next) {
-                            // The run that it repeats has been passed on, so the store has it.
-                            early.insert(next, self.run_now(next, settings)?);
-                            done += 1;
+                        let first = repeats.first_of.get(&next);
+                        let repeated = first.and_then(|first| match repeats.last_of.get(first) == Some(&next) {
+                            true => kept.remove(first),
+                            false => kept.get(first).cloned(),
+                        });
+                        done += u64::from(repeated.is_some());
+                        let Some(record) = repeated.or_else(|| early.remove(&next)) else { break };
+                        if repeats.last_of.contains_key(&next) {
+                            kept.insert(next, record.clone());
                         }
-                        let Some(record) = early.remove(&next) else { break };
                         let (study, index) = self.find(next);
                         let (label, prepared) = self.studies[study];
                         take(study, prepared.key(index), record)?;
@@ -260,6 +276,28 @@ mod tests {
         }
     }
 
+    /// A run of the same network and seed as an earlier one is not run again: it has the record of that, in its place.
+    #[test]
+    fn runs_that_are_the_same_are_run_once() {
+        let plan = Plan::parse_with(SMALL, "small.toml", &[], None).unwrap();
+        let prepared = |seeds| Prepared::new(&plan, Path::new("."), Some(seeds)).unwrap();
+        let (two, three) = (prepared(2), prepared(3));
+        let batch = Batch::new([("two", &two), ("three", &three), ("two again", &two)]);
+        let repeats = batch.repeats();
+        assert_eq!(repeats.first_of, BTreeMap::from([(2, 0), (3, 1), (5, 0), (6, 1)]));
+        assert_eq!(repeats.last_of, BTreeMap::from([(0, 5), (1, 6)]));
+        let mut taken = Vec::new();
+        let mut settings = Settings { threads: Some(2), progress: &mut |_| {}, stop: &mut || false, store: None };
+        batch
+            .run_all(&mut settings, |study, key, record| {
+                taken.push((study, key.run));
+                assert_eq!(record, three.run(u64::from(key.run), &AtomicBool::new(false)).unwrap());
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!(taken, [(0, 0), (0, 1), (1, 0), (1, 1), (1, 2), (2, 0), (2, 1)]);
+    }
+
     /// A stop after some runs keeps each that has finished, once, in order.
     #[test]
     fn a_stop_keeps_finished_runs_in_order() {
@@ -295,7 +333,7 @@ mod tests {
         let mut settings = Settings { threads: None, progress: &mut |_| {}, stop: &mut || true, store: None };
         let mut passed = Vec::new();
         let early =
-            Batch::new([("t", &prepared)]).collect(&receive, &BTreeSet::new(), &mut settings, &mut |_, key, _| {
+            Batch::new([("t", &prepared)]).collect(&receive, &Repeats::default(), &mut settings, &mut |_, key, _| {
                 passed.push(key.run);
                 Ok(())
             });

@@ -12,7 +12,7 @@ use cellway_tables::{Manifest, Provenance, ResultFolder, Results, ResultsBuilder
 use tempfile::NamedTempFile;
 
 use crate::alike::Alike;
-use crate::batch::{run_all, run_until_stopped};
+use crate::batch::{Batch, run_all, run_until_stopped};
 use crate::error::Error;
 use crate::left_out::LeftOut;
 use crate::study::{Prepared, Settings, VERSION};
@@ -120,7 +120,8 @@ pub(crate) fn simulated(
     let is_part = finished < planned;
     let (run, points) = (Some(&plan.base().run), prepared.points().len());
     let about = clock.provenance(&asked_for(plan), run, prepared.seeds(), points, settings.threads);
-    let from_store = settings.store.is_some_and(|store| store.served() > 0);
+    let from_store =
+        settings.store.is_some_and(|store| store.served() > 0) || Batch::new([(&label[..], prepared)]).has_repeats();
     let about = Provenance { planned_runs: is_part.then_some(planned), from_store, ..about };
     if !is_part {
         lacking.extend(transient.warning(prepared.points(), prepared.seeds()));

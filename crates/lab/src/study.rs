@@ -220,7 +220,12 @@ impl Prepared {
 
     /// Returns the store, unless parts of others take part, of which it knows nothing.
     pub(crate) fn usable<'a>(&self, store: Option<&'a Store>) -> Option<&'a Store> {
-        store.filter(|_| self.own.is_empty())
+        store.filter(|_| self.is_known_whole())
+    }
+
+    /// Returns true if the key of a run has all that it depends on: no parts of others take part.
+    pub(crate) fn is_known_whole(&self) -> bool {
+        self.own.is_empty()
     }
 
     /// Claims run `index`, for a process that has not found it in the store.

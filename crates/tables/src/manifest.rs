@@ -43,7 +43,7 @@ pub struct Provenance {
     pub scheduling: Vec<String>,
     /// The planned runs, if the user stopped it before all had finished.
     pub planned_runs: Option<u64>,
-    /// True if runs came from a store: their time was not measured.
+    /// True if runs came from a store, or were the same as others: their time was not measured.
     pub from_store: bool,
 }
 

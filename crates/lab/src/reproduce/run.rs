@@ -55,7 +55,7 @@ pub struct Reproduced {
     pub runs: u64,
     /// The work done.
     pub counts: Counts,
-    /// True if runs came from a store: the time says nothing of the speed.
+    /// True if runs came from a store, or were the same as others: the time says nothing of the speed.
     pub from_store: bool,
     /// The path of the result folder.
     pub folder: Option<PathBuf>,
@@ -150,9 +150,11 @@ pub fn reproduce(
     }
     let (emulated, jobs): (Vec<Job>, Vec<Job>) = jobs.into_iter().partition(|job| job.study.is_emulated());
     let (threads, store) = (settings.threads, settings.store);
-    let from_store = || store.is_some_and(|store| store.served() > 0);
+    let batch = Batch::new(jobs.iter().map(|job| (&job.label[..], &job.ready)));
+    let has_repeats = batch.has_repeats();
+    let from_store = || has_repeats || store.is_some_and(|store| store.served() > 0);
     let mut open: Option<Open> = None;
-    Batch::new(jobs.iter().map(|job| (&job.label[..], &job.ready))).run_all(settings, |place, key, record| {
+    batch.run_all(settings, |place, key, record| {
         let job = &jobs[place];
         let running = open.get_or_insert_with(|| Open::new(job, &works[job.paper]));
         let last = u64::from(key.run) + 1 == job.ready.runs();
