@@ -106,6 +106,14 @@ impl Windows {
         self.stations[place as usize].wakes = Time::ZERO;
     }
 
+    /// Records the instant of the next event of a port, if nothing else comes to it: it does nothing before it is known up to then.
+    #[inline]
+    fn wakes_at(&mut self, port: u32, next: Option<Time>) {
+        let place = self.lookahead.place[port as usize] as usize;
+        let distance = self.lookahead.distance[port as usize];
+        self.stations[place].wakes = next.map_or(Time::MAX, |next| Time::ZERO + next.since(Time::ZERO + distance));
+    }
+
     /// Records the round in which a unit leaves a line that may take no time, over a link without delay.
     #[inline]
     fn leaves(&mut self, port: u32, moment: Moment) {
@@ -129,8 +137,10 @@ impl Windows {
 
     #[inline]
     fn give(&mut self, to: u32, moment: Moment, from: u32, unit: Arriving) {
-        self.inputs[to as usize].push(Place::new(moment, from), unit);
-        self.activate(to);
+        // A line with arrivals is active, and wakes for the first.
+        if self.inputs[to as usize].push(Place::new(moment, from), unit) {
+            self.activate(to);
+        }
     }
 }
 

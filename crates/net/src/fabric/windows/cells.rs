@@ -152,7 +152,15 @@ impl<B: Clone> Fabric<B> {
         inputs.tidy();
         let arrival = inputs.first().map(|moment| moment.at);
         windows.inputs[index as usize] = inputs;
-        windows.rest_of(index, &self.ports[index as usize], arrival, false)
+        let port = &self.ports[index as usize];
+        let serves = match (port.is_idle(), port.waiting()) {
+            (false, _) => Some(Time::ZERO),
+            (true, 0) => None,
+            // Later than what is known, unless gates hold all that wait and name no instant.
+            (true, _) => Some(if ready.at >= until { ready.at } else { Time::ZERO }),
+        };
+        windows.wakes_at(index, arrival.into_iter().chain(serves).min());
+        windows.rest_of(index, port, arrival, false)
     }
 
     /// Takes cells of the train that comes first while the line serves the same queue, where no service is decided by the cell;
@@ -283,12 +291,15 @@ impl<B: Clone> Fabric<B> {
         }
         self.events += u64::from(cells);
         if let Some(to) = leads_to {
-            let there = windows.inputs[to.0 as usize].push_rotation(index, first, (turn, cells, pace));
+            let (there, wakes) = windows.inputs[to.0 as usize].push_rotation(index, first, (turn, cells, pace));
             there.extend(members.iter().map(|member| match hop(member) {
                 NextHop::Forward { slot, .. } => Cell { slot, ..*member },
                 NextHop::Reassemble(_) => unreachable!("all are forwarded"),
             }));
-            return windows.activate(to.0);
+            if wakes {
+                windows.activate(to.0);
+            }
+            return;
         }
         let node = port.to;
         let shares = Turns::new(members.len(), turn, cells);
@@ -329,8 +340,7 @@ impl<B: Clone> Fabric<B> {
                 let cell = Cell { slot, ..cell };
                 if cells == 1 {
                     windows.give(port.0, Moment::first(first.at()), index, Arriving::Cell(cell));
-                } else {
-                    windows.inputs[port.0 as usize].push_train(index, Train { first, cell, cells, pace });
+                } else if windows.inputs[port.0 as usize].push_train(index, Train { first, cell, cells, pace }) {
                     windows.activate(port.0);
                 }
             }

@@ -98,19 +98,23 @@ pub(super) struct Inputs {
 }
 
 impl Inputs {
+    /// Adds a unit. Returns true if it is the first, or does not follow the last.
     #[inline]
-    pub(super) fn push(&mut self, place: Place, unit: Arriving) {
-        self.mixed |= self.all.last().is_some_and(|last| last.place > place);
+    pub(super) fn push(&mut self, place: Place, unit: Arriving) -> bool {
+        let last = self.all.last().map(|last| last.place);
+        let is_mixed = last.is_some_and(|last| last > place);
+        self.mixed |= is_mixed;
         if self.all.capacity() == 0 {
             // Few units come to the line of a host at once; a first push would allocate room for four.
             self.all.reserve_exact(1);
         }
         self.all.push(Input { place, unit });
+        is_mixed || last.is_none()
     }
 
-    /// Adds cells of a frame.
+    /// Adds cells of a frame. Returns as [`Inputs::push`].
     #[inline]
-    pub(super) fn push_train(&mut self, from: u32, train: Train) {
+    pub(super) fn push_train(&mut self, from: u32, train: Train) -> bool {
         let trains = &mut self.groups.get_or_insert_default().trains;
         let number = match trains.free.pop() {
             Some(number) => {
@@ -122,28 +126,28 @@ impl Inputs {
                 trains.all.len() as u32 - 1
             }
         };
-        self.push(Place::new(Moment::first(train.first.at()), from), Arriving::Train(number));
+        self.push(Place::new(Moment::first(train.first.at()), from), Arriving::Train(number))
     }
 
     /// Adds cells by turns, of which the first comes at `first`: those of the members that the caller sets, from the one on
-    /// whose turn it is.
+    /// whose turn it is. Returns these, and as [`Inputs::push`].
     pub(super) fn push_rotation(
         &mut self,
         from: u32,
         first: Pulse,
         (turn, cells, pace): (usize, u32, Pace),
-    ) -> &mut Vec<Cell> {
+    ) -> (&mut Vec<Cell>, bool) {
         let rotations = &mut self.groups.get_or_insert_default().rotations;
         let number = rotations.free.pop().unwrap_or_else(|| {
             rotations.all.push(Rotation { first, members: Vec::new(), turn, cells, pace });
             rotations.all.len() as u32 - 1
         });
-        self.push(Place::new(Moment::first(first.at()), from), Arriving::Rotation(number));
+        let wakes = self.push(Place::new(Moment::first(first.at()), from), Arriving::Rotation(number));
         let rotations = &mut self.groups.get_or_insert_default().rotations;
         let rotation = &mut rotations.all[number as usize];
         (rotation.first, rotation.turn, rotation.cells, rotation.pace) = (first, turn, cells, pace);
         rotation.members.clear();
-        &mut rotation.members
+        (&mut rotation.members, wakes)
     }
 
     /// Brings the units into their order. To be called before the first is asked for.
