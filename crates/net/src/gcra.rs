@@ -85,6 +85,12 @@ impl Gcra {
         self.due = self.pace.after(self.due);
     }
 
+    /// Takes `cells` cells, each as soon as it conforms, at the pace of the algorithm.
+    #[inline]
+    pub(crate) fn take_at_pace(&mut self, cells: u32) {
+        self.due = self.pace.after_many(self.due, cells);
+    }
+
     /// Changes the rate at `now`. The debt of earlier cells is kept as an amount of data: a wait of half a cell time at
     /// the old rate becomes one of half a cell time at the new.
     pub fn set_rate(&mut self, now: Time, rate: Rate) {

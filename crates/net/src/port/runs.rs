@@ -218,6 +218,20 @@ impl Port {
             if !keeps || cells == most || follows != next.at() || follows == left || follows >= until {
                 break;
             }
+            // From here on each cell is released as the one before, and the line is idle between any two.
+            if pace.span() > own + Span::from_ps(1) {
+                let before = until.min(Time::ZERO + horizon.since(Time::ZERO + own + delay));
+                let more = pace.count_before(next, u32::from(most - cells), before);
+                if more > 0 {
+                    let last = pace.after_many(next, more - 1);
+                    leaves = self.line.send_cell(last.at());
+                    gcra.take_at_pace(more);
+                    self.level.fall([next, last], pace, more);
+                    cells += more as u16;
+                    busy += own.saturating_mul(u64::from(more));
+                }
+                break;
+            }
         }
         if cells == 0 {
             return None;
