@@ -93,6 +93,12 @@ impl Buffer {
         self.spec().is_some_and(|s| s.sharing == Sharing::Conversation || s.charge == Charge::Packet)
     }
 
+    /// Returns true if all cells need the same memory, out of one for all.
+    #[inline]
+    pub(crate) fn is_common(&self) -> bool {
+        self.spec().is_none_or(|s| s.sharing == Sharing::Pool && s.charge == Charge::Cell)
+    }
+
     /// Returns true if each conversation has its own memory.
     pub(crate) fn is_by_conversation(&self) -> bool {
         self.spec().is_some_and(|s| s.sharing == Sharing::Conversation)
@@ -218,6 +224,14 @@ impl Buffer {
             Charge::Packet => (index..index + cells).map(|index| limited.spec.cost(index, owner.octets)).sum(),
         };
         limited.group(owner).used -= cost;
+    }
+
+    /// Gives back the memory of `cells` cells, if it [is common](Buffer::is_common).
+    #[inline]
+    pub(crate) fn release_common(&mut self, cells: u32) {
+        if let Some(limited) = &mut self.limited {
+            limited.first.used -= u64::from(cells) * CELL_BITS.0;
+        }
     }
 
     /// Returns true if there is room for a whole packet on a packet line.

@@ -273,9 +273,13 @@ impl Port {
         let turns = Turns::new(members.len(), 0, cells);
         turns.set_lasts(lasts, end.later(delay), pace);
         port.server.serve_rounds(members, turns);
-        for (place, &member) in members.iter().enumerate() {
-            if let Some(owner) = owner_of_cell(&port.buffer, member.slot, member, packets) {
-                port.buffer.release_run(owner, member.index, turns.of(place));
+        if port.buffer.is_common() {
+            port.buffer.release_common(cells);
+        } else {
+            for (place, &member) in members.iter().enumerate() {
+                if let Some(owner) = owner_of_cell(&port.buffer, member.slot, member, packets) {
+                    port.buffer.release_run(owner, member.index, turns.of(place));
+                }
             }
         }
         let at = end.at();
@@ -299,7 +303,9 @@ impl Port {
             return None;
         }
         // The packets of members whose last turn is over may have left the network.
-        for &member in members.iter().cycle().skip(turn).take(members.len().min(cells as usize)) {
+        let are_alike = port.buffer.is_common() && port.inspection.is_none();
+        let asked = if are_alike { 1 } else { members.len().min(cells as usize) };
+        for &member in members.iter().cycle().skip(turn).take(asked) {
             if !port.may_pass(member, packets) {
                 return None;
             }
