@@ -50,19 +50,11 @@ impl Turns {
         if next == 0 { self.members - 1 } else { next - 1 }
     }
 
-    /// Sets `lasts` to the instants of each member's last turn, the last of which is at a pulse of a pace. That of a member
-    /// without a turn is of no use.
-    pub(crate) fn set_lasts(self, lasts: &mut Vec<Time>, last: Pulse, pace: Pace) {
-        lasts.clear();
-        lasts.resize(self.members, Time::ZERO);
-        let (mut member, mut pulse) = (self.last(), last);
-        let turns = if self.rounds > 0 { self.members } else { self.more };
-        for _ in 1..turns {
-            lasts[member] = pulse.at();
-            pulse = pace.before(pulse);
-            member = if member == 0 { self.members - 1 } else { member - 1 };
-        }
-        lasts[member] = pulse.at();
+    /// Returns the instant of a member's last turn, if it has one; that of all is at the pulse `last` of a pace.
+    pub(crate) fn last_of(self, member: usize, last: Pulse, pace: Pace) -> Time {
+        let of_all = self.last();
+        let before = if member <= of_all { of_all } else { of_all + self.members } - member;
+        (0..before).fold(last, |pulse, _| pace.before(pulse)).at()
     }
 }
 
@@ -85,10 +77,11 @@ mod tests {
                 (counted[member], instants[member], last) = (counted[member] + 1, pulse.at(), member);
                 member = (member + 1) % members;
             }
-            let mut lasts = Vec::new();
-            turns.set_lasts(&mut lasts, pulse, pace);
-            assert_eq!((0..members).map(|member| turns.of(member)).collect::<Vec<_>>(), counted);
-            assert_eq!((lasts, turns.last(), turns.next()), (instants, last, member));
+            assert_eq!((turns.last(), turns.next()), (last, member));
+            for member in 0..members {
+                assert_eq!(turns.of(member), counted[member]);
+                assert!(counted[member] == 0 || turns.last_of(member, pulse, pace) == instants[member]);
+            }
         }
     }
 }

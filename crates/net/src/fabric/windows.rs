@@ -76,8 +76,8 @@ pub(super) struct Windows {
     active: ActiveSet,
     /// Packets that reach their hosts.
     deliveries: Deliveries,
-    /// Reused from call to call: the members of a rotation, and their last arrivals.
-    turns: (Vec<Cell>, Vec<Time>),
+    /// Reused from call to call: the members of a rotation.
+    members: Vec<Cell>,
     /// True for each port of cells whose last unit has been handled before its departure, at which it serves the next.
     is_due: Vec<bool>,
     /// The rounds in which the units on the links of lines without time and delay arrive.

@@ -65,8 +65,9 @@ pub(crate) struct PassedRun {
 pub(crate) struct LeftRounds {
     /// The departure of the last.
     pub(crate) leaves: Time,
-    /// The arrival of the first at the far end.
+    /// The arrivals of the first and of the last at the far end.
     pub(crate) first: Pulse,
+    pub(crate) last: Pulse,
     pub(crate) cells: u32,
 }
 
@@ -247,13 +248,13 @@ impl Port {
 
     /// Sends as many as possible of the cells that wait in several queues, by turns from `now` on, when the line is free:
     /// neighbours in their frames, which are served before `until` and arrive before `horizon`, two at least. Sets `members`
-    /// to the first cells, and `lasts` to the arrivals of their last ones.
+    /// to the first cells.
     pub(crate) fn send_rounds<B>(
         &mut self,
         now: Time,
         [until, horizon]: [Time; 2],
         packets: &Packets<B>,
-        (members, lasts): (&mut Vec<Cell>, &mut Vec<Time>),
+        members: &mut Vec<Cell>,
     ) -> Option<LeftRounds> {
         let Kind::Cells(port) = &mut self.kind else { return None };
         let delay = self.link.delay();
@@ -271,7 +272,6 @@ impl Port {
         let end = self.line.send_cells(now, cells);
         self.level.fall([start, pace.before(end)], pace, cells);
         let turns = Turns::new(members.len(), 0, cells);
-        turns.set_lasts(lasts, end.later(delay), pace);
         port.server.serve_rounds(members, turns);
         if port.buffer.is_common() {
             port.buffer.release_common(cells);
@@ -285,18 +285,16 @@ impl Port {
         let at = end.at();
         self.counters.busy += at - now;
         self.counters.cells += u64::from(cells);
-        Some(LeftRounds { leaves: at, first, cells })
+        Some(LeftRounds { leaves: at, first, last: end.later(delay), cells })
     }
 
-    /// Passes as many as possible of the cells of a rotation on, as [`Port::pass_run`] does with those of a train. Sets `lasts`
-    /// to the arrivals of the last cells of its members.
+    /// Passes as many as possible of the cells of a rotation on, as [`Port::pass_run`] does with those of a train.
     pub(crate) fn pass_rounds<B>(
         &mut self,
         (members, turn, cells, came): (&[Cell], usize, u32, Pulse),
         pace: Pace,
         [until, horizon]: [Time; 2],
         packets: &Packets<B>,
-        lasts: &mut Vec<Time>,
     ) -> Option<PassedRounds> {
         let Kind::Cells(port) = &mut self.kind else { return None };
         if !port.server.is_empty() {
@@ -311,9 +309,7 @@ impl Port {
             }
         }
         let passed = self.pass_pulses(came, cells, pace, [until, horizon])?;
-        let PassedRounds { first, cells, .. } = passed;
-        let turns = Turns::new(members.len(), turn, cells);
-        turns.set_lasts(lasts, pace.after_many(first, cells - 1), pace);
+        let turns = Turns::new(members.len(), turn, passed.cells);
         if let Kind::Cells(port) = &mut self.kind {
             for (place, &member) in members.iter().enumerate() {
                 port.passed(member, turns.of(place));

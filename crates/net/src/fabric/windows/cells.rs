@@ -15,15 +15,14 @@ use crate::pace::{Pace, Pulse};
 use crate::port::{Decides, Left, LeftRounds, LeftRun, Merged, PassedRounds};
 use crate::turns::Turns;
 
-/// Cells that have left a line by turns: those of a rotation, and the arrivals of the last of each member.
+/// Cells that have left a line by turns, with the arrivals of the first and the last of them.
 #[derive(Clone, Copy)]
 struct TurnsLeft<'a> {
     members: &'a [Cell],
     turn: usize,
     cells: u32,
-    first: Pulse,
+    ends: [Pulse; 2],
     pace: Pace,
-    lasts: &'a [Time],
 }
 
 impl<B: Clone> Fabric<B> {
@@ -224,26 +223,17 @@ impl<B: Clone> Fabric<B> {
     /// Sends cells that wait in several queues by turns, from the first to before the second instant; returns the
     /// departure of the last cell, and their number.
     fn send_rounds(&mut self, windows: &mut Windows, index: u32, [now, before]: [Time; 2]) -> Option<(Time, u64)> {
-        let (mut members, mut lasts) = std::mem::take(&mut windows.turns);
+        let mut members = std::mem::take(&mut windows.members);
         let port = &mut self.ports[index as usize];
         let until = [before, windows.horizon];
-        let left = port.send_rounds(now, until, &self.packets, (&mut members, &mut lasts));
-        let sent = left.map(|LeftRounds { leaves, first, cells }| {
-            self.turns_go_on(
-                windows,
-                index,
-                TurnsLeft {
-                    members: &members,
-                    turn: 0,
-                    cells,
-                    first,
-                    pace: self.ports[index as usize].line().pace(),
-                    lasts: &lasts,
-                },
-            );
+        let left = port.send_rounds(now, until, &self.packets, &mut members);
+        let pace = port.line().pace();
+        let sent = left.map(|LeftRounds { leaves, first, last, cells }| {
+            let ends = [first, last];
+            self.turns_go_on(windows, index, TurnsLeft { members: &members, turn: 0, cells, ends, pace });
             (leaves, u64::from(cells))
         });
-        windows.turns = (members, lasts);
+        windows.members = members;
         sent
     }
 
@@ -258,24 +248,25 @@ impl<B: Clone> Fabric<B> {
     ) -> Option<(Time, u64)> {
         let (rotation, behind) = inputs.first_rotation()?;
         let until = behind.map_or(until, |moment| moment.at.min(until));
-        let (mut members, mut lasts) = std::mem::take(&mut windows.turns);
+        let mut members = std::mem::take(&mut windows.members);
         members.clone_from(&rotation.members);
         let Rotation { turn, cells, first, pace, .. } = *rotation;
         let port = &mut self.ports[index as usize];
         let bounds = [until, windows.horizon];
-        let passed = port.pass_rounds((&members, turn, cells, first), pace, bounds, &self.packets, &mut lasts);
+        let passed = port.pass_rounds((&members, turn, cells, first), pace, bounds, &self.packets);
         let sent = passed.map(|PassedRounds { leaves, first, cells, next }| {
-            self.turns_go_on(windows, index, TurnsLeft { members: &members, turn, cells, first, pace, lasts: &lasts });
+            let ends = [first, pace.after_many(first, cells - 1)];
+            self.turns_go_on(windows, index, TurnsLeft { members: &members, turn, cells, ends, pace });
             inputs.turn(cells, next);
             (leaves, u64::from(cells))
         });
-        windows.turns = (members, lasts);
+        windows.members = members;
         sent
     }
 
     /// Gives cells that have left their line by turns to the next port, or to the reassembly of each.
     fn turns_go_on(&mut self, windows: &mut Windows, index: u32, turns: TurnsLeft<'_>) {
-        let TurnsLeft { members, turn, cells, first, pace, lasts } = turns;
+        let TurnsLeft { members, turn, cells, ends: [first, last], pace } = turns;
         let port = &self.ports[index as usize];
         let hop = |member: &Cell| port.next_hop(member.slot);
         let leads_to = match hop(&members[0]) {
@@ -310,7 +301,7 @@ impl<B: Clone> Fabric<B> {
                 let losses = &mut self.nodes[node.0 as usize].1;
                 let channel = &mut self.reassembly[channel.0 as usize];
                 if let Some(packet) = channel.accept_run(*member, of_it, &mut self.packets, losses) {
-                    self.reaches(windows, Moment::first(lasts[place]), index, node, packet);
+                    self.reaches(windows, Moment::first(shares.last_of(place, last, pace)), index, node, packet);
                 }
             }
         }
@@ -318,7 +309,7 @@ impl<B: Clone> Fabric<B> {
 
     /// Gives cells that have left their line by turns on one by one.
     fn each_goes_on(&mut self, windows: &mut Windows, index: u32, turns: TurnsLeft<'_>) {
-        let TurnsLeft { members, turn, cells, first, pace, .. } = turns;
+        let TurnsLeft { members, turn, cells, ends: [first, _], pace } = turns;
         let mut pulse = first;
         for number in 0..cells as usize {
             let place = turn + number;

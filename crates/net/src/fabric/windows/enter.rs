@@ -54,7 +54,7 @@ impl<B: Clone> Fabric<B> {
             stations: lookahead.order.iter().map(station).collect(),
             lookahead,
             deliveries: Deliveries::default(),
-            turns: Default::default(),
+            members: Vec::new(),
             is_due: vec![false; self.ports.len()],
             rounds: BTreeMap::new(),
             round: 0,
