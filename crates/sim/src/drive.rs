@@ -142,7 +142,7 @@ impl Run<'_> {
             }
             self.deliver(now, packet);
         }
-        delivered.clear();
+        self.bed.fabric.recycle(delivered);
         if self.timers.next().is_some_and(|at| at <= now) {
             self.fire_due(now);
         }
