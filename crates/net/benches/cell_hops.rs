@@ -119,9 +119,10 @@ fn run(net: &mut Fabric<()>, hops: u64) -> u64 {
     while net.cell_hops() < until {
         let now = net.deadline().unwrap();
         net.advance(now, &mut delivered);
-        for delivery in delivered.drain(..) {
-            net.send(now, Packet { from: host_before(delivery.packet.to), ..delivery.packet });
+        for delivery in &delivered {
+            net.send(now, Packet { from: host_before(delivery.packet.to), ..*delivery.packet });
         }
+        net.recycle(&mut delivered);
         net.serve(now);
     }
     net.cell_hops()

@@ -75,7 +75,8 @@ impl Load {
                 self.net.set_horizon(*from);
             }
             while let Some(now) = self.net.run(*from, &mut delivered) {
-                for Delivery { packet: Packet { conversation, from, to, octets, .. }, .. } in delivered.drain(..) {
+                for delivery in &delivered {
+                    let Packet { conversation, from, to, octets, .. } = *delivery.packet;
                     let received = &mut self.received[conversation as usize];
                     if octets == 40 {
                         (0..2).for_each(|_| send(&mut self.net, now, conversation, [to, from], 1500));
@@ -86,6 +87,7 @@ impl Load {
                         send(&mut self.net, now, conversation, [to, from], 40);
                     }
                 }
+                self.net.recycle(&mut delivered);
                 self.net.serve(now);
             }
         }

@@ -29,11 +29,21 @@ pub struct Packet<B> {
     pub body: B,
 }
 
+impl<B> Packet<B> {
+    /// Returns its entry for the queue that it joins at `now`, without its place in [`Packets`].
+    #[inline]
+    pub(crate) fn waits(&self, now: Time) -> Queued {
+        let &Packet { conversation, flow, octets, ecn, dscp, .. } = self;
+        let (packet, marked, since, hop) = (PacketRef(u32::MAX), false, now, Queued::UNKNOWN);
+        Queued { packet, conversation, flow, octets, ecn, dscp, marked, since, hop }
+    }
+}
+
 /// A packet that has come to its host.
 #[derive(Clone, Debug)]
 pub struct Delivery<B> {
-    /// The packet; `packet.to` is the host.
-    pub packet: Packet<B>,
+    /// The packet; `packet.to` is the host. [`crate::Fabric::recycle`] takes its memory back.
+    pub packet: Box<Packet<B>>,
     /// True if bits of its payload are wrong, so that the host drops it for its checksum.
     pub corrupted: bool,
     /// Its way here, if the network records it: see [`crate::Fabric::record_transits`].
@@ -55,7 +65,8 @@ pub(crate) struct PacketRef(pub(crate) u32);
 
 #[derive(Clone, Debug)]
 struct Entry<B> {
-    packet: Option<Packet<B>>,
+    /// Boxed: it is written once, and handed to its host without being copied.
+    packet: Option<Box<Packet<B>>>,
     /// Cells that left the network, by loss or because the frame was damaged.
     gone: u16,
     /// The direction of its path, and the number of steps of it that are done.
@@ -70,6 +81,8 @@ struct Entry<B> {
 pub(crate) struct Packets<B> {
     entries: Vec<Entry<B>>,
     free: Vec<u32>,
+    /// The memory of packets that have left.
+    spare: Vec<Box<Packet<B>>>,
     /// The transit of the packet at each place of `entries`, if transits are recorded. Apart from the entries: their size
     /// is counted by the packet.
     transits: Option<Vec<Transit>>,
@@ -81,7 +94,14 @@ pub(crate) struct Packets<B> {
 
 impl<B> Packets<B> {
     pub(crate) fn new() -> Packets<B> {
-        Packets { entries: Vec::new(), free: Vec::new(), transits: None, dropped: Drops::new(), counters: Vec::new() }
+        Packets {
+            entries: Vec::new(),
+            free: Vec::new(),
+            spare: Vec::new(),
+            transits: None,
+            dropped: Drops::new(),
+            counters: Vec::new(),
+        }
     }
 
     /// Reserves the counters of this many conversations.
@@ -99,6 +119,13 @@ impl<B> Packets<B> {
     #[inline]
     pub(crate) fn insert(&mut self, now: Time, packet: Packet<B>, way: u8) -> PacketRef {
         self.counters_mut(packet.conversation).sent += 1;
+        let packet = match self.spare.pop() {
+            Some(mut spare) => {
+                *spare = packet;
+                spare
+            }
+            None => Box::new(packet),
+        };
         let at = self.add(Entry { packet: Some(packet), gone: 0, way, steps: 0, corrupted: false });
         if self.transits.is_some() {
             self.begin_transit(at, Transit { sent: now, waited: Span::ZERO });
@@ -138,7 +165,7 @@ impl<B> Packets<B> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn add(&mut self, entry: Entry<B>) -> PacketRef {
         match self.free.pop() {
             Some(place) => {
@@ -154,14 +181,14 @@ impl<B> Packets<B> {
 
     #[inline]
     pub(crate) fn get(&self, at: PacketRef) -> &Packet<B> {
-        self.entries[at.0 as usize].packet.as_ref().expect("a cell names a packet that is still held")
+        self.entries[at.0 as usize].packet.as_deref().expect("a cell names a packet that is still held")
     }
 
     /// Returns a packet, its direction and the number of steps that are done.
     #[inline]
     pub(crate) fn position(&self, at: PacketRef) -> (&Packet<B>, usize, usize) {
         let entry = &self.entries[at.0 as usize];
-        let packet = entry.packet.as_ref().expect("a cell names a packet that is still held");
+        let packet = entry.packet.as_deref().expect("a cell names a packet that is still held");
         (packet, usize::from(entry.way), usize::from(entry.steps))
     }
 
@@ -184,7 +211,7 @@ impl<B> Packets<B> {
     }
 
     #[inline]
-    fn remove(&mut self, at: PacketRef) -> Packet<B> {
+    fn remove(&mut self, at: PacketRef) -> Box<Packet<B>> {
         self.free.push(at.0);
         self.entries[at.0 as usize].packet.take().expect("a cell names a packet that is still held")
     }
@@ -195,7 +222,7 @@ impl<B> Packets<B> {
     }
 
     /// Hands a packet over to its host. A corrupted one counts as damaged, because the host drops it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn deliver(&mut self, at: PacketRef) -> Delivery<B> {
         let corrupted = self.entries[at.0 as usize].corrupted;
         let packet = self.remove(at);
@@ -208,11 +235,18 @@ impl<B> Packets<B> {
         Delivery { packet, corrupted, transit: self.transits.as_ref().map(|transits| transits[at.0 as usize]) }
     }
 
+    /// Takes back the memory of packets that have been handed over, and empties `delivered`.
+    #[inline]
+    pub(crate) fn recycle(&mut self, delivered: &mut Vec<Delivery<B>>) {
+        while let Some(Delivery { packet, .. }) = delivered.pop() {
+            self.spare.push(packet);
+        }
+    }
+
     /// Returns the entry for the queue that the packet joins at `now`.
     #[inline]
     pub(crate) fn queued(&self, now: Time, at: PacketRef) -> Queued {
-        let &Packet { conversation, flow, octets, ecn, dscp, .. } = self.get(at);
-        Queued { packet: at, conversation, flow, octets, ecn, dscp, marked: false, since: now, hop: Queued::UNKNOWN }
+        Queued { packet: at, ..self.get(at).waits(now) }
     }
 
     /// Marks a packet with "congestion experienced".
@@ -247,6 +281,7 @@ impl<B> Packets<B> {
     pub(crate) fn refuse(&mut self, at: PacketRef) {
         let packet = self.remove(at);
         self.counters_mut(packet.conversation).refused += 1;
+        self.spare.push(packet);
     }
 
     /// Counts `cells` of a frame of `count` as lost; removes the packet with its last cell.
@@ -257,6 +292,7 @@ impl<B> Packets<B> {
         if entry.gone == count {
             let packet = self.remove(at);
             self.counters_mut(packet.conversation).damaged += 1;
+            self.spare.push(packet);
         }
     }
 
@@ -296,7 +332,7 @@ impl<B> Packets<B> {
     pub(crate) fn held(&self) -> impl Iterator<Item = (PacketRef, &Packet<B>, u16)> {
         let held = |(place, entry): (u32, _)| {
             let Entry { packet, gone, .. }: &Entry<B> = entry;
-            Some((PacketRef(place), packet.as_ref()?, *gone))
+            Some((PacketRef(place), packet.as_deref()?, *gone))
         };
         (0..).zip(&self.entries).filter_map(held)
     }

@@ -121,8 +121,10 @@ impl End {
         self.pending > 0
     }
 
-    /// Writes the bytes that TCP accepts now.
-    pub(crate) fn flush(&mut self, now: Time, out: &mut Output) {
+    /// Writes the bytes that TCP accepts now. Returns false if that has changed nothing but their number.
+    #[inline]
+    pub(crate) fn flush(&mut self, now: Time, out: &mut Output) -> bool {
+        let has_sent_all = self.tcp.has_sent_all(now) && !self.closing;
         if self.pending > 0 {
             self.pending -= self.tcp.write(now, self.pending, out);
         }
@@ -130,6 +132,7 @@ impl End {
             self.closing = false;
             self.tcp.shutdown(now, out);
         }
+        !has_sent_all
     }
 
     /// Returns true, once, after TCP has accepted all written bytes.

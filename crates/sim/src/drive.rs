@@ -125,40 +125,14 @@ impl Run<'_> {
     /// Advances by one instant with host events before `end`; returns it, or `None` if there is none.
     fn step(&mut self, end: Time, delivered: &mut Vec<Delivery<Body>>) -> Result<Option<Time>, Error> {
         // Without a capture, the network may run through all instants in which no packet reaches a host.
-        let timer = self.timers.next().unwrap_or(end).min(end);
-        let in_windows = self.bed.fabric.has_windows();
-        self.bed.fabric.set_horizon(self.horizon(end));
+        let (timer, tick) = (self.timers.next().unwrap_or(end).min(end), self.bed.meter.next());
+        let change = self.changes.front().copied().unwrap_or(end);
+        self.bed.fabric.set_horizon(tick.min(change).min(end));
         let mut reached = None;
         if self.capture.is_none() {
-            reached = self.bed.fabric.run(timer.min(self.bed.meter.next()), delivered);
+            reached = self.bed.fabric.run(timer.min(tick), delivered);
         }
-        let now = match reached {
-            Some(now) => now,
-            None => {
-                let next = if in_windows {
-                    timer.min(self.bed.meter.next())
-                } else {
-                    self.bed.fabric.deadline().unwrap_or(end).min(timer)
-                };
-                while self.bed.meter.next() <= next {
-                    let tick = self.bed.meter.next();
-                    self.sample_tcp(tick);
-                    self.bed.meter.tick(tick, &mut self.bed.fabric);
-                }
-                if next >= end {
-                    self.bed.meter.queues(&mut self.bed.fabric);
-                    return Ok(None);
-                }
-                if self.changes.front().is_some_and(|&at| at <= next) {
-                    self.changes.pop_front();
-                    self.may_enter |= in_windows;
-                    self.bed.fabric.leave_windows(next);
-                }
-                self.bed.fabric.set_horizon(self.horizon(end));
-                self.bed.fabric.advance(next, delivered);
-                next
-            }
-        };
+        let Some(now) = reached.or_else(|| self.advance(timer, end, delivered)) else { return Ok(None) };
         // A host drops a corrupted packet for its checksum, without any answer.
         for Delivery { packet, transit, .. } in delivered.iter().filter(|delivery| !delivery.corrupted) {
             if let Some(transit) = *transit
@@ -168,7 +142,7 @@ impl Run<'_> {
             }
             self.deliver(now, packet);
         }
-        delivered.clear();
+        self.bed.fabric.recycle(delivered);
         if self.timers.next().is_some_and(|at| at <= now) {
             self.fire_due(now);
         }
@@ -187,10 +161,34 @@ impl Run<'_> {
         Ok(Some(now))
     }
 
-    /// Returns the instant before which the network is neither read nor changed.
-    fn horizon(&self, end: Time) -> Time {
+    /// Advances to the next instant of the network or of a timer, the first of which is `timer`, and has the meter read
+    /// before it. Returns `None` at the end.
+    #[inline(never)]
+    fn advance(&mut self, timer: Time, end: Time, delivered: &mut Vec<Delivery<Body>>) -> Option<Time> {
+        let in_windows = self.bed.fabric.has_windows();
+        let next = if in_windows {
+            timer.min(self.bed.meter.next())
+        } else {
+            self.bed.fabric.deadline().unwrap_or(end).min(timer)
+        };
+        while self.bed.meter.next() <= next {
+            let tick = self.bed.meter.next();
+            self.sample_tcp(tick);
+            self.bed.meter.tick(tick, &mut self.bed.fabric);
+        }
+        if next >= end {
+            self.bed.meter.queues(&mut self.bed.fabric);
+            return None;
+        }
+        if self.changes.front().is_some_and(|&at| at <= next) {
+            self.changes.pop_front();
+            self.may_enter |= in_windows;
+            self.bed.fabric.leave_windows(next);
+        }
         let change = self.changes.front().copied().unwrap_or(end);
-        self.bed.meter.next().min(change).min(end)
+        self.bed.fabric.set_horizon(self.bed.meter.next().min(change).min(end));
+        self.bed.fabric.advance(next, delivered);
+        Some(next)
     }
 
     /// Has the network run in windows after `now`, if the scenario asks for it, and no packets are captured.
@@ -249,14 +247,23 @@ impl Run<'_> {
     }
 
     /// Processes a packet that has arrived at its host, or at a gateway.
+    #[inline]
     fn deliver(&mut self, now: Time, packet: &Packet<Body>) {
         match packet.body {
-            Body::Segment { to, number, ref segment, .. } => {
-                if packet.ecn == segment.ecn {
-                    self.deliver_segment(now, packet, to, number, segment);
-                } else {
-                    self.deliver_segment(now, packet, to, number, &Segment { ecn: packet.ecn, ..*segment });
-                }
+            Body::Segment { to, number, ref segment, .. } if packet.ecn == segment.ecn => {
+                self.deliver_segment(now, packet, to, number, segment);
+            }
+            _ => self.deliver_other(now, packet),
+        }
+        self.process_pending(now);
+    }
+
+    /// Processes a marked segment, or a packet without a segment.
+    #[inline(never)]
+    fn deliver_other(&mut self, now: Time, packet: &Packet<Body>) {
+        match packet.body {
+            Body::Segment { to, number, segment, .. } => {
+                self.deliver_segment(now, packet, to, number, &Segment { ecn: packet.ecn, ..segment });
             }
             Body::Datagram { mark, .. } => self.datagram_arrived(now, self.slot_of(packet), packet, mark),
             Body::Stack { mark, ref contents, .. } => {
@@ -264,7 +271,6 @@ impl Run<'_> {
             }
             Body::Transport { pair, packet: ref body } => self.deliver_to_gateway(now, pair as usize, packet.to, body),
         }
-        self.process_pending(now);
     }
 
     /// Returns the slot of a packet that is not one between gateways.

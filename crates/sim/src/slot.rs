@@ -143,20 +143,18 @@ impl TcpSlot {
         [(); 2].map(|()| stream.bits() as u32)
     }
 
-    /// Returns the place of a connection, which mostly is the newest.
-    #[inline]
-    fn place(&self, serial: u32) -> Option<usize> {
-        let newest = self.connections.len().checked_sub(1)?;
-        if self.connections[newest].serial == serial {
-            return Some(newest);
-        }
-        self.connections.binary_search_by_key(&serial, |c| c.serial).ok()
-    }
-
+    /// Returns a connection, which mostly is the newest.
     #[inline]
     pub(crate) fn connection(&mut self, serial: u32) -> Option<&mut Connection> {
+        if self.connections.back().is_some_and(|newest| newest.serial == serial) {
+            return self.connections.back_mut();
+        }
         let place = self.place(serial)?;
         self.connections.get_mut(place)
+    }
+
+    fn place(&self, serial: u32) -> Option<usize> {
+        self.connections.binary_search_by_key(&serial, |c| c.serial).ok()
     }
 
     /// Returns the connection that was opened last, if it is still open.

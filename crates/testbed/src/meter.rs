@@ -317,10 +317,15 @@ impl Meter {
     }
 
     /// Records the lengths of the watched queues since the last call.
+    #[inline]
     pub fn queues<B: Clone>(&mut self, fabric: &mut Fabric<B>) {
-        if self.queue_watches.is_empty() {
-            return;
+        if !self.queue_watches.is_empty() {
+            self.record_queues(fabric);
         }
+    }
+
+    #[inline(never)]
+    fn record_queues<B: Clone>(&mut self, fabric: &mut Fabric<B>) {
         for (at, id, length) in fabric.watched() {
             let place = self.watch_of[id.0 as usize].expect("only such ports are watched");
             self.queue_watches[place].changes.push(at, f64::from(length));

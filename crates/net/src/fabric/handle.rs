@@ -12,6 +12,7 @@ use crate::light::Full;
 use crate::link::Unit;
 use crate::packet::{Delivery, Packet, PacketRef, Packets};
 use crate::port::{LineState, Passed};
+use crate::qdisc::Queued;
 use crate::rm_cells::RmCells;
 use crate::tap::{Direction, TapRecord, TapUnit};
 
@@ -25,11 +26,18 @@ impl<B: Clone> Fabric<B> {
         let conversation = self.conversations[packet.conversation as usize].as_ref();
         let conversation = conversation.expect("packets belong to conversations that are open");
         let way = conversation.way(packet.from, packet.to);
+        let waits = packet.waits(now);
         let packet = self.packets.insert(now, packet, way);
         if self.windows.is_some() {
-            return self.send_in_windows(now, packet, way);
+            return self.send_in_windows(now, Queued { packet, ..waits }, way);
         }
         self.forward(now, packet);
+    }
+
+    /// Takes back the memory of packets that their hosts have received, for others, and empties `delivered`.
+    #[inline]
+    pub fn recycle(&mut self, delivered: &mut Vec<Delivery<B>>) {
+        self.packets.recycle(delivered);
     }
 
     /// Advances to the first instant before `limit` in which packets reach their hosts, appends the packets to

@@ -190,12 +190,14 @@ impl<B: Clone> Fabric<B> {
         self.take_deliveries(Moment::first(now), delivered);
     }
 
+    #[inline(always)]
     fn take_deliveries(&mut self, now: Moment, delivered: &mut Vec<Delivery<B>>) {
         let Some(windows) = &mut self.windows else { return };
         windows.round = now.round;
         while let Some(packet) = windows.deliveries.take(now) {
             delivered.push(self.packets.deliver(packet));
         }
+        windows.deliveries.tidy();
     }
 
     /// Returns the first delivery that is known.
@@ -235,11 +237,11 @@ impl<B: Clone> Fabric<B> {
     }
 
     /// Sends a packet of a host on its way, in one direction of its conversation.
-    pub(super) fn send_in_windows(&mut self, now: Time, frame: PacketRef, way: u8) {
+    #[inline]
+    pub(super) fn send_in_windows(&mut self, now: Time, packet: Queued, way: u8) {
         let Some(windows) = &mut self.windows else { return };
         windows.quiet_until = windows.quiet_until.min(now + windows.lookahead.to_hosts);
         let place = Place::new(Moment { at: now, round: windows.round }, HOST);
-        let packet = self.packets.queued(now, frame);
         let hop = windows.routes.place(packet.conversation, way.into(), 0);
         windows.pass_on(place, Queued { hop, ..packet }, &mut self.packets);
     }

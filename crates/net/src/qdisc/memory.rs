@@ -42,7 +42,7 @@ impl Memory {
     }
 
     /// Returns true if the buffer has room for a packet.
-    #[inline]
+    #[inline(always)]
     pub(super) fn fits(&mut self, packet: Queued) -> bool {
         self.buffer.fits_packet(owner(packet))
     }

@@ -125,7 +125,7 @@ impl Rig {
                 return;
             };
             self.net.advance(now, &mut arrived);
-            self.delivered.extend(arrived.drain(..).map(|d| (now, d.packet)));
+            self.delivered.extend(arrived.drain(..).map(|d| (now, *d.packet)));
             while let Some(&(_, conversation, octets)) = sends.get(next).filter(|&&(at, ..)| at == now) {
                 self.send(now, conversation, octets, next as u32);
                 next += 1;

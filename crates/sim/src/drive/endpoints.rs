@@ -89,10 +89,9 @@ impl Run<'_> {
                 end.armed = Some(at);
                 self.timers.add(at, TimerKey { slot: index as u32, kind: TimerKind::Tcp { serial, place } });
             }
-            if !std::mem::take(&mut flushes) {
+            if !std::mem::take(&mut flushes) || !end.flush(now, &mut self.output) {
                 break;
             }
-            end.flush(now, &mut self.output);
         }
         if let Some(unreported) = end.unreported() {
             self.bed.meter.tcp(index, unreported);

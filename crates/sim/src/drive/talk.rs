@@ -16,6 +16,7 @@ use crate::timers::{TimerKey, TimerKind};
 
 impl Run<'_> {
     /// Calls the application of a conversation, if that conversation is still the current one.
+    #[inline(always)]
     pub(super) fn app(
         &mut self,
         index: usize,
@@ -27,13 +28,18 @@ impl Run<'_> {
             && let Some(app) = &mut slot.conversation
         {
             act(app, &mut self.actions);
-            if self.actions.is_empty() {
-                // Most events only change the application's counters.
-                return;
+            // Most events only change the application's counters.
+            if !self.actions.is_empty() {
+                self.ask(index, conversation);
             }
-            let ask = |action| Todo::App { slot: index, conversation, action };
-            self.todo.extend(self.actions.drain(..).map(ask));
         }
+    }
+
+    /// Queues the actions of the application of a conversation.
+    #[inline(never)]
+    fn ask(&mut self, slot: usize, conversation: u32) {
+        let ask = |action| Todo::App { slot, conversation, action };
+        self.todo.extend(self.actions.drain(..).map(ask));
     }
 
     /// Processes all pending actions of applications and gateways, and forgets connections that have ended. Most segments

@@ -145,11 +145,9 @@ impl Endpoint {
         if !self.state.may_write() || self.sender.is_finished() {
             return 0;
         }
-        let full_segment_waits = self.sender.waiting() >= self.sender.mss;
+        let has_sent_all = self.has_sent_all(now);
         let accepted = self.sender.write(bytes);
-        // If a full segment waits, everything that may be sent in this instant has been sent, and further data changes
-        // nothing.
-        if !(full_segment_waits && self.transmitted == Some(now)) {
+        if !has_sent_all {
             self.transmit(now, out);
         }
         accepted
@@ -297,6 +295,12 @@ impl Endpoint {
     /// Returns the number of bytes that [`write`](Endpoint::write) would accept.
     pub fn writable(&self) -> u64 {
         if self.state.may_write() && !self.sender.is_finished() { self.sender.room() } else { 0 }
+    }
+    /// Returns true if further data changes nothing but the queue: a full segment waits, so that everything that may be sent
+    /// in this instant has been sent.
+    #[inline]
+    pub fn has_sent_all(&self, now: Time) -> bool {
+        self.sender.waiting() >= self.sender.mss && self.transmitted == Some(now)
     }
     /// Returns the window announced to the peer and not yet used (bytes).
     pub fn receive_window(&self) -> u64 {

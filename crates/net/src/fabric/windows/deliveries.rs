@@ -67,7 +67,12 @@ impl Deliveries {
     pub(super) fn take(&mut self, moment: Moment) -> Option<PacketRef> {
         let packet = self.known.first().filter(|due| due.place.moment() == moment)?.item;
         self.known.advance();
-        self.known.tidy();
         Some(PacketRef(packet))
+    }
+
+    /// Forgets the packets that have been taken. To be called before others are added.
+    #[inline]
+    pub(super) fn tidy(&mut self) {
+        self.known.tidy();
     }
 }
