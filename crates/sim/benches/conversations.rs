@@ -5,8 +5,9 @@
 //! is that between two instants of one run, so building the network and writing the tables are not in it.
 //!
 //! `cargo bench -p cellway-sim --bench conversations` prints a table; each run is a process of its own, whose largest
-//! resident memory is that of the kernel (Linux). With `--once windows|cells COUNT atm|packet port|conversation [MS]` it runs
-//! one simulation, up to this simulated time if one is given, and prints its figures, for a profiler.
+//! resident memory is that of the kernel (Linux). With `--once windows|cells COUNT atm|packet port|conversation [MS]` it
+//! runs one simulation and prints its figures: up to this simulated time, for a profiler, or without it as JSON, for
+//! `tools/engine_bench`.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use std::process::Command;
@@ -73,7 +74,8 @@ fn largest_resident() -> u64 {
     line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok()).map_or(0, |kib| kib * 1024)
 }
 
-/// Runs one simulation, or that up to both of [`ENDS`], and prints the events, the seconds, and the memory at the end.
+/// Runs one simulation, or that up to both of [`ENDS`], and prints the events, the seconds, and the memory at the end; of
+/// both, what happens between the ends, as JSON.
 fn once(arguments: &[String]) {
     let [engine, count, framing, per, ..] = arguments else { panic!("--once ENGINE COUNT FRAMING PER [MS]") };
     let engine = if engine == "windows" { Engine::Windows } else { Engine::Cells };
@@ -84,7 +86,9 @@ fn once(arguments: &[String]) {
         return;
     }
     let [(first, until_first), (last, until_last)] = ENDS.map(|end| run(&of(end), engine));
-    println!("{} {} {}", last.events - first.events, until_last - until_first, largest_resident());
+    let (events, seconds) = (last.events - first.events, until_last - until_first);
+    let (nanoseconds, memory) = (seconds * 1e9 / events as f64, largest_resident());
+    println!(r#"{{"ns_per_event": {nanoseconds:.3}, "memory": {memory}}}"#);
 }
 
 /// Runs one simulation in a process of its own; returns the nanoseconds for an event, and the memory in bytes.
@@ -92,9 +96,12 @@ fn apart(engine: &str, count: u32, network: [&str; 2]) -> [f64; 2] {
     let program = std::env::current_exe().unwrap();
     let output = Command::new(program).args(["--once", engine, &count.to_string()]).args(network).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
-    let values: Vec<f64> = text.split_whitespace().map(|value| value.parse().unwrap()).collect();
-    assert!(output.status.success() && values.len() == 3, "{}", String::from_utf8_lossy(&output.stderr));
-    [values[1] / values[0] * 1e9, values[2]]
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let value = |name: &str| {
+        let (_, rest) = text.split_once(&format!("\"{name}\": ")).unwrap();
+        rest.split([',', '}']).next().unwrap().parse::<f64>().unwrap()
+    };
+    [value("ns_per_event"), value("memory")]
 }
 
 fn main() {
