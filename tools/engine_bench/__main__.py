@@ -2,8 +2,9 @@
 
     PYTHONPATH=tools .venv/bin/python -m engine_bench [--quick] [--only PART,...] [--turns N] [--page FILE]
 
-Times are of this machine, so nothing else should run on it; ratios are of programs in turns. The studies take ten
-minutes on two cores, all else as long again.
+Nothing else should run on the machine. Where a run has one thread, its processor time counts, and the engines take
+turns; studies, sweeps and emulation are measured by the clock. The studies take up to eight minutes on two cores, all
+else as long again.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def machine() -> list[str]:
     notes = [f"{os.cpu_count()} cores of {model}, {datetime.datetime.now(tz=datetime.UTC).date()}"]
     others = busy()
     if others is not None and others > QUIET:
-        notes.append(f"other programs keep {others:.1f} processors busy: times, and what is met, say nothing")
+        notes.append(f"other programs keep {others:.1f} processors busy: what the clock measures says nothing")
     return notes
 
 

@@ -1,8 +1,8 @@
 //! Many conversations on one line: the memory of a run for each of them, and its time for an event.
 //!
 //! Each conversation is a bulk transfer over TCP between two hosts of its own, whose access lines meet at a line of 622
-//! Mbit/s, which is always full: with any number of conversations about as much happens in a second. The time for an event
-//! is that between two instants of one run, so building the network and writing the tables are not in it.
+//! Mbit/s, which is always full: with any number of conversations about as much happens in a second. The processor time
+//! for an event is that between two instants of one run, so building the network and writing the tables are not in it.
 //!
 //! `cargo bench -p cellway-sim --bench conversations` prints a table; each run is a process of its own, whose largest
 //! resident memory is that of the kernel (Linux). With `--once windows|cells COUNT atm|packet port|conversation [MS]` it
@@ -10,12 +10,14 @@
 //! `tools/engine_bench`.
 #![allow(missing_docs, clippy::unwrap_used)]
 
+mod clock;
+
 use std::process::Command;
-use std::time::Instant;
 
 use cellway_record::{Counts, RunRecord};
 use cellway_scenario::{Engine, Plan, Scenario};
 use cellway_sim::Control;
+use clock::processor_seconds;
 
 const COUNTS: [u32; 4] = [100, 1_000, 10_000, 60_000];
 /// The framing of all lines, and how buffers are divided.
@@ -57,14 +59,14 @@ access = {{ rate = "622 Mbit/s", delay = "100 us", framing = "{framing}" }}
     Plan::parse_with(&text, "conversations.toml", &[], None).unwrap_or_else(|e| panic!("{e}")).base().clone()
 }
 
-/// Runs a scenario once; returns the counts, and the seconds that it took.
+/// Runs a scenario once; returns the counts, and the seconds of processor time that it took.
 fn run(scenario: &Scenario, engine: Engine) -> (Counts, f64) {
     let workloads: Vec<_> = scenario.traffic.iter().map(|t| cellway_sim::workload(t, None).unwrap()).collect();
-    let begin = Instant::now();
+    let begin = processor_seconds();
     let mut scenario = scenario.clone();
     scenario.run.engine = engine;
     let RunRecord { counts, .. } = cellway_sim::run(&scenario, &workloads, 1, Control::new(&|| false)).unwrap();
-    (counts, begin.elapsed().as_secs_f64())
+    (counts, processor_seconds() - begin)
 }
 
 /// Returns the largest resident memory of this process so far, in bytes.

@@ -1,4 +1,5 @@
-//! The engine in windows beside that with a calendar: the same runs, their records compared, and the ratio of their times.
+//! The engine in windows beside that with a calendar: the same runs, their records compared, and the ratio of
+//! their processor times.
 //!
 //! `cargo bench -p cellway-sim --bench engines` prints a table of some scenarios of the repository, each point with one seed.
 //! A point that takes less than half a second is run several times with each engine, in turns, and the least time counts.
@@ -7,12 +8,14 @@
 //! `tools/engine_bench`. FILE may be the name of a case of this file, like "bulk".
 #![allow(missing_docs, clippy::unwrap_used)]
 
+mod clock;
+
 use std::path::Path;
-use std::time::Instant;
 
 use cellway_record::{Counts, RunRecord};
 use cellway_scenario::{Engine, Plan, Scenario};
 use cellway_sim::Control;
+use clock::processor_seconds;
 
 /// Long frames over three lines of cells, in six flows, with hosts' lines of packets: the friendliest case.
 const BULK: &str = r#"
@@ -90,14 +93,14 @@ fn points(file: &str, most: usize) -> Vec<Scenario> {
     plan.points().unwrap().into_iter().take(most).map(|point| point.scenario).collect()
 }
 
-/// Runs a scenario; returns the record and the seconds that it took.
+/// Runs a scenario; returns the record and the seconds of processor time that it took.
 fn run(scenario: &Scenario, engine: Engine) -> (RunRecord, f64) {
     let workloads: Vec<_> = scenario.traffic.iter().map(|group| cellway_sim::workload(group, None).unwrap()).collect();
     let mut scenario = scenario.clone();
     scenario.run.engine = engine;
-    let begin = Instant::now();
+    let begin = processor_seconds();
     let record = cellway_sim::run(&scenario, &workloads, 1, Control::new(&|| false)).unwrap();
-    (record, begin.elapsed().as_secs_f64())
+    (record, processor_seconds() - begin)
 }
 
 /// Runs a scenario with both engines, in turns, and compares the records; returns that of one, and the least seconds of
