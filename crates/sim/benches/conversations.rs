@@ -14,15 +14,18 @@ mod clock;
 
 use std::process::Command;
 
+use cellway_apps::GroupWorkload;
 use cellway_record::{Counts, RunRecord};
 use cellway_scenario::{Engine, Plan, Scenario};
-use cellway_sim::Control;
+use cellway_sim::{Advanced, Control, Slices};
+use cellway_units::Time;
 use clock::processor_seconds;
 
 const COUNTS: [u32; 4] = [100, 1_000, 10_000, 60_000];
 /// The framing of all lines, and how buffers are divided.
 const NETWORKS: [[&str; 2]; 3] = [["atm", "port"], ["atm", "conversation"], ["packet", "port"]];
-/// The ends of the two runs whose difference is measured, in ms: with all conversations open, and behind that.
+/// The instants between which events are measured, in ms, with all conversations open. The events are those of a run to each;
+/// the time is that of one run, as a first one also pays for the memory of the process.
 const ENDS: [u32; 2] = [3_000, 3_500];
 
 fn scenario(count: u32, [framing, per]: [&str; 2], milliseconds: u32) -> Scenario {
@@ -59,14 +62,32 @@ access = {{ rate = "622 Mbit/s", delay = "100 us", framing = "{framing}" }}
     Plan::parse_with(&text, "conversations.toml", &[], None).unwrap_or_else(|e| panic!("{e}")).base().clone()
 }
 
-/// Runs a scenario once; returns the counts, and the seconds of processor time that it took.
-fn run(scenario: &Scenario, engine: Engine) -> (Counts, f64) {
-    let workloads: Vec<_> = scenario.traffic.iter().map(|t| cellway_sim::workload(t, None).unwrap()).collect();
-    let begin = processor_seconds();
-    let mut scenario = scenario.clone();
-    scenario.run.engine = engine;
-    let RunRecord { counts, .. } = cellway_sim::run(&scenario, &workloads, 1, Control::new(&|| false)).unwrap();
+fn workloads(scenario: &Scenario) -> Vec<GroupWorkload> {
+    scenario.traffic.iter().map(|group| cellway_sim::workload(group, None).unwrap()).collect()
+}
+
+/// Returns the counts of a run, and the seconds of processor time that it took.
+fn run(scenario: &Scenario) -> (Counts, f64) {
+    let (workloads, begin) = (workloads(scenario), processor_seconds());
+    let RunRecord { counts, .. } = cellway_sim::run(scenario, &workloads, 1, Control::new(&|| false)).unwrap();
     (counts, processor_seconds() - begin)
+}
+
+/// Returns the counts of a run, and the seconds of processor time that one of simulated time takes behind `first`.
+fn behind(first: Time, scenario: &Scenario) -> (Counts, f64) {
+    let mut run = Slices::new(scenario, workloads(scenario), 1).unwrap();
+    let (mut begin, mut pace) = (None, 0.0);
+    loop {
+        match run.advance(256).unwrap() {
+            Advanced::Ended(record) => return (record.counts, pace),
+            Advanced::Runs(rest) => run = rest,
+        }
+        if run.now() >= first {
+            let now = (run.now(), processor_seconds());
+            let (from, seconds) = *begin.get_or_insert(now);
+            pace = (now.1 - seconds) / (now.0 - from).as_secs_f64();
+        }
+    }
 }
 
 /// Returns the largest resident memory of this process so far, in bytes.
@@ -76,21 +97,26 @@ fn largest_resident() -> u64 {
     line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok()).map_or(0, |kib| kib * 1024)
 }
 
-/// Runs one simulation, or that up to both of [`ENDS`], and prints the events, the seconds, and the memory at the end; of
-/// both, what happens between the ends, as JSON.
+/// Runs one simulation up to the given time and prints its counts, seconds and memory; or to both of [`ENDS`], and prints
+/// the time for an event between them and the memory as JSON.
 fn once(arguments: &[String]) {
     let [engine, count, framing, per, ..] = arguments else { panic!("--once ENGINE COUNT FRAMING PER [MS]") };
-    let engine = if engine == "windows" { Engine::Windows } else { Engine::Cells };
-    let of = |end| scenario(count.parse().unwrap(), [framing, per], end);
+    let of = |end| {
+        let mut scenario = scenario(count.parse().unwrap(), [framing, per], end);
+        scenario.run.engine = if engine == "windows" { Engine::Windows } else { Engine::Cells };
+        scenario
+    };
     if let Some(end) = arguments.get(4) {
-        let (counts, seconds) = run(&of(end.parse().unwrap()), engine);
+        let (counts, seconds) = run(&of(end.parse().unwrap()));
         println!("{counts:?} {seconds:.3} s {} kB", largest_resident() / 1000);
         return;
     }
-    let [(first, until_first), (last, until_last)] = ENDS.map(|end| run(&of(end), engine));
-    let (events, seconds) = (last.events - first.events, until_last - until_first);
-    let (nanoseconds, memory) = (seconds * 1e9 / events as f64, largest_resident());
-    println!(r#"{{"ns_per_event": {nanoseconds:.3}, "memory": {memory}}}"#);
+    let [first, last] = ENDS.map(of);
+    let (until_first, _) = run(&first);
+    let (until_last, pace) = behind(Time::ZERO + first.run.duration, &last);
+    let simulated = (last.run.duration - first.run.duration).as_secs_f64();
+    let (events, memory) = ((until_last.events - until_first.events) as f64 / simulated, largest_resident());
+    println!(r#"{{"ns_per_event": {:.3}, "memory": {memory}}}"#, pace / events * 1e9);
 }
 
 /// Runs one simulation in a process of its own; returns the nanoseconds for an event, and the memory in bytes.
