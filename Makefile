@@ -144,7 +144,7 @@ fmt: $(DEVELOP) ## Format the code
 	$(BIN)/ruff format docs/notebooks papers python tests/python tools
 	$(BIN)/ruff check --fix --quiet docs/notebooks papers python tests/python tools
 
-bench: $(DEVELOP) ## Measure the speed of the simulator, and what an emulation holds on this machine
+bench: $(DEVELOP) ## Measure the speed of the simulator and what an emulation holds; ends with a table of targets (ARGS=--quick)
 	cargo bench --package cellway-net --locked
 	cargo bench --package cellway-sim --locked --bench packets
 	cargo bench --package cellway-sim --locked --bench engines
@@ -152,6 +152,7 @@ bench: $(DEVELOP) ## Measure the speed of the simulator, and what an emulation h
 	cargo bench --package cellway-lab --locked --bench sweeps
 	$(BIN)/python tools/cluster_bench.py
 	cargo bench --package cellway-emu --locked --bench held
+	PYTHONPATH=tools $(BIN)/python -m engine_bench $(ARGS)
 
 bench-gateway: ## Measure a pair of gateways against the kernel and kcptun, into out/bench-gateway (ARGS=--quick)
 	cargo bench --package cellway-emu --locked --bench gateway -- $(ARGS)

@@ -87,34 +87,57 @@ mod held {
         format!("{:>11.1} {p50:>7.0} {p99:>7.0} {p999:>7.0}   ", us(late.min()))
     }
 
+    /// What a run with transfers in both directions held.
+    struct Trial {
+        run: Emulated,
+        /// The shares of the first line that were used in its direction and in the other.
+        full: [f64; 2],
+        /// Processor time in that of the run.
+        cores: f64,
+        /// Processor seconds for each gigabyte that reached an application.
+        seconds_per_gb: f64,
+        /// True if the lines were full and few packets late.
+        is_held: bool,
+    }
+
+    impl Trial {
+        fn run(framing: &str, rate: u64) -> Trial {
+            let hops = hops(framing);
+            let run = run(&scenario(rate, framing, hops, SECONDS));
+            let (second, last) =
+                if hops > 1 { ("s1".to_owned(), format!("s{}", hops - 1)) } else { ("r1".into(), "r0".into()) };
+            let full = [format!("r0>{second}"), format!("r1>{last}")].map(|port| figure(&run, &port, "utilisation"));
+            let bits: f64 = ["there-1", "back-1"].iter().map(|slot| figure(&run, slot, "goodput")).sum();
+            let cores = figure(&run, "emulation", "cpu") / f64::from(SECONDS);
+            let is_held = full.iter().all(|&share| share > FULL) && run.is_valid();
+            Trial { run, full, cores, seconds_per_gb: cores / (bits / 8e9), is_held }
+        }
+    }
+
+    /// Returns the number of links between the routers.
+    fn hops(framing: &str) -> usize {
+        if framing == "atm" { 3 } else { 1 }
+    }
+
     /// Raises the rate while the line is full in both directions and no packet is late.
-    fn highest(name: &str, framing: &str, hops: usize, rates: &[u64]) {
-        println!("{name}: both directions full, {hops} hops");
+    fn highest(name: &str, framing: &str, rates: &[u64]) {
+        println!("{name}: both directions full, {} hops", hops(framing));
         println!("{:>14} {:>8} {:>8} {LATE} {:>10} {:>6}", "rate", "there", "back", "CPU s/GB", "held");
         let mut best = None;
         for &rate in rates {
-            let result = run(&scenario(rate, framing, hops, SECONDS));
-            let (second, last) =
-                if hops > 1 { ("s1".to_owned(), format!("s{}", hops - 1)) } else { ("r1".into(), "r0".into()) };
-            let there = figure(&result, &format!("r0>{second}"), "utilisation");
-            let back = figure(&result, &format!("r1>{last}"), "utilisation");
-            let bytes: f64 = ["there-1", "back-1"].iter().map(|slot| figure(&result, slot, "goodput") / 8.0).sum();
-            let seconds = f64::from(SECONDS - 2);
-            let cpu = figure(&result, "emulation", "cpu") / f64::from(SECONDS) * seconds;
-            let held = there > FULL && back > FULL && result.is_valid();
+            let Trial { run, full: [there, back], seconds_per_gb, is_held, .. } = Trial::run(framing, rate);
             println!(
-                "{:>7.2} Mbit/s {:>7.1}% {:>7.1}% {} {:>10.2} {:>6}",
+                "{:>7.2} Mbit/s {:>7.1}% {:>7.1}% {} {seconds_per_gb:>10.2} {:>6}",
                 rate as f64 / 1e6,
                 there * 100.0,
                 back * 100.0,
-                late(&result),
-                cpu / (bytes * seconds / 1e9),
-                if held { "yes" } else { "no" }
+                late(&run),
+                if is_held { "yes" } else { "no" }
             );
-            if !held && best.is_some() {
+            if !is_held && best.is_some() {
                 break;
             }
-            if held {
+            if is_held {
                 best = Some(rate);
             }
             std::thread::sleep(Duration::from_millis(200));
@@ -123,6 +146,15 @@ mod held {
             Some(rate) => println!("highest rate held: {} Mbit/s\n", rate as f64 / 1e6),
             None => println!("none was held: is the machine idle?\n"),
         }
+    }
+
+    /// Prints the figures of one rate as JSON.
+    fn once(framing: &str, rate: u64) {
+        let Trial { run, full: [there, back], cores, seconds_per_gb, is_held } = Trial::run(framing, rate);
+        let late = run.lateness.quantile(0.99).as_secs_f64() * 1e6;
+        println!(
+            r#"{{"there": {there:.4}, "back": {back:.4}, "p99_us": {late:.1}, "cores": {cores:.4}, "s_per_gb": {seconds_per_gb:.3}, "held": {is_held}}}"#
+        );
     }
 
     /// Measures a transfer that fills a line: the rate at the receiver against the capacity left for payload.
@@ -215,10 +247,16 @@ mod held {
         if let Reentry::Ended(status) = reenter().unwrap() {
             std::process::exit(status.into());
         }
-        // `cargo bench -p cellway-emu -- packet 1000000000`: one rate of one framing.
+        // `cargo bench -p cellway-emu --bench held -- packet 1000000000`: one rate of one framing; with `json` before it,
+        // the figures as JSON, for `tools/engine_bench`.
         let asked: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
         if let [framing, rate] = &asked[..] {
-            return highest(framing, framing, if framing == "atm" { 3 } else { 1 }, &[rate.parse().unwrap()]);
+            return highest(framing, framing, &[rate.parse().unwrap()]);
+        }
+        if let [json, framing, rate] = &asked[..]
+            && json == "json"
+        {
+            return once(framing, rate.parse().unwrap());
         }
         // `cargo bench -p cellway-emu --bench held -- accuracy`: rate and delay alone.
         if asked == ["accuracy"] {
@@ -227,8 +265,8 @@ mod held {
         }
         let cells = [40_704_000, 149_760_000, 299_520_000, 449_280_000, 599_040_000, 898_560_000, 1_198_080_000];
         let packets = [500, 1000, 1500, 2000, 3000, 4000, 5000].map(|mbit| mbit * 1_000_000);
-        highest("cells (ATM, MTU 9180)", "atm", 3, &cells);
-        highest("packets (MTU 1500)", "packet", 1, &packets);
+        highest("cells (ATM, MTU 9180)", "atm", &cells);
+        highest("packets (MTU 1500)", "packet", &packets);
         accuracy_of_rate();
         accuracy_of_delay();
     }

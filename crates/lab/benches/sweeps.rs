@@ -1,6 +1,8 @@
 //! The costs of a sweep beside its runs: a store and threads for 10,000 runs of 10 ms, and a plan of a million runs.
 //!
-//! Every figure is a share, a ratio, or per run; the time of the engine alone is measured in turns with the sweep.
+//! Every figure is a share, a ratio, or per run; the time of the engine alone is measured in turns with the sweep. With
+//! `--once windows|cells TURNS` it only measures the share of a sweep's time outside that engine, in turns of 1,000 runs,
+//! and prints it as JSON, for `tools/engine_bench`.
 #![allow(clippy::unwrap_used, reason = "a benchmark may panic")]
 
 use std::path::Path;
@@ -23,9 +25,13 @@ traffic = [{ name = "t", app = "bulk", count = 4, from = "a", to = "b", access =
 axes = { "link.a-b.rate" = [RATES] }
 "#;
 
-fn sweep(points: usize, seeds: u64, duration: &str) -> Sweep {
+/// The engine that a file without a key has.
+const ENGINE: &str = "windows";
+
+fn sweep(points: usize, seeds: u64, duration: &str, engine: &str) -> Sweep {
     let rates: Vec<String> = (0..points).map(|point| format!("\"{} kbit/s\"", 100_000 + point)).collect();
-    let set = [Override::new("run.duration", format!("\"{duration}\""))];
+    let set = [("run.duration", duration), ("run.engine", engine)];
+    let set = set.map(|(key, value)| Override::new(key, format!("\"{value}\"")));
     let text = TEXT.replace("RATES", &rates.join(", "));
     let plan = cellway_lab::plan_from_text(&text, "short.toml", &set).unwrap();
     Sweep::new(plan, Path::new("."), Some(seeds)).unwrap()
@@ -49,23 +55,27 @@ fn seconds(work: impl FnOnce()) -> f64 {
     begun.elapsed().as_secs_f64()
 }
 
-fn short_runs() {
-    // Runs of 10 ms of processor time, as near as a duration gives it on this machine.
-    let plan = sweep(1, 1, "1 s").plan().points().unwrap();
-    let workloads: Vec<_> = plan[0].scenario.traffic.iter().map(|t| cellway_sim::workload(t, None).unwrap()).collect();
-    let one = |scenario: &Scenario, seed| {
-        cellway_sim::run(scenario, &workloads, seed, cellway_sim::Control::new(&|| false)).unwrap()
-    };
+fn one(scenario: &Scenario, seed: u64) -> RunRecord {
+    let workloads: Vec<_> = scenario.traffic.iter().map(|t| cellway_sim::workload(t, None).unwrap()).collect();
+    cellway_sim::run(scenario, &workloads, seed, cellway_sim::Control::new(&|| false)).unwrap()
+}
+
+/// Returns the simulated time of runs of 10 ms of processor time, as near as whole milliseconds give it on this machine.
+fn short(engine: &str) -> String {
+    let plan = sweep(1, 1, "1 s", engine).plan().points().unwrap();
     let mut second: Vec<f64> = (0..5).map(|seed| seconds(|| drop(one(&plan[0].scenario, seed)))).collect();
     second.sort_by(f64::total_cmp);
-    let duration = format!("{} ms", (10e-3 / second[2] * 1000.0).round().max(1.0));
-    println!("10,000 runs of {duration} simulated, one thread, in ten turns with the engine alone:");
-    let folder = tempfile::tempdir().unwrap();
-    let store = Shard::ALL.open(folder.path()).unwrap();
-    let (mut shares, mut engine) = (Vec::new(), 0.0);
-    for turn in 1..=10 {
-        // A tenth more seeds each time; the engine alone does every fourth of the same runs.
-        let grown = sweep(10, 100 * turn, &duration);
+    format!("{} ms", (10e-3 / second[2] * 1000.0).round().max(1.0))
+}
+
+/// Fills a store on one thread with 1,000 runs in each turn, of this simulated time, after a turn of the engine alone.
+/// Returns the shares of the sweeps' time outside the engine, sorted, in % of the engine's time, and the sum of that.
+fn shares(folder: &Path, duration: &str, engine: &str, turns: u64) -> (Vec<f64>, f64) {
+    let store = Shard::ALL.open(folder).unwrap();
+    let (mut shares, mut sum) = (Vec::new(), 0.0);
+    for turn in 1..=turns {
+        // A hundred more seeds each time; the engine alone does every fourth of the same runs.
+        let grown = sweep(10, 100 * turn, duration, engine);
         let points = grown.plan().points().unwrap();
         let alone = seconds(|| {
             for point in &points {
@@ -79,11 +89,19 @@ fn short_runs() {
                 assert_eq!(grown.fill(&store, Shard::ALL, false, settings).unwrap().finished, 1000);
             });
         });
-        engine += 4.0 * alone;
+        sum += 4.0 * alone;
         shares.push((all / (4.0 * alone) - 1.0) * 100.0);
     }
-    drop(store);
-    let all = sweep(10, 1000, &duration);
+    shares.sort_by(f64::total_cmp);
+    (shares, sum)
+}
+
+fn short_runs() {
+    let duration = short(ENGINE);
+    println!("10,000 runs of {duration} simulated, one thread, in ten turns with the engine alone:");
+    let folder = tempfile::tempdir().unwrap();
+    let (shares, engine) = shares(folder.path(), &duration, ENGINE, 10);
+    let all = sweep(10, 1000, &duration, ENGINE);
     let merged = |threads| {
         let store = Shard::ALL.open(folder.path()).unwrap();
         settings(threads, |settings| {
@@ -95,7 +113,6 @@ fn short_runs() {
     let many = std::thread::available_parallelism().map_or(1, usize::from);
     let all_readers = seconds(|| merged(many));
     let octets = Store::read(folder.path()).unwrap().totals().unwrap().octets;
-    shares.sort_by(f64::total_cmp);
     println!("  a run of the engine: {:.2} ms", engine / 10_000.0 * 1e3);
     println!("  outside the engine:  {:.1} % ({:.1} to {:.1})", shares[5], shares[0], shares[9]);
     println!("  resumed with all runs in the store, read once and merged:");
@@ -108,7 +125,7 @@ fn a_million() {
     let folder = tempfile::tempdir().unwrap();
     let before = peak();
     let begun = Instant::now();
-    let large = sweep(1000, 1000, "1 s");
+    let large = sweep(1000, 1000, "1 s", ENGINE);
     large.save(folder.path()).unwrap();
     let planned = begun.elapsed().as_secs_f64();
     let store = Store::open_part(folder.path(), "sweep").unwrap();
@@ -133,6 +150,14 @@ fn a_million() {
 }
 
 fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    if let Some(at) = arguments.iter().position(|argument| argument == "--once") {
+        let engine = &arguments[at + 1];
+        let folder = tempfile::tempdir().unwrap();
+        let (shares, _) = shares(folder.path(), &short(engine), engine, arguments[at + 2].parse().unwrap());
+        println!(r#"{{"outside": {shares:.2?}}}"#);
+        return;
+    }
     a_million();
     short_runs();
 }

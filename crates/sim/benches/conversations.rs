@@ -1,25 +1,31 @@
 //! Many conversations on one line: the memory of a run for each of them, and its time for an event.
 //!
 //! Each conversation is a bulk transfer over TCP between two hosts of its own, whose access lines meet at a line of 622
-//! Mbit/s, which is always full: with any number of conversations about as much happens in a second. The time for an event
-//! is that between two instants of one run, so building the network and writing the tables are not in it.
+//! Mbit/s, which is always full: with any number of conversations about as much happens in a second. The processor time
+//! for an event is that between two instants of one run, so building the network and writing the tables are not in it.
 //!
 //! `cargo bench -p cellway-sim --bench conversations` prints a table; each run is a process of its own, whose largest
-//! resident memory is that of the kernel (Linux). With `--once windows|cells COUNT atm|packet port|conversation [MS]` it runs
-//! one simulation, up to this simulated time if one is given, and prints its figures, for a profiler.
+//! resident memory is that of the kernel (Linux). With `--once windows|cells COUNT atm|packet port|conversation [MS]` it
+//! runs one simulation and prints its figures: up to this simulated time, for a profiler, or without it as JSON, for
+//! `tools/engine_bench`.
 #![allow(missing_docs, clippy::unwrap_used)]
 
-use std::process::Command;
-use std::time::Instant;
+mod clock;
 
+use std::process::Command;
+
+use cellway_apps::GroupWorkload;
 use cellway_record::{Counts, RunRecord};
 use cellway_scenario::{Engine, Plan, Scenario};
-use cellway_sim::Control;
+use cellway_sim::{Advanced, Control, Slices};
+use cellway_units::Time;
+use clock::processor_seconds;
 
 const COUNTS: [u32; 4] = [100, 1_000, 10_000, 60_000];
 /// The framing of all lines, and how buffers are divided.
 const NETWORKS: [[&str; 2]; 3] = [["atm", "port"], ["atm", "conversation"], ["packet", "port"]];
-/// The ends of the two runs whose difference is measured, in ms: with all conversations open, and behind that.
+/// The instants between which events are measured, in ms, with all conversations open. The events are those of a run to each;
+/// the time is that of one run, as a first one also pays for the memory of the process.
 const ENDS: [u32; 2] = [3_000, 3_500];
 
 fn scenario(count: u32, [framing, per]: [&str; 2], milliseconds: u32) -> Scenario {
@@ -56,14 +62,32 @@ access = {{ rate = "622 Mbit/s", delay = "100 us", framing = "{framing}" }}
     Plan::parse_with(&text, "conversations.toml", &[], None).unwrap_or_else(|e| panic!("{e}")).base().clone()
 }
 
-/// Runs a scenario once; returns the counts, and the seconds that it took.
-fn run(scenario: &Scenario, engine: Engine) -> (Counts, f64) {
-    let workloads: Vec<_> = scenario.traffic.iter().map(|t| cellway_sim::workload(t, None).unwrap()).collect();
-    let begin = Instant::now();
-    let mut scenario = scenario.clone();
-    scenario.run.engine = engine;
-    let RunRecord { counts, .. } = cellway_sim::run(&scenario, &workloads, 1, Control::new(&|| false)).unwrap();
-    (counts, begin.elapsed().as_secs_f64())
+fn workloads(scenario: &Scenario) -> Vec<GroupWorkload> {
+    scenario.traffic.iter().map(|group| cellway_sim::workload(group, None).unwrap()).collect()
+}
+
+/// Returns the counts of a run, and the seconds of processor time that it took.
+fn run(scenario: &Scenario) -> (Counts, f64) {
+    let (workloads, begin) = (workloads(scenario), processor_seconds());
+    let RunRecord { counts, .. } = cellway_sim::run(scenario, &workloads, 1, Control::new(&|| false)).unwrap();
+    (counts, processor_seconds() - begin)
+}
+
+/// Returns the counts of a run, and the seconds of processor time that one of simulated time takes behind `first`.
+fn behind(first: Time, scenario: &Scenario) -> (Counts, f64) {
+    let mut run = Slices::new(scenario, workloads(scenario), 1).unwrap();
+    let (mut begin, mut pace) = (None, 0.0);
+    loop {
+        match run.advance(256).unwrap() {
+            Advanced::Ended(record) => return (record.counts, pace),
+            Advanced::Runs(rest) => run = rest,
+        }
+        if run.now() >= first {
+            let now = (run.now(), processor_seconds());
+            let (from, seconds) = *begin.get_or_insert(now);
+            pace = (now.1 - seconds) / (now.0 - from).as_secs_f64();
+        }
+    }
 }
 
 /// Returns the largest resident memory of this process so far, in bytes.
@@ -73,18 +97,26 @@ fn largest_resident() -> u64 {
     line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok()).map_or(0, |kib| kib * 1024)
 }
 
-/// Runs one simulation, or that up to both of [`ENDS`], and prints the events, the seconds, and the memory at the end.
+/// Runs one simulation up to the given time and prints its counts, seconds and memory; or to both of [`ENDS`], and prints
+/// the time for an event between them and the memory as JSON.
 fn once(arguments: &[String]) {
     let [engine, count, framing, per, ..] = arguments else { panic!("--once ENGINE COUNT FRAMING PER [MS]") };
-    let engine = if engine == "windows" { Engine::Windows } else { Engine::Cells };
-    let of = |end| scenario(count.parse().unwrap(), [framing, per], end);
+    let of = |end| {
+        let mut scenario = scenario(count.parse().unwrap(), [framing, per], end);
+        scenario.run.engine = if engine == "windows" { Engine::Windows } else { Engine::Cells };
+        scenario
+    };
     if let Some(end) = arguments.get(4) {
-        let (counts, seconds) = run(&of(end.parse().unwrap()), engine);
+        let (counts, seconds) = run(&of(end.parse().unwrap()));
         println!("{counts:?} {seconds:.3} s {} kB", largest_resident() / 1000);
         return;
     }
-    let [(first, until_first), (last, until_last)] = ENDS.map(|end| run(&of(end), engine));
-    println!("{} {} {}", last.events - first.events, until_last - until_first, largest_resident());
+    let [first, last] = ENDS.map(of);
+    let (until_first, _) = run(&first);
+    let (until_last, pace) = behind(Time::ZERO + first.run.duration, &last);
+    let simulated = (last.run.duration - first.run.duration).as_secs_f64();
+    let (events, memory) = ((until_last.events - until_first.events) as f64 / simulated, largest_resident());
+    println!(r#"{{"ns_per_event": {:.3}, "memory": {memory}}}"#, pace / events * 1e9);
 }
 
 /// Runs one simulation in a process of its own; returns the nanoseconds for an event, and the memory in bytes.
@@ -92,9 +124,12 @@ fn apart(engine: &str, count: u32, network: [&str; 2]) -> [f64; 2] {
     let program = std::env::current_exe().unwrap();
     let output = Command::new(program).args(["--once", engine, &count.to_string()]).args(network).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
-    let values: Vec<f64> = text.split_whitespace().map(|value| value.parse().unwrap()).collect();
-    assert!(output.status.success() && values.len() == 3, "{}", String::from_utf8_lossy(&output.stderr));
-    [values[1] / values[0] * 1e9, values[2]]
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let value = |name: &str| {
+        let (_, rest) = text.split_once(&format!("\"{name}\": ")).unwrap();
+        rest.split([',', '}']).next().unwrap().parse::<f64>().unwrap()
+    };
+    [value("ns_per_event"), value("memory")]
 }
 
 fn main() {

@@ -5,8 +5,10 @@
 //! Gbit/s and 100 us; on a path of two lines, those of 155 Mbit/s are the hosts' own. The cases with cells on each line
 //! count cell-hops.
 //!
-//! `cargo bench -p cellway-sim --bench packets` prints a table. With `--once FLOWS SECONDS [LINES] [cells] [TCP]` it runs
-//! one simulation and prints its counts, for a profiler; TCP is one of those of the table, like cubic-rack.
+//! `cargo bench -p cellway-sim --bench packets` prints a table. With `--once FLOWS SECONDS [LINES] [cells] [TCP] [calendar]`
+//! it runs one simulation and prints its counts as JSON, for a profiler and for `tools/engine_bench`; TCP is one of those of
+//! the table, like cubic-rack, and `calendar` the engine in place of the default. `packets_htsim.cpp` has the case of packets
+//! on three or more lines in another simulator.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use std::cmp::Reverse;
@@ -15,7 +17,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use cellway_record::Counts;
-use cellway_scenario::{Plan, Scenario};
+use cellway_scenario::{Engine, Plan, Scenario};
 use cellway_sim::Control;
 
 /// A case of the table.
@@ -154,5 +156,10 @@ fn main() {
     let framing = if is_given("cells") { "atm" } else { "packet" };
     let tcp = OTHERS.into_iter().find(|(name, _)| is_given(name)).unwrap_or(NEWRENO);
     let case = Case { flows: number(1).unwrap(), lines: number(3).unwrap_or(3), framing, tcp };
-    println!("{:?}", run(&scenario(case, number(2).unwrap())));
+    let mut scenario = scenario(case, number(2).unwrap());
+    if is_given("calendar") {
+        scenario.run.engine = Engine::Cells;
+    }
+    let Counts { events, cell_hops, packet_hops, .. } = run(&scenario);
+    println!(r#"{{"events": {events}, "cell_hops": {cell_hops}, "packet_hops": {packet_hops}}}"#);
 }
