@@ -64,6 +64,7 @@ pub type Outcome = Result<RunRecord, Error>;
 pub fn run<'a>(scenario: &Scenario, workloads: &'a [GroupWorkload], seed: u64, control: Control<'a>) -> Outcome {
     let stop = control.stop;
     let mut run = Slices::with(scenario, Cow::Borrowed(workloads), seed, control)?;
+    run.forget_hosts();
     loop {
         match run.advance(STOP_AFTER)? {
             Advanced::Ended(record) => return Ok(record),
