@@ -36,19 +36,25 @@ impl<T> Default for Runs<T> {
 
 impl<T: Copy> Runs<T> {
     /// Adds an entry. Returns true if it is the first, or does not follow the last.
-    #[inline]
+    #[inline(always)]
     pub(super) fn push(&mut self, place: Place, item: T) -> bool {
         let last = self.entries.last().map(|last| last.place);
         let begins = last.is_some_and(|last| last > place);
         if begins {
-            let others = || Box::new(Others { begins: Vec::new(), merged: Vec::new() });
-            self.others.get_or_insert_with(others).begins.push(self.entries.len());
+            self.begin_run();
         }
         if self.entries.len() == self.entries.capacity() {
             self.grow();
         }
         self.entries.push(Placed { place, item });
         begins || last.is_none()
+    }
+
+    /// Begins a run behind the others.
+    #[inline(never)]
+    fn begin_run(&mut self) {
+        let others = || Box::new(Others { begins: Vec::new(), merged: Vec::new() });
+        self.others.get_or_insert_with(others).begins.push(self.entries.len());
     }
 
     /// Makes room for another entry. Few come to the line of a host at once; a first push would allocate room for four.
