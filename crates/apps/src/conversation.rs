@@ -50,10 +50,10 @@ pub struct Conversation {
 
 #[derive(Debug)]
 enum App {
-    Dialogue(Dialogue),
+    Dialogue(Box<Dialogue>),
     Telnet(Box<Telnet>),
     Bulk(Bulk),
-    Transfer(Transfer),
+    Transfer(Box<Transfer>),
     FtpGet(Box<FtpGet>),
     Www(Box<Www>),
     Animation(Box<Animation>),
@@ -72,23 +72,23 @@ impl Conversation {
         let app = match workload {
             Workload::Ftp(ftp) => {
                 let per_item = ftp.data_connection == DataConnection::PerItem;
-                App::Dialogue(Dialogue::new(Box::new(FtpScript::new(ftp, &named)), ftp.handshakes, per_item))
+                App::Dialogue(Box::new(Dialogue::new(Box::new(FtpScript::new(ftp, &named)), ftp.handshakes, per_item)))
             }
             Workload::Nntp(nntp) => {
-                App::Dialogue(Dialogue::new(Box::new(NntpScript::new(nntp, &named)), nntp.handshakes, false))
+                App::Dialogue(Box::new(Dialogue::new(Box::new(NntpScript::new(nntp, &named)), nntp.handshakes, false)))
             }
             Workload::Smtp(smtp) => {
-                App::Dialogue(Dialogue::new(Box::new(SmtpScript::new(smtp, &named)), smtp.handshakes, false))
+                App::Dialogue(Box::new(Dialogue::new(Box::new(SmtpScript::new(smtp, &named)), smtp.handshakes, false)))
             }
             Workload::Telnet(telnet) => App::Telnet(Box::new(Telnet::new(telnet, &named))),
             Workload::Bulk(bulk) => match bulk.blocking {
                 None => App::Bulk(Bulk::new(bulk)),
-                Some(cost) => App::Transfer(Transfer::new(bulk.size.map(|size| size.0), bulk.write.0, cost)),
+                Some(cost) => App::Transfer(Box::new(Transfer::new(bulk.size.map(|size| size.0), bulk.write.0, cost))),
             },
             Workload::Ttcp(ttcp) => {
                 // Validation keeps the product small.
                 let size = ttcp.write.0.saturating_mul(ttcp.buffers);
-                App::Transfer(Transfer::new(Some(size), ttcp.write.0, ttcp.write_cost))
+                App::Transfer(Box::new(Transfer::new(Some(size), ttcp.write.0, ttcp.write_cost)))
             }
             Workload::FtpGet(get) => App::FtpGet(Box::new(FtpGet::new(get))),
             Workload::Www(www) => App::Www(Box::new(Www::new(www))),

@@ -49,10 +49,17 @@ struct Limited {
     spec: Arc<BufferSpec>,
     /// The first group, the only one of most lines.
     first: Group,
-    others: Vec<Group>,
     conversations: u32,
+    more: Option<Box<More>>,
+}
+
+/// The part of a line's memory that few lines have.
+#[derive(Clone, Debug, Default)]
+struct More {
+    /// The groups behind the first.
+    others: Vec<Group>,
     /// The groups of conversations; only for [`Sharing::Conversation`].
-    own: Option<Box<OwnGroups>>,
+    own: Option<OwnGroups>,
 }
 
 /// The groups of conversations that each have their own memory.
@@ -75,8 +82,9 @@ pub(crate) struct Owner {
 impl Buffer {
     pub(crate) fn new(spec: Option<Arc<BufferSpec>>) -> Buffer {
         let limited = |spec: Arc<BufferSpec>| {
-            let own = (spec.sharing == Sharing::Conversation).then(Box::default);
-            Box::new(Limited { spec, first: Group::default(), others: Vec::new(), conversations: 0, own })
+            let is_own = spec.sharing == Sharing::Conversation;
+            let more = is_own.then(|| Box::new(More { others: Vec::new(), own: Some(OwnGroups::default()) }));
+            Box::new(Limited { spec, first: Group::default(), conversations: 0, more })
         };
         Buffer { limited: spec.map(limited) }
     }
@@ -107,12 +115,13 @@ impl Buffer {
     /// Allocates memory to a conversation whose cells wait in queue `slot`.
     pub(crate) fn add_conversation(&mut self, conversation: u32, slot: u32) {
         let Some(limited) = &mut self.limited else { return };
-        let group = match &mut limited.own {
+        let group = match limited.own_mut() {
             Some(own) => own.add(conversation),
             None => limited.spec.shared_group(slot),
         };
-        if group > limited.others.len() {
-            limited.others.resize(group, Group::default());
+        if group > 0 {
+            let others = &mut limited.more.get_or_insert_default().others;
+            others.resize(group.max(others.len()), Group::default());
         }
         limited.at(group).conversations += 1;
         limited.conversations += 1;
@@ -122,7 +131,7 @@ impl Buffer {
     /// Frees the memory of a conversation without cells here.
     pub(crate) fn remove_conversation(&mut self, conversation: u32, slot: u32) {
         let Some(limited) = &mut self.limited else { return };
-        let group = match &mut limited.own {
+        let group = match limited.own_mut() {
             Some(own) => own.remove(conversation),
             None => limited.spec.shared_group(slot),
         };
@@ -272,14 +281,15 @@ impl Buffer {
     /// Bits held by all groups.
     pub(crate) fn used(&self) -> u64 {
         let Some(limited) = &self.limited else { return 0 };
-        limited.first.used + limited.others.iter().map(|group| group.used).sum::<u64>()
+        let others = limited.more.iter().flat_map(|more| &more.others);
+        limited.first.used + others.map(|group| group.used).sum::<u64>()
     }
 }
 
 impl Limited {
     #[inline(always)]
     fn group(&mut self, owner: Owner) -> &mut Group {
-        let index = match &self.own {
+        let index = match self.more.as_ref().and_then(|more| more.own.as_ref()) {
             Some(own) => own.of(owner.conversation),
             None => self.spec.shared_group(owner.slot),
         };
@@ -292,7 +302,14 @@ impl Limited {
 
     #[inline(always)]
     fn at(&mut self, group: usize) -> &mut Group {
-        if group == 0 { &mut self.first } else { &mut self.others[group - 1] }
+        match &mut self.more {
+            Some(more) if group > 0 => &mut more.others[group - 1],
+            _ => &mut self.first,
+        }
+    }
+
+    fn own_mut(&mut self) -> Option<&mut OwnGroups> {
+        self.more.as_mut()?.own.as_mut()
     }
 
     /// Sets the limits of a group to its conversations' share. If the share depends on all conversations of the line,
@@ -389,9 +406,9 @@ impl BufferSpec {
 impl Buffer {
     pub(crate) fn lengths(&self) -> Vec<usize> {
         let Some(limited) = &self.limited else { return vec![0; 4] };
-        let [of_conversation, free] =
-            limited.own.as_ref().map_or([0; 2], |own| [own.of_conversation.len(), own.free.len()]);
-        vec![limited.others.len(), of_conversation, free, limited.conversations as usize]
+        let more = limited.more.as_deref().cloned().unwrap_or_default();
+        let own = more.own.unwrap_or_default();
+        vec![more.others.len(), own.of_conversation.len(), own.free.len(), limited.conversations as usize]
     }
 }
 

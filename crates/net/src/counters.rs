@@ -159,12 +159,29 @@ impl ConversationCounters {
     }
 }
 
+/// A sum in 128 bits with the alignment of 64, as the padding behind it would be counted by the port.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(Rust, packed(8))]
+pub(crate) struct Sum128(u128);
+
+impl Sum128 {
+    #[inline(always)]
+    pub(crate) fn get(self) -> u128 {
+        self.0
+    }
+
+    #[inline(always)]
+    pub(crate) fn add(&mut self, value: u128) {
+        self.0 = self.get() + value;
+    }
+}
+
 /// A queue length that is integrated over time as it changes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Level {
     now: u32,
     since: Time,
-    area: u128,
+    area: Sum128,
     peak: u32,
     min: u32,
     /// Each change since the last call, if they are recorded.
@@ -183,7 +200,7 @@ impl Level {
     #[inline]
     pub(crate) fn change(&mut self, at: Time, to: u32) {
         if self.now > 0 {
-            self.area += self.since_change(at);
+            self.area.add(self.since_change(at));
         }
         self.now = to;
         self.since = at;
@@ -199,10 +216,10 @@ impl Level {
     /// Changes the length by -1 at each of `count` pulses of a pace, one or more, from `first` to `last`.
     #[inline]
     pub(crate) fn fall(&mut self, [first, last]: [Pulse; 2], pace: Pace, count: u32) {
-        self.area += self.since_change(first.at());
+        self.area.add(self.since_change(first.at()));
         let last = last.at();
         if count > 1 {
-            self.area += self.falls_since(first, pace, count, last);
+            self.area.add(self.falls_since(first, pace, count, last));
         }
         self.now -= count;
         self.since = last;
@@ -239,7 +256,7 @@ impl Level {
     }
 
     pub(crate) fn area(&self, at: Time) -> u128 {
-        self.area + self.since_change(at)
+        self.area.get() + self.since_change(at)
     }
 
     pub(crate) fn peak(&self) -> u32 {

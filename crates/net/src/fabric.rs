@@ -47,11 +47,20 @@ enum Step {
 #[derive(Clone, Debug)]
 struct Conversation {
     hosts: [NodeId; 2],
-    /// The step at each node that handles whole packets, in the order of the path, for each direction.
-    steps: [Box<[Step]>; 2],
+    /// The step at each node that handles whole packets, in the order of the path: those of the first direction, then those
+    /// of the second, of which this is the first.
+    steps: Box<[Step]>,
+    second: u32,
 }
 
 impl Conversation {
+    /// Returns the steps in each direction.
+    #[inline(always)]
+    fn ways(&self) -> [&[Step]; 2] {
+        let (there, back) = self.steps.split_at(self.second as usize);
+        [there, back]
+    }
+
     /// Returns the direction of packets between its two hosts: 0 from the first, 1 from the second.
     fn way(&self, from: NodeId, to: NodeId) -> u8 {
         let way = u8::from(from != self.hosts[0]);
@@ -77,6 +86,8 @@ pub struct Fabric<B> {
     channels: BTreeMap<ChannelKey, ChannelId>,
     /// All channels by number.
     circuits: Vec<Circuit>,
+    /// The channels that share an ABR control loop with a channel.
+    joined: BTreeMap<ChannelId, Vec<ChannelId>>,
     /// Unused channels, by ports and class.
     free: BTreeMap<(Vec<PortId>, Class), Vec<ChannelId>>,
     reassembly: Vec<Reassembly>,
@@ -109,6 +120,7 @@ impl<B: Clone> Fabric<B> {
             conversations: Vec::new(),
             channels: BTreeMap::new(),
             circuits: Vec::new(),
+            joined: BTreeMap::new(),
             free: BTreeMap::new(),
             reassembly: Vec::new(),
             last_buffer: None,

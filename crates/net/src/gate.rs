@@ -18,6 +18,50 @@ pub(crate) struct Gate {
     release: Option<Time>,
 }
 
+/// The gates of a line's queues, by slot, up to the last that has one. Boxed, since few lines have any.
+#[derive(Clone, Debug, Default)]
+#[expect(clippy::box_collection, reason = "memory is counted by the port")]
+pub(crate) struct Gates(Option<Box<Vec<Gate>>>);
+
+impl Gates {
+    #[inline]
+    pub(crate) fn get(&self, slot: usize) -> Option<&Gate> {
+        self.0.as_ref()?.get(slot)
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, slot: usize) -> Option<&mut Gate> {
+        self.0.as_mut()?.get_mut(slot)
+    }
+
+    /// Adds open gates up to that of `slot`.
+    pub(crate) fn extend_to(&mut self, slot: usize) {
+        let all = self.0.get_or_insert_default();
+        all.resize(all.len().max(slot + 1), Gate::default());
+    }
+
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.0.as_ref().map_or(0, |all| all.len())
+    }
+}
+
+impl std::ops::Index<usize> for Gates {
+    type Output = Gate;
+
+    #[inline]
+    fn index(&self, slot: usize) -> &Gate {
+        self.get(slot).expect("a gated queue has a gate")
+    }
+}
+
+impl std::ops::IndexMut<usize> for Gates {
+    #[inline]
+    fn index_mut(&mut self, slot: usize) -> &mut Gate {
+        self.get_mut(slot).expect("a gated queue has a gate")
+    }
+}
+
 /// The next cell of a queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Next {

@@ -19,17 +19,23 @@ pub struct Line {
     /// The remainder of the last unit, in units of 10^-12 bit.
     carry: u64,
     free_at: Time,
-    /// The bits of the last packet whose time was computed, with its time and remainder: most packets of a line have one length.
-    packet: (Bits, Span, u64),
-    /// How many cells of a train that come from here on leave as the next of it come; see [`Line::in_step`].
-    step: InStep,
+    last: Last,
     /// The changes of the rate, if it is not fixed.
     timeline: Option<Box<Timeline>>,
 }
 
+/// The last result of a division, which is mostly the next one, too. A line sends either packets or cells.
+#[derive(Clone, Copy, Debug)]
+enum Last {
+    /// The time of a packet of so many bits, and the remainder: most packets of a line have one length.
+    Packet(Bits, Span, u64),
+    /// How many cells of a train that come from here on leave as the next of it come; see [`Line::in_step`].
+    Step(InStep),
+}
+
 /// A pulse of a train that comes to a line in the instant in which that is free, with the carry of both, and the number of cells
 /// from there on of which each leaves as the next one comes.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct InStep {
     came: Pulse,
     carry: u64,
@@ -40,8 +46,8 @@ impl Line {
     /// An idle line of `rate` (bit/s).
     pub fn new(rate: Rate) -> Line {
         let pace = Pace::new(rate);
-        let packet = (CELL_BITS, pace.span(), pace.remainder());
-        Line { rate, pace, carry: 0, free_at: Time::ZERO, packet, step: InStep::default(), timeline: None }
+        let last = Last::Packet(CELL_BITS, pace.span(), pace.remainder());
+        Line { rate, pace, carry: 0, free_at: Time::ZERO, last, timeline: None }
     }
 
     /// An idle line whose rate is `first` until the first change of `schedule`. It sends packets only: the times of cells are
@@ -138,11 +144,15 @@ impl Line {
     #[inline]
     pub(crate) fn in_step(&mut self, came: Pulse) -> u64 {
         let carry = self.starts(came.at).carry;
-        if self.step.came != came || self.step.carry != carry {
-            let cells = self.pace.steps_together([came.carry, carry]);
-            self.step = InStep { came, carry, cells };
+        if let Last::Step(step) = self.last
+            && step.came == came
+            && step.carry == carry
+        {
+            return step.cells;
         }
-        self.step.cells
+        let cells = self.pace.steps_together([came.carry, carry]);
+        self.last = Last::Step(InStep { came, carry, cells });
+        cells
     }
 
     /// Sends `cells` cells that come from `came` on and of which each leaves as the next one comes: at most those of
@@ -153,8 +163,10 @@ impl Line {
         // In one instant with the arrivals at both ends, the services keep their distance of fractions of a picosecond.
         self.carry = (self.starts(came.at).carry + next.carry) - came.carry;
         self.free_at = next.at;
-        let left = self.step.cells.saturating_sub(u64::from(cells));
-        self.step = InStep { came: next, carry: self.carry, cells: left };
+        if let Last::Step(step) = &mut self.last {
+            let left = step.cells.saturating_sub(u64::from(cells));
+            *step = InStep { came: next, carry: self.carry, cells: left };
+        }
         next
     }
 
@@ -195,11 +207,14 @@ impl Line {
         if self.timeline.is_some() {
             return self.send_scheduled(now + cost, bits);
         }
-        if bits != self.packet.0 {
-            let (span, remainder) = self.rate.time_for(bits, 0);
-            self.packet = (bits, span, remainder);
-        }
-        let (_, mut span, remainder) = self.packet;
+        let (mut span, remainder) = match self.last {
+            Last::Packet(same, span, remainder) if same == bits => (span, remainder),
+            _ => {
+                let (span, remainder) = self.rate.time_for(bits, 0);
+                self.last = Last::Packet(bits, span, remainder);
+                (span, remainder)
+            }
+        };
         // Division-free, as for cells.
         let (carry, is_over) = self.carry.overflowing_add(remainder);
         self.carry = carry;

@@ -228,11 +228,11 @@ impl Qdisc {
 
     /// Counts a packet that was refused before it came to the queue.
     pub(crate) fn count_refused(&mut self) {
-        with!(self, queue => queue.memory_mut().counters.overlimit += 1);
+        with!(self, queue => queue.memory_mut().count_refused());
     }
 
     pub(crate) fn counters(&self) -> QdiscCounters {
-        with!(self, queue => queue.memory().counters)
+        with!(self, queue => queue.memory().counters())
     }
 
     pub(crate) fn waits(&self) -> Option<&Waits> {
@@ -260,6 +260,6 @@ impl Qdisc {
 #[inline(always)]
 fn pass(queue: &mut impl Discipline, packet: Queued) -> bool {
     let passes = queue.passes(packet);
-    queue.memory_mut().counters.taken += u64::from(passes);
+    queue.memory_mut().taken += u64::from(passes);
     passes
 }

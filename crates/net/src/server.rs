@@ -28,9 +28,9 @@ use cellway_units::{Span, Time};
 use crate::abr::{AbrSource, RmCell};
 use crate::cell::{Cell, CellQueue};
 use crate::channel::{Class, NextHop};
-use crate::gate::{Gate, Next};
+use crate::gate::{Gate, Gates, Next};
 use crate::held::Held;
-use crate::ids::ChannelId;
+use crate::ids::{ChannelId, PortId};
 use crate::packet::PacketRef;
 use crate::rm_cells::RmCells;
 use crate::tokens::Tokens;
@@ -40,7 +40,7 @@ struct Slot {
     channel: ChannelId,
     queue: CellQueue,
     /// The next hop of its cells at the far end of the link.
-    next: NextHop,
+    next: Hop,
     /// The token queue it uses.
     priority: u8,
     /// True while this queue has its one token: in the token queue, in service or held. Always false for a queue
@@ -50,6 +50,30 @@ struct Slot {
     gated: bool,
     /// True if an ABR source decides when its cells leave.
     controlled: bool,
+}
+
+/// A [`NextHop`] in two words, as there is one for each channel at each of its lines: a port and a slot there, or
+/// [`Hop::END`] and the channel that is reassembled.
+#[derive(Clone, Copy, Debug)]
+struct Hop(u32, u32);
+
+impl Hop {
+    const END: u32 = u32::MAX;
+
+    fn new(next: NextHop) -> Hop {
+        match next {
+            NextHop::Forward { port, slot } => Hop(port.0, slot),
+            NextHop::Reassemble(channel) => Hop(Hop::END, channel.0),
+        }
+    }
+
+    #[inline]
+    fn get(self) -> NextHop {
+        match self {
+            Hop(Hop::END, channel) => NextHop::Reassemble(ChannelId(channel)),
+            Hop(port, slot) => NextHop::Forward { port: PortId(port), slot },
+        }
+    }
 }
 
 /// A cell that starts to leave.
@@ -76,8 +100,7 @@ enum Passage {
 pub(crate) struct CellServer {
     discipline: Discipline,
     slots: Vec<Slot>,
-    /// By slot, up to the last that has one.
-    gates: Vec<Gate>,
+    gates: Gates,
     tokens: Tokens,
     held: Held,
     /// The queue of the cell on the line, if its cells share one token (round robin, or a gate). The next `serve` returns
@@ -93,7 +116,7 @@ impl CellServer {
         CellServer {
             discipline,
             slots: Vec::new(),
-            gates: Vec::new(),
+            gates: Gates::default(),
             tokens: Tokens::default(),
             held: Held::default(),
             in_service: None,
@@ -104,7 +127,7 @@ impl CellServer {
 
     /// Adds an empty queue for `channel`, whose cells go to `next` behind the link; returns its slot.
     pub(crate) fn add(&mut self, channel: ChannelId, class: Class, next: NextHop) -> u32 {
-        let (queue, priority) = (CellQueue::default(), class.priority());
+        let (queue, next, priority) = (CellQueue::default(), Hop::new(next), class.priority());
         if self.slots.is_empty() {
             // The line of a host has one channel; a first push would allocate room for four.
             self.slots.reserve_exact(1);
@@ -146,7 +169,7 @@ impl CellServer {
     /// Returns the next hop of the cells of a queue.
     #[inline]
     pub(crate) fn next_hop(&self, slot: u32) -> NextHop {
-        self.slots[slot as usize].next
+        self.slots[slot as usize].next.get()
     }
 
     /// Returns the channel of a queue.
@@ -313,7 +336,7 @@ impl CellServer {
                 queue.token = true;
                 self.tokens.keep_first(queue.priority, slot as u32);
             }
-            self.gates.resize(self.gates.len().max(slot + 1), Gate::default());
+            self.gates.extend_to(slot);
         }
         &mut self.gates[slot]
     }

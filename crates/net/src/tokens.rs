@@ -11,10 +11,16 @@ const LAST: u8 = Class::Ubr.priority();
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tokens {
     /// Boxed, since few lines have channels of such classes.
-    urgent: Option<Box<[VecDeque<u32>; LAST as usize]>>,
-    /// Number of tokens in `urgent`; usually 0, so `pop` skips the scan.
-    urgent_count: u32,
+    urgent: Option<Box<Urgent>>,
     last: VecDeque<u32>,
+}
+
+/// The token queues of the priorities before the last.
+#[derive(Clone, Debug, Default)]
+struct Urgent {
+    queues: [VecDeque<u32>; LAST as usize],
+    /// The number of their tokens; usually 0, so `pop` skips the scan.
+    count: u32,
 }
 
 impl Tokens {
@@ -23,18 +29,17 @@ impl Tokens {
         if priority == LAST {
             self.last.push_back(slot);
         } else {
-            self.urgent_count += 1;
-            self.urgent.get_or_insert_default()[usize::from(priority)].push_back(slot);
+            let urgent = self.urgent.get_or_insert_default();
+            urgent.count += 1;
+            urgent.queues[usize::from(priority)].push_back(slot);
         }
     }
 
     /// Returns the first priority that has tokens; the last if none has.
     #[inline]
     pub(crate) fn first(&self) -> u8 {
-        if self.urgent_count == 0 {
-            return LAST;
-        }
-        let first = self.urgent.iter().flat_map(|queues| queues.iter()).position(|queue| !queue.is_empty());
+        let Some(urgent) = self.urgent.as_ref().filter(|urgent| urgent.count > 0) else { return LAST };
+        let first = urgent.queues.iter().position(|queue| !queue.is_empty());
         first.map_or(LAST, |place| place as u8)
     }
 
@@ -42,7 +47,7 @@ impl Tokens {
     #[inline]
     pub(crate) fn of(&self, priority: u8) -> impl ExactSizeIterator<Item = u32> + '_ {
         let queue = match &self.urgent {
-            Some(urgent) if priority < LAST => &urgent[usize::from(priority)],
+            Some(urgent) if priority < LAST => &urgent.queues[usize::from(priority)],
             _ => &self.last,
         };
         queue.iter().copied()
@@ -53,8 +58,8 @@ impl Tokens {
     pub(crate) fn clear(&mut self, priority: u8) {
         match &mut self.urgent {
             Some(urgent) if priority < LAST => {
-                let queue = &mut urgent[usize::from(priority)];
-                self.urgent_count -= queue.len() as u32;
+                let queue = &mut urgent.queues[usize::from(priority)];
+                urgent.count -= queue.len() as u32;
                 queue.clear();
             }
             _ => self.last.clear(),
@@ -64,16 +69,16 @@ impl Tokens {
     /// Takes the front of the first queue that is not empty.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<u32> {
-        if self.urgent_count == 0 {
+        let Some(urgent) = self.urgent.as_mut().filter(|urgent| urgent.count > 0) else {
             return self.last.pop_front();
-        }
-        self.urgent_count -= 1;
-        self.urgent.as_mut()?.iter_mut().find_map(VecDeque::pop_front)
+        };
+        urgent.count -= 1;
+        urgent.queues.iter_mut().find_map(VecDeque::pop_front)
     }
 
     /// Returns the tokens in the order of service.
     pub(crate) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
-        let urgent = self.urgent.iter().flat_map(|queues| queues.iter().flatten());
+        let urgent = self.urgent.iter().flat_map(|urgent| urgent.queues.iter().flatten());
         urgent.chain(&self.last).copied()
     }
 
@@ -84,10 +89,10 @@ impl Tokens {
         if priority == LAST {
             self.last.retain(&mut keep);
         } else if let Some(urgent) = &mut self.urgent {
-            let queue = &mut urgent[usize::from(priority)];
+            let queue = &mut urgent.queues[usize::from(priority)];
             let before = queue.len();
             queue.retain(&mut keep);
-            self.urgent_count -= (before - queue.len()) as u32;
+            urgent.count -= (before - queue.len()) as u32;
         }
     }
 }
@@ -95,6 +100,6 @@ impl Tokens {
 #[cfg(test)]
 impl Tokens {
     pub(crate) fn lengths(&self) -> [usize; 2] {
-        [self.last.len(), self.urgent_count as usize]
+        [self.last.len(), self.urgent.as_ref().map_or(0, |urgent| urgent.count as usize)]
     }
 }

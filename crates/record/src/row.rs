@@ -52,6 +52,12 @@ impl Rows {
         self.add(subject, metric.into(), Some(t), value);
     }
 
+    /// Adds the rows of another collection of the same source.
+    pub fn append(&mut self, mut other: Rows) {
+        debug_assert_eq!(self.source, other.source, "rows of one run have one source");
+        self.rows.append(&mut other.rows);
+    }
+
     /// Returns the rows, in the order in which they were added.
     pub fn finish(self) -> Vec<Row> {
         self.rows

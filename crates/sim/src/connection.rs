@@ -72,10 +72,10 @@ pub(crate) struct End {
     /// Set if this end opened the connection.
     active: bool,
     recovery: LossRecovery,
-    /// The earliest timer that is set for the endpoint.
-    pub(crate) armed: Option<Time>,
-    /// The totals that the last report had.
-    reported: TcpTotals,
+    /// The earliest timer that is set for the endpoint; `Time::MAX` if none is.
+    pub(crate) armed: Time,
+    /// The totals that the last report had, if there was one.
+    reported: Option<Box<TcpTotals>>,
 }
 
 impl End {
@@ -90,8 +90,8 @@ impl End {
             closing: false,
             active,
             recovery,
-            armed: None,
-            reported: TcpTotals::default(),
+            armed: Time::MAX,
+            reported: None,
         }
     }
 
@@ -148,12 +148,17 @@ impl End {
     /// Returns the losses that TCP has found and repaired since the last call; `None`, the usual case, if there were
     /// none.
     pub(crate) fn unreported(&mut self) -> Option<TcpTotals> {
-        let &Stats { retransmissions, timeouts, fast_retransmits, undone, dsacks_received, .. } = self.tcp.stats();
+        let &Stats { retransmissions, timeouts, fast_retransmits, undone, dsacks_received, .. } =
+            self.tcp.rare_stats()?;
         // Tahoe answers either sign of loss with a window of one segment; the others only a timeout.
         let collapses = timeouts + if self.recovery == LossRecovery::Tahoe { fast_retransmits } else { 0 };
         let all =
             TcpTotals { retransmissions, timeouts, fast_retransmits, collapses, spurious: dsacks_received, undone };
-        (all != self.reported).then(|| all.since(std::mem::replace(&mut self.reported, all)))
+        let before = self.reported.as_deref().copied().unwrap_or_default();
+        (all != before).then(|| {
+            **self.reported.get_or_insert_default() = all;
+            all.since(before)
+        })
     }
 }
 

@@ -64,6 +64,7 @@ pub type Outcome = Result<RunRecord, Error>;
 pub fn run<'a>(scenario: &Scenario, workloads: &'a [GroupWorkload], seed: u64, control: Control<'a>) -> Outcome {
     let stop = control.stop;
     let mut run = Slices::with(scenario, Cow::Borrowed(workloads), seed, control)?;
+    run.forget_hosts();
     loop {
         match run.advance(STOP_AFTER)? {
             Advanced::Ended(record) => return Ok(record),
@@ -314,13 +315,13 @@ impl Run<'_> {
         match kind {
             TimerKind::Begin if matches!(self.slots[index], Slot::Stack(_)) => self.begin_stack(now, index),
             TimerKind::Begin => self.begin(now, index),
-            TimerKind::Stack { end } => self.wake_stack(now, index, end),
+            TimerKind::Stack { end } => self.wake_stack(now, index, end.into()),
             TimerKind::Datagram { side } => self.send_datagram(now, index, side),
             TimerKind::Tcp { serial, place } => {
                 let Some(connection) = self.slots[index].tcp().connection(serial) else { return };
                 let Some(end) = connection.end(place) else { return };
-                if end.armed == Some(now) {
-                    end.armed = None;
+                if end.armed == now {
+                    end.armed = Time::MAX;
                 }
                 self.tcp(now, index, serial, place, |tcp, out| {
                     if tcp.deadline().is_some_and(|(at, _)| at <= now) {
@@ -331,7 +332,7 @@ impl Run<'_> {
             TimerKind::App { conversation, id } => {
                 self.app(index, conversation, |app, out| app.timer(now, id, out));
             }
-            TimerKind::Gateway { which } => self.wake_gateway(now, index, which),
+            TimerKind::Gateway { which } => self.wake_gateway(now, index, which.into()),
             TimerKind::Change => self.bed.change(now, index),
         }
         self.process_pending(now);

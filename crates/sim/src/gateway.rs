@@ -116,7 +116,7 @@ impl Run<'_> {
             && this.armed[which].is_none_or(|armed| at < armed)
         {
             this.armed[which] = Some(at);
-            self.timers.add(at, TimerKey { slot: pair as u32, kind: TimerKind::Gateway { which } });
+            self.timers.add(at, TimerKey { slot: pair as u32, kind: TimerKind::Gateway { which: which as u8 } });
         }
     }
 

@@ -43,7 +43,7 @@ impl Slot {
         match &plan.protocol {
             SlotProtocol::Tcp(_) => Slot::Tcp(TcpSlot::new(plan)),
             SlotProtocol::Udp(spec) => {
-                let sources = [Some(DatagramSource::new(*spec, streams, &plan.name, plan.start)), None];
+                let sources = [Some(DatagramSource::new(**spec, streams, &plan.name, plan.start)), None];
                 let (ecn, is_echoed) = (spec.ecn.field(), spec.is_echoed());
                 Slot::Udp(Box::new(UdpSlot { plan, ecn, is_echoed, sources }))
             }

@@ -28,9 +28,9 @@ pub(crate) enum TimerKind {
     /// The application of one conversation.
     App { conversation: u32, id: u32 },
     /// One end of the slot's stack of others: 0 is the originator.
-    Stack { end: usize },
+    Stack { end: u8 },
     /// A gateway of a pair.
-    Gateway { which: usize },
+    Gateway { which: u8 },
     /// The scenario changes a rate.
     Change,
 }

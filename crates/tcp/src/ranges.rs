@@ -19,22 +19,27 @@ impl Range {
 
 /// Ranges in ascending order with a gap between any two.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Ranges(Vec<Range>);
+#[expect(clippy::box_collection, reason = "most ends never have a gap, and memory is counted by the end")]
+pub(crate) struct Ranges(Option<Box<Vec<Range>>>);
 
 impl Ranges {
+    #[inline]
     pub(crate) fn as_slice(&self) -> &[Range] {
-        &self.0
+        self.0.as_deref().map_or(&[], Vec::as_slice)
     }
+    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.0.as_ref().is_none_or(|all| all.is_empty())
     }
     pub(crate) fn clear(&mut self) {
-        self.0.clear();
+        if let Some(all) = &mut self.0 {
+            all.clear();
+        }
     }
     /// Returns the length of all ranges together.
     #[cfg(test)]
     pub(crate) fn total(&self) -> u64 {
-        self.0.iter().map(|r| r.len()).sum()
+        self.as_slice().iter().map(|r| r.len()).sum()
     }
 
     /// Adds `start..end`, joining adjacent ranges; returns the number of new positions.
@@ -42,57 +47,61 @@ impl Ranges {
         if start >= end {
             return 0;
         }
-        let first = self.0.partition_point(|r| r.end < start);
-        let last = self.0.partition_point(|r| r.start <= end);
+        let all = self.0.get_or_insert_default();
+        let first = all.partition_point(|r| r.end < start);
+        let last = all.partition_point(|r| r.start <= end);
         let mut joined = Range { start, end, stamp };
         let mut held = 0;
-        for r in &self.0[first..last] {
+        for r in &all[first..last] {
             joined.start = joined.start.min(r.start);
             joined.end = joined.end.max(r.end);
             held += r.len();
         }
         if first == last {
-            self.0.insert(first, joined);
+            all.insert(first, joined);
         } else {
-            self.0[first] = joined;
-            self.0.drain(first + 1..last);
+            all[first] = joined;
+            all.drain(first + 1..last);
         }
         joined.len() - held
     }
     /// Removes everything below `position`.
     pub(crate) fn remove_below(&mut self, position: Position) {
-        let gone = self.0.partition_point(|r| r.end <= position);
-        self.0.drain(..gone);
-        if let Some(r) = self.0.first_mut() {
+        let Some(all) = &mut self.0 else { return };
+        let gone = all.partition_point(|r| r.end <= position);
+        all.drain(..gone);
+        if let Some(r) = all.first_mut() {
             r.start = r.start.max(position);
         }
     }
     /// Removes the first range if it begins at or below `position`; returns its end.
     pub(crate) fn take_first_touching(&mut self, position: Position) -> Option<Position> {
-        let first = *self.0.first()?;
+        let all = self.0.as_mut()?;
+        let first = *all.first()?;
         (first.start <= position).then(|| {
-            self.0.remove(0);
+            all.remove(0);
             first.end
         })
     }
     /// Returns the number of positions below `position` in the ranges.
     pub(crate) fn len_below(&self, position: Position) -> u64 {
-        self.0.iter().take_while(|r| r.start < position).map(|r| r.end.min(position) - r.start).sum()
+        self.as_slice().iter().take_while(|r| r.start < position).map(|r| r.end.min(position) - r.start).sum()
     }
     /// Returns the first part of `start..end` that lies in a range.
     pub(crate) fn overlap(&self, start: Position, end: Position) -> Option<(Position, Position)> {
-        let first = self.0.get(self.0.partition_point(|r| r.end <= start))?;
+        let first = self.as_slice().get(self.as_slice().partition_point(|r| r.end <= start))?;
         (first.start < end).then(|| (first.start.max(start), first.end.min(end)))
     }
     /// Returns the number of positions at or above `position` in the ranges.
     pub(crate) fn len_from(&self, position: Position) -> u64 {
-        self.0.iter().rev().take_while(|r| r.end > position).map(|r| r.end - r.start.max(position)).sum()
+        self.as_slice().iter().rev().take_while(|r| r.end > position).map(|r| r.end - r.start.max(position)).sum()
     }
     /// Returns the first gap at or above `position`: its start and, unless it is the last, its end.
     pub(crate) fn gap_from(&self, position: Position) -> (Position, Option<Position>) {
-        let next = self.0.partition_point(|r| r.end <= position);
-        match self.0.get(next) {
-            Some(r) if r.start <= position => (r.end, self.0.get(next + 1).map(|r| r.start)),
+        let all = self.as_slice();
+        let next = all.partition_point(|r| r.end <= position);
+        match all.get(next) {
+            Some(r) if r.start <= position => (r.end, all.get(next + 1).map(|r| r.start)),
             Some(r) => (position, Some(r.start)),
             None => (position, None),
         }

@@ -45,3 +45,36 @@ pub struct Stats {
     /// Segments dropped for an old timestamp, or for none (PAWS, RFC 7323) (segments).
     pub timestamp_drops: u64,
 }
+
+/// The counters as an endpoint keeps them: those of events that most connections never have are apart.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) segments_sent: u64,
+    pub(crate) bytes_sent: u64,
+    pub(crate) bytes_acked: u64,
+    pub(crate) acks_sent: u64,
+    pub(crate) segments_received: u64,
+    pub(crate) bytes_received: u64,
+    rare: Option<Box<Stats>>,
+}
+
+impl Counts {
+    /// Returns the counts of all other events, to be counted further.
+    #[inline]
+    pub(crate) fn rare(&mut self) -> &mut Stats {
+        self.rare.get_or_insert_default()
+    }
+
+    /// Returns the counts of all other events; `None` before the first of them.
+    #[inline]
+    pub(crate) fn seen(&self) -> Option<&Stats> {
+        self.rare.as_deref()
+    }
+
+    /// Returns all counts.
+    pub(crate) fn stats(&self) -> Stats {
+        let &Counts { segments_sent, bytes_sent, bytes_acked, acks_sent, segments_received, bytes_received, .. } = self;
+        let rare = self.seen().copied().unwrap_or_default();
+        Stats { segments_sent, bytes_sent, bytes_acked, acks_sent, segments_received, bytes_received, ..rare }
+    }
+}

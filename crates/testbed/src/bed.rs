@@ -52,16 +52,35 @@ pub struct Testbed<B> {
 }
 
 /// A conversation of the network.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Opened {
-    /// The traffic groups that it is of.
-    pub(crate) users: Vec<usize>,
-    /// The slots whose packets it carries.
-    slots: Vec<usize>,
-    /// The pair of gateways that it is between.
-    pub(crate) pair: Option<usize>,
+    carried: Carried,
     /// The queues that its service paces, with the group of the service.
     pub(crate) paced: Vec<(usize, Queue)>,
+}
+
+impl Opened {
+    /// Returns the slots whose packets it carries.
+    fn slots(&self) -> &[usize] {
+        match &self.carried {
+            Carried::Slot(slot) => std::slice::from_ref(slot),
+            Carried::Slots(slots) => slots,
+        }
+    }
+}
+
+/// The slots whose packets a conversation carries. Most have one, which takes no memory of its own.
+#[derive(Clone, Debug)]
+enum Carried {
+    Slot(usize),
+    Slots(Box<[usize]>),
+}
+
+/// Those on whose behalf a conversation is opened: traffic groups, with the pair of gateways that it is between.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Users<'a> {
+    pub(crate) groups: &'a [usize],
+    pub(crate) pair: Option<usize>,
 }
 
 impl<B: Clone> Testbed<B> {
@@ -71,15 +90,14 @@ impl<B: Clone> Testbed<B> {
         let plans = std::mem::take(&mut self.planned);
         self.opened.reserve_exact(plans.len());
         for (conversation, plan) in (0..).zip(plans) {
-            let (slots, pair) = match plan.leg {
-                Leg::Slot { slot, .. } => (vec![slot as usize], None),
-                Leg::Gateways { pair } => (Vec::new(), Some(pair as usize)),
+            let (carried, pair) = match plan.leg {
+                Leg::Slot { slot, .. } => (Carried::Slot(slot as usize), None),
+                Leg::Gateways { pair } => (Carried::Slots(Box::default()), Some(pair as usize)),
             };
-            let opened = Opened { users: plan.users, slots, pair, paced: Vec::new() };
-            let ConversationPlan { kind, class, share, hosts, path, .. } = plan;
+            let ConversationPlan { users, kind, class, share, hosts, path, .. } = plan;
             let paths = [&path.there[..], &path.back[..]];
             let spec = ConversationSpec { conversation, kind, hosts, paths, share, class };
-            self.open_as(Time::ZERO, spec, opened)?;
+            self.open_as(Time::ZERO, spec, Users { groups: &users, pair }, carried)?;
         }
         Ok(())
     }
@@ -100,12 +118,21 @@ impl<B: Clone> Testbed<B> {
         let conversation = self.free.pop().unwrap_or(self.opened.len() as u32);
         let paths = [&segment.path.there[..], &segment.path.back[..]];
         let spec = ConversationSpec { conversation, kind, hosts: segment.hosts, paths, share, class };
-        let (slots, pair) = (segment.slots.clone(), segment.pair);
-        self.open_as(now, spec, Opened { users, slots, pair, paced: Vec::new() })?;
+        let carried = match segment.slots[..] {
+            [slot] => Carried::Slot(slot),
+            ref slots => Carried::Slots(slots.into()),
+        };
+        self.open_as(now, spec, Users { groups: &users, pair: segment.pair }, carried)?;
         Ok(conversation)
     }
 
-    fn open_as(&mut self, now: Time, spec: ConversationSpec<'_>, opened: Opened) -> Result<(), Error> {
+    fn open_as(
+        &mut self,
+        now: Time,
+        spec: ConversationSpec<'_>,
+        users: Users<'_>,
+        carried: Carried,
+    ) -> Result<(), Error> {
         let conversation = spec.conversation;
         let index = conversation as usize;
         if index >= self.opened.len() {
@@ -115,9 +142,10 @@ impl<B: Clone> Testbed<B> {
             self.free.push(conversation);
             return Err(refused.into());
         }
-        self.meter.opened(conversation, &opened.slots);
+        let opened = Opened { carried, paced: Vec::new() };
+        self.meter.opened(conversation, opened.slots());
         self.opened[index] = Some(opened);
-        let set = self.set_up(now, conversation);
+        let set = self.set_up(now, conversation, users);
         if set.is_err() {
             self.close(conversation);
         }
@@ -133,7 +161,7 @@ impl<B: Clone> Testbed<B> {
         }
         self.meter.closed(conversation, self.fabric.conversation_counters(conversation));
         let Some(opened) = self.opened.get_mut(conversation as usize).and_then(Option::take) else { return true };
-        for (group, queue) in opened.paced {
+        for &(group, queue) in &opened.paced {
             self.control.leave(group, queue);
         }
         for (channel, ports) in queues.iter().flatten() {
@@ -141,7 +169,7 @@ impl<B: Clone> Testbed<B> {
                 continue;
             }
             ports.iter().for_each(|&port| self.control.forget((port, *channel)));
-            self.forget_rate(&opened.slots, *channel);
+            self.forget_rate(opened.slots(), *channel);
         }
         self.free.push(conversation);
         true
@@ -150,14 +178,14 @@ impl<B: Clone> Testbed<B> {
     /// Records the arrival at its host, at `now`, of a packet with data of a conversation, for the slots that it carries.
     pub fn transit(&mut self, now: Time, conversation: u32, transit: Transit) {
         if let Some(Some(opened)) = self.opened.get(conversation as usize) {
-            opened.slots.iter().for_each(|&slot| self.meter.transit(now, slot, transit));
+            opened.slots().iter().for_each(|&slot| self.meter.transit(now, slot, transit));
         }
     }
 
     /// The ABR rate of a queue is recorded for the slots of a conversation.
     pub(crate) fn meter_rate(&mut self, conversation: u32, queue: Queue) {
         if let Some(opened) = &self.opened[conversation as usize] {
-            opened.slots.iter().for_each(|&slot| self.meter.slots[slot].paced_by(queue));
+            opened.slots().iter().for_each(|&slot| self.meter.slots[slot].paced_by(queue));
         }
     }
 
@@ -170,9 +198,10 @@ impl<B: Clone> Testbed<B> {
         let mut inside = vec![0; self.slots.len()];
         for (conversation, opened) in self.opened.iter().enumerate() {
             let packets = self.fabric.conversation_counters(conversation as u32).inside();
-            opened.iter().flat_map(|opened| &opened.slots).for_each(|&slot| inside[slot] += packets);
+            opened.iter().flat_map(Opened::slots).for_each(|&slot| inside[slot] += packets);
         }
-        self.meter.finish(now, &self.fabric, &inside)
+        let Testbed { meter, fabric, .. } = self;
+        meter.finish(now, fabric, &inside)
     }
 
     /// Returns the scenario that it was built from.
@@ -215,6 +244,12 @@ impl<B: Clone> Testbed<B> {
     /// Returns the pairs of gateways that split connections.
     pub fn pairs(&self) -> &[PairPlan] {
         &self.pairs
+    }
+
+    /// Frees the memory of the hosts: [`Testbed::hosts`], [`Testbed::names`] and [`Testbed::segments`] have none of them
+    /// then. The scenario's own traffic, once it is open, needs none.
+    pub fn forget_hosts(&mut self) {
+        self.ends = Vec::new();
     }
 
     /// Returns the instants of the scenario's changes, in file order; at each the driver calls [`Testbed::change`].

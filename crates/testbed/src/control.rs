@@ -7,7 +7,7 @@ use cellway_scenario as file;
 use cellway_scenario::{ChangeOf, Framing, LinkIndex, NodeIndex, Scenario, Service};
 use cellway_units::{Cells, Rate, Time};
 
-use crate::bed::Testbed;
+use crate::bed::{Testbed, Users};
 use crate::error::Error;
 use crate::link_change::LinkChange;
 
@@ -79,20 +79,18 @@ impl Control {
 
 impl<B: Clone> Testbed<B> {
     /// Applies the settings of the scenario to the channels of a conversation that has just been opened.
-    pub(crate) fn set_up(&mut self, now: Time, conversation: u32) -> Result<(), Error> {
+    pub(crate) fn set_up(&mut self, now: Time, conversation: u32, users: Users<'_>) -> Result<(), Error> {
         let segments = [0, 1].map(|direction| self.fabric.channels(conversation, direction));
-        let Some(opened) = self.opened[conversation as usize].as_ref() else { return Ok(()) };
-        let (users, pair) = (opened.users.clone(), opened.pair);
-        match pair {
+        match users.pair {
             Some(pair) => self.between_gateways(pair, &segments),
             None => {
-                for &group in &users {
+                for &group in users.groups {
                     self.service(now, group, conversation, &segments)?;
                 }
             }
         }
-        self.shapers(now, &users, &segments)?;
-        self.policers(&users, &segments);
+        self.shapers(now, users.groups, &segments)?;
+        self.policers(users.groups, &segments);
         Ok(())
     }
 

@@ -27,7 +27,7 @@ pub(crate) use changes::Changes;
 pub(crate) use observed::Observed;
 pub use observed::TcpSample;
 pub use slot::TcpTotals;
-pub(crate) use slot::{Records, SlotMeter, SlotTotals};
+pub(crate) use slot::{Records, SlotMeter, SlotSeries, SlotTotals};
 pub(crate) use trace::Trace;
 
 /// An output port that is reported.
@@ -259,14 +259,18 @@ impl Meter {
             Side::Responder => 0,
             Side::Originator => 1,
         };
-        self.slots[slot].now.delivered[direction] += bytes;
+        let slot = &mut self.slots[slot];
+        slot.totals.delivered[direction] += bytes;
+        if let Some(series) = &mut slot.series {
+            series.delivered[direction] += bytes;
+        }
     }
 
     /// Counts a packet of `octets` that the responder of a slot received; over ATM it has this encapsulation.
     #[inline]
     pub fn arrived(&mut self, slot: usize, octets: u32, encapsulation: Encapsulation) {
         let slot = &mut self.slots[slot];
-        slot.now.line_bits += match slot.framing {
+        slot.totals.line_bits += match slot.framing {
             Framing::Atm => encapsulation.cells(Bytes(octets.into())).bits().0,
             framing => framing.bits(octets).0,
         };
@@ -274,7 +278,7 @@ impl Meter {
 
     /// Adds the TCP counters of a slot since the last call.
     pub fn tcp(&mut self, slot: usize, news: TcpTotals) {
-        let totals = &mut self.slots[slot].now.tcp;
+        let totals = self.slots[slot].totals.tcp.get_or_insert_default();
         totals.retransmissions += news.retransmissions;
         totals.timeouts += news.timeouts;
         totals.fast_retransmits += news.fast_retransmits;
@@ -287,7 +291,7 @@ impl Meter {
     /// such metric.
     pub fn retransmitted(&mut self, slot: usize, packets: u64) {
         let slot = &mut self.slots[slot];
-        slot.now.tcp.retransmissions += packets;
+        slot.totals.tcp.get_or_insert_default().retransmissions += packets;
         if let Some(datagrams) = slot.datagrams_mut() {
             datagrams.count_retransmissions();
         }
@@ -295,7 +299,7 @@ impl Meter {
 
     /// Records the end of a conversation of a slot.
     pub fn conversation(&mut self, slot: usize, failed: bool) {
-        let totals = &mut self.slots[slot].now;
+        let totals = &mut self.slots[slot].totals;
         totals.conversations += 1;
         totals.failures += u64::from(failed);
     }
@@ -335,15 +339,15 @@ impl Meter {
     /// Records an item that has arrived completely.
     pub fn item(&mut self, now: Time, slot: usize, bytes: Bytes, span: Span) {
         let meter = &mut self.slots[slot];
-        meter.now.items += 1;
+        meter.totals.items += 1;
         // An item that began before the end of the warm-up is not counted.
         if now.since(self.warmup) >= span && !span.is_zero() && now >= self.warmup {
             let samples = meter.samples_mut();
             samples.item_times.push(span.as_secs_f64());
             samples.item_rates.push(bytes.bits().0 as f64 / span.as_secs_f64());
         }
-        if let Some(items) = &mut meter.items {
-            items.push(now, span.as_secs_f64());
+        if let Some(series) = &mut meter.series {
+            series.items.push(now, span.as_secs_f64());
         }
     }
 
@@ -352,12 +356,7 @@ impl Meter {
         for port in &mut self.ports {
             port.at_warmup = fabric.port_counters(port.id, now);
         }
-        for slot in &mut self.slots {
-            slot.at_warmup = slot.now;
-            slot.at_fairness = slot.now.delivered[0];
-            slot.window.restart(now);
-            slot.full.restart(now);
-        }
+        self.slots.iter_mut().for_each(|slot| slot.end_warmup(now));
         if let Some(observed) = &mut self.observed {
             observed.end_warmup(fabric);
         }

@@ -15,7 +15,7 @@ use crate::attach::PathEnd;
 use crate::build::Builder;
 use crate::convert::{self, MEASURED_PORT, UDP_PORT};
 use crate::error::Error;
-use crate::meter::{Changes, Records, SlotMeter, Trace};
+use crate::meter::{Records, SlotMeter, SlotSeries, Trace};
 
 /// Above every number that distinguishes channels of conversations: the channel that all flows of a pair of gateways
 /// share.
@@ -58,7 +58,7 @@ pub enum SlotProtocol {
     /// Conversations over TCP.
     Tcp(TcpSlotPlan),
     /// Datagrams, from the first host to the second.
-    Udp(UdpSource),
+    Udp(Box<UdpSource>),
     /// Datagrams of measured conversations in both directions, in packets of this version of IP.
     Class(Family),
     /// Datagrams of a stack of others at each host, in packets of this version of IP.
@@ -70,8 +70,8 @@ pub enum SlotProtocol {
 pub struct TcpSlotPlan {
     /// Whom the packets of its hosts go to: each other, or the gateway on their side.
     pub peers: [NodeId; 2],
-    /// The gateways that split its connections, if any do.
-    pub split: Option<Split>,
+    /// The gateways that split its connections, if any do: the same of all slots of a group.
+    pub split: Option<Arc<Split>>,
     /// The well-known port of a conversation's first connection, and of its others.
     pub well_known_ports: [u16; 2],
     /// True if another conversation follows when one ends.
@@ -214,7 +214,8 @@ impl<B: Clone> Builder<'_, B> {
         let split = match traffic.tcp() {
             Some(&TcpTraffic { gateways: Some(pair), gateway_tcp, .. }) => {
                 let tcp = gateway_tcp.map(|tcp| Arc::new(Config { immediate_read: false, family, ..tcp.into() }));
-                Some((self.pair(pair, traffic, group)?, tcp))
+                let (pair, near) = self.pair(pair, traffic, group)?;
+                Some(Arc::new(Split { pair, near, tcp }))
             }
             _ => None,
         };
@@ -245,11 +246,10 @@ impl<B: Clone> Builder<'_, B> {
                     ([leg; 2], [to.host, from.host])
                 }
             };
-            let split = split.as_ref().map(|((pair, near), tcp)| Split { pair: *pair, near: *near, tcp: tcp.clone() });
             let traced = scenario.observe.trace.contains(&file::Slot { traffic: group, number });
             let most = scenario.observe.max_rows as usize;
             let trace = traced.then(|| Trace::new(most));
-            let records = Records { trace, items: scenario.observe.series.then(|| Changes::new(most)) };
+            let records = Records { trace, series: scenario.observe.series.then(|| SlotSeries::new(most)) };
             let round_trip = scenario.propagation_round_trip(traffic);
             self.slot_meters.push(if has_stacks {
                 SlotMeter::of_stack(&name, traffic, records)
@@ -259,12 +259,12 @@ impl<B: Clone> Builder<'_, B> {
             let start = Time::ZERO + traffic.slot_start(number) + jitter(traffic, &name, streams);
             let protocol = match (&traffic.protocol, &config) {
                 _ if has_stacks => SlotProtocol::Stack(family),
-                (Protocol::Udp(source), _) => SlotProtocol::Udp(*source),
+                (Protocol::Udp(source), _) => SlotProtocol::Udp(Box::new(*source)),
                 (Protocol::Class(class), _) => SlotProtocol::Class(class.family),
                 (Protocol::Tcp(_), None) => unreachable!("the configuration was made above"),
                 (Protocol::Tcp(tcp), Some(config)) => SlotProtocol::Tcp(TcpSlotPlan {
                     peers,
-                    split,
+                    split: split.clone(),
                     well_known_ports: convert::well_known_ports(&tcp.app),
                     repeat: tcp.repeat,
                     config: config.clone(),

@@ -46,8 +46,8 @@ impl<B: Clone> Fabric<B> {
         let [at_last, at_home] = [(last, channel), (home, reverse)].map(|(port, c)| self.queue_of(port, c).1);
         self.abr_port(last).ends_mut(at_last).destination = Some((turn, at_destination));
         self.abr_port(home).ends_mut(at_home).source = Some((first, at_source));
-        self.circuits[channel.0 as usize].joined.push(reverse);
-        self.circuits[reverse.0 as usize].joined.push(channel);
+        self.joined.entry(channel).or_default().push(reverse);
+        self.joined.entry(reverse).or_default().push(channel);
         Ok(())
     }
 

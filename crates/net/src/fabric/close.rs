@@ -14,7 +14,7 @@ impl<B: Clone> Fabric<B> {
     /// conversation that is not open is closed.
     pub fn close(&mut self, conversation: u32) -> bool {
         let Some(Some(known)) = self.conversations.get(conversation as usize) else { return true };
-        let channels: Vec<ChannelId> = known.steps.iter().flat_map(|steps| self.channels_of(steps)).collect();
+        let channels: Vec<ChannelId> = self.channels_of(&known.steps).collect();
         let mut stranded = channels.clone();
         stranded.retain(|&channel| self.is_stranded(channel, conversation));
         if self.packets.counters(conversation).inside() > stranded.len() as u64 {
@@ -70,7 +70,7 @@ impl<B: Clone> Fabric<B> {
         let mut looked_at = 0;
         while let Some(&next) = all.get(looked_at) {
             looked_at += 1;
-            for &other in &self.circuits[next.0 as usize].joined {
+            for &other in self.joined.get(&next).into_iter().flatten() {
                 if !all.contains(&other) {
                     all.push(other);
                 }
@@ -88,12 +88,12 @@ impl<B: Clone> Fabric<B> {
 
     /// Frees the shares of a conversation in the buffers on its path.
     fn give_back(&mut self, conversation: u32, known: &Conversation) {
-        for step in known.steps.iter().flatten() {
+        for step in &known.steps {
             if let &Step::Packet(port) = step {
                 self.port_mut(port).remove_conversation(conversation, 0);
             }
         }
-        let channels: Vec<ChannelId> = known.steps.iter().flat_map(|steps| self.channels_of(steps)).collect();
+        let channels: Vec<ChannelId> = self.channels_of(&known.steps).collect();
         for channel in channels {
             let hops: Vec<(PortId, u32)> = self.hops(channel).collect();
             hops.iter().for_each(|&(port, slot)| self.port_mut(port).remove_conversation(conversation, slot));
@@ -107,8 +107,8 @@ impl<B: Clone> Fabric<B> {
         hops.iter().for_each(|&(port, slot)| self.port_mut(port).forget_channel(slot));
         let ports: Vec<PortId> = hops.into_iter().map(|(port, _)| port).collect();
         self.reassembly[channel.0 as usize] = Default::default();
+        self.joined.remove(&channel);
         let circuit = &mut self.circuits[channel.0 as usize];
-        circuit.joined.clear();
         circuit.is_open = false;
         if let Some(share) = circuit.share {
             self.channels.remove(&(ports.clone(), circuit.class, share));

@@ -22,7 +22,7 @@ impl<B: Clone> Fabric<B> {
     pub fn channels(&self, conversation: u32, direction: usize) -> Vec<(ChannelId, Vec<PortId>)> {
         let Some(Some(known)) = self.conversations.get(conversation as usize) else { return Vec::new() };
         let ports = |channel| self.hops(channel).map(|(port, _)| port).collect();
-        self.channels_of(&known.steps[direction]).map(|channel| (channel, ports(channel))).collect()
+        self.channels_of(known.ways()[direction]).map(|channel| (channel, ports(channel))).collect()
     }
 
     /// Returns the counters of a port up to `now`.

@@ -326,7 +326,7 @@ impl<B: Clone> Fabric<B> {
         let (packet, way, behind) = self.packets.position(frame);
         let conversation = self.conversations[packet.conversation as usize].as_ref();
         let conversation = conversation.expect("packets belong to conversations that are open");
-        (packet, conversation.steps[way][behind])
+        (packet, conversation.ways()[way][behind])
     }
 
     /// Handles a packet that arrives at `node` from port `index` as the only event of its instant: an idle packet line

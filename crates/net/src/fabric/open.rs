@@ -87,8 +87,6 @@ pub(super) struct Circuit {
     pub(super) is_open: bool,
     /// The number of uses by conversations.
     pub(super) users: u32,
-    /// The channels that share an ABR control loop with it.
-    pub(super) joined: Vec<ChannelId>,
 }
 
 impl<B: Clone> Fabric<B> {
@@ -116,9 +114,10 @@ impl<B: Clone> Fabric<B> {
                     segment.iter().for_each(|&port| self.port_mut(port).add_conversation(spec.conversation, 0));
                 }
             }
-            steps.into_boxed_slice()
+            steps
         });
-        let conversation = Conversation { hosts: spec.hosts, steps };
+        let second = steps[0].len() as u32;
+        let conversation = Conversation { hosts: spec.hosts, steps: steps.concat().into(), second };
         let index = spec.conversation as usize;
         if index >= self.conversations.len() {
             self.conversations.resize_with(index + 1, || None);
@@ -195,7 +194,7 @@ impl<B: Clone> Fabric<B> {
             next = NextHop::Forward { port, slot };
             first = (port, slot);
         }
-        self.circuits.push(Circuit { first, class, share: None, is_open: false, users: 0, joined: Vec::new() });
+        self.circuits.push(Circuit { first, class, share: None, is_open: false, users: 0 });
         channel
     }
 

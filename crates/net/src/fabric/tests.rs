@@ -89,7 +89,7 @@ impl Line {
             net.circuits.iter().filter(|c| c.is_open).count() + net.free.values().map(Vec::len).sum::<usize>(),
             net.free.len(),
             net.circuits.len(),
-            net.circuits.iter().map(|c| c.joined.len()).sum(),
+            net.joined.values().map(Vec::len).sum(),
             net.reassembly.len(),
         ];
         all.extend(net.packets.lengths());

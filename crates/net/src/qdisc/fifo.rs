@@ -53,6 +53,10 @@ impl Discipline for FifoQueue {
     #[inline(always)]
     fn enqueue(&mut self, _line: &Line, packet: Queued, drops: &mut Drops) {
         if self.memory.admit(packet) || self.make_room(packet, drops) {
+            if self.packets.capacity() == 0 {
+                // The lines of hosts mostly hold few packets; a first push would allocate room for four.
+                self.packets.reserve_exact(1);
+            }
             self.packets.push_back(packet);
         } else {
             self.memory.drop_overlimit(packet, drops);
@@ -106,7 +110,7 @@ mod tests {
         for (number, &(conversation, octets)) in (0..).zip(packets) {
             queue.enqueue(&line, Queued { conversation, ..of_flow(number, 0, octets) }, &mut drops);
         }
-        assert_eq!(queue.memory.counters.overlimit as usize, drops.len());
+        assert_eq!(queue.memory.counters().overlimit as usize, drops.len());
         let sent = std::iter::from_fn(|| queue.dequeue(Time::ZERO, &mut Drops::new())).map(|sent| sent.packet.0);
         let sent = sent.collect();
         assert_eq!((queue.memory.packets(), queue.memory.octets(), queue.memory.buffer().used()), (0, 0, 0));

@@ -6,6 +6,7 @@ use cellway_units::{Ecn, Sketch, Span, Time, rank};
 
 use super::{Drops, QdiscCounters, Queued};
 use crate::buffer::{Buffer, BufferSpec, Owner};
+use crate::counters::Sum128;
 
 /// The packets that wait, without their order.
 #[derive(Clone, Debug)]
@@ -13,15 +14,45 @@ pub(crate) struct Memory {
     buffer: Buffer,
     packets: u32,
     octets: u64,
-    pub(crate) counters: QdiscCounters,
+    /// Packets that have left it for the line, those that did not wait included.
+    pub(super) taken: u64,
+    /// The time that they have waited, in ps.
+    sojourn: Sum128,
+    rare: Option<Box<Rare>>,
+}
+
+/// Totals that most queues never count.
+#[derive(Clone, Debug, Default)]
+struct Rare {
+    overlimit: u64,
+    early: u64,
+    marked: u64,
     /// The waits of packets, if they are recorded.
-    waits: Option<Box<Waits>>,
+    waits: Option<Waits>,
 }
 
 impl Memory {
     /// Memory without packets; without a limit it takes all.
     pub(super) fn new(limit: Option<Arc<BufferSpec>>) -> Memory {
-        Memory { buffer: Buffer::new(limit), packets: 0, octets: 0, counters: QdiscCounters::default(), waits: None }
+        let (buffer, sojourn) = (Buffer::new(limit), Sum128::default());
+        Memory { buffer, packets: 0, octets: 0, taken: 0, sojourn, rare: None }
+    }
+
+    /// Returns the totals since the start.
+    pub(crate) fn counters(&self) -> QdiscCounters {
+        let (overlimit, early, marked) =
+            self.rare.as_ref().map_or((0, 0, 0), |rare| (rare.overlimit, rare.early, rare.marked));
+        QdiscCounters { overlimit, early, marked, taken: self.taken, sojourn: self.sojourn.get() }
+    }
+
+    /// Counts a packet that was refused before it came to the queue.
+    pub(super) fn count_refused(&mut self) {
+        self.rare().overlimit += 1;
+    }
+
+    #[inline]
+    fn rare(&mut self) -> &mut Rare {
+        self.rare.get_or_insert_default()
     }
 
     /// Returns the number of packets that wait.
@@ -79,11 +110,11 @@ impl Memory {
     /// Counts the wait of a packet that goes to the line.
     #[inline(always)]
     pub(super) fn sent(&mut self, now: Time, packet: Queued) {
-        self.counters.taken += 1;
+        self.taken += 1;
         let wait = now - packet.since;
         if !wait.is_zero() {
-            self.counters.sojourn += u128::from(wait.as_ps());
-            if let Some(waits) = &mut self.waits {
+            self.sojourn.add(wait.as_ps().into());
+            if let Some(waits) = self.rare.as_mut().and_then(|rare| rare.waits.as_mut()) {
                 waits.0.add(wait.as_ps());
             }
         }
@@ -92,14 +123,14 @@ impl Memory {
     /// Drops a packet for which the buffer has no room.
     #[inline]
     pub(super) fn drop_overlimit(&mut self, packet: Queued, drops: &mut Drops) {
-        self.counters.overlimit += 1;
+        self.rare().overlimit += 1;
         drops.push(packet.packet);
     }
 
     /// Drops a packet although the buffer has room for it.
     #[inline]
     pub(super) fn drop_early(&mut self, packet: Queued, drops: &mut Drops) {
-        self.counters.early += 1;
+        self.rare().early += 1;
         drops.push(packet.packet);
     }
 
@@ -107,22 +138,24 @@ impl Memory {
     #[inline]
     pub(super) fn mark(&mut self, packet: &mut Queued) -> bool {
         packet.marked |= packet.ecn.is_capable() && packet.ecn != Ecn::Ce;
-        self.counters.marked += u64::from(packet.marked);
+        if packet.marked {
+            self.rare().marked += 1;
+        }
         packet.ecn.is_capable()
     }
 
     /// Returns the waits of packets, if they are recorded, since the last call of `forget_waits`.
     pub(crate) fn waits(&self) -> Option<&Waits> {
-        self.waits.as_deref()
+        self.rare.as_ref()?.waits.as_ref()
     }
 
     /// Records the waits of packets from now on.
     pub(crate) fn record_waits(&mut self) {
-        self.waits.get_or_insert_default();
+        self.rare().waits.get_or_insert_default();
     }
 
     pub(crate) fn forget_waits(&mut self) {
-        if let Some(waits) = &mut self.waits {
+        if let Some(waits) = self.rare.as_mut().and_then(|rare| rare.waits.as_mut()) {
             waits.0.clear();
         }
     }

@@ -84,9 +84,9 @@ impl Run<'_> {
                 self.bed.meter.window(now, index, end.tcp.send_window(), full);
             }
             if let Some((at, _)) = end.tcp.deadline()
-                && end.armed.is_none_or(|armed| at < armed)
+                && at < end.armed
             {
-                end.armed = Some(at);
+                end.armed = at;
                 self.timers.add(at, TimerKey { slot: index as u32, kind: TimerKind::Tcp { serial, place } });
             }
             if !std::mem::take(&mut flushes) || !end.flush(now, &mut self.output) {

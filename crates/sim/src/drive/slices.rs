@@ -49,6 +49,11 @@ impl<'a> Slices<'a> {
         Ok(Box::new(Slices { run, now: Time::ZERO, end, delivered: Vec::new() }))
     }
 
+    /// Forgets the hosts' names, which only [`Slices::scene`] needs: memory for each conversation.
+    pub(super) fn forget_hosts(&mut self) {
+        self.run.bed.forget_hosts();
+    }
+
     /// Advances by up to `instants` instants in which a packet or a timer reaches a host; the network between two of them
     /// comes with them. If the run begins so, and the scenario allows it, the network then runs ahead of the hosts, in
     /// windows, and cannot be viewed.

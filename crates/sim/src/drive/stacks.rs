@@ -183,7 +183,7 @@ impl Run<'_> {
             && this.armed.is_none_or(|armed| at < armed)
         {
             this.armed = Some(at);
-            self.timers.add(at, TimerKey { slot: index as u32, kind: TimerKind::Stack { end } });
+            self.timers.add(at, TimerKey { slot: index as u32, kind: TimerKind::Stack { end: end as u8 } });
         }
         Ok(())
     }

@@ -179,7 +179,7 @@ impl Run<'_> {
             let flow = self.pairs[split.pair].flow(index as u32, serial);
             let paths = [Place::Near, Place::Far].map(|place| slot.path_from(place));
             let iss = slot.initial_sequences(&self.streams);
-            connection.split([split.pair, split.near], flow, from, split.tcp, iss, paths);
+            connection.split([split.pair, split.near], flow, from, split.tcp.clone(), iss, paths);
         }
         if let Some(factory) = self.controllers.get(slot.plan.group).and_then(Option::as_ref) {
             for side in SIDES {

@@ -123,7 +123,7 @@ impl<'a> Recorder<'a> {
         if from != self.place {
             return;
         }
-        let &cellway_tcp::Stats { timeouts, loss_probes, .. } = tcp.stats();
+        let cellway_tcp::Stats { timeouts, loss_probes, .. } = tcp.stats();
         if timeouts > std::mem::replace(&mut self.timeouts, timeouts) {
             self.timed_out = self.sent.highest();
         }

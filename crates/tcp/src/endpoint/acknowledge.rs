@@ -63,7 +63,7 @@ impl Endpoint {
         // RFC 6675 §2: with SACK a duplicate is any acknowledgement that reports new data beyond a gap.
         let duplicate = if self.recovery.uses_sack() { news } else { plain };
         if duplicate {
-            self.stats.duplicate_acks_received += 1;
+            self.stats.rare().duplicate_acks_received += 1;
             let before = self.before_loss();
             let reaction = self.recovery.duplicate(&mut self.control, self.sender.flight());
             self.count_fast_retransmit(reaction, before);
@@ -116,7 +116,9 @@ impl Endpoint {
             return;
         }
         let repaired = reaction == Reaction::Reduced;
-        self.stats.fast_retransmits += u64::from(!repaired);
+        if !repaired {
+            self.stats.rare().fast_retransmits += 1;
+        }
         self.note_reduction();
         // The data that a probe has repaired were lost.
         self.begin_episode(before.filter(|_| !repaired), Repair::Fast, self.recovery.probed());
@@ -135,7 +137,9 @@ impl Endpoint {
         let iss = self.iss;
         let mut news = false;
         let duplicate = Duplicate::of(blocks, ack, iss, flight.una);
-        self.stats.dsacks_received += u64::from(duplicate.is_some());
+        if duplicate.is_some() {
+            self.stats.rare().dsacks_received += 1;
+        }
         for block in &blocks[usize::from(duplicate.is_some())..] {
             if let (Some(start), Some(end)) =
                 (block.start.position(iss, flight.una), block.end.position(iss, flight.una))

@@ -96,7 +96,9 @@ impl Endpoint {
             self.send_ack_of(duplicate, now, out);
         }
         let dropped = old.unwrap_or(true);
-        self.stats.timestamp_drops += u64::from(dropped);
+        if dropped {
+            self.stats.rare().timestamp_drops += 1;
+        }
         dropped
     }
     fn reset(&mut self, out: &mut Output) {
@@ -155,8 +157,11 @@ impl Endpoint {
             self.receiver.ack_now |= turned;
         }
         let arrival = self.receiver.accept(seq, len, fin);
-        self.stats.out_of_order_received += u64::from(arrival.out_of_order);
-        self.stats.duplicates_received += u64::from(arrival.duplicate);
+        if arrival.out_of_order || arrival.duplicate {
+            let stats = self.stats.rare();
+            stats.out_of_order_received += u64::from(arrival.out_of_order);
+            stats.duplicates_received += u64::from(arrival.duplicate);
+        }
         if arrival.in_order > 0 {
             self.stats.bytes_received += arrival.in_order;
             tell(out, Event::Readable { bytes: arrival.in_order });

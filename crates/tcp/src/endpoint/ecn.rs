@@ -72,7 +72,9 @@ impl Endpoint {
         if len > 0 && !inside {
             return false;
         }
-        self.stats.marks_received += u64::from(len > 0 && segment.ecn == Ecn::Ce);
+        if len > 0 && segment.ecn == Ecn::Ce {
+            self.stats.rare().marks_received += 1;
+        }
         ecn.reflector.arrived(segment.ecn, segment.len, self.receiver.awaits_ack())
     }
     /// Takes a SYN or SYN/ACK that arrives again. Returns false if it has reset the connection.
@@ -95,8 +97,10 @@ impl Endpoint {
 
     /// Takes the codepoint of data, for the echo of RFC 3168.
     pub(super) fn mark_arrived(&mut self, segment: &Segment) {
-        if let Some(EcnState::Classic(ecn)) = self.ecn.as_deref_mut() {
-            self.stats.marks_received += u64::from(ecn.arrived(segment));
+        if let Some(EcnState::Classic(ecn)) = self.ecn.as_deref_mut()
+            && ecn.arrived(segment)
+        {
+            self.stats.rare().marks_received += 1;
         }
     }
     /// Adds the option of AccECN to `options` of a segment with a `payload`, and returns the flags of ECN.
@@ -167,7 +171,7 @@ impl Endpoint {
         if marks.packets > 0 && !self.recovery.in_recovery() && self.control.mark(now, self.sender.flight(), acked) {
             self.note_reduction();
             if !self.control.sets_window() {
-                self.stats.mark_reductions += 1;
+                self.stats.rare().mark_reductions += 1;
                 self.undo = None;
             }
         }

@@ -130,7 +130,7 @@ impl Endpoint {
     /// Ends a handshake that failed: a listener continues to listen. RFC 9293 §3.10.7.4.
     pub(super) fn fail_handshake(&mut self, event: Event, out: &mut Output) {
         if self.passive {
-            let stats = self.stats;
+            let stats = std::mem::take(&mut self.stats);
             let control = self.control.clone();
             *self = Endpoint { stats, control, ..Endpoint::passive(self.config.clone(), self.iss.0) };
         } else {

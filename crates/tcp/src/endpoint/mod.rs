@@ -22,6 +22,7 @@ use crate::recovery::Recovery;
 use crate::retransmission_queue::RetransmissionQueue;
 use crate::rto::Rto;
 use crate::send::Sender;
+use crate::stats::Counts;
 use crate::timers::Timers;
 use crate::timestamps::TimestampClock;
 use crate::undo::Reduction;
@@ -70,9 +71,9 @@ pub struct Endpoint {
     syn_lost: bool,
     /// When data or a FIN was last sent.
     last_sent: Time,
-    /// The last instant in which all data that may be sent was sent.
-    transmitted: Option<Time>,
-    stats: Stats,
+    /// The last instant in which all data that may be sent was sent; `Time::MAX` before the first.
+    transmitted: Time,
+    stats: Counts,
 }
 
 /// Making and handling.
@@ -119,8 +120,8 @@ impl Endpoint {
             probes_unanswered: 0,
             syn_lost: false,
             last_sent: Time::ZERO,
-            transmitted: None,
-            stats: Stats::default(),
+            transmitted: Time::MAX,
+            stats: Counts::default(),
             config,
         }
     }
@@ -300,7 +301,7 @@ impl Endpoint {
     /// in this instant has been sent.
     #[inline]
     pub fn has_sent_all(&self, now: Time) -> bool {
-        self.sender.waiting() >= self.sender.mss && self.transmitted == Some(now)
+        self.sender.waiting() >= self.sender.mss && self.transmitted == now
     }
     /// Returns the window announced to the peer and not yet used (bytes).
     pub fn receive_window(&self) -> u64 {
@@ -315,8 +316,14 @@ impl Endpoint {
         &self.config
     }
     /// Returns the counters.
-    pub fn stats(&self) -> &Stats {
-        &self.stats
+    pub fn stats(&self) -> Stats {
+        self.stats.stats()
+    }
+    /// Returns the counters without those of segments and bytes sent, acknowledged and received; `None`, the usual case,
+    /// if all of them are zero.
+    #[inline]
+    pub fn rare_stats(&self) -> Option<&Stats> {
+        self.stats.seen()
     }
 }
 

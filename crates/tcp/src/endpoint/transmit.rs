@@ -22,7 +22,7 @@ impl Endpoint {
         }
         self.end_transmission(now);
         self.arm_persist(now);
-        self.transmitted = Some(now);
+        self.transmitted = now;
     }
     /// Updates the records of segments after all that may be sent has been sent.
     #[inline]
@@ -94,7 +94,7 @@ impl Endpoint {
         }
         let new = chunk.from >= self.sender.max;
         if !new {
-            self.stats.bytes_retransmitted += chunk.len;
+            self.stats.rare().bytes_retransmitted += chunk.len;
         }
         self.note_sent(chunk, now);
         self.last_sent = now;
@@ -108,7 +108,7 @@ impl Endpoint {
     #[inline]
     pub(super) fn note_sent(&mut self, chunk: Chunk, now: Time) {
         if chunk.from < self.sender.max {
-            self.stats.retransmissions += 1;
+            self.stats.rare().retransmissions += 1;
             self.rto.resent();
             if let Some(reduction) = &mut self.undo {
                 reduction.resent(chunk, now);

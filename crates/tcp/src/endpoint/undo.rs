@@ -48,7 +48,9 @@ impl Endpoint {
     /// tcp_undo_cwnd_reduction().
     pub(super) fn undo_reduction(&mut self, now: Time) {
         let reduction = self.undo.take();
-        self.stats.undone += u64::from(reduction.is_some());
+        if reduction.is_some() {
+            self.stats.rare().undone += 1;
+        }
         let began_with = reduction.as_ref().map(|reduction| reduction.repair);
         let delivered = self.queue.as_deref().map_or(0, RetransmissionQueue::total_delivered);
         self.control.undo(reduction.map(|reduction| reduction.before), self.recovery.repair(), delivered);

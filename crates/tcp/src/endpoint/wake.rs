@@ -23,7 +23,7 @@ impl Endpoint {
 
     /// Retransmits the earliest segment, doubles the timeout, and starts the timer. RFC 6298 (5.4) to (5.6).
     fn time_out(&mut self, now: Time, out: &mut Output) {
-        self.stats.timeouts += 1;
+        self.stats.rare().timeouts += 1;
         if self.timeouts_in_a_row >= self.config.tcp.max_retransmissions {
             // RFC 9293 §3.8.3: past the threshold R2 the connection is given up.
             self.give_up(now, out);
@@ -60,7 +60,7 @@ impl Endpoint {
         self.count_fast_retransmit(reaction, before);
         self.react(reaction, now, out);
         if let Some(chunk) = probe {
-            self.stats.loss_probes += 1;
+            self.stats.rare().loss_probes += 1;
             self.send_chunk(chunk, now, out);
         }
         // RFC 8985 §7.3: the retransmission timer starts anew.
@@ -102,7 +102,7 @@ impl Endpoint {
         if self.sender.window == 0 {
             self.probes += 1;
             self.probes_unanswered += 1;
-            self.stats.window_probes += 1;
+            self.stats.rare().window_probes += 1;
             // The byte is not counted as sent: if it is refused, it is retransmitted with those behind it.
             self.sender.probed = self.sender.probed.max(chunk.end());
             self.push_data(chunk, false, now, out);

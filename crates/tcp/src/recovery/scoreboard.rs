@@ -16,13 +16,13 @@ pub(crate) struct Hole {
 #[derive(Clone, Debug)]
 pub(crate) struct Scoreboard {
     sacked: Ranges,
-    threshold: u64,
     mss: u64,
+    threshold: u32,
 }
 
 impl Scoreboard {
     pub(crate) fn new(threshold: u32, mss: u64) -> Scoreboard {
-        Scoreboard { sacked: Ranges::default(), threshold: u64::from(threshold), mss }
+        Scoreboard { sacked: Ranges::default(), mss, threshold }
     }
     pub(crate) fn sacked(&self) -> &Ranges {
         &self.sacked
@@ -42,7 +42,8 @@ impl Scoreboard {
 
     /// Returns IsLost(): `ranges` disjoint ranges with `bytes` bytes were SACKed above it. RFC 6675 §4.
     fn lost(&self, ranges: u64, bytes: u64) -> bool {
-        ranges >= self.threshold || bytes > (self.threshold - 1) * self.mss
+        let threshold = u64::from(self.threshold);
+        ranges >= threshold || bytes > (threshold - 1) * self.mss
     }
     /// Returns IsLost(una).
     pub(crate) fn first_is_lost(&self) -> bool {

@@ -42,10 +42,11 @@ impl Meter {
             port.at_bin = counters;
         }
         for (number, slot) in self.slots.iter_mut().enumerate() {
-            let bytes = slot.now.delivered[0] - slot.delivered_at_bin[0];
-            put(&slot.subject, (&slots::THROUGHPUT).into(), slot.throughput(bytes, every));
-            let both = bytes + slot.now.delivered[1] - slot.delivered_at_bin[1];
-            put(&slot.subject, (&slots::GOODPUT).into(), both as f64 * 8.0 / every.as_secs_f64());
+            if let Some(series) = &mut slot.series {
+                let [bytes, back] = std::mem::take(&mut series.delivered);
+                put(&slot.subject, (&slots::THROUGHPUT).into(), slot.throughput(bytes, every));
+                put(&slot.subject, (&slots::GOODPUT).into(), (bytes + back) as f64 * 8.0 / every.as_secs_f64());
+            }
             if let Some(abr) = &mut slot.abr
                 && let Some((port, channel)) = abr.queue
                 && let Some(rate) = fabric.abr_rate(port, channel)
@@ -58,7 +59,7 @@ impl Meter {
                 }
             }
             if slot.directions().is_empty()
-                && let Some(window) = slot.window_in_bin.take_mean(now)
+                && let Some(window) = slot.series.as_mut().and_then(|series| series.window.take_mean(now))
             {
                 put(&slot.subject, (&slots::WINDOW_MEAN).into(), window);
             }
@@ -72,7 +73,6 @@ impl Meter {
             if let Some(observed) = &mut self.observed {
                 observed.end_bin(number).for_each(|(metric, value)| put(&slot.subject, metric.into(), value));
             }
-            slot.delivered_at_bin = slot.now.delivered;
         }
     }
 
@@ -85,6 +85,6 @@ impl Meter {
         if let Some(observed) = &mut self.observed {
             observed.judge_fairness(&self.slots);
         }
-        self.slots.iter_mut().for_each(|slot| slot.at_fairness = slot.now.delivered[0]);
+        self.slots.iter_mut().for_each(|slot| slot.at_fairness = slot.totals.delivered[0]);
     }
 }

@@ -61,9 +61,9 @@ impl Meter {
     pub fn flow(&mut self, now: Time, slot: usize, event: FlowEvent) {
         let meter = &mut self.slots[slot];
         if let FlowEvent::Completed { since, .. } = event {
-            meter.now.items += 1;
-            if let Some(items) = &mut meter.items {
-                items.push(now, now.since(since).as_secs_f64());
+            meter.totals.items += 1;
+            if let Some(series) = &mut meter.series {
+                series.items.push(now, now.since(since).as_secs_f64());
             }
         }
         if let Some(flows) = meter.flows_mut() {

@@ -47,8 +47,8 @@ impl TcpTotals {
     }
 }
 
-/// Counts of a slot that only grow.
-#[derive(Clone, Copy, Debug, Default)]
+/// Counts of a slot since the end of the warm-up, or since the start before it has ended.
+#[derive(Debug, Default)]
 pub(crate) struct SlotTotals {
     /// In-order bytes handed to the responder and to the originator.
     pub(crate) delivered: [u64; 2],
@@ -57,7 +57,8 @@ pub(crate) struct SlotTotals {
     pub(crate) conversations: u64,
     pub(crate) failures: u64,
     pub(crate) items: u64,
-    pub(crate) tcp: TcpTotals,
+    /// Boxed, since many slots lose nothing.
+    pub(crate) tcp: Option<Box<TcpTotals>>,
 }
 
 /// Figures of the traffic of some slots.
@@ -75,12 +76,29 @@ pub(super) enum Own {
     Measured(Box<(Flows, Answers)>),
 }
 
-/// The records of a slot at changes, as far as the scenario asks for them.
+/// The records of a slot over time, as far as the scenario asks for them.
 #[derive(Debug)]
 pub(crate) struct Records {
     pub(crate) trace: Option<Trace>,
-    /// The times of items.
-    pub(crate) items: Option<Changes>,
+    pub(crate) series: Option<SlotSeries>,
+}
+
+/// The figures of a slot that only series have.
+#[derive(Debug)]
+pub(crate) struct SlotSeries {
+    /// The time that each item took, recorded at the instant of its arrival.
+    pub(super) items: Changes,
+    /// In-order bytes handed to the responder and to the originator in the present bin.
+    pub(super) delivered: [u64; 2],
+    /// The send window since the start of the bin.
+    pub(super) window: TimeWeighted,
+}
+
+impl SlotSeries {
+    /// Creates those of a slot, with at most so many rows of items.
+    pub(crate) fn new(most: usize) -> SlotSeries {
+        SlotSeries { items: Changes::new(most), delivered: [0; 2], window: TimeWeighted::new(Time::ZERO, 0) }
+    }
 }
 
 /// The times of a slot's items and the delays that its application has observed.
@@ -112,17 +130,15 @@ pub(crate) struct SlotMeter {
     pub(super) own: Option<Own>,
     /// The send window and the model of congestion control at each change, if the scenario traces them.
     pub(super) trace: Option<Box<Trace>>,
-    pub(crate) now: SlotTotals,
-    pub(super) at_warmup: SlotTotals,
-    pub(super) delivered_at_bin: [u64; 2],
+    pub(crate) totals: SlotTotals,
+    /// The bytes that the responder had received at the start of the present fairness window.
     pub(super) at_fairness: u64,
     pub(super) window: TimeWeighted,
-    pub(super) window_in_bin: TimeWeighted,
     pub(super) full: TimeWeighted,
     /// Boxed, since many slots have none.
     pub(super) samples: Option<Box<Samples>>,
-    /// The time that each item took, recorded at the instant of its arrival, if series are recorded.
-    pub(super) items: Option<Box<Changes>>,
+    /// If series are recorded.
+    pub(super) series: Option<Box<SlotSeries>>,
     /// If ABR paces the slot's cells.
     pub(crate) abr: Option<Box<AbrRate>>,
 }
@@ -158,7 +174,7 @@ impl SlotMeter {
         own: Option<Own>,
         records: Records,
     ) -> SlotMeter {
-        let (trace, items) = (records.trace.map(Box::new), records.items.map(Box::new));
+        let (trace, series) = (records.trace.map(Box::new), records.series.map(Box::new));
         let nothing = TimeWeighted::new(Time::ZERO, 0);
         SlotMeter {
             subject: name.clone(),
@@ -167,15 +183,12 @@ impl SlotMeter {
             interactive,
             own,
             trace,
-            now: SlotTotals::default(),
-            at_warmup: SlotTotals::default(),
-            delivered_at_bin: [0; 2],
+            totals: SlotTotals::default(),
             at_fairness: 0,
             window: nothing,
-            window_in_bin: nothing,
             full: nothing,
             samples: None,
-            items,
+            series,
             abr: None,
         }
     }
@@ -183,7 +196,9 @@ impl SlotMeter {
     /// Records a send window that differs from the last one.
     pub(super) fn change_window(&mut self, now: Time, window: u64) {
         self.window.set(now, window);
-        self.window_in_bin.set(now, window);
+        if let Some(series) = &mut self.series {
+            series.window.set(now, window);
+        }
         if let Some(trace) = &mut self.trace {
             trace.window.push(now, window as f64);
         }
@@ -191,7 +206,15 @@ impl SlotMeter {
 
     /// Returns the bytes delivered to the responder in the present fairness window.
     pub(super) fn delivered_in_window(&self) -> f64 {
-        (self.now.delivered[0] - self.at_fairness) as f64
+        (self.totals.delivered[0] - self.at_fairness) as f64
+    }
+
+    /// Starts the totals anew at the end of the warm-up.
+    pub(super) fn end_warmup(&mut self, now: Time) {
+        self.totals = SlotTotals::default();
+        self.at_fairness = 0;
+        self.window.restart(now);
+        self.full.restart(now);
     }
 
     /// Returns the samples, to be added to.

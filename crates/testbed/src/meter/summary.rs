@@ -12,7 +12,7 @@ use super::answers::{TimeMetrics, Times};
 use super::datagrams::Fates;
 use super::frames::Frames;
 use super::trace::{Trace, TracedVariable};
-use super::{Changes, GroupMeter, Meter, PortMeter, QueueWatch, SlotMeter, SlotTotals, mean_queue, ratio};
+use super::{Changes, GroupMeter, Meter, PortMeter, QueueWatch, SlotMeter, SlotTotals, TcpTotals, mean_queue, ratio};
 
 /// The rows of a summary as they are made.
 struct Summary {
@@ -26,30 +26,37 @@ struct Summary {
 impl Meter {
     /// Returns the rows over time up to now.
     pub fn so_far(&self) -> Rows {
-        let mut series = self.series.clone();
+        let mut rows = self.series.clone();
         for QueueWatch { subject, unit, changes, .. } in &self.queue_watches {
-            Summary::changes(&mut series, subject, ports::QUEUE.counted_in(*unit), changes.clone());
+            Summary::changes(&mut rows, subject, ports::QUEUE.counted_in(*unit), changes.clone());
         }
-        for SlotMeter { subject, trace, items, .. } in &self.slots {
+        for SlotMeter { subject, trace, series, .. } in &self.slots {
             if let Some(Trace { window, variables, .. }) = trace.as_deref() {
-                Summary::changes(&mut series, subject, (&slots::WINDOW).into(), window.clone());
+                Summary::changes(&mut rows, subject, (&slots::WINDOW).into(), window.clone());
                 for TracedVariable { metric, changes, .. } in variables {
-                    Summary::changes(&mut series, subject, (*metric).into(), changes.clone());
+                    Summary::changes(&mut rows, subject, (*metric).into(), changes.clone());
                 }
             }
-            if let Some(changes) = items {
-                Summary::changes(&mut series, subject, (&slots::ITEM_TIME).into(), (**changes).clone());
+            if let Some(of) = series {
+                Summary::changes(&mut rows, subject, (&slots::ITEM_TIME).into(), of.items.clone());
             }
         }
-        series
+        rows
     }
 
     /// Returns the rows of the whole run, at its end, and those over time. `inside` is the number of packets of each
     /// slot inside the network.
-    pub(crate) fn finish<B: Clone>(mut self, now: Time, fabric: &Fabric<B>, inside: &[u64]) -> (Rows, Rows) {
-        let rows = Rows::new(self.series.source());
-        let mut summary = Summary { rows, now, span: now.since(self.warmup), rtt: self.rtt };
-        self.ports.iter().for_each(|port| summary.port(port, fabric));
+    pub(crate) fn finish<B: Clone>(mut self, now: Time, fabric: Fabric<B>, inside: &[u64]) -> (Rows, Rows) {
+        let summary =
+            || Summary { rows: Rows::new(self.series.source()), now, span: now.since(self.warmup), rtt: self.rtt };
+        let [mut summary, mut network] = [summary(), summary()];
+        self.ports.iter().for_each(|port| summary.port(port, &fabric));
+        network.network(&self, &fabric);
+        let observed = self.observed.take();
+        let mean_srtts: Vec<_> = observed.iter().flat_map(|observed| observed.mean_srtts()).collect();
+        let sets = observed.map(|observed| observed.finish(&fabric)).unwrap_or_default();
+        // The rows of many slots take as much memory as their network, of which nothing more is read.
+        drop(fabric);
         self.slots.iter().zip(inside).for_each(|(slot, inside)| summary.slot(slot, *inside));
         for group in &self.groups {
             let members = &self.slots[group.slots.clone()];
@@ -57,36 +64,37 @@ impl Meter {
                 summary.group(group, members, &inside[group.slots.clone()]);
             }
         }
-        for (slot, mean) in self.observed.iter().flat_map(|observed| observed.mean_srtts()) {
+        for (slot, mean) in mean_srtts {
             summary.put(&self.slots[slot].subject, &observed::SRTT_MEAN, mean);
         }
-        for (subject, slots, rows) in self.observed.take().into_iter().flat_map(|observed| observed.finish(fabric)) {
+        for (subject, slots, rows) in sets {
             let goodput = slots.iter().map(|&slot| self.slots[slot].goodput(summary.span)).sum();
             summary.put(&subject, &group::GOODPUT_TOTAL, goodput);
             rows.into_iter().for_each(|(metric, value)| summary.put(&subject, metric, value));
         }
-        summary.network(&self, fabric);
-        let Meter { mut series, queue_watches, slots, .. } = self;
+        summary.rows.append(network.rows);
+        let Meter { series: mut rows, queue_watches, slots, .. } = self;
         for QueueWatch { subject, unit, changes, .. } in queue_watches {
-            summary.record(&mut series, &subject, ports::QUEUE.counted_in(unit), &ports::QUEUE_INTERVAL, changes);
+            summary.record(&mut rows, &subject, ports::QUEUE.counted_in(unit), &ports::QUEUE_INTERVAL, changes);
         }
-        for SlotMeter { subject, trace, items, .. } in slots {
+        for SlotMeter { subject, trace, series, .. } in slots {
             let mut longest = None;
             if let Some(trace) = trace {
                 let Trace { window, variables, .. } = *trace;
-                summary.record(&mut series, &subject, (&slots::WINDOW).into(), &slots::WINDOW_INTERVAL, window);
+                summary.record(&mut rows, &subject, (&slots::WINDOW).into(), &slots::WINDOW_INTERVAL, window);
                 for TracedVariable { metric, changes, .. } in variables {
-                    longest = longest.max(Summary::changes(&mut series, &subject, metric.into(), changes));
+                    longest = longest.max(Summary::changes(&mut rows, &subject, metric.into(), changes));
                 }
             }
-            if let Some(changes) = items {
-                summary.record(&mut series, &subject, (&slots::ITEM_TIME).into(), &slots::ITEM_TIME_INTERVAL, *changes);
+            if let Some(of) = series {
+                let (metric, interval) = ((&slots::ITEM_TIME).into(), &slots::ITEM_TIME_INTERVAL);
+                summary.record(&mut rows, &subject, metric, interval, of.items);
             }
             if let Some(longest) = longest {
                 summary.put(&subject, &model::MODEL_INTERVAL, longest.as_secs_f64());
             }
         }
-        (summary.rows, series)
+        (summary.rows, rows)
     }
 }
 
@@ -182,7 +190,7 @@ impl Summary {
                 self.datagrams(s, datagrams.fates(inside), delays, datagrams.jitters());
                 self.frames(s, datagrams.frames(self.now));
                 if datagrams.has_retransmissions() {
-                    self.put(s, &slots::RETRANSMISSIONS, slot.since_warmup(|t| t.tcp.retransmissions));
+                    self.put(s, &slots::RETRANSMISSIONS, slot.tcp_since_warmup(|tcp| tcp.retransmissions));
                 }
             }
             None if slot.directions().is_empty() => self.conversations(s, slot),
@@ -213,12 +221,12 @@ impl Summary {
     }
 
     fn conversations(&mut self, s: &Arc<str>, slot: &SlotMeter) {
-        self.put(s, &slots::RETRANSMISSIONS, slot.since_warmup(|t| t.tcp.retransmissions));
-        self.put(s, &slots::TIMEOUTS, slot.since_warmup(|t| t.tcp.timeouts));
-        self.put(s, &slots::FAST_RETRANSMITS, slot.since_warmup(|t| t.tcp.fast_retransmits));
-        self.put(s, &slots::COLLAPSES, slot.since_warmup(|t| t.tcp.collapses));
-        self.put(s, &slots::SPURIOUS_RETRANSMISSIONS, slot.since_warmup(|t| t.tcp.spurious));
-        self.put(s, &slots::UNDONE_RECOVERIES, slot.since_warmup(|t| t.tcp.undone));
+        self.put(s, &slots::RETRANSMISSIONS, slot.tcp_since_warmup(|tcp| tcp.retransmissions));
+        self.put(s, &slots::TIMEOUTS, slot.tcp_since_warmup(|tcp| tcp.timeouts));
+        self.put(s, &slots::FAST_RETRANSMITS, slot.tcp_since_warmup(|tcp| tcp.fast_retransmits));
+        self.put(s, &slots::COLLAPSES, slot.tcp_since_warmup(|tcp| tcp.collapses));
+        self.put(s, &slots::SPURIOUS_RETRANSMISSIONS, slot.tcp_since_warmup(|tcp| tcp.spurious));
+        self.put(s, &slots::UNDONE_RECOVERIES, slot.tcp_since_warmup(|tcp| tcp.undone));
         self.put(s, &slots::CONVERSATIONS, slot.since_warmup(|t| t.conversations));
         self.put(s, &slots::FAILURES, slot.since_warmup(|t| t.failures));
         self.put(s, &slots::ITEMS, slot.since_warmup(|t| t.items));
@@ -312,8 +320,8 @@ impl Summary {
         self.put(s, &group::LINE_SHARE_MEAN, mean(&|m| m.line_share(span)));
         self.put(s, &group::GOODPUT_TOTAL, members.iter().map(|m| m.goodput(span)).sum());
         if !self.datagrams_of(s, members, inside) {
-            self.put(s, &group::COLLAPSES_MEAN, mean(&|m| m.since_warmup(|t| t.tcp.collapses)));
-            self.put(s, &group::TIMEOUTS_MEAN, mean(&|m| m.since_warmup(|t| t.tcp.timeouts)));
+            self.put(s, &group::COLLAPSES_MEAN, mean(&|m| m.tcp_since_warmup(|tcp| tcp.collapses)));
+            self.put(s, &group::TIMEOUTS_MEAN, mean(&|m| m.tcp_since_warmup(|tcp| tcp.timeouts)));
             self.put(s, &group::WINDOW_AT_MAX_MEAN, mean(&|m| m.full.mean(now).unwrap_or(0.0)));
         }
         let mut answers = members.iter().filter_map(SlotMeter::answers);
@@ -379,7 +387,11 @@ impl Summary {
 
 impl SlotMeter {
     fn since_warmup(&self, count: fn(&SlotTotals) -> u64) -> f64 {
-        (count(&self.now) - count(&self.at_warmup)) as f64
+        count(&self.totals) as f64
+    }
+
+    fn tcp_since_warmup(&self, count: fn(&TcpTotals) -> u64) -> f64 {
+        self.totals.tcp.as_deref().map_or(0, count) as f64
     }
 
     /// Returns the goodput of both sides (bit/s).
@@ -388,12 +400,12 @@ impl SlotMeter {
     }
 
     fn throughput_since_warmup(&self, span: Span) -> f64 {
-        self.throughput(self.now.delivered[0] - self.at_warmup.delivered[0], span)
+        self.throughput(self.totals.delivered[0], span)
     }
 
     /// Returns the share of the bottleneck's time that delivered packets took, with their framing.
     fn line_share(&self, span: Span) -> f64 {
-        let bits = (self.now.line_bits - self.at_warmup.line_bits) as f64;
+        let bits = self.totals.line_bits as f64;
         bits / (self.bottleneck.as_bps() as f64 * span.as_secs_f64())
     }
 }

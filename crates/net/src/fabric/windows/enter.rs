@@ -30,7 +30,7 @@ impl<B: Clone> Fabric<B> {
         if !self.ports.iter().all(|port| port.is_independent()) {
             return false;
         }
-        let Some(lookahead) = Lookahead::new(self) else { return false };
+        let Some((order, lookahead)) = Lookahead::new(self) else { return false };
         self.calendar = Calendar::default();
         let kind = |port: &Port| match (port.cells().is_some(), port.decides()) {
             (false, _) => Kind::Packets,
@@ -50,8 +50,8 @@ impl<B: Clone> Fabric<B> {
             routes: Routes::new(self),
             inputs: vec![Inputs::default(); self.ports.len()],
             lanes: self.ports.iter().enumerate().map(lane).collect(),
-            active: ActiveSet::new(lookahead.order.len()),
-            stations: lookahead.order.iter().map(station).collect(),
+            active: ActiveSet::new(order.len()),
+            stations: order.iter().map(station).collect(),
             lookahead,
             deliveries: Deliveries::default(),
             members: Vec::new(),
@@ -119,7 +119,7 @@ impl<B: Clone> Fabric<B> {
         let (packet, way, _) = self.packets.position(frame);
         let Some(conversation) = &self.conversations[packet.conversation as usize] else { return };
         let is_here = |step: &Step| matches!(*step, Step::Packet(at) if at == port);
-        if let Some(place) = conversation.steps[way].iter().position(is_here) {
+        if let Some(place) = conversation.ways()[way].iter().position(is_here) {
             self.packets.set_steps(frame, place as u16 + 1);
         }
     }

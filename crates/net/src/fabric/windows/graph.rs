@@ -7,9 +7,7 @@ use super::super::{Fabric, Step};
 /// The order of the lines, and their distance from the hosts.
 #[derive(Clone, Debug)]
 pub(in crate::fabric) struct Lookahead {
-    /// The ports in the order of the paths.
-    pub(super) order: Vec<u32>,
-    /// The place of each port in it.
+    /// The place of each port in the order of the paths.
     pub(super) place: Vec<u32>,
     /// The least time from a host to the queue of each port.
     pub(super) distance: Vec<Span>,
@@ -24,9 +22,9 @@ pub(in crate::fabric) struct Lookahead {
 }
 
 impl Lookahead {
-    /// Returns the order of the lines of all open conversations; `None` if their paths have a loop, or no time passes on
-    /// one of them.
-    pub(in crate::fabric) fn new<B: Clone>(fabric: &Fabric<B>) -> Option<Lookahead> {
+    /// Returns the ports in the order of the paths of all open conversations, and their distances; `None` if the paths have
+    /// a loop, or no time passes on one of them.
+    pub(in crate::fabric) fn new<B: Clone>(fabric: &Fabric<B>) -> Option<(Vec<u32>, Lookahead)> {
         let ports = fabric.ports.len();
         let mut next: Vec<Vec<u32>> = vec![Vec::new(); ports];
         let mut is_first = vec![false; ports];
@@ -81,7 +79,7 @@ impl Lookahead {
         for (at, &port) in order.iter().enumerate() {
             place[port as usize] = at as u32;
         }
-        Some(Lookahead { order, place, distance, rest, is_at_once, is_last, to_hosts })
+        Some((order, Lookahead { place, distance, rest, is_at_once, is_last, to_hosts }))
     }
 
     /// Returns the instant up to which a port is known.
@@ -95,7 +93,7 @@ impl<B: Clone> Fabric<B> {
     /// Returns the ports of each open conversation in each direction.
     fn paths(&self) -> impl Iterator<Item = Vec<u32>> + '_ {
         self.conversations.iter().flatten().flat_map(|conversation| {
-            conversation.steps.iter().map(|steps| {
+            conversation.ways().into_iter().map(|steps| {
                 let mut path = Vec::new();
                 for &step in steps {
                     match step {

@@ -80,19 +80,27 @@ impl<T> Default for Numbered<T> {
 #[derive(Clone, Debug, Default)]
 struct Groups {
     trains: Numbered<Train>,
-    rotations: Numbered<Rotation>,
+    /// Boxed, since only lines behind a round robin receive any.
+    rotations: Option<Box<Numbered<Rotation>>>,
+}
+
+impl Groups {
+    #[inline]
+    fn rotation(&self, number: u32) -> Option<&Rotation> {
+        Some(&self.rotations.as_ref()?.all[number as usize])
+    }
 }
 
 /// The units that will come to a port. A train or a rotation has the place of its next cell.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Inputs {
     all: Vec<Input>,
-    /// The first of `all` that has not been taken.
-    next: usize,
     /// Boxed, since few groups come to the lines of hosts.
     groups: Option<Box<Groups>>,
+    /// The first of `all` that has not been taken.
+    next: u32,
     /// The end of the part of `all` that is in order for certain.
-    settled: usize,
+    settled: u32,
     /// True if `all` is not in order from `next` on.
     mixed: bool,
 }
@@ -104,9 +112,9 @@ impl Inputs {
         let last = self.all.last().map(|last| last.place);
         let is_mixed = last.is_some_and(|last| last > place);
         self.mixed |= is_mixed;
-        if self.all.capacity() == 0 {
-            // Few units come to the line of a host at once; a first push would allocate room for four.
-            self.all.reserve_exact(1);
+        if self.all.len() == self.all.capacity() {
+            // Few units come to the line of a host at once; a first push would allocate room for four, also of trains.
+            self.all.reserve_exact(self.all.len() / 2 + 1);
         }
         self.all.push(Input { place, unit });
         is_mixed || last.is_none()
@@ -122,6 +130,9 @@ impl Inputs {
                 number
             }
             None => {
+                if trains.all.len() == trains.all.capacity() {
+                    trains.all.reserve_exact(trains.all.len() / 2 + 1);
+                }
                 trains.all.push(train);
                 trains.all.len() as u32 - 1
             }
@@ -137,13 +148,13 @@ impl Inputs {
         first: Pulse,
         (turn, cells, pace): (usize, u32, Pace),
     ) -> (&mut Vec<Cell>, bool) {
-        let rotations = &mut self.groups.get_or_insert_default().rotations;
+        let rotations = self.groups.get_or_insert_default().rotations.get_or_insert_default();
         let number = rotations.free.pop().unwrap_or_else(|| {
             rotations.all.push(Rotation { first, members: Vec::new(), turn, cells, pace });
             rotations.all.len() as u32 - 1
         });
         let wakes = self.push(Place::new(Moment::first(first.at()), from), Arriving::Rotation(number));
-        let rotations = &mut self.groups.get_or_insert_default().rotations;
+        let rotations = self.groups.get_or_insert_default().rotations.get_or_insert_default();
         let rotation = &mut rotations.all[number as usize];
         (rotation.first, rotation.turn, rotation.cells, rotation.pace) = (first, turn, cells, pace);
         rotation.members.clear();
@@ -157,53 +168,59 @@ impl Inputs {
             self.mixed = false;
             self.sort();
         }
-        self.settled = self.all.len();
+        self.settled = self.all.len() as u32;
     }
 
     /// Sorts the new units, and those of the others that come behind the first of them: of a long link only the last.
     fn sort(&mut self) {
-        let (old, new) = self.all[self.next..].split_at(self.settled.max(self.next) - self.next);
+        let (old, new) = self.all[self.next()..].split_at((self.settled.max(self.next) - self.next) as usize);
         let Some(first) = new.iter().map(|input| input.place).min() else { return };
-        let before = self.next + old.partition_point(|input| input.place <= first);
+        let before = self.next() + old.partition_point(|input| input.place <= first);
         self.all[before..].sort_by_key(|input| input.place);
+    }
+
+    /// Returns the place of the first in `all`.
+    #[inline]
+    fn next(&self) -> usize {
+        self.next as usize
     }
 
     /// Returns the moment of the first.
     #[inline]
     pub(super) fn first(&self) -> Option<Moment> {
-        self.all.get(self.next).map(|input| input.place.moment())
+        self.all.get(self.next()).map(|input| input.place.moment())
     }
 
     /// Returns the moment of the second.
     #[inline]
     fn second(&self) -> Option<Moment> {
-        self.all.get(self.next + 1).map(|input| input.place.moment())
+        self.all.get(self.next() + 1).map(|input| input.place.moment())
     }
 
     /// Returns true if the first is a train.
     #[inline(always)]
     pub(super) fn begins_with_train(&self) -> bool {
-        matches!(self.all.get(self.next), Some(Input { unit: Arriving::Train(_), .. }))
+        matches!(self.all.get(self.next()), Some(Input { unit: Arriving::Train(_), .. }))
     }
 
     /// Returns the first if it is a train, and the moment of the unit behind it.
     #[inline]
     pub(super) fn first_train(&self) -> Option<(Train, Option<Moment>)> {
-        let Arriving::Train(number) = self.all.get(self.next)?.unit else { return None };
+        let Arriving::Train(number) = self.all.get(self.next())?.unit else { return None };
         Some((self.groups.as_ref()?.trains.all[number as usize], self.second()))
     }
 
     /// Returns the first if it is a rotation, and the moment of the unit behind it.
     #[inline]
     pub(super) fn first_rotation(&self) -> Option<(&Rotation, Option<Moment>)> {
-        let Arriving::Rotation(number) = self.all.get(self.next)?.unit else { return None };
-        Some((&self.groups.as_ref()?.rotations.all[number as usize], self.second()))
+        let Arriving::Rotation(number) = self.all.get(self.next())?.unit else { return None };
+        Some((self.groups.as_ref()?.rotation(number)?, self.second()))
     }
 
     /// Leaves the first `cells` cells of the first rotation out; the next of them comes at `next`.
     pub(super) fn turn(&mut self, cells: u32, next: Pulse) {
-        let Some(&Input { unit: Arriving::Rotation(number), .. }) = self.all.get(self.next) else { return };
-        let Some(Groups { rotations, .. }) = self.groups.as_deref_mut() else { return };
+        let Some(&Input { unit: Arriving::Rotation(number), .. }) = self.all.get(self.next()) else { return };
+        let Some(Groups { rotations: Some(rotations), .. }) = self.groups.as_deref_mut() else { return };
         let rotation = &mut rotations.all[number as usize];
         if rotation.cells == cells {
             rotations.free.push(number);
@@ -217,7 +234,7 @@ impl Inputs {
     /// Leaves the first `cells` cells of the first train out; the next of them comes at `next`.
     #[inline]
     pub(super) fn shorten(&mut self, cells: u16, next: Pulse) {
-        let Some(&Input { unit: Arriving::Train(number), .. }) = self.all.get(self.next) else { return };
+        let Some(&Input { unit: Arriving::Train(number), .. }) = self.all.get(self.next()) else { return };
         let Some(Groups { trains, .. }) = self.groups.as_deref_mut() else { return };
         let train = &mut trains.all[number as usize];
         if train.cells == cells {
@@ -234,7 +251,7 @@ impl Inputs {
     /// Moves the first, of which the next cell comes at `at`, behind those that come before it.
     #[inline]
     fn first_comes_at(&mut self, at: Time) {
-        let left = &mut self.all[self.next..];
+        let left = &mut self.all[self.next as usize..];
         let place = Place::new(Moment { at, ..left[0].place.moment() }, left[0].place.from());
         left[0].place = place;
         if left.get(1).is_some_and(|second| second.place < place) {
@@ -246,7 +263,7 @@ impl Inputs {
     /// Takes the first; of a group only its first cell.
     #[inline]
     pub(super) fn take_first(&mut self) -> Option<Arriving> {
-        let unit = self.all.get(self.next)?.unit;
+        let unit = self.all.get(self.next())?.unit;
         match unit {
             Arriving::Train(number) => {
                 let Train { first, cell, pace, .. } = self.groups.as_ref()?.trains.all[number as usize];
@@ -254,7 +271,7 @@ impl Inputs {
                 Some(Arriving::Cell(cell))
             }
             Arriving::Rotation(number) => {
-                let rotation = &self.groups.as_ref()?.rotations.all[number as usize];
+                let rotation = self.groups.as_ref()?.rotation(number)?;
                 let cell = rotation.members[rotation.turn];
                 self.turn(1, rotation.pace.after(rotation.first));
                 Some(Arriving::Cell(cell))
@@ -276,11 +293,11 @@ impl Inputs {
     /// Forgets the units that have been taken.
     #[inline]
     pub(super) fn tidy(&mut self) {
-        if self.next == self.all.len() {
+        if self.next() == self.all.len() {
             self.all.clear();
             (self.next, self.settled) = (0, 0);
-        } else if self.next > 64 && self.next > self.all.len() / 2 {
-            self.all.drain(..self.next);
+        } else if self.next > 64 && self.next() > self.all.len() / 2 {
+            self.all.drain(..self.next as usize);
             self.settled -= self.next;
             self.next = 0;
         }

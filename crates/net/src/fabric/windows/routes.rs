@@ -24,9 +24,9 @@ pub(crate) struct Routes {
 impl Routes {
     /// Returns the steps of all open conversations.
     pub(super) fn new<B: Clone>(fabric: &Fabric<B>) -> Routes {
-        let mut routes = Routes::default();
+        let mut routes = Routes { steps: Vec::new(), first: Vec::with_capacity(fabric.conversations.len()) };
         for conversation in &fabric.conversations {
-            let paths = conversation.as_ref().map_or([&[][..], &[]], |known| [&known.steps[0][..], &known.steps[1]]);
+            let paths = conversation.as_ref().map_or([&[][..], &[]], |known| known.ways());
             let first = paths.map(|steps| {
                 let first = routes.steps.len() as u32;
                 routes.steps.extend(steps.iter().map(|&step| match step {
@@ -38,6 +38,7 @@ impl Routes {
             });
             routes.first.push(first);
         }
+        routes.steps.shrink_to_fit();
         routes
     }
 

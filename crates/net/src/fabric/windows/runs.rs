@@ -15,7 +15,14 @@ pub(super) struct Runs<T> {
     entries: Vec<Placed<T>>,
     /// The first entry that has not been taken.
     next: usize,
-    /// The beginnings of all runs but the first.
+    /// Boxed, since the entries of most lines come as one run.
+    others: Option<Box<Others<T>>>,
+}
+
+/// The runs behind the first.
+#[derive(Clone, Debug)]
+struct Others<T> {
+    /// Their beginnings.
     begins: Vec<usize>,
     /// Reused by `merge`.
     merged: Vec<Placed<T>>,
@@ -23,27 +30,43 @@ pub(super) struct Runs<T> {
 
 impl<T> Default for Runs<T> {
     fn default() -> Runs<T> {
-        Runs { entries: Vec::new(), next: 0, begins: Vec::new(), merged: Vec::new() }
+        Runs { entries: Vec::new(), next: 0, others: None }
     }
 }
 
 impl<T: Copy> Runs<T> {
     /// Adds an entry. Returns true if it is the first, or does not follow the last.
-    #[inline]
+    #[inline(always)]
     pub(super) fn push(&mut self, place: Place, item: T) -> bool {
         let last = self.entries.last().map(|last| last.place);
         let begins = last.is_some_and(|last| last > place);
         if begins {
-            self.begins.push(self.entries.len());
+            self.begin_run();
+        }
+        if self.entries.len() == self.entries.capacity() {
+            self.grow();
         }
         self.entries.push(Placed { place, item });
         begins || last.is_none()
     }
 
+    /// Begins a run behind the others.
+    #[inline(never)]
+    fn begin_run(&mut self) {
+        let others = || Box::new(Others { begins: Vec::new(), merged: Vec::new() });
+        self.others.get_or_insert_with(others).begins.push(self.entries.len());
+    }
+
+    /// Makes room for another entry. Few come to the line of a host at once; a first push would allocate room for four.
+    #[cold]
+    fn grow(&mut self) {
+        self.entries.reserve_exact(self.entries.len() / 2 + 1);
+    }
+
     /// Brings the entries into their order; those of one place stay in theirs. To be called before the first is asked for.
     #[inline]
     pub(super) fn settle(&mut self) {
-        if !self.begins.is_empty() {
+        if self.others.as_ref().is_some_and(|others| !others.begins.is_empty()) {
             self.merge();
         }
     }
@@ -51,24 +74,26 @@ impl<T: Copy> Runs<T> {
     /// Merges neighbouring runs in pairs until one is left.
     #[inline(never)]
     fn merge(&mut self) {
+        let Some(others) = &mut self.others else { return };
+        let Others { begins, merged } = &mut **others;
         self.entries.drain(..self.next);
-        self.begins.iter_mut().for_each(|begin| *begin -= self.next);
+        begins.iter_mut().for_each(|begin| *begin -= self.next);
         self.next = 0;
         let end = self.entries.len();
-        while !self.begins.is_empty() {
+        while !begins.is_empty() {
             let (mut first, mut kept) = (0, 0);
-            for pair in 0..self.begins.len() / 2 + 1 {
-                let [second, behind] = [0, 1].map(|other| self.begins.get(2 * pair + other).copied().unwrap_or(end));
-                merge_two(&self.entries[first..second], &self.entries[second..behind], &mut self.merged);
+            for pair in 0..begins.len() / 2 + 1 {
+                let [second, behind] = [0, 1].map(|other| begins.get(2 * pair + other).copied().unwrap_or(end));
+                merge_two(&self.entries[first..second], &self.entries[second..behind], merged);
                 first = behind;
                 if behind < end {
-                    self.begins[kept] = behind;
+                    begins[kept] = behind;
                     kept += 1;
                 }
             }
-            self.begins.truncate(kept);
-            std::mem::swap(&mut self.entries, &mut self.merged);
-            self.merged.clear();
+            begins.truncate(kept);
+            std::mem::swap(&mut self.entries, merged);
+            merged.clear();
         }
     }
 

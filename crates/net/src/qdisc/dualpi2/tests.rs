@@ -73,7 +73,7 @@ fn the_probabilities_are_coupled() {
             }
             sent += usize::from(queue.dequeue(Time::ZERO, &mut drops).is_some());
         }
-        [drops.len() as f64 / 1e5, queue.memory.counters.marked as f64 / 1e5]
+        [drops.len() as f64 / 1e5, queue.memory.counters().marked as f64 / 1e5]
     };
     let is = |found: [f64; 2], dropped: f64, marked: f64| {
         for (found, expected) in found.into_iter().zip([dropped, marked]) {
@@ -132,7 +132,7 @@ fn the_queues_have_one_limit_and_one_order_each() {
     for (ecn, octets) in [(Ecn::NotEct, 1000), (Ecn::Ect1, 500), (Ecn::Ce, 500), (Ecn::Ect0, 1000), (Ecn::Ect1, 1)] {
         queue.enqueue(&line(), packet(Time::ZERO, octets, ecn), &mut drops);
     }
-    assert_eq!((drops.len(), queue.memory.counters.overlimit, queue.low.len(), queue.classic.len()), (1, 1, 2, 2));
+    assert_eq!((drops.len(), queue.memory.counters().overlimit, queue.low.len(), queue.classic.len()), (1, 1, 2, 2));
     let order = std::iter::from_fn(|| queue.dequeue(Time::ZERO, &mut drops)).map(|sent| sent.ecn);
     // The packets of the low-latency queue go before the classic queue is behind its share.
     assert_eq!(order.collect::<Vec<_>>(), [Ecn::Ect1, Ecn::Ce, Ecn::NotEct, Ecn::Ect0]);

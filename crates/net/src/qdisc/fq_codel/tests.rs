@@ -80,7 +80,7 @@ fn a_full_buffer_drops_from_the_longest_queue() {
     let (mut queue, line) = queue(limited(5000));
     assert!(queue.add(&line, 1, 1000, 3).is_empty() && queue.add(&line, 2, 200, 10).is_empty());
     assert_eq!(queue.add(&line, 3, 600, 1).iter().map(|drop| drop.0).collect::<Vec<_>>(), [100]);
-    assert_eq!(queue.memory().counters.overlimit, 1);
+    assert_eq!(queue.memory().counters().overlimit, 1);
     // Flow 2 would have 2600 octets.
     assert_eq!(queue.add(&line, 2, 600, 1).iter().map(|drop| drop.0).collect::<Vec<_>>(), [200]);
     // A packet that never fits drops no other.
@@ -133,5 +133,5 @@ fn the_delay_of_each_flow_is_controlled_apart() {
     for (time, law) in dropped.iter().zip(law) {
         assert!((0.0..=2.0).contains(&(*time as f64 - law)), "{dropped:?}");
     }
-    assert_eq!(queue.memory().counters.early, 5);
+    assert_eq!(queue.memory().counters().early, 5);
 }

@@ -121,7 +121,7 @@ fn the_limit_drops_what_does_not_fit() {
     queue.queue.enqueue(&line, packet(ms(0), 9000, Ecn::NotEct), &mut Drops::new());
     (queue.state, queue.accumulated) = (state(0.05, 50, 50), 1.0);
     queue.enqueue(&line, packet(ms(1), 1500, Ecn::Ect0), &mut Drops::new());
-    let counters = queue.memory().counters;
+    let counters = queue.memory().counters();
     assert_eq!((counters.overlimit, counters.early, counters.marked, queue.accumulated), (1, 0, 0, 0.0));
 }
 
@@ -133,7 +133,7 @@ fn flows_with_ecn_are_marked_while_the_probability_is_small() {
         queue.queue.enqueue(&line, packet(ms(0), 9000, Ecn::NotEct), &mut Drops::new());
         (queue.state, queue.accumulated) = (state(probability, 50, 50), 1.0);
         queue.enqueue(&line, packet(ms(1), 1500, ecn), &mut Drops::new());
-        let counters = queue.memory().counters;
+        let counters = queue.memory().counters();
         assert_eq!((counters.early, counters.marked), (dropped, 1 - dropped), "{probability} {ecn:?}");
     }
 }

@@ -23,7 +23,7 @@ fn chance(text: &str) -> Probability {
 }
 
 fn counters(red: &RedQueue) -> QdiscCounters {
-    red.memory().counters
+    red.memory().counters()
 }
 
 fn red(red: Red, bits: impl FnMut() -> u64 + Clone + Send + Sync + 'static) -> RedQueue {
