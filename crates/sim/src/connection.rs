@@ -147,6 +147,7 @@ impl End {
 
     /// Returns the losses that TCP has found and repaired since the last call; `None`, the usual case, if there were
     /// none.
+    #[inline]
     pub(crate) fn unreported(&mut self) -> Option<TcpTotals> {
         let &Stats { retransmissions, timeouts, fast_retransmits, undone, dsacks_received, .. } =
             self.tcp.rare_stats()?;
