@@ -158,7 +158,7 @@ fn summarise(done: &Reproduced, options: &Reproduce, report: &Result<Option<Path
         }
     }
     let speed =
-        if done.from_store { String::new() } else { format!(", {}", figures::speed(done.counts, done.wall_seconds)) };
+        if done.reuses_runs { String::new() } else { format!(", {}", figures::speed(done.counts, done.wall_seconds)) };
     output::say(&format!(
         "{} in {:.1} s{speed}{}",
         output::count(done.runs, "run"),

@@ -139,7 +139,7 @@ fn show(options: &Simulate, simulated: &Simulated, overview: &Overview, folder: 
     let runs = output::count(simulated.results.runs.num_rows() as u64, "run");
     let (simulated_for, took) = (counts.simulated.as_secs_f64(), simulated.about.wall_seconds);
     // With runs of a store the time says nothing of the speed.
-    let speed = if simulated.about.from_store { String::new() } else { format!(", {}", figures::speed(counts, took)) };
+    let speed = if simulated.about.reuses_runs { String::new() } else { format!(", {}", figures::speed(counts, took)) };
     output::say(&format!("{runs}, {simulated_for:.0} s simulated in {took:.1} s{speed}"));
     if let Some(out) = folder {
         output::say(&format!("tables in {}", out.display()));

@@ -1,8 +1,8 @@
 //! Running the replications of several plans on all cores, in an order that does not show.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError, mpsc};
+use std::sync::{Mutex, OnceLock, PoisonError, mpsc};
 
 use cellway_record::{RunKey, RunRecord};
 use cellway_store::Store;
@@ -10,9 +10,9 @@ use cellway_store::Store;
 use crate::error::Error;
 use crate::study::{PATIENCE, Prepared, Progress, Settings};
 
-/// The runs of a batch that are the same as an earlier one.
+/// The runs of a batch that are the same as an earlier one: the same network, seed and engine.
 #[derive(Default)]
-struct Repeats {
+struct SameRuns {
     /// The first of its kind, for each of them.
     first_of: BTreeMap<u64, u64>,
     /// The last of its kind, for each first.
@@ -24,11 +24,13 @@ struct Repeats {
 pub(crate) struct Batch<'a> {
     /// Each with its label.
     studies: Vec<(&'a str, &'a Prepared)>,
+    /// Made when they are first wanted.
+    same: OnceLock<SameRuns>,
 }
 
 impl<'a> Batch<'a> {
     pub(crate) fn new(studies: impl IntoIterator<Item = (&'a str, &'a Prepared)>) -> Batch<'a> {
-        Batch { studies: studies.into_iter().collect() }
+        Batch { studies: studies.into_iter().collect(), same: OnceLock::new() }
     }
 
     fn runs(&self) -> u64 {
@@ -52,28 +54,45 @@ impl<'a> Batch<'a> {
         self.studies[study].1.run_once(index, stop, store)
     }
 
-    /// Returns the runs that are the same as an earlier one, each with the first of them.
-    fn repeats(&self) -> Repeats {
-        let mut first_of = BTreeMap::new();
-        let mut repeats = Repeats::default();
-        for index in 0..self.runs() {
-            let (study, number) = self.find(index);
-            let prepared = self.studies[study].1;
-            if !prepared.is_known_whole() {
-                continue;
-            }
-            let first = *first_of.entry(prepared.stored(number)).or_insert(index);
-            if first < index {
-                repeats.first_of.insert(index, first);
-                repeats.last_of.insert(first, index);
+    /// As [`Batch::run_one`], but waits for another process that is running it.
+    fn run_now(&self, index: u64, settings: &mut Settings<'_>) -> Result<RunRecord, Error> {
+        loop {
+            match self.run_one(index, &AtomicBool::new(false), settings.store)? {
+                Some(record) => return Ok(record),
+                None if (settings.stop)() => return Err(Error::Stopped),
+                None => std::thread::sleep(PATIENCE),
             }
         }
-        repeats
     }
 
-    /// Returns true if a run is the same as an earlier one, so that it is not run.
-    pub(crate) fn has_repeats(&self) -> bool {
-        !self.repeats().first_of.is_empty()
+    /// Returns true if the record of a run is in a store once it has ended.
+    fn has_store(&self, index: u64, store: Option<&Store>) -> bool {
+        self.studies[self.find(index).0].1.usable(store).is_some()
+    }
+
+    fn same_runs(&self) -> &SameRuns {
+        self.same.get_or_init(|| {
+            let (mut same, mut seen) = (SameRuns::default(), BTreeMap::new());
+            for index in 0..self.runs() {
+                let (study, number) = self.find(index);
+                let prepared = self.studies[study].1;
+                if !prepared.has_complete_key() {
+                    continue;
+                }
+                // A store has one result for both engines; here one may be compared with the other.
+                let first = *seen.entry((prepared.stored(number), prepared.engine(number))).or_insert(index);
+                if first < index {
+                    same.first_of.insert(index, first);
+                    same.last_of.insert(first, index);
+                }
+            }
+            same
+        })
+    }
+
+    /// Returns the places of the studies of which a run is the same as an earlier one, so that it is not run.
+    pub(crate) fn with_repeats(&self) -> BTreeSet<usize> {
+        self.same_runs().first_of.keys().map(|index| self.find(*index).0).collect()
     }
 
     /// Runs everything; hands the records to `take` with the place of their study, in the order of studies and
@@ -108,13 +127,13 @@ impl<'a> Batch<'a> {
         let total = self.runs();
         let threads = settings.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
         let (started, stop) = (AtomicU64::new(0), AtomicBool::new(false));
-        let (store, repeats) = (settings.store, self.repeats());
+        let (store, same) = (settings.store, self.same_runs());
         let (send, receive) = mpsc::channel();
         // Runs that other processes were running when their turn came.
         let taken = Mutex::new(Vec::new());
         std::thread::scope(|scope| {
             for _ in 0..threads.min(total as usize) {
-                let (started, stop, repeats, send) = (&started, &stop, &repeats, send.clone());
+                let (started, stop, send) = (&started, &stop, send.clone());
                 let taken = &taken;
                 scope.spawn(move || {
                     while !stop.load(Ordering::Relaxed) {
@@ -127,7 +146,7 @@ impl<'a> Batch<'a> {
                             std::thread::sleep(PATIENCE);
                             index
                         };
-                        if repeats.first_of.contains_key(&index) {
+                        if same.first_of.contains_key(&index) {
                             continue;
                         }
                         let record = match self.run_one(index, stop, store) {
@@ -146,7 +165,7 @@ impl<'a> Batch<'a> {
                 });
             }
             drop(send);
-            let outcome = self.collect(&receive, &repeats, settings, &mut take);
+            let outcome = self.collect(&receive, same, settings, &mut take);
             stop.store(true, Ordering::Relaxed);
             outcome
         })
@@ -156,14 +175,14 @@ impl<'a> Batch<'a> {
     fn collect(
         &self,
         finished: &mpsc::Receiver<(u64, Result<RunRecord, Error>)>,
-        repeats: &Repeats,
+        same: &SameRuns,
         settings: &mut Settings<'_>,
         take: &mut impl FnMut(usize, RunKey, RunRecord) -> Result<(), Error>,
     ) -> Result<Option<BTreeMap<u64, RunRecord>>, Error> {
         let total = self.runs();
         // Runs that finished before an earlier one.
         let mut early = BTreeMap::new();
-        // Those that later ones repeat, up to the last of these.
+        // Those that later ones repeat, up to the last of these, if no store has them.
         let mut kept: BTreeMap<u64, RunRecord> = BTreeMap::new();
         let (mut next, mut done) = (0, 0);
         if total > 0 {
@@ -177,14 +196,20 @@ impl<'a> Batch<'a> {
                     done += 1;
                     let mut reported = false;
                     loop {
-                        let first = repeats.first_of.get(&next);
-                        let repeated = first.and_then(|first| match repeats.last_of.get(first) == Some(&next) {
-                            true => kept.remove(first),
-                            false => kept.get(first).cloned(),
-                        });
-                        done += u64::from(repeated.is_some());
-                        let Some(record) = repeated.or_else(|| early.remove(&next)) else { break };
-                        if repeats.last_of.contains_key(&next) {
+                        if let Some(first) = same.first_of.get(&next) {
+                            // The first has been passed on.
+                            let record = match kept.get(first) {
+                                Some(record) => record.clone(),
+                                None => self.run_now(next, settings)?,
+                            };
+                            if same.last_of.get(first) == Some(&next) {
+                                kept.remove(first);
+                            }
+                            early.insert(next, record);
+                            done += 1;
+                        }
+                        let Some(record) = early.remove(&next) else { break };
+                        if same.last_of.contains_key(&next) && !self.has_store(next, settings.store) {
                             kept.insert(next, record.clone());
                         }
                         let (study, index) = self.find(next);
@@ -214,6 +239,10 @@ impl<'a> Batch<'a> {
                 // None of them was stopped: the caller stops the threads.
                 for (index, record) in finished.try_iter() {
                     early.insert(index, record?);
+                }
+                for (&index, first) in same.first_of.range(next..) {
+                    let known = kept.get(first).or_else(|| early.get(first)).cloned();
+                    early.extend(known.map(|record| (index, record)));
                 }
                 return Ok(Some(early));
             }
@@ -248,7 +277,7 @@ mod tests {
 
     use std::path::Path;
 
-    use cellway_scenario::Plan;
+    use cellway_scenario::{Override, Plan};
 
     use super::*;
     use crate::study::tests::SMALL;
@@ -283,9 +312,10 @@ mod tests {
         let prepared = |seeds| Prepared::new(&plan, Path::new("."), Some(seeds)).unwrap();
         let (two, three) = (prepared(2), prepared(3));
         let batch = Batch::new([("two", &two), ("three", &three), ("two again", &two)]);
-        let repeats = batch.repeats();
-        assert_eq!(repeats.first_of, BTreeMap::from([(2, 0), (3, 1), (5, 0), (6, 1)]));
-        assert_eq!(repeats.last_of, BTreeMap::from([(0, 5), (1, 6)]));
+        let same = batch.same_runs();
+        assert_eq!(same.first_of, BTreeMap::from([(2, 0), (3, 1), (5, 0), (6, 1)]));
+        assert_eq!(same.last_of, BTreeMap::from([(0, 5), (1, 6)]));
+        assert_eq!(batch.with_repeats(), BTreeSet::from([1, 2]));
         let mut taken = Vec::new();
         let mut settings = Settings { threads: Some(2), progress: &mut |_| {}, stop: &mut || false, store: None };
         batch
@@ -296,6 +326,20 @@ mod tests {
             })
             .unwrap();
         assert_eq!(taken, [(0, 0), (0, 1), (1, 0), (1, 1), (1, 2), (2, 0), (2, 1)]);
+    }
+
+    /// A study that runs a network with both engines compares them.
+    #[test]
+    fn runs_with_another_engine_are_not_the_same() {
+        let plan = |engine: &str| {
+            let set = [Override::new("run.engine", format!("{engine:?}"))];
+            Plan::parse_with(SMALL, "small.toml", &set, None).unwrap()
+        };
+        let [cells, windows] = ["cells", "windows"].map(|engine| Prepared::new(&plan(engine), Path::new("."), Some(1)));
+        let (cells, windows) = (cells.unwrap(), windows.unwrap());
+        assert_eq!(cells.stored(0), windows.stored(0));
+        let repeats = |first, second| Batch::new([("one", first), ("two", second)]).with_repeats().len();
+        assert_eq!([repeats(&cells, &windows), repeats(&windows, &cells), repeats(&cells, &cells)], [0, 0, 1]);
     }
 
     /// A stop after some runs keeps each that has finished, once, in order.
@@ -333,7 +377,7 @@ mod tests {
         let mut settings = Settings { threads: None, progress: &mut |_| {}, stop: &mut || true, store: None };
         let mut passed = Vec::new();
         let early =
-            Batch::new([("t", &prepared)]).collect(&receive, &Repeats::default(), &mut settings, &mut |_, key, _| {
+            Batch::new([("t", &prepared)]).collect(&receive, &SameRuns::default(), &mut settings, &mut |_, key, _| {
                 passed.push(key.run);
                 Ok(())
             });
@@ -352,6 +396,20 @@ mod tests {
         assert_eq!(collected(Vec::new()).unwrap(), (vec![], vec![]));
         assert_eq!(collected(vec![(0, finished()), (4, finished()), (2, finished())]).unwrap(), (vec![0], vec![2, 4]));
         assert_eq!(collected(vec![(2, finished()), (0, finished())]).unwrap(), (vec![], vec![0, 2]));
+    }
+
+    /// Runs that are the same as one that has finished have finished, too.
+    #[test]
+    fn a_stop_keeps_runs_that_are_the_same_as_finished_ones() {
+        let plan = Plan::parse_with(SMALL, "small.toml", &[], None).unwrap();
+        let prepared = Prepared::new(&plan, Path::new("."), Some(2)).unwrap();
+        let batch = Batch::new([("one", &prepared), ("two", &prepared)]);
+        let (send, receive) = mpsc::channel();
+        send.send((0, finished())).unwrap();
+        let mut settings = Settings { threads: None, progress: &mut |_| {}, stop: &mut || true, store: None };
+        let early = batch.collect(&receive, batch.same_runs(), &mut settings, &mut |_, _, _| Ok(())).unwrap();
+        drop(send);
+        assert_eq!(early.unwrap().into_keys().collect::<Vec<_>>(), [2]);
     }
 
     /// A failure that was dropped made the stopped study look like one without any.

@@ -120,9 +120,9 @@ pub(crate) fn simulated(
     let is_part = finished < planned;
     let (run, points) = (Some(&plan.base().run), prepared.points().len());
     let about = clock.provenance(&asked_for(plan), run, prepared.seeds(), points, settings.threads);
-    let from_store =
-        settings.store.is_some_and(|store| store.served() > 0) || Batch::new([(&label[..], prepared)]).has_repeats();
-    let about = Provenance { planned_runs: is_part.then_some(planned), from_store, ..about };
+    let reuses_runs = settings.store.is_some_and(|store| store.served() > 0)
+        || !Batch::new([(&label[..], prepared)]).with_repeats().is_empty();
+    let about = Provenance { planned_runs: is_part.then_some(planned), reuses_runs, ..about };
     if !is_part {
         lacking.extend(transient.warning(prepared.points(), prepared.seeds()));
     } else if lacking.is_empty() {
@@ -355,7 +355,7 @@ impl Stopwatch {
             warnings: Vec::new(),
             scheduling: Vec::new(),
             planned_runs: None,
-            from_store: false,
+            reuses_runs: false,
         }
     }
 }

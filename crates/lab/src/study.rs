@@ -9,7 +9,7 @@ use std::time::Duration;
 use cellway_apps::GroupWorkload;
 use cellway_record as record;
 use cellway_record::{RunKey, RunRecord};
-use cellway_scenario::{AxisValue, Plan, Point};
+use cellway_scenario::{AxisValue, Engine, Plan, Point};
 use cellway_sim::{Control, RESULT_VERSION};
 use cellway_store::{Claim, Digest, Key, Outcome, Store};
 
@@ -220,12 +220,17 @@ impl Prepared {
 
     /// Returns the store, unless parts of others take part, of which it knows nothing.
     pub(crate) fn usable<'a>(&self, store: Option<&'a Store>) -> Option<&'a Store> {
-        store.filter(|_| self.is_known_whole())
+        store.filter(|_| self.has_complete_key())
     }
 
     /// Returns true if the key of a run has all that it depends on: no parts of others take part.
-    pub(crate) fn is_known_whole(&self) -> bool {
+    pub(crate) fn has_complete_key(&self) -> bool {
         self.own.is_empty()
+    }
+
+    /// Returns the engine of run `index`, on which its results do not depend.
+    pub(crate) fn engine(&self, index: u64) -> Engine {
+        self.points[self.replications.find(index).0].0.scenario.run.engine
     }
 
     /// Claims run `index`, for a process that has not found it in the store.

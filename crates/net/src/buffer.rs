@@ -302,10 +302,11 @@ impl Limited {
 
     #[inline(always)]
     fn at(&mut self, group: usize) -> &mut Group {
-        match &mut self.more {
-            Some(more) if group > 0 => &mut more.others[group - 1],
-            _ => &mut self.first,
+        if group == 0 {
+            return &mut self.first;
         }
+        let more = self.more.as_mut().expect("a further group is there since its first conversation");
+        &mut more.others[group - 1]
     }
 
     fn own_mut(&mut self) -> Option<&mut OwnGroups> {

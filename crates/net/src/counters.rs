@@ -52,7 +52,7 @@ pub struct PortCounters {
 }
 
 /// Totals of one output port that are counted as units leave. The others in [`PortCounters`] are derived, and kept where
-/// they are made: memory is counted by the port.
+/// they are made: each port has one, so its size matters.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct UnitCounters {
     pub(crate) cells: u64,
@@ -159,7 +159,7 @@ impl ConversationCounters {
     }
 }
 
-/// A sum in 128 bits with the alignment of 64, as the padding behind it would be counted by the port.
+/// A sum in 128 bits with the alignment of 64, as each port has one, and the padding behind it would be memory, too.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(Rust, packed(8))]
 pub(crate) struct Sum128(u128);
@@ -185,7 +185,7 @@ pub(crate) struct Level {
     peak: u32,
     min: u32,
     /// Each change since the last call, if they are recorded.
-    #[expect(clippy::box_collection, reason = "few queues are watched, and memory is counted by the port")]
+    #[expect(clippy::box_collection, reason = "few queues are watched, and each port has one, so its size matters")]
     changes: Option<Box<Vec<(Time, u32)>>>,
 }
 

@@ -20,7 +20,7 @@ pub(crate) struct Gate {
 
 /// The gates of a line's queues, by slot, up to the last that has one. Boxed, since few lines have any.
 #[derive(Clone, Debug, Default)]
-#[expect(clippy::box_collection, reason = "memory is counted by the port")]
+#[expect(clippy::box_collection, reason = "each port has one, so its size matters")]
 pub(crate) struct Gates(Option<Box<Vec<Gate>>>);
 
 impl Gates {

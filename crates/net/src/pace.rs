@@ -76,6 +76,7 @@ impl Pace {
     /// Returns the pulse one cell time before another.
     #[inline]
     pub(crate) fn before(self, pulse: Pulse) -> Pulse {
+        debug_assert!(pulse.carry < self.rate.as_bps(), "a pulse is one of the pace");
         let (span, carry) = match pulse.carry.checked_sub(self.remainder) {
             Some(carry) => (self.span, carry),
             None => (self.span + Span::from_ps(1), pulse.carry + self.rate.as_bps() - self.remainder),
@@ -86,6 +87,7 @@ impl Pace {
     /// Returns the pulse `cells` cell times after another.
     #[inline]
     pub(crate) fn after_many(self, pulse: Pulse, cells: u32) -> Pulse {
+        debug_assert!(pulse.carry < self.rate.as_bps(), "a pulse is one of the pace");
         let (rate, cells) = (self.rate.as_bps(), u64::from(cells));
         let small = cells.checked_mul(self.remainder).and_then(|parts| parts.checked_add(pulse.carry));
         let (ps, carry) = match small {

@@ -32,7 +32,7 @@ pub struct Packet<B> {
 impl<B> Packet<B> {
     /// Returns its entry for the queue that it joins at `now`, without its place in [`Packets`].
     #[inline]
-    pub(crate) fn waits(&self, now: Time) -> Queued {
+    pub(crate) fn queue_entry(&self, now: Time) -> Queued {
         let &Packet { conversation, flow, octets, ecn, dscp, .. } = self;
         let (packet, marked, since, hop) = (PacketRef(u32::MAX), false, now, Queued::UNKNOWN);
         Queued { packet, conversation, flow, octets, ecn, dscp, marked, since, hop }
@@ -246,7 +246,7 @@ impl<B> Packets<B> {
     /// Returns the entry for the queue that the packet joins at `now`.
     #[inline]
     pub(crate) fn queued(&self, now: Time, at: PacketRef) -> Queued {
-        Queued { packet: at, ..self.get(at).waits(now) }
+        Queued { packet: at, ..self.get(at).queue_entry(now) }
     }
 
     /// Marks a packet with "congestion experienced".

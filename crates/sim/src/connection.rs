@@ -121,7 +121,7 @@ impl End {
         self.pending > 0
     }
 
-    /// Writes the bytes that TCP accepts now. Returns false if that has changed nothing but their number.
+    /// Writes the bytes that TCP accepts now. Returns false if TCP has only queued them.
     #[inline]
     pub(crate) fn flush(&mut self, now: Time, out: &mut Output) -> bool {
         let has_sent_all = self.tcp.has_sent_all(now) && !self.closing;

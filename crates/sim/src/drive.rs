@@ -125,11 +125,11 @@ const STOP_AFTER: u64 = 1 << 10;
 impl Run<'_> {
     /// Advances by one instant with host events before `end`; returns it, or `None` if there is none.
     fn step(&mut self, end: Time, delivered: &mut Vec<Delivery<Body>>) -> Result<Option<Time>, Error> {
-        // Without a capture, the network may run through all instants in which no packet reaches a host.
         let (timer, tick) = (self.timers.next().unwrap_or(end).min(end), self.bed.meter.next());
         let change = self.changes.front().copied().unwrap_or(end);
         self.bed.fabric.set_horizon(tick.min(change).min(end));
         let mut reached = None;
+        // Without a capture, the network may run through all instants in which no packet reaches a host.
         if self.capture.is_none() {
             reached = self.bed.fabric.run(timer.min(tick), delivered);
         }

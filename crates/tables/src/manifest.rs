@@ -44,7 +44,7 @@ pub struct Provenance {
     /// The planned runs, if the user stopped it before all had finished.
     pub planned_runs: Option<u64>,
     /// True if runs came from a store, or were the same as others: their time was not measured.
-    pub from_store: bool,
+    pub reuses_runs: bool,
 }
 
 /// A file of the result.
@@ -124,7 +124,7 @@ impl Manifest {
     /// Creates the manifest of `runs` runs with the work `counts` and the files `files`.
     pub fn new(about: &Provenance, runs: u64, counts: Counts, files: Vec<FileEntry>) -> Manifest {
         let rate = |count: u64| Some(count as f64 / about.wall_seconds).filter(|rate| rate.is_finite());
-        let per_second = |count| rate(count).filter(|_| !about.from_store);
+        let per_second = |count| rate(count).filter(|_| !about.reuses_runs);
         Manifest {
             format: FORMAT,
             cellway: about.version.clone(),

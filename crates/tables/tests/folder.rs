@@ -34,7 +34,7 @@ fn about() -> Provenance {
         warmup_seconds: 45.0,
         warnings: vec!["mind the gap".to_owned()],
         scheduling: Vec::new(),
-        from_store: false,
+        reuses_runs: false,
         planned_runs: None,
     }
 }
@@ -82,7 +82,7 @@ fn the_manifest_describes_the_runs() {
     assert_eq!(sizes, expected);
     let untimed = results(3.0).write(&target, true, &Provenance { wall_seconds: 0.0, ..about() }).unwrap();
     assert_eq!(untimed.cell_hops_per_second, None);
-    let stored = results(3.0).write(&target, true, &Provenance { from_store: true, ..about() }).unwrap();
+    let stored = results(3.0).write(&target, true, &Provenance { reuses_runs: true, ..about() }).unwrap();
     assert_eq!((stored.cell_hops_per_second, stored.packet_hops_per_second, stored.packet_hops), (None, None, 100));
 }
 

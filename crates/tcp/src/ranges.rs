@@ -19,7 +19,7 @@ impl Range {
 
 /// Ranges in ascending order with a gap between any two.
 #[derive(Clone, Debug, Default)]
-#[expect(clippy::box_collection, reason = "most ends never have a gap, and memory is counted by the end")]
+#[expect(clippy::box_collection, reason = "most ends never have a gap, and each has one, so its size matters")]
 pub(crate) struct Ranges(Option<Box<Vec<Range>>>);
 
 impl Ranges {

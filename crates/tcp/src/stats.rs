@@ -67,14 +67,14 @@ impl Counts {
 
     /// Returns the counts of all other events; `None` before the first of them.
     #[inline]
-    pub(crate) fn seen(&self) -> Option<&Stats> {
+    pub(crate) fn rare_if_any(&self) -> Option<&Stats> {
         self.rare.as_deref()
     }
 
     /// Returns all counts.
     pub(crate) fn stats(&self) -> Stats {
         let &Counts { segments_sent, bytes_sent, bytes_acked, acks_sent, segments_received, bytes_received, .. } = self;
-        let rare = self.seen().copied().unwrap_or_default();
+        let rare = self.rare_if_any().copied().unwrap_or_default();
         Stats { segments_sent, bytes_sent, bytes_acked, acks_sent, segments_received, bytes_received, ..rare }
     }
 }

@@ -56,7 +56,7 @@ pub struct Reproduced {
     /// The work done.
     pub counts: Counts,
     /// True if runs came from a store, or were the same as others: the time says nothing of the speed.
-    pub from_store: bool,
+    pub reuses_runs: bool,
     /// The path of the result folder.
     pub folder: Option<PathBuf>,
 }
@@ -107,6 +107,8 @@ struct Work {
     folder: Option<ResultFolder>,
     /// The run settings of the first study.
     run: Option<Run>,
+    /// True if one of its runs was the same as another, and not run again.
+    reuses_runs: bool,
     studies: Vec<Entry>,
     values: BTreeMap<String, StudyValues>,
 }
@@ -151,8 +153,8 @@ pub fn reproduce(
     let (emulated, jobs): (Vec<Job>, Vec<Job>) = jobs.into_iter().partition(|job| job.study.is_emulated());
     let (threads, store) = (settings.threads, settings.store);
     let batch = Batch::new(jobs.iter().map(|job| (&job.label[..], &job.ready)));
-    let has_repeats = batch.has_repeats();
-    let from_store = || has_repeats || store.is_some_and(|store| store.served() > 0);
+    let repeating = batch.with_repeats();
+    let from_store = || store.is_some_and(|store| store.served() > 0);
     let mut open: Option<Open> = None;
     batch.run_all(settings, |place, key, record| {
         let job = &jobs[place];
@@ -160,7 +162,10 @@ pub fn reproduce(
         let last = u64::from(key.run) + 1 == job.ready.runs();
         running.add(job, key, record)?;
         match open.take_if(|_| last) {
-            Some(done) => works[job.paper].add(job, done, threads, from_store()),
+            Some(done) => {
+                works[job.paper].reuses_runs |= repeating.contains(&place);
+                works[job.paper].add(job, done, threads, from_store() || repeating.contains(&place))
+            }
             None => Ok(()),
         }
     })?;
@@ -173,11 +178,12 @@ pub fn reproduce(
         wall_seconds: 0.0,
         runs: 0,
         counts: Counts::default(),
-        from_store: from_store(),
+        reuses_runs: from_store() || !repeating.is_empty(),
         folder: options.out.map(Path::to_owned),
     };
     for work in works {
-        let done = work.finish(options.quick, &clock, threads, result.from_store)?;
+        let reuses_runs = work.reuses_runs || from_store();
+        let done = work.finish(options.quick, &clock, threads, reuses_runs)?;
         result.runs += done.runs;
         result.counts.add(done.counts);
         result.papers.push(done);
@@ -288,11 +294,12 @@ impl Work {
         };
         let needed = study.into_iter().filter(|study| selected.needs(&study.id)).collect();
         let (studies, values) = (Vec::new(), BTreeMap::new());
-        Ok((Work { selected, about, predictions, folder, run: None, studies, values }, needed))
+        let (run, reuses_runs) = (None, false);
+        Ok((Work { selected, about, predictions, folder, run, reuses_runs, studies, values }, needed))
     }
 
     /// Adds a finished study: writes its tables and keeps its figures.
-    fn add(&mut self, job: &Job, done: Open, threads: Option<usize>, from_store: bool) -> Result<(), Error> {
+    fn add(&mut self, job: &Job, done: Open, threads: Option<usize>, reuses_runs: bool) -> Result<(), Error> {
         let Job { study, plan, ready, .. } = job;
         let run = plan.base().run;
         self.run = self.run.or(Some(run));
@@ -310,7 +317,7 @@ impl Work {
         if let Some(folder) = &self.folder {
             let text = plan.base().to_toml();
             let about = done.clock.provenance(&text, Some(&run), ready.seeds(), ready.points().len(), threads);
-            let about = Provenance { from_store, ..about };
+            let about = Provenance { reuses_runs, ..about };
             results.write(&folder.path().join("tables").join(&study.id), false, &about)?;
         }
         self.about.runs += done.runs;
@@ -337,7 +344,7 @@ impl Work {
         quick: bool,
         clock: &Stopwatch,
         threads: Option<usize>,
-        from_store: bool,
+        reuses_runs: bool,
     ) -> Result<PaperResult, Error> {
         let values = &self.values;
         let of = |id: &Option<String>| id.as_ref().and_then(|id| values.get(id));
@@ -364,7 +371,7 @@ impl Work {
             let text = self.selected.paper.studies_text();
             let mut about: Provenance = clock.provenance(text, self.run.as_ref(), seeds, points, threads);
             about.wall_seconds = self.about.wall_seconds;
-            about.from_store = from_store;
+            about.reuses_runs = reuses_runs;
             about.warnings.clone_from(&self.about.warnings);
             write_paper(folder, &self.about, self.selected.paper.recipe(), self.studies, quick, &about)?;
         }

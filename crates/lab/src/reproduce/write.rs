@@ -85,9 +85,9 @@ struct IndexEntry<'a> {
 }
 
 /// Returns a rate, which is 0 without work; `None` if runs came from a store.
-fn per_second(hops: u64, seconds: f64, from_store: bool) -> Option<f64> {
+fn per_second(hops: u64, seconds: f64, reuses_runs: bool) -> Option<f64> {
     let rate = if seconds > 0.0 { hops as f64 / seconds } else { 0.0 };
-    (!from_store).then_some(rate)
+    (!reuses_runs).then_some(rate)
 }
 
 /// Writes the description of a paper next to its tables, and the recipe of its figures, so that the report can be drawn
@@ -114,9 +114,9 @@ pub(super) fn write_paper(
         threads: about.threads,
         runs: paper.runs,
         cell_hops: paper.counts.cell_hops,
-        cell_hops_per_second: per_second(paper.counts.cell_hops, paper.wall_seconds, about.from_store),
+        cell_hops_per_second: per_second(paper.counts.cell_hops, paper.wall_seconds, about.reuses_runs),
         packet_hops: paper.counts.packet_hops,
-        packet_hops_per_second: per_second(paper.counts.packet_hops, paper.wall_seconds, about.from_store),
+        packet_hops_per_second: per_second(paper.counts.packet_hops, paper.wall_seconds, about.reuses_runs),
         tally: tally(&paper.claims),
         studies,
         remarks: &paper.remarks,
@@ -142,7 +142,7 @@ pub(super) fn write_index(
     let texts: Vec<String> = papers.iter().map(|p| format!("# {}\n{}", p.name, p.studies_text())).collect();
     let text = texts.join("\n");
     let about = clock.provenance(&text, None, 0, 0, threads);
-    let about = Provenance { from_store: result.from_store, ..about };
+    let about = Provenance { reuses_runs: result.reuses_runs, ..about };
     let papers = result.papers.iter().map(|paper| IndexEntry {
         paper: paper.paper,
         title: &paper.title,
@@ -162,9 +162,9 @@ pub(super) fn write_index(
         threads: about.threads,
         runs: result.runs,
         cell_hops: result.counts.cell_hops,
-        cell_hops_per_second: per_second(result.counts.cell_hops, result.wall_seconds, result.from_store),
+        cell_hops_per_second: per_second(result.counts.cell_hops, result.wall_seconds, result.reuses_runs),
         packet_hops: result.counts.packet_hops,
-        packet_hops_per_second: per_second(result.counts.packet_hops, result.wall_seconds, result.from_store),
+        packet_hops_per_second: per_second(result.counts.packet_hops, result.wall_seconds, result.reuses_runs),
         tally: result.tally(),
         papers: papers.collect(),
         claims: result.claims().collect(),

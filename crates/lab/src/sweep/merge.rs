@@ -104,7 +104,7 @@ impl Sweep {
                 let lacking = lacking.into_iter().filter(|(number, _)| *number > 0);
                 Ok(lacking.map(|(number, how)| format!("{number} of {total} runs {how}")).collect())
             })?;
-        let about = Provenance { from_store: true, ..merged.about };
+        let about = Provenance { reuses_runs: true, ..merged.about };
         Ok(Simulated { about, ..merged })
     }
 

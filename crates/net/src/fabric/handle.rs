@@ -26,10 +26,10 @@ impl<B: Clone> Fabric<B> {
         let conversation = self.conversations[packet.conversation as usize].as_ref();
         let conversation = conversation.expect("packets belong to conversations that are open");
         let way = conversation.way(packet.from, packet.to);
-        let waits = packet.waits(now);
+        let entry = packet.queue_entry(now);
         let packet = self.packets.insert(now, packet, way);
         if self.windows.is_some() {
-            return self.send_in_windows(now, Queued { packet, ..waits }, way);
+            return self.send_in_windows(now, Queued { packet, ..entry }, way);
         }
         self.forward(now, packet);
     }

@@ -397,7 +397,8 @@ impl Port {
             return None;
         }
         self.passed(at, 1, leaves - at);
-        Some(PassedRounds { leaves, first: self.line.pulse_at(leaves + delay), cells: 1, next })
+        // One cell has no spacing; the carry of the line would be none of the pace of the others.
+        Some(PassedRounds { leaves, first: Pulse { at: leaves + delay, carry: 0 }, cells: 1, next })
     }
 
     /// Counts cells that have passed the empty queue, the last at `last`, and kept the line busy for `busy`.

@@ -323,7 +323,7 @@ impl Endpoint {
     /// if all of them are zero.
     #[inline]
     pub fn rare_stats(&self) -> Option<&Stats> {
-        self.stats.seen()
+        self.stats.rare_if_any()
     }
 }
 
