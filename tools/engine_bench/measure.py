@@ -62,7 +62,7 @@ def studies(programs: Programs, _: int) -> Iterator[Figures]:
 
 
 def hops_per_second(before: list[str], after: list[str]) -> float:
-    """Return the packet-hops in a second of processor time between the two ends, placed between `before` and `after`."""
+    """Return the packet-hops in a second of processor time between two ends, put between `before` and `after`."""
     first, last = (run([*before, str(end), *after]) for end in PACKETS_UNTIL)
     return float(last.figures()["packet_hops"] - first.figures()["packet_hops"]) / (last.cpu - first.cpu)
 
