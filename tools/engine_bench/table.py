@@ -7,10 +7,6 @@ import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-WIDTH = 100
-"""The characters of a line of the table."""
-
-
 SIGNS: dict[str, Callable[[float, float], bool]] = {">=": operator.ge, "<=": operator.le, "<": operator.lt}
 
 

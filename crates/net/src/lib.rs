@@ -93,6 +93,7 @@ mod rm_cells;
 mod schedule;
 mod server;
 mod shaper;
+mod slim;
 mod tap;
 mod tokens;
 mod turns;

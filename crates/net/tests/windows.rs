@@ -313,7 +313,7 @@ impl Network {
 /// Networks of a long run that once differed.
 const FOUND: [u64; 1] = [68_534];
 
-/// The networks; all but a few in a thousand run in windows. `CELLWAY_CASES` is another number of them, or a range like
+/// The networks: of 12,001 all but 32 run in windows, with 92 deliveries each on average. `CELLWAY_CASES` is another number of them, or a range like
 /// 1000..2000.
 fn cases() -> Vec<u64> {
     let given = std::env::var("CELLWAY_CASES").unwrap_or("12000".to_owned());
@@ -353,5 +353,5 @@ fn windows_and_the_calendar_agree() {
     });
     let (count, ran, delivered) = (cases.len(), delivered.len(), delivered.iter().sum::<usize>());
     println!("{ran} of {count} networks ran with both engines, {delivered} packets");
-    assert!(count < 100 || (ran > count / 2 && delivered > 20 * count), "{ran} networks, {delivered} packets");
+    assert!(count < 100 || (100 * ran > 99 * count && delivered > 80 * count), "{ran} networks, {delivered} packets");
 }

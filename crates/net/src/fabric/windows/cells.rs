@@ -39,7 +39,6 @@ impl<B: Clone> Fabric<B> {
         self.leave_link(windows, index);
         let mut sent = 0u64;
         let mut comes = inputs.first();
-        let may_merge = !decides.services && !decides.gates;
         // The moment at which the line serves what waits, after all that comes up to then.
         let mut ready = leaves;
         while self.ports[index as usize].is_idle() {
@@ -50,11 +49,7 @@ impl<B: Clone> Fabric<B> {
                 if ready.at >= until {
                     break;
                 }
-                if may_merge
-                    && ready.round == 0
-                    && inputs.begins_with_train()
-                    && let Some(next) = self.merge(windows, index, &mut inputs, [ready.at, until], &mut sent)
-                {
+                if let Some(next) = self.merge(windows, index, decides, &mut inputs, (ready, until), &mut sent) {
                     ready = next;
                     comes = inputs.first();
                     continue;
@@ -107,11 +102,7 @@ impl<B: Clone> Fabric<B> {
                     self.ports[index as usize].end_service();
                 }
                 let served = if is_waiting { ready } else { moment.max(Moment::first(free_at)) };
-                if may_merge
-                    && served.round == 0
-                    && inputs.begins_with_train()
-                    && let Some(next) = self.merge(windows, index, &mut inputs, [served.at, until], &mut sent)
-                {
+                if let Some(next) = self.merge(windows, index, decides, &mut inputs, (served, until), &mut sent) {
                     ready = next;
                     comes = inputs.first();
                     continue;
@@ -162,10 +153,27 @@ impl<B: Clone> Fabric<B> {
         windows.rest_of(index, port, arrival, false)
     }
 
-    /// Takes cells of the train that comes first while the line serves the same queue, where no service is decided by the cell;
-    /// the next service is at `ready`. Returns the next service after that, or `None` if it does nothing.
-    #[inline(never)]
+    /// Takes cells of the train that comes first while the line serves the same queue; the next service is at `ready`. Returns
+    /// the next service after that, or `None` if it does nothing.
+    #[inline(always)]
     fn merge(
+        &mut self,
+        windows: &mut Windows,
+        index: u32,
+        decides: Decides,
+        inputs: &mut Inputs,
+        (ready, until): (Moment, Time),
+        sent: &mut u64,
+    ) -> Option<Moment> {
+        if decides.services || decides.gates || ready.round > 0 || !inputs.begins_with_train() {
+            return None;
+        }
+        self.merge_train(windows, index, inputs, [ready.at, until], sent)
+    }
+
+    /// As [`Fabric::merge`], if the first that comes is a train and no service is decided by the cell.
+    #[inline(never)]
+    fn merge_train(
         &mut self,
         windows: &mut Windows,
         index: u32,

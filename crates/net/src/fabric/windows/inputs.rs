@@ -7,6 +7,7 @@ use crate::cell::Cell;
 use crate::pace::{Pace, Pulse};
 use crate::packet::PacketRef;
 use crate::place::Place;
+use crate::slim;
 
 /// An instant, and how often lines without any time for a unit have served in it before: 0 unless there are such lines. What
 /// such a line sends arrives after the service of the others in this instant.
@@ -112,11 +113,7 @@ impl Inputs {
         let last = self.all.last().map(|last| last.place);
         let is_mixed = last.is_some_and(|last| last > place);
         self.mixed |= is_mixed;
-        if self.all.len() == self.all.capacity() {
-            // Few units come to the line of a host at once; a first push would allocate room for four, also of trains.
-            self.all.reserve_exact(self.all.len() / 2 + 1);
-        }
-        self.all.push(Input { place, unit });
+        slim::push(&mut self.all, Input { place, unit });
         is_mixed || last.is_none()
     }
 
@@ -130,10 +127,7 @@ impl Inputs {
                 number
             }
             None => {
-                if trains.all.len() == trains.all.capacity() {
-                    trains.all.reserve_exact(trains.all.len() / 2 + 1);
-                }
-                trains.all.push(train);
+                slim::push(&mut trains.all, train);
                 trains.all.len() as u32 - 1
             }
         };

@@ -1,6 +1,7 @@
 //! A queue in the order of places whose entries are added as runs that are in order, one from each port.
 
 use crate::place::Place;
+use crate::slim;
 
 /// An entry, with its position in the order.
 #[derive(Clone, Copy, Debug)]
@@ -43,10 +44,7 @@ impl<T: Copy> Runs<T> {
         if begins {
             self.begin_run();
         }
-        if self.entries.len() == self.entries.capacity() {
-            self.grow();
-        }
-        self.entries.push(Placed { place, item });
+        slim::push(&mut self.entries, Placed { place, item });
         begins || last.is_none()
     }
 
@@ -55,12 +53,6 @@ impl<T: Copy> Runs<T> {
     fn begin_run(&mut self) {
         let others = || Box::new(Others { begins: Vec::new(), merged: Vec::new() });
         self.others.get_or_insert_with(others).begins.push(self.entries.len());
-    }
-
-    /// Makes room for another entry. Few come to the line of a host at once; a first push would allocate room for four.
-    #[cold]
-    fn grow(&mut self) {
-        self.entries.reserve_exact(self.entries.len() / 2 + 1);
     }
 
     /// Brings the entries into their order; those of one place stay in theirs. To be called before the first is asked for.
