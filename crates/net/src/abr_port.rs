@@ -121,6 +121,21 @@ impl AbrPort {
         self.ends.get(slot as usize).copied().unwrap_or_default()
     }
 
+    /// Returns true if a loop begins or passes here.
+    pub(crate) fn has_loops(&self) -> bool {
+        self.loops.iter().any(|&what| what != Loop::None)
+    }
+
+    /// Returns the queues of the destinations of loops behind the link.
+    pub(crate) fn destinations(&self) -> impl Iterator<Item = Place> {
+        self.ends.iter().filter_map(|ends| ends.destination)
+    }
+
+    /// Returns the queues of the sources of loops behind the link.
+    pub(crate) fn sources(&self) -> impl Iterator<Item = Place> {
+        self.ends.iter().filter_map(|ends| ends.source)
+    }
+
     pub(crate) fn ends_mut(&mut self, slot: u32) -> &mut Ends {
         let slot = slot as usize;
         if slot >= self.ends.len() {

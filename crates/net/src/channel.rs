@@ -46,3 +46,13 @@ pub(crate) enum NextHop {
     /// The channel ends here: the cell is reassembled.
     Reassemble(ChannelId),
 }
+
+impl NextHop {
+    /// Returns the port and its queue to which the cell goes on.
+    pub(crate) fn forward(self) -> Option<(PortId, u32)> {
+        match self {
+            NextHop::Forward { port, slot } => Some((port, slot)),
+            NextHop::Reassemble(_) => None,
+        }
+    }
+}

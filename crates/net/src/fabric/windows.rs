@@ -8,8 +8,10 @@
 
 mod active;
 mod cells;
+mod control;
 mod deliveries;
 mod enter;
+mod feedback;
 mod graph;
 mod inputs;
 mod lane;
@@ -24,6 +26,7 @@ use cellway_units::Time;
 
 use active::ActiveSet;
 use deliveries::Deliveries;
+use feedback::Feedback;
 pub(super) use graph::Lookahead;
 use inputs::Inputs;
 pub(super) use inputs::{Arriving, Moment};
@@ -47,8 +50,8 @@ enum Kind {
     Packets,
     /// Cells, with what is decided by the cell.
     Cells(Decides),
-    /// Cells that take less than a picosecond each.
-    Immediate,
+    /// Cells one by one: those that take less than a picosecond each, or are of ABR control loops.
+    Single,
 }
 
 /// A port, at its place in the order of the paths.
@@ -66,6 +69,8 @@ struct Station {
 #[derive(Clone, Debug)]
 pub(super) struct Windows {
     lookahead: Lookahead,
+    /// Set if lines wait for each other, so that none is known as far as its distance from the hosts.
+    feedback: Option<Feedback>,
     routes: Routes,
     /// The units that will come to each port of cells.
     inputs: Vec<Inputs>,
@@ -78,8 +83,9 @@ pub(super) struct Windows {
     deliveries: Deliveries,
     /// Reused from call to call: the members of a rotation.
     members: Vec<Cell>,
-    /// True for each port of cells whose last unit has been handled before its departure, at which it serves the next.
-    is_due: Vec<bool>,
+    /// The instant at which each port of single cells serves next, if that is known: the end of the last unit, or the arrival
+    /// of one in an instant of which others may come.
+    due: Vec<Option<Time>>,
     /// The rounds in which the units on the links of lines without time and delay arrive.
     rounds: BTreeMap<u32, VecDeque<u32>>,
     /// The round of the instant that the hosts are in.
@@ -104,6 +110,15 @@ impl Windows {
     fn activate_place(&mut self, place: u32) {
         self.active.insert(place);
         self.stations[place as usize].wakes = Time::ZERO;
+    }
+
+    /// Returns the place among the arrivals of a port before which all are known.
+    #[inline]
+    fn known(&self, port: u32) -> Place {
+        match &self.feedback {
+            None => Place { at: self.lookahead.known(port, self.sent_until, self.horizon), within: 0 },
+            Some(feedback) => feedback.known(port),
+        }
     }
 
     /// Records the instant of the next event of a port, if nothing else comes to it: it does nothing before it is known up to then.
@@ -138,6 +153,8 @@ impl Windows {
     #[inline]
     fn give(&mut self, to: u32, moment: Moment, from: u32, unit: Arriving) {
         // A line with arrivals is active, and wakes for the first.
+        let is_known = |feedback: &Feedback| feedback.known(to) > Place::new(moment, from);
+        debug_assert!(!self.feedback.as_ref().is_some_and(is_known), "port {to} has gone on");
         if self.inputs[to as usize].push(Place::new(moment, from), unit) {
             self.activate(to);
         }
@@ -210,6 +227,11 @@ impl<B: Clone> Fabric<B> {
         let Some(mut windows) = self.windows.take() else { return };
         windows.sent_until = windows.sent_until.max(sent_until);
         windows.quiet_until = Time::MAX;
+        if windows.feedback.is_some() {
+            self.run_turns(&mut windows);
+            self.windows = Some(windows);
+            return;
+        }
         windows.known_until = (windows.sent_until + windows.lookahead.to_hosts).min(windows.horizon);
         windows.deliveries.begin(windows.known_until);
         let mut next = 0;
@@ -218,22 +240,70 @@ impl<B: Clone> Fabric<B> {
             next = place + 1;
             let Station { port, kind, wakes, mut reaches } = windows.stations[place as usize];
             if wakes < windows.sent_until {
-                let later = match kind {
-                    Kind::Packets => self.run_packets(&mut windows, port),
-                    Kind::Cells(decides) => self.run_cells(&mut windows, port, decides),
-                    Kind::Immediate => self.run_line(&mut windows, port),
-                };
-                let Some(at) = later else {
-                    windows.active.remove(place);
-                    continue;
-                };
-                windows.stations[place as usize].reaches = at;
+                let Some(at) = self.run_station(&mut windows, place, port, kind) else { continue };
                 reaches = at;
             }
             windows.quiet_until = windows.quiet_until.min(reaches);
         }
         windows.deliveries.settle();
         self.windows = Some(windows);
+    }
+
+    /// Lets a line run through all that is known. Returns an instant before which nothing of it reaches a host; `None` if it has
+    /// nothing more to do.
+    #[inline(always)]
+    fn run_station(&mut self, windows: &mut Windows, place: u32, port: u32, kind: Kind) -> Option<Time> {
+        let later = match kind {
+            Kind::Packets => self.run_packets(windows, port),
+            Kind::Cells(decides) => self.run_cells(windows, port, decides),
+            Kind::Single => self.run_line(windows, port),
+        };
+        match later {
+            Some(at) => windows.stations[place as usize].reaches = at,
+            None => windows.active.remove(place),
+        }
+        later
+    }
+
+    /// As [`Fabric::run_pass`], if lines wait for each other: they run by turns until none is known any further.
+    fn run_turns(&mut self, windows: &mut Windows) {
+        // Beyond an earlier horizon, the units on a link come to the next port before any that is sent now.
+        self.run_woken(windows);
+        let mut gets_on = true;
+        while std::mem::take(&mut gets_on) {
+            for place in 0..windows.stations.len() as u32 {
+                let Station { port, kind, wakes, .. } = windows.stations[place as usize];
+                let Some(feedback) = &mut windows.feedback else { return };
+                if !feedback.extend(port, windows.sent_until, windows.horizon) {
+                    continue;
+                }
+                gets_on = true;
+                let known = feedback.known(port).at;
+                let next = wakes + windows.lookahead.distance[port as usize];
+                if windows.active.contains(place) && (wakes == Time::ZERO || next <= known) {
+                    self.run_station(windows, place, port, kind);
+                }
+            }
+        }
+        self.run_woken(windows);
+        let Windows { stations, active, lookahead, feedback: Some(feedback), .. } = &*windows else { return };
+        let sends = stations.iter().filter(|station| lookahead.is_last[station.port as usize]);
+        let known = sends.map(|station| feedback.sends(station.port)).min().unwrap_or(Time::MAX);
+        let quiet = (0..stations.len() as u32).filter(|&place| active.contains(place));
+        windows.quiet_until = quiet.map(|place| stations[place as usize].reaches).min().unwrap_or(Time::MAX);
+        windows.known_until = known.min(windows.horizon);
+        windows.deliveries.begin(windows.known_until);
+        windows.deliveries.settle();
+    }
+
+    /// Lets each line run that something has come to since its last turn, or of which the horizon has been moved.
+    fn run_woken(&mut self, windows: &mut Windows) {
+        for place in 0..windows.stations.len() as u32 {
+            let Station { port, kind, wakes, .. } = windows.stations[place as usize];
+            if wakes == Time::ZERO && windows.active.contains(place) {
+                self.run_station(windows, place, port, kind);
+            }
+        }
     }
 
     /// Sends a packet of a host on its way, in one direction of its conversation.

@@ -8,15 +8,12 @@ use crate::packet::{PacketRef, Packets};
 use crate::qdisc::Queued;
 
 impl Port {
-    /// Returns true if the port takes part in nothing that is decided event by event for several ports, and its units arrive in
-    /// the order in which they leave.
+    /// Returns true if the port has no events of its own beside those of its queue and line, and its units arrive in the order
+    /// in which they leave.
     pub(crate) fn is_independent(&self) -> bool {
         let has_faults = self.faults.as_ref().is_some_and(|faults| faults.duplicates() || faults.flushes());
-        let has_parts = match &self.kind {
-            Kind::Cells(cells) => cells.abr.is_some(),
-            Kind::Packets(packets) => packets.light.is_some(),
-        };
-        !has_faults && !has_parts && !self.link.is_varying()
+        let is_delayed = matches!(&self.kind, Kind::Packets(packets) if packets.light.is_some());
+        !has_faults && !is_delayed && !self.link.is_varying()
     }
 
     /// Returns a lower bound of the time from the start of a unit's service to its arrival at the far end.

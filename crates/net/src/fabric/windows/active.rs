@@ -30,6 +30,12 @@ impl ActiveSet {
         }
     }
 
+    /// Returns true if a number is in the set.
+    #[inline]
+    pub(super) fn contains(&self, number: u32) -> bool {
+        self.words[number as usize / 64] & 1 << (number % 64) != 0
+    }
+
     /// Returns the least number of the set from `number` on.
     #[inline]
     pub(super) fn next_from(&self, number: u32) -> Option<u32> {

@@ -12,6 +12,7 @@ use crate::fabric::handle::{corrupt, lose};
 use crate::faults::Arrives;
 use crate::link::Unit;
 use crate::pace::{Pace, Pulse};
+use crate::place::Place;
 use crate::port::{Decides, Left, LeftRounds, LeftRun, Merged, PassedRounds};
 use crate::turns::Turns;
 
@@ -29,7 +30,8 @@ impl<B: Clone> Fabric<B> {
     /// As [`Fabric::run_line`] for a line of cells.
     #[inline(never)]
     pub(super) fn run_cells(&mut self, windows: &mut Windows, index: u32, decides: Decides) -> Option<Time> {
-        let until = windows.lookahead.known(index, windows.sent_until, windows.horizon);
+        let known = windows.known(index);
+        let until = known.at;
         let mut inputs = std::mem::take(&mut windows.inputs[index as usize]);
         inputs.settle();
         let leaves = Moment::first(self.ports[index as usize].free_at());
@@ -122,7 +124,8 @@ impl<B: Clone> Fabric<B> {
                         cell
                     }
                     unit => {
-                        self.comes(moment.at, index, unit);
+                        // Of those that come one by one, the port from which they come does not matter.
+                        self.comes(windows, Place::new(moment, 0), index, unit);
                         continue;
                     }
                 }
@@ -134,8 +137,8 @@ impl<B: Clone> Fabric<B> {
             }
         }
         // Units that come while the line is busy up to the end of the window.
-        while let Some((at, unit)) = inputs.take(Moment::first(until), until) {
-            self.comes(at, index, unit);
+        while let Some((place, unit)) = inputs.take(Moment::first(until), known) {
+            self.comes(windows, place, index, unit);
         }
         self.events += sent;
         self.cell_hops += sent;

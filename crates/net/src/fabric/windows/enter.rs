@@ -30,21 +30,22 @@ impl<B: Clone> Fabric<B> {
         if !self.ports.iter().all(|port| port.is_independent()) {
             return false;
         }
-        let Some((order, lookahead)) = Lookahead::new(self) else { return false };
+        let Some((order, lookahead, feedback)) = Lookahead::new(now, self) else { return false };
         self.calendar = Calendar::default();
-        let kind = |port: &Port| match (port.cells().is_some(), port.decides()) {
+        let is_of_loop = self.of_loops();
+        let kind = |index: usize, port: &Port| match (port.cells().is_some(), port.decides()) {
             (false, _) => Kind::Packets,
-            (true, None) => Kind::Immediate,
-            (true, Some(decides)) => Kind::Cells(decides),
+            (true, Some(decides)) if !is_of_loop[index] => Kind::Cells(decides),
+            (true, _) => Kind::Single,
         };
         let station = |&port: &u32| Station {
             port,
-            kind: kind(&self.ports[port as usize]),
+            kind: kind(port as usize, &self.ports[port as usize]),
             wakes: Time::ZERO,
             reaches: Time::ZERO,
         };
         let lane = |(index, port): (usize, &Port)| {
-            port.cells().is_none().then(|| Box::new(PacketLane::new(index, port, &lookahead)))
+            port.cells().is_none().then(|| Box::new(PacketLane::new(index, port, &lookahead, feedback.is_some())))
         };
         let mut windows = Windows {
             routes: Routes::new(self),
@@ -53,9 +54,10 @@ impl<B: Clone> Fabric<B> {
             active: ActiveSet::new(order.len()),
             stations: order.iter().map(station).collect(),
             lookahead,
+            feedback,
             deliveries: Deliveries::default(),
             members: Vec::new(),
-            is_due: vec![false; self.ports.len()],
+            due: vec![None; self.ports.len()],
             rounds: BTreeMap::new(),
             round: 0,
             quiet_until: now,
@@ -65,7 +67,8 @@ impl<B: Clone> Fabric<B> {
         };
         for (index, port) in (0..).zip(&mut self.ports) {
             self.events += u64::from(port.await_nothing(now));
-            if !port.is_idle() || port.waiting() > 0 || port.next_arrival().is_some() {
+            let has_events = port.next_arrival().is_some() || port.next_release().is_some();
+            if !port.is_idle() || port.waiting() > 0 || has_events {
                 windows.activate(index);
             }
             if let Some(lane) = &mut windows.lanes[index as usize] {

@@ -3,6 +3,7 @@
 use cellway_units::{Span, Time};
 
 use super::super::{Fabric, Step};
+use super::feedback::Feedback;
 
 /// The order of the lines, and their distance from the hosts.
 #[derive(Clone, Debug)]
@@ -22,9 +23,12 @@ pub(in crate::fabric) struct Lookahead {
 }
 
 impl Lookahead {
-    /// Returns the ports in the order of the paths of all open conversations, and their distances; `None` if the paths have
-    /// a loop, or no time passes on one of them.
-    pub(in crate::fabric) fn new<B: Clone>(fabric: &Fabric<B>) -> Option<(Vec<u32>, Lookahead)> {
+    /// Returns the ports in the order of the paths of all open conversations, their distances, and the state of those that
+    /// wait for each other, if there are any; `None` if no time passes on a path, or on a line that waits for itself.
+    pub(in crate::fabric) fn new<B: Clone>(
+        now: Time,
+        fabric: &Fabric<B>,
+    ) -> Option<(Vec<u32>, Lookahead, Option<Feedback>)> {
         let ports = fabric.ports.len();
         let mut next: Vec<Vec<u32>> = vec![Vec::new(); ports];
         let mut is_first = vec![false; ports];
@@ -43,43 +47,51 @@ impl Lookahead {
             list.iter().for_each(|&port| before[port as usize] += 1);
         }
         let mut order: Vec<u32> = (0..ports as u32).filter(|&port| before[port as usize] == 0).collect();
-        let mut distance: Vec<Span> =
-            is_first.iter().map(|&first| if first { Span::ZERO } else { Span::MAX }).collect();
-        let mut to_hosts = Span::MAX;
         let mut done = 0;
         while let Some(&port) = order.get(done) {
             done += 1;
-            let here = port as usize;
-            let onward = distance[here] + fabric.ports[here].least_delay();
-            if is_last[here] {
-                to_hosts = to_hosts.min(onward);
-            }
-            for &port in &next[here] {
-                let there = port as usize;
-                distance[there] = distance[there].min(onward);
-                before[there] -= 1;
-                if before[there] == 0 {
+            for &port in &next[port as usize] {
+                before[port as usize] -= 1;
+                if before[port as usize] == 0 {
                     order.push(port);
                 }
             }
         }
-        if order.len() < ports || to_hosts.is_zero() {
+        // Those of loops come last, in any order.
+        let has_loops = order.len() < ports;
+        order.extend((0..ports as u32).filter(|&port| before[port as usize] > 0));
+
+        let from_ends = |ends: &[bool]| -> Vec<Span> {
+            ends.iter().map(|&is_end| if is_end { Span::ZERO } else { Span::MAX }).collect()
+        };
+        let least = |port: usize| fabric.ports[port].least_delay();
+        let mut distance = from_ends(&is_first);
+        until_nothing_changes(order.iter(), |&here| {
+            let onward = distance[here as usize] + least(here as usize);
+            next[here as usize]
+                .iter()
+                .fold(false, |changes, &there| lower(&mut distance[there as usize], onward) || changes)
+        });
+        let mut rest = from_ends(&is_last);
+        until_nothing_changes(order.iter().rev(), |&here| {
+            let onward = next[here as usize].iter().map(|&behind| rest[behind as usize] + least(behind as usize)).min();
+            onward.is_some_and(|onward| lower(&mut rest[here as usize], onward))
+        });
+        let lasts = (0..ports).filter(|&port| is_last[port]);
+        let to_hosts = lasts.map(|port| distance[port] + least(port)).min().unwrap_or(Span::MAX);
+        if to_hosts.is_zero() {
             return None;
         }
-        let mut rest: Vec<Span> = is_last.iter().map(|&last| if last { Span::ZERO } else { Span::MAX }).collect();
-        for &port in order.iter().rev() {
-            let here = port as usize;
-            for &behind in &next[here] {
-                let behind = behind as usize;
-                rest[here] = rest[here].min(rest[behind] + fabric.ports[behind].least_delay());
-            }
-        }
+        let feedback = match has_loops || !fabric.joined.is_empty() {
+            true => Some(Feedback::new(now, fabric, &next, &is_first)?),
+            false => None,
+        };
         let is_at_once = fabric.ports.iter().map(|port| port.least_delay().is_zero()).collect();
         let mut place = vec![0; ports];
         for (at, &port) in order.iter().enumerate() {
             place[port as usize] = at as u32;
         }
-        Some((order, Lookahead { place, distance, rest, is_at_once, is_last, to_hosts }))
+        Some((order, Lookahead { place, distance, rest, is_at_once, is_last, to_hosts }, feedback))
     }
 
     /// Returns the instant up to which a port is known.
@@ -87,6 +99,19 @@ impl Lookahead {
     pub(super) fn known(&self, port: u32, sent_until: Time, horizon: Time) -> Time {
         (sent_until + self.distance[port as usize]).min(horizon)
     }
+}
+
+/// Calls `pass` for each port in order, again and again until it returns true for none. Ports that are in the order of the paths
+/// need one turn, and one that changes nothing.
+fn until_nothing_changes<'a>(order: impl Iterator<Item = &'a u32> + Clone, mut pass: impl FnMut(&u32) -> bool) {
+    while order.clone().fold(false, |changes, port| pass(port) || changes) {}
+}
+
+/// Lowers a value to `other` if that is less; returns true if it is.
+fn lower(value: &mut Span, other: Span) -> bool {
+    let is_less = other < *value;
+    *value = other.min(*value);
+    is_less
 }
 
 impl<B: Clone> Fabric<B> {

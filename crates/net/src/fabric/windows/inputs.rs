@@ -2,6 +2,7 @@
 
 use cellway_units::Time;
 
+use super::control::Control;
 use super::train::{Rotation, Train};
 use crate::cell::Cell;
 use crate::pace::{Pace, Pulse};
@@ -56,6 +57,8 @@ pub(in crate::fabric) enum Arriving {
     Rotation(u32),
     /// A packet to be cut into cells, for a queue.
     Frame { frame: PacketRef, slot: u32 },
+    /// A part of an ABR control loop.
+    Control(Control),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -270,7 +273,7 @@ impl Inputs {
                 self.turn(1, rotation.pace.after(rotation.first));
                 Some(Arriving::Cell(cell))
             }
-            Arriving::Cell(_) | Arriving::Frame { .. } => {
+            Arriving::Cell(_) | Arriving::Frame { .. } | Arriving::Control(_) => {
                 self.next += 1;
                 Some(unit)
             }
@@ -279,9 +282,12 @@ impl Inputs {
 
     /// Takes the first, if it comes up to `moment` and before `until`; of a group only its first cell.
     #[inline]
-    pub(super) fn take(&mut self, moment: Moment, until: Time) -> Option<(Time, Arriving)> {
-        let first = self.first().filter(|first| *first <= moment && first.at < until)?;
-        Some((first.at, self.take_first()?))
+    pub(super) fn take(&mut self, moment: Moment, until: Place) -> Option<(Place, Arriving)> {
+        let place = self.all.get(self.next())?.place;
+        if place.moment() > moment || place >= until {
+            return None;
+        }
+        Some((place, self.take_first()?))
     }
 
     /// Forgets the units that have been taken.

@@ -16,37 +16,44 @@ impl<B: Clone> Fabric<B> {
     /// reaches no host.
     #[inline(never)]
     pub(super) fn run_line(&mut self, windows: &mut Windows, index: u32) -> Option<Time> {
-        let until = windows.lookahead.known(index, windows.sent_until, windows.horizon);
+        let until = windows.known(index);
         let mut inputs = std::mem::take(&mut windows.inputs[index as usize]);
         inputs.settle();
-        // The departure of the last unit, and whether the line then serves whatever comes.
-        let mut is_due = windows.is_due[index as usize];
+        // The departure of the last unit; and the next service, if there is one in any case.
         let mut leaves = Moment::first(self.ports[index as usize].free_at());
+        let mut due = windows.due[index as usize].map(Moment::first);
         if self.ports[index as usize].on_line().is_some() && leaves.at < windows.horizon {
             self.leaves_line(windows, leaves, index);
-            is_due = true;
+            due = Some(leaves);
         }
         loop {
             let port = &mut self.ports[index as usize];
             let is_sending = !port.is_idle();
-            let now = if !is_due && !is_sending {
-                let release = port.next_release().map(Moment::first);
-                let Some(now) = inputs.first().into_iter().chain(release).min() else { break };
-                now
-            } else {
-                leaves
+            let now = match due {
+                Some(due) => due,
+                None if is_sending => leaves,
+                None => {
+                    let release = port.next_release().map(Moment::first);
+                    let Some(now) = inputs.first().into_iter().chain(release).min() else { break };
+                    now
+                }
             };
             // The arrivals up to the service, or as many of them as are known.
-            while let Some((at, unit)) = inputs.take(now, until) {
-                self.comes(at, index, unit);
+            let mut comes = false;
+            while let Some((place, unit)) = inputs.take(now, until) {
+                self.comes(windows, place, index, unit);
+                comes = true;
             }
-            if now.at >= until {
+            if now.at >= until.at {
+                if comes && !is_sending {
+                    due = Some(now);
+                }
                 break;
             }
             if is_sending {
                 self.leaves_line(windows, now, index);
             }
-            is_due = false;
+            due = None;
             let port = &mut self.ports[index as usize];
             if port.serve(now.at, &mut self.packets, &mut self.rms, true).is_some() {
                 let at = port.free_at();
@@ -54,16 +61,20 @@ impl<B: Clone> Fabric<B> {
                 if at < windows.horizon {
                     // Lines behind it are to know what leaves as soon as it is served.
                     self.leaves_line(windows, leaves, index);
-                    is_due = true;
+                    due = Some(leaves);
                 }
             }
         }
-        windows.is_due[index as usize] = is_due;
+        let due = due.map(|due| due.at);
+        windows.due[index as usize] = due;
         inputs.tidy();
         let arrival = inputs.first().map(|moment| moment.at);
         windows.inputs[index as usize] = inputs;
         self.leave_link(windows, index);
-        windows.rest_of(index, &self.ports[index as usize], arrival, is_due)
+        let port = &self.ports[index as usize];
+        let serves = if port.is_idle() { due.or(port.next_release()) } else { Some(Time::ZERO) };
+        windows.wakes_at(index, arrival.into_iter().chain(serves).min());
+        windows.rest_of(index, port, arrival, serves.is_some())
     }
 
     /// Handles the departure of the cell on a line.
@@ -82,9 +93,11 @@ impl<B: Clone> Fabric<B> {
 
     /// Takes a unit at the port that it has come to.
     #[inline]
-    pub(super) fn comes(&mut self, now: Time, index: u32, unit: Arriving) {
+    pub(super) fn comes(&mut self, windows: &mut Windows, place: Place, index: u32, unit: Arriving) {
+        let now = place.at;
         let port = &mut self.ports[index as usize];
         match unit {
+            Arriving::Control(control) => self.control_comes(windows, place, index, control),
             Arriving::Train(_) | Arriving::Rotation(_) => unreachable!("a group is taken cell by cell"),
             Arriving::Cell(cell) => {
                 if !port.push_cell(now, cell.slot, cell, &self.packets) {
@@ -121,19 +134,25 @@ impl<B: Clone> Fabric<B> {
             let moment = Moment { at, round };
             match unit {
                 Unit::Packet(_) => unreachable!("a line of cells sends no packets"),
-                Unit::Cell(mut cell) => match port.next_hop(cell.slot) {
-                    NextHop::Forward { port, slot } => {
-                        cell.slot = slot;
-                        windows.give(port.0, moment, index, Arriving::Cell(cell));
+                Unit::Cell(cell) if cell.flags.is_rm() => self.rm_leaves_link(windows, at, index, cell),
+                Unit::Cell(mut cell) => {
+                    if port.of_cells().abr.is_some() {
+                        cell.flags = self.reports(windows, moment, index, cell);
                     }
-                    NextHop::Reassemble(channel) => {
-                        let losses = &mut self.nodes[node.0 as usize].1;
-                        let channel = &mut self.reassembly[channel.0 as usize];
-                        if let Some(packet) = channel.accept(cell, &mut self.packets, losses) {
-                            self.reaches(windows, moment, index, node, packet);
+                    match self.ports[index as usize].next_hop(cell.slot) {
+                        NextHop::Forward { port, slot } => {
+                            cell.slot = slot;
+                            windows.give(port.0, moment, index, Arriving::Cell(cell));
+                        }
+                        NextHop::Reassemble(channel) => {
+                            let losses = &mut self.nodes[node.0 as usize].1;
+                            let channel = &mut self.reassembly[channel.0 as usize];
+                            if let Some(packet) = channel.accept(cell, &mut self.packets, losses) {
+                                self.reaches(windows, moment, index, node, packet);
+                            }
                         }
                     }
-                },
+                }
             }
         }
     }

@@ -25,7 +25,7 @@ pub(super) struct PacketLane {
     rest: Span,
     /// The least time of a packet on the line.
     least_span: Span,
-    /// True if the link leads to a host.
+    /// True if the link leads to a host, and what reaches that is known before the line runs.
     is_last: bool,
     /// Those that will come to the queue.
     arrivals: Runs<Queued>,
@@ -40,14 +40,14 @@ pub(super) struct PacketLane {
 }
 
 impl PacketLane {
-    pub(super) fn new(index: usize, port: &Port, lookahead: &Lookahead) -> PacketLane {
+    pub(super) fn new(index: usize, port: &Port, lookahead: &Lookahead, has_feedback: bool) -> PacketLane {
         PacketLane {
             place: lookahead.place[index],
             distance: lookahead.distance[index],
             delay: port.delay(),
             rest: lookahead.rest[index],
             least_span: port.least_span(),
-            is_last: lookahead.is_last[index],
+            is_last: lookahead.is_last[index] && !has_feedback,
             arrivals: Runs::default(),
             is_due: false,
             waiting: 0,
@@ -90,7 +90,10 @@ impl<B: Clone> Fabric<B> {
     pub(super) fn run_packets(&mut self, windows: &mut Windows, index: u32) -> Option<Time> {
         let mut lane = windows.lanes[index as usize].take()?;
         lane.arrivals.settle();
-        let until = (windows.sent_until + lane.distance).min(windows.horizon);
+        let until = match &windows.feedback {
+            None => (windows.sent_until + lane.distance).min(windows.horizon),
+            Some(feedback) => feedback.known(index).at,
+        };
         // Of those for a host no other may come before them.
         let onward = if lane.is_last { windows.known_until } else { windows.horizon };
         let (mut events, horizon) = (0, windows.horizon);

@@ -1,0 +1,175 @@
+//! Lines that wait for each other: ports that mark the RM cells of the other direction, and paths that form a loop.
+//!
+//! There is no order in which each line comes after those that send to it. So each line has an instant of its own up to which
+//! it is known: the earliest that a line before it has reached, with the least time from there. Lines run by turns until none
+//! gets any further. Each turn around a loop takes them on by the time of the loop, which is why no line of it may send
+//! without taking time.
+//!
+//! A backward RM cell that comes to a node is marked by the port through which its connection leaves, with the state that
+//! this has in that instant, and goes on without taking time. So it comes to that port first, in the order of its arrivals.
+//! The port to which it goes on runs up to the first such cell that is still to be marked, and no further: not up to its
+//! instant alone, but up to its place among the arrivals of the instant. So of two ports that have to mark a cell for each
+//! other in one instant, one can always go on.
+
+use std::collections::VecDeque;
+
+use cellway_units::{Span, Time};
+
+use crate::abr_port::AbrPort;
+use crate::fabric::Fabric;
+use crate::place::Place;
+use crate::port::Port;
+
+/// The ports for which each port waits, and the places up to which they are known.
+#[derive(Clone, Debug)]
+pub(in crate::fabric) struct Feedback {
+    ports: Vec<Waits>,
+}
+
+/// The state of a port.
+#[derive(Clone, Debug)]
+struct Waits {
+    /// The ports whose units come to it, with their least times.
+    feeders: Vec<(u32, Span)>,
+    /// The ports that mark cells before these come to it.
+    markers: Vec<u32>,
+    /// True if hosts send to it.
+    is_first: bool,
+    /// The least time of a unit on its line and link.
+    least_delay: Span,
+    /// The places of the cells that it has still to mark.
+    marks: VecDeque<Place>,
+    /// All that comes to it before this place is known, and has been handled.
+    known: Place,
+}
+
+impl Feedback {
+    /// Returns the ports of a network, all known up to `now`, with those behind each and the first of paths; `None` if a unit
+    /// may take no time at one of them.
+    pub(super) fn new<B: Clone>(
+        now: Time,
+        fabric: &Fabric<B>,
+        next: &[Vec<u32>],
+        is_first: &[bool],
+    ) -> Option<Feedback> {
+        let waits = |(port, &is_first): (&Port, &bool)| Waits {
+            feeders: Vec::new(),
+            markers: Vec::new(),
+            is_first,
+            least_delay: port.least_delay(),
+            marks: VecDeque::new(),
+            known: Place { at: now, within: 0 },
+        };
+        let mut feedback = Feedback { ports: fabric.ports.iter().zip(is_first).map(waits).collect() };
+        if feedback.ports.iter().any(|port| port.least_delay.is_zero()) {
+            return None;
+        }
+        let is_of_loop = fabric.of_loops();
+        for (index, port) in (0..).zip(&fabric.ports) {
+            let may_mark = is_of_loop[index as usize] && fabric.marks(marker(index));
+            let ends = abr_of(port).into_iter().flat_map(|abr| abr.destinations().chain(abr.sources()));
+            for to in next[index as usize].iter().copied().chain(ends.map(|(port, _)| port.0)) {
+                feedback.feeds(index, to);
+                if may_mark && is_of_loop[to as usize] && to != marker(index) {
+                    feedback.ports[to as usize].markers.push(marker(index));
+                }
+            }
+            if may_mark {
+                feedback.feeds(index, marker(index));
+            }
+        }
+        for port in &mut feedback.ports {
+            port.markers.sort_unstable();
+            port.markers.dedup();
+        }
+        Some(feedback)
+    }
+
+    fn feeds(&mut self, from: u32, to: u32) {
+        let least_delay = self.ports[from as usize].least_delay;
+        let feeders = &mut self.ports[to as usize].feeders;
+        if !feeders.contains(&(from, least_delay)) {
+            feeders.push((from, least_delay));
+        }
+    }
+
+    /// Returns the place before which all that comes to a port is known.
+    #[inline]
+    pub(super) fn known(&self, port: u32) -> Place {
+        self.ports[port as usize].known
+    }
+
+    /// Extends what is known of a port, if hosts send nothing more before `sent_until`, but not beyond `horizon`. Returns true
+    /// if it is more than before.
+    #[inline]
+    pub(super) fn extend(&mut self, port: u32, sent_until: Time, horizon: Time) -> bool {
+        let Waits { feeders, markers, is_first, known, .. } = &self.ports[port as usize];
+        let mut at = if *is_first { sent_until.min(horizon) } else { horizon };
+        for &(feeder, least_delay) in feeders {
+            at = at.min(self.ports[feeder as usize].known.at + least_delay);
+        }
+        let mut place = Place { at, within: 0 };
+        for &marker in markers {
+            if let Some(&mark) = self.ports[marker as usize].marks.front() {
+                place = place.min(mark);
+            }
+        }
+        let is_more = place > *known;
+        if is_more {
+            self.ports[port as usize].known = place;
+        }
+        is_more
+    }
+
+    /// Returns the instant before which all that a port sends to its hosts is known.
+    pub(super) fn sends(&self, port: u32) -> Time {
+        let Waits { known, least_delay, .. } = &self.ports[port as usize];
+        known.at + *least_delay
+    }
+
+    /// Records that a port has to mark a cell.
+    pub(super) fn to_mark(&mut self, port: u32, place: Place) {
+        self.ports[port as usize].marks.push_back(place);
+    }
+
+    /// Records that a port has marked the first of these cells.
+    pub(super) fn marked(&mut self, port: u32) {
+        self.ports[port as usize].marks.pop_front();
+    }
+}
+
+/// Returns the port that marks the backward RM cells that come over a port: that of the same link in the other direction.
+#[inline]
+pub(super) fn marker(port: u32) -> u32 {
+    port ^ 1
+}
+
+/// Returns the part of a port in control loops, if it has any.
+fn abr_of(port: &Port) -> Option<&AbrPort> {
+    port.cells()?.abr.as_deref()
+}
+
+impl<B: Clone> Fabric<B> {
+    /// Returns true for each port over which a control loop runs, in one direction or the other.
+    pub(super) fn of_loops(&self) -> Vec<bool> {
+        let has_loops = |port: &Port| abr_of(port).is_some_and(|abr| abr.has_loops());
+        let mut is_of_loop: Vec<bool> = self.ports.iter().map(has_loops).collect();
+        for turn in self.ports.iter().filter_map(abr_of).flat_map(|abr| abr.destinations()) {
+            // The way back, to the port at whose far end the source is.
+            let mut at = Some(turn);
+            while let Some((port, slot)) = at {
+                is_of_loop[port.0 as usize] = true;
+                let cells = self.port(port).of_cells();
+                let is_home = cells.abr.as_ref().is_some_and(|abr| abr.ends(slot).source.is_some());
+                at = if is_home { None } else { cells.server.next_hop(slot).forward() };
+            }
+        }
+        is_of_loop
+    }
+
+    /// Returns true if a port marks RM cells of the other direction.
+    #[inline]
+    fn marks(&self, port: u32) -> bool {
+        abr_of(&self.ports[port as usize]).is_some()
+    }
+}
