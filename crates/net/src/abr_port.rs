@@ -6,6 +6,7 @@ use cellway_units::{Cells, Rate, Span, Time};
 use crate::abr::{EfciMarker, Erica, EricaSpec, RmCell, RmDirection};
 use crate::cell::Cell;
 use crate::ids::PortId;
+use crate::pace::{Pace, Pulse};
 use crate::rm_cells::RmCells;
 
 /// The control of ABR connections by output ports.
@@ -175,6 +176,23 @@ impl AbrPort {
     pub(crate) fn backward(&mut self, now: Time, slot: u32, rm: &mut RmCell) {
         if let Marking::Erica(erica) = &mut self.marking {
             erica.backward(now, slot as usize, rm);
+        }
+    }
+
+    /// Returns true if data cells leave queue `slot` without a mark while no other waits: those of a source, which have not
+    /// entered the network before.
+    pub(crate) fn sends_plain(&self, slot: u32) -> bool {
+        let is_marked = matches!(&self.marking, Marking::Efci(marker) if marker.marks(Cells(0)));
+        self.loop_of(slot) == Loop::Begins && !is_marked
+    }
+
+    /// Counts data cells that have left queue `slot` at a pace, the first at `first`.
+    pub(crate) fn sent(&mut self, first: Pulse, cells: u16, pace: Pace, slot: u32) {
+        let Marking::Erica(erica) = &mut self.marking else { return };
+        let mut next = first;
+        for _ in 0..cells {
+            erica.cell(next.at(), slot as usize);
+            next = pace.after(next);
         }
     }
 

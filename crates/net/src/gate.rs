@@ -103,11 +103,37 @@ impl Gate {
         self.destination.as_ref().is_some_and(|both| both.0.is_waiting())
     }
 
-    /// Returns the algorithm of a shaper's peak rate, if nothing else holds cells back or makes any.
+    /// Returns the algorithm that alone spaces the next cells, of data: that of a shaper's peak rate or of an ABR source.
     #[inline]
-    pub(crate) fn peak_alone(&mut self) -> Option<&mut Gcra> {
-        let is_alone = self.source.is_none() && self.destination.is_none();
-        self.shaper.as_mut().filter(|_| is_alone)?.peak_alone()
+    pub(crate) fn pacer(&mut self) -> Option<&mut Gcra> {
+        if self.is_waiting() {
+            return None;
+        }
+        match (&mut self.shaper, &mut self.source) {
+            (Some(shaper), None) => shaper.peak_alone(),
+            (None, Some(source)) => source.pacer(),
+            _ => None,
+        }
+    }
+
+    /// Returns the most cells of data that may follow each other, and an instant before which they have to leave.
+    #[inline]
+    pub(crate) fn most_data(&self) -> (u32, Time) {
+        self.source.as_ref().map_or((u32::MAX, Time::MAX), |source| source.most_data())
+    }
+
+    /// Records cells of data that have left, spaced by the pacer.
+    #[inline]
+    pub(crate) fn sent_data(&mut self, cells: u16) {
+        if let Some(source) = &mut self.source {
+            source.sent_data(cells.into());
+        }
+    }
+
+    /// Returns true if an ABR source holds a token back that is released at `at`, as ACR has decreased since it was held.
+    #[inline]
+    pub(crate) fn holds_again(&self, at: Time) -> bool {
+        self.source.as_ref().is_some_and(|source| source.earliest(at) > at)
     }
 
     /// Returns an instant before which a shaper lets the cell behind `cells` others not leave.

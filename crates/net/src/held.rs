@@ -53,6 +53,11 @@ impl Held {
         self.waits.as_ref()?.all.front().map(|&(_, slot)| slot)
     }
 
+    /// Returns the queues in the order of their waits.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = u32> + '_ {
+        self.waits.iter().flat_map(|waits| waits.all.iter().map(|&(_, slot)| slot))
+    }
+
     /// Ends the first wait.
     pub(crate) fn pop(&mut self) {
         if let Some(waits) = &mut self.waits {

@@ -111,6 +111,27 @@ impl AbrSource {
         })
     }
 
+    /// Returns the pacer, if data is next.
+    #[inline]
+    pub(crate) fn pacer(&mut self) -> Option<&mut Gcra> {
+        (self.most_data().0 > 0).then_some(&mut self.pacer)
+    }
+
+    /// Returns the most data cells before the next forward RM cell, and an instant up to which that is not due for its time.
+    #[inline]
+    pub(crate) fn most_data(&self) -> (u32, Time) {
+        match self.forward_at {
+            Some(at) => ((self.parameters.nrm - 1).saturating_sub(self.since_forward), at + self.parameters.trm),
+            None => (0, Time::ZERO),
+        }
+    }
+
+    /// Counts data cells that the pacer has spaced.
+    #[inline]
+    pub(crate) fn sent_data(&mut self, cells: u32) {
+        self.since_forward += cells;
+    }
+
     fn forward(&mut self, now: Time) -> RmCell {
         let AbrParameters { pcr, mcr, icr, crm, cdf, adtf, .. } = self.parameters;
         // Rule 5: a rate that was not used is lost.

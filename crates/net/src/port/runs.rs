@@ -178,9 +178,9 @@ impl Port {
         Some(LeftRun { leaves: at, last: at + delay, first, cell, cells })
     }
 
-    /// Sends as many as possible of the cells that a shaper holds back, each as it is released, by a line that is free at `ready`:
-    /// neighbours in a frame, of the only queue that has cells, which are served before `until`, arrive before `horizon` and
-    /// keep the spacing of the shaper. Returns them with that.
+    /// Sends as many as possible of the cells that a shaper or an ABR source holds back, each as it is released, by a line that
+    /// is free at `ready`: neighbours in a frame, of the only queue that has cells, which are served before `until`, arrive before
+    /// `horizon` and keep their spacing. Returns them with that.
     pub(crate) fn send_shaped<B>(
         &mut self,
         ready: Time,
@@ -190,12 +190,17 @@ impl Port {
     ) -> Option<(LeftRun, Pace)> {
         let Kind::Cells(port) = &mut self.kind else { return None };
         let (slot, served) = port.server.only_shaped(ready)?;
-        let (gcra, (cell, most)) = port.server.shaped_run(slot)?;
+        let (gcra, (cell, most), before) = port.server.shaped_run(slot)?;
+        if port.abr.as_ref().is_some_and(|abr| cell.flags != Flags::PLAIN || !abr.sends_plain(slot)) {
+            return None;
+        }
+        let until = until.min(before);
         if served >= until {
             return None;
         }
+        let began = gcra.pulse(served);
         let (own, delay, pace) = (self.line.pace().span(), self.link.delay(), gcra.pace());
-        let (mut next, mut cells, mut busy, mut leaves) = (gcra.pulse(served), 0, Span::ZERO, ready);
+        let (mut next, mut cells, mut busy, mut leaves) = (began, 0, Span::ZERO, ready);
         let mut first = next.later(own + delay);
         loop {
             let at = next.at();
@@ -238,6 +243,9 @@ impl Port {
             return None;
         }
         port.server.serve_shaped(slot, cells);
+        if let Some(abr) = &mut port.abr {
+            abr.sent(began, cells, pace, slot);
+        }
         if let Some(owner) = owner_of_cell(&port.buffer, slot, cell, packets) {
             port.buffer.release_run(owner, cell.index, cells);
         }

@@ -333,7 +333,7 @@ impl<B: Clone> Fabric<B> {
 
     /// Gives cells that have left their line, at the pace of the line of `pace`, to the next port or to the reassembly.
     #[inline]
-    fn run_goes_on(&mut self, windows: &mut Windows, index: u32, left: LeftRun, pace: Pace) {
+    pub(super) fn run_goes_on(&mut self, windows: &mut Windows, index: u32, left: LeftRun, pace: Pace) {
         let LeftRun { first, last, cell, cells, .. } = left;
         self.events += u64::from(cells);
         let port = &self.ports[index as usize];

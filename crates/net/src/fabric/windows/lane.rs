@@ -54,6 +54,10 @@ impl<B: Clone> Fabric<B> {
                 self.leaves_line(windows, now, index);
             }
             due = None;
+            if let Some(leaves) = self.send_paced(windows, index, [now.at, until.at], inputs.first()) {
+                due = Some(Moment::first(leaves));
+                continue;
+            }
             let port = &mut self.ports[index as usize];
             if port.serve(now.at, &mut self.packets, &mut self.rms, true).is_some() {
                 let at = port.free_at();
@@ -75,6 +79,30 @@ impl<B: Clone> Fabric<B> {
         let serves = if port.is_idle() { due.or(port.next_release()) } else { Some(Time::ZERO) };
         windows.wakes_at(index, arrival.into_iter().chain(serves).min());
         windows.rest_of(index, port, arrival, serves.is_some())
+    }
+
+    /// Sends cells that a shaper or an ABR source spaces, from the first of two instants on and before the second and the next
+    /// arrival; returns the departure of the last.
+    fn send_paced(
+        &mut self,
+        windows: &mut Windows,
+        index: u32,
+        [now, until]: [Time; 2],
+        comes: Option<Moment>,
+    ) -> Option<Time> {
+        let port = &mut self.ports[index as usize];
+        if port.waiting() < 2 || port.decides()?.services {
+            return None;
+        }
+        let before = comes.map_or(until, |moment| moment.at.min(until));
+        let (run, pace) = port.send_shaped(now, before, windows.horizon, &self.packets)?;
+        self.cell_hops += u64::from(run.cells);
+        self.events += u64::from(run.cells);
+        // Cells that have left before come to the next line before these.
+        self.leave_link(windows, index);
+        self.reports(windows, Moment::first(run.first.at()), index, run.cell);
+        self.run_goes_on(windows, index, run, pace);
+        Some(run.leaves)
     }
 
     /// Handles the departure of the cell on a line.
