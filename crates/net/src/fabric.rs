@@ -7,6 +7,7 @@ mod entries;
 mod get;
 mod handle;
 mod open;
+mod rm_path;
 mod view;
 mod windows;
 

@@ -111,54 +111,6 @@ impl Gcra {
     }
 }
 
-/// GCRA(T, L) as a continuous-state leaky bucket: the bucket loses one unit a unit of time, a
-/// conforming cell adds T, and a cell conforms if it finds at most L. The verdicts are those of
-/// [`Gcra`]; ITU-T I.371 annex A states the algorithm both ways.
-#[derive(Clone, Debug)]
-pub struct LeakyBucket {
-    pace: Pace,
-    limit: Span,
-    /// The content of the bucket right after the last conforming cell, as the instant at which it would be empty if that cell
-    /// had come at zero.
-    content: Pulse,
-    last: Time,
-}
-
-impl LeakyBucket {
-    /// Creates an empty bucket for cells at `rate` (bit/s, above zero), with tolerance `limit`.
-    pub fn new(rate: Rate, limit: Span) -> LeakyBucket {
-        LeakyBucket { pace: Pace::new(rate), limit, content: Pulse::default(), last: Time::ZERO }
-    }
-
-    /// Returns true if a cell that arrives at `now` conforms, and adds it to the bucket then.
-    pub fn conforms(&mut self, now: Time) -> bool {
-        let content = self.content_at(now);
-        let conforms = content.at <= Time::ZERO + self.limit;
-        if conforms {
-            self.content = self.pace.after(content);
-            self.last = now;
-        }
-        conforms
-    }
-
-    /// Changes the rate at `now`; the bucket keeps its content as an amount of data.
-    pub fn set_rate(&mut self, now: Time, rate: Rate) {
-        let content = self.content_at(now);
-        let old = std::mem::replace(&mut self.pace, Pace::new(rate));
-        self.content = convert(old, self.pace, content, self.limit);
-        self.last = now;
-    }
-
-    /// Returns the content at `now`; a bucket that has run empty drops the fraction of a picosecond.
-    fn content_at(&self, now: Time) -> Pulse {
-        let (content, drained) = (self.content.at - Time::ZERO, now.since(self.last));
-        if drained > content {
-            return Pulse::default();
-        }
-        Pulse { at: Time::ZERO + (content - drained), ..self.content }
-    }
-}
-
 /// Returns the burst tolerance BT = (MBS − 1)(1/SCR − 1/PCR), in cell times at the two rates (bit/s of whole cells,
 /// above zero), rounded up to a picosecond so that MBS cells at the peak rate conform. ITU-T I.371 section 5.4; ATM
 /// Forum TM 4.0 section 4.4. Zero if SCR is at least PCR.

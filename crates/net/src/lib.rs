@@ -113,7 +113,7 @@ pub use counters::{ConversationCounters, LossCounters, PortCounters};
 pub use delay::DelaySpec;
 pub use fabric::{ConversationSpec, Fabric, FabricError, UnitView};
 pub use faults::Share;
-pub use gcra::{DualGcra, Gcra, LeakyBucket, burst_tolerance};
+pub use gcra::{DualGcra, Gcra, burst_tolerance};
 pub use ids::{ChannelId, NodeId, PortId};
 pub use light::LightLoad;
 pub use line::Line;

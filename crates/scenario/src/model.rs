@@ -106,7 +106,7 @@ choice! {
     /// The way in which a simulation computes the network.
     pub enum Engine {
         /// Each line computes all that it can know at once, many cells in one step. A network with a part that is decided event by
-        /// event, like ABR, is computed as with cells.
+        /// event, like a delay that varies, is computed as with cells.
         Windows = "windows",
         /// One event after the other, in one calendar: slower, to check the other with.
         Cells = "cells",

@@ -1,12 +1,10 @@
-//! ABR control loops over the fabric: their ends, and the path of their RM cells.
+//! ABR control loops over the fabric.
 
 use cellway_units::{Rate, Time};
 
 use super::{Fabric, FabricError};
-use crate::abr::{AbrParameters, AbrSource, RmDirection};
+use crate::abr::{AbrParameters, AbrSource};
 use crate::abr_port::{AbrPort, AbrSwitchSpec, Loop};
-use crate::cell::{Cell, Flags};
-use crate::channel::NextHop;
 use crate::ids::{ChannelId, PortId};
 
 impl<B: Clone> Fabric<B> {
@@ -101,72 +99,5 @@ impl<B: Clone> Fabric<B> {
         let line = port.rate();
         let cells = port.cells_mut().expect("control loops run over cell lines only");
         cells.abr.get_or_insert_with(|| Box::new(AbrPort::new(spec, line)))
-    }
-
-    /// Handles a data cell of queue `slot` that arrives over port `index` at a node where a loop of its channel may
-    /// end. Returns its flags from there on.
-    #[inline(never)]
-    pub(super) fn at_destination(&mut self, index: u32, slot: u32, mut flags: Flags) -> Flags {
-        let cells = self.ports[index as usize].cells_mut();
-        let Some(abr) = cells.and_then(|cells| cells.abr.as_mut()) else { return flags };
-        if let Some((port, slot)) = abr.ends_mut(slot).tells(flags.is_marked()) {
-            let gate = self.port_mut(port).server_mut().expect("channels run over cell lines").gate_mut(slot);
-            if let Some(destination) = gate.destination() {
-                destination.data(flags.is_marked());
-            }
-            flags.unmark();
-        }
-        flags
-    }
-
-    /// Processes an RM cell that has arrived over port `index`: it ends here, or continues like data.
-    #[inline(never)]
-    pub(super) fn rm_arrives(&mut self, now: Time, index: u32, cell: Cell) {
-        let (rm, connection) = self.rms.get(cell);
-        if rm.direction == RmDirection::Backward {
-            self.mark(now, index ^ 1, cell, connection);
-        }
-        let ends =
-            self.ports[index as usize].of_cells().abr.as_ref().map(|abr| abr.ends(cell.slot)).unwrap_or_default();
-        let rm = self.rms.get(cell).0;
-        match (rm.direction, ends.destination, ends.source) {
-            (RmDirection::Forward, Some((port, slot)), _) => {
-                self.rms.remove(cell);
-                let server = self.ports[port.0 as usize].server_mut().expect("channels run over cell lines");
-                server.turn_around(now, slot, rm);
-                self.call(port.0);
-            }
-            (RmDirection::Backward, _, Some((port, slot))) => {
-                self.rms.remove(cell);
-                let server = self.ports[port.0 as usize].server_mut().expect("channels run over cell lines");
-                server.gate_mut(slot).receive(now, &rm);
-                server.rate_changed(now, slot);
-                self.call(port.0);
-            }
-            _ => self.pass_on(now, index, cell),
-        }
-    }
-
-    /// Processes a backward RM cell at the node of `index`, the port by which its connection leaves.
-    fn mark(&mut self, now: Time, index: u32, cell: Cell, connection: ChannelId) {
-        let Some(cells) = self.ports[index as usize].cells_mut() else { return };
-        if let (Some(slot), Some(abr)) = (cells.server.slot(connection), &mut cells.abr) {
-            abr.backward(now, slot, self.rms.get_mut(cell));
-        }
-    }
-
-    fn pass_on(&mut self, now: Time, index: u32, cell: Cell) {
-        let NextHop::Forward { port, slot } = self.ports[index as usize].next_hop(cell.slot) else {
-            unreachable!("the loop of an RM cell ends before its channel does")
-        };
-        let next = &mut self.ports[port.0 as usize];
-        if let Some(abr) = next.cells_mut().and_then(|cells| cells.abr.as_mut()) {
-            abr.rm_comes(now, slot, &self.rms.get(cell).0);
-        }
-        if next.push_cell(now, slot, cell, &self.packets) {
-            self.call(port.0);
-        } else {
-            self.rms.remove(cell);
-        }
     }
 }

@@ -288,7 +288,11 @@ impl<B: Clone> Fabric<B> {
     fn cell_arrives(&mut self, now: Time, index: u32, mut cell: Cell, delivered: &mut Vec<Delivery<B>>) {
         // Passes `cell` by value: a reference would force it onto the stack, about a tenth of the time of a hop.
         if self.ports[index as usize].of_cells().abr.is_some() {
-            cell.flags = self.at_destination(index, cell.slot, cell.flags);
+            let (flags, reports) = self.at_destination(index, cell);
+            cell.flags = flags;
+            if let Some((to, control)) = reports {
+                self.control_comes(now, to, control);
+            }
         }
         let from = &self.ports[index as usize];
         match from.next_hop(cell.slot) {
@@ -308,6 +312,18 @@ impl<B: Clone> Fabric<B> {
                     self.packet_arrives(now, node, packet, delivered);
                 }
             }
+        }
+    }
+
+    /// Processes an RM cell that has arrived over port `index`: it is marked, and ends here or continues like data.
+    #[inline(never)]
+    fn rm_arrives(&mut self, now: Time, index: u32, cell: Cell) {
+        if let Some(marker) = self.marker(index, cell) {
+            self.mark(now, marker, cell);
+        }
+        let (to, control) = self.beyond_link(index, cell);
+        if self.control_comes(now, to, control) {
+            self.call(to.0);
         }
     }
 

@@ -4,11 +4,11 @@
 //! could answer. So as long as all packets that hosts send before `T` are known, a line is known up to `T` and the least
 //! time that any packet needs from a host to its queue. A pass takes the lines in the order of the paths, and each runs
 //! through its arrivals, departures and services up to that instant, without a calendar. The order of events at each line
-//! is that of the crate's page; lines share nothing, so their order among each other does not matter.
+//! is that of the crate's page; lines share nothing, so their order among each other does not matter. Where lines wait for each
+//! other, each is known up to an instant of its own (`feedback.rs`).
 
 mod active;
 mod cells;
-mod control;
 mod deliveries;
 mod enter;
 mod feedback;
@@ -16,6 +16,7 @@ mod graph;
 mod inputs;
 mod lane;
 mod packets;
+mod rm_cells;
 mod routes;
 mod runs;
 mod train;

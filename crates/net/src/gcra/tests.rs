@@ -1,7 +1,7 @@
 use cellway_units::{CELL_BITS, Cells, Rate, Span, Time};
 use proptest::prelude::*;
 
-use super::{DualGcra, Gcra, LeakyBucket, burst_tolerance};
+use super::{DualGcra, Gcra, burst_tolerance};
 use crate::line::Line;
 
 const OC3C: Rate = Rate::from_bps(149_760_000);
@@ -179,56 +179,7 @@ fn the_burst_stays_mbs_when_the_peak_rate_changes() {
     assert_eq!(back_to_back(pcr, 1_000).into_iter().take_while(|&at| dual.conforms(at)).count(), 50);
 }
 
-/// A cell some time after the one before, or this many picoseconds from the boundary between early and conforming; or a
-/// new rate.
-#[derive(Clone, Debug)]
-enum Event {
-    Cell(u64),
-    Edge(i8),
-    Rate(u64, u64),
-}
-
-fn events() -> impl Strategy<Value = Vec<Event>> {
-    let gap = prop_oneof![Just(0), 0..10_u64, 0..5_000_000_u64, 0..500_000_000_u64];
-    let event = prop_oneof![
-        20 => gap.clone().prop_map(Event::Cell),
-        20 => (-2..3_i8).prop_map(Event::Edge),
-        1 => (gap, 1_000_000..600_000_000_u64).prop_map(|(gap, bps)| Event::Rate(gap, bps)),
-    ];
-    proptest::collection::vec(event, 1..400)
-}
-
 proptest! {
-    /// ITU-T I.371 annex A: the two formulations give the same verdicts.
-    #[test]
-    fn virtual_scheduling_and_leaky_bucket_agree(
-        bps in 1_000_000..600_000_000_u64,
-        limit in prop_oneof![Just(0), 0..10_000_000_u64, 0..1_000_000_000_u64],
-        events in events(),
-    ) {
-        let (rate, limit) = (Rate::from_bps(bps), Span::from_ps(limit));
-        let (mut scheduling, mut bucket) = (Gcra::new(rate, limit), LeakyBucket::new(rate, limit));
-        let mut now = Time::ZERO;
-        for event in events {
-            match event {
-                Event::Cell(gap) => {
-                    now += Span::from_ps(gap);
-                    prop_assert_eq!(scheduling.conforms(now), bucket.conforms(now), "at {}", now);
-                }
-                Event::Edge(offset) => {
-                    let edge = Time::from_ps(scheduling.earliest(now).as_ps().saturating_add_signed(offset.into()));
-                    now = now.max(edge);
-                    prop_assert_eq!(scheduling.conforms(now), bucket.conforms(now), "at {}", now);
-                }
-                Event::Rate(gap, bps) => {
-                    now += Span::from_ps(gap);
-                    scheduling.set_rate(now, Rate::from_bps(bps));
-                    bucket.set_rate(now, Rate::from_bps(bps));
-                }
-            }
-        }
-    }
-
     /// Any k + 1 conforming cells span at least k T − L, less the one tick of the clock; and `earliest` is the first
     /// instant that conforms.
     #[test]

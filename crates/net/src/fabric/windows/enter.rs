@@ -17,8 +17,8 @@ use crate::port::Port;
 
 impl<B: Clone> Fabric<B> {
     /// Has the network run in windows from now on: equal results, in less time. All events up to `now` have happened, the
-    /// service of lines too. Returns false, and changes nothing, if it cannot: the paths have a loop without hosts, or a part
-    /// of it is decided event by event (a tap, ABR, delays that vary, copies, outages that empty a queue,
+    /// service of lines too. Returns false, and changes nothing, if it cannot: no time passes on a path, or a part of it is
+    /// decided event by event (a tap, delays that vary, copies, outages that empty a queue,
     /// recordings of loads), or another event may follow at `now`. All conversations must be open, and none is closed before
     /// [`Fabric::leave_windows`]. Before each [`Fabric::run`] the caller declares with [`Fabric::set_horizon`] up to which
     /// instant it neither reads nor changes anything: at least the limit of that run.

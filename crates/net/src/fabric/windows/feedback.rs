@@ -66,16 +66,17 @@ impl Feedback {
         }
         let is_of_loop = fabric.of_loops();
         for (index, port) in (0..).zip(&fabric.ports) {
-            let may_mark = is_of_loop[index as usize] && fabric.marks(marker(index));
+            let marker = index ^ 1;
+            let may_mark = is_of_loop[index as usize] && abr_of(&fabric.ports[marker as usize]).is_some();
             let ends = abr_of(port).into_iter().flat_map(|abr| abr.destinations().chain(abr.sources()));
             for to in next[index as usize].iter().copied().chain(ends.map(|(port, _)| port.0)) {
                 feedback.feeds(index, to);
-                if may_mark && is_of_loop[to as usize] && to != marker(index) {
-                    feedback.ports[to as usize].markers.push(marker(index));
+                if may_mark && is_of_loop[to as usize] && to != marker {
+                    feedback.ports[to as usize].markers.push(marker);
                 }
             }
             if may_mark {
-                feedback.feeds(index, marker(index));
+                feedback.feeds(index, marker);
             }
         }
         for port in &mut feedback.ports {
@@ -138,12 +139,6 @@ impl Feedback {
     }
 }
 
-/// Returns the port that marks the backward RM cells that come over a port: that of the same link in the other direction.
-#[inline]
-pub(super) fn marker(port: u32) -> u32 {
-    port ^ 1
-}
-
 /// Returns the part of a port in control loops, if it has any.
 fn abr_of(port: &Port) -> Option<&AbrPort> {
     port.cells()?.abr.as_deref()
@@ -165,11 +160,5 @@ impl<B: Clone> Fabric<B> {
             }
         }
         is_of_loop
-    }
-
-    /// Returns true if a port marks RM cells of the other direction.
-    #[inline]
-    fn marks(&self, port: u32) -> bool {
-        abr_of(&self.ports[port as usize]).is_some()
     }
 }

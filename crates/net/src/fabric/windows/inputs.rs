@@ -2,9 +2,9 @@
 
 use cellway_units::Time;
 
-use super::control::Control;
 use super::train::{Rotation, Train};
 use crate::cell::Cell;
+use crate::fabric::rm_path::Control;
 use crate::pace::{Pace, Pulse};
 use crate::packet::PacketRef;
 use crate::place::Place;
@@ -57,6 +57,9 @@ pub(in crate::fabric) enum Arriving {
     Rotation(u32),
     /// A packet to be cut into cells, for a queue.
     Frame { frame: PacketRef, slot: u32 },
+    /// A backward RM cell that has come over the other direction of the port's link, and names its queue there; `slot` is that
+    /// of its connection here.
+    ToMark { cell: Cell, slot: u32 },
     /// A part of an ABR control loop.
     Control(Control),
 }
@@ -273,7 +276,7 @@ impl Inputs {
                 self.turn(1, rotation.pace.after(rotation.first));
                 Some(Arriving::Cell(cell))
             }
-            Arriving::Cell(_) | Arriving::Frame { .. } | Arriving::Control(_) => {
+            Arriving::Cell(_) | Arriving::Frame { .. } | Arriving::ToMark { .. } | Arriving::Control(_) => {
                 self.next += 1;
                 Some(unit)
             }

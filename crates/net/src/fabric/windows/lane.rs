@@ -6,7 +6,7 @@ use super::{Arriving, Moment, Windows};
 use crate::channel::NextHop;
 use crate::fabric::Fabric;
 use crate::fabric::handle::lose;
-use crate::ids::NodeId;
+use crate::ids::{NodeId, PortId};
 use crate::link::Unit;
 use crate::packet::PacketRef;
 use crate::place::Place;
@@ -125,7 +125,10 @@ impl<B: Clone> Fabric<B> {
         let now = place.at;
         let port = &mut self.ports[index as usize];
         match unit {
-            Arriving::Control(control) => self.control_comes(windows, place, index, control),
+            Arriving::ToMark { cell, slot } => self.mark_comes(windows, place, (index, slot), cell),
+            Arriving::Control(control) => {
+                self.control_comes(now, PortId(index), control);
+            }
             Arriving::Train(_) | Arriving::Rotation(_) => unreachable!("a group is taken cell by cell"),
             Arriving::Cell(cell) => {
                 if !port.push_cell(now, cell.slot, cell, &self.packets) {
