@@ -85,7 +85,7 @@ pub(super) struct Windows {
     /// Reused from call to call: the members of a rotation.
     members: Vec<Cell>,
     /// The instant at which each port of single cells serves next, if that is known: the end of the last unit, or the arrival
-    /// of one in an instant of which others may come.
+    /// of one in an instant of which others may come. Empty if there is no such port.
     due: Vec<Option<Time>>,
     /// The rounds in which the units on the links of lines without time and delay arrive.
     rounds: BTreeMap<u32, VecDeque<u32>>,
@@ -176,6 +176,13 @@ impl<B: Clone> Fabric<B> {
     /// Returns true if the network runs in windows.
     pub fn has_windows(&self) -> bool {
         self.windows.is_some()
+    }
+
+    /// Returns false if the network runs in windows, but the calendar would take less time: lines wait for each other over links
+    /// of little delay.
+    pub fn gains_in_windows(&self) -> bool {
+        let feedback = self.windows.as_ref().and_then(|windows| windows.feedback.as_ref());
+        feedback.is_none_or(Feedback::is_useful)
     }
 
     /// As [`Fabric::run`], in windows. At the horizon all lines have been advanced to `limit`.

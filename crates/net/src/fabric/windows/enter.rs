@@ -47,17 +47,19 @@ impl<B: Clone> Fabric<B> {
         let lane = |(index, port): (usize, &Port)| {
             port.cells().is_none().then(|| Box::new(PacketLane::new(index, port, &lookahead, feedback.is_some())))
         };
+        let stations: Vec<Station> = order.iter().map(station).collect();
+        let has_single = stations.iter().any(|station| matches!(station.kind, Kind::Single));
         let mut windows = Windows {
             routes: Routes::new(self),
             inputs: vec![Inputs::default(); self.ports.len()],
             lanes: self.ports.iter().enumerate().map(lane).collect(),
             active: ActiveSet::new(order.len()),
-            stations: order.iter().map(station).collect(),
+            stations,
             lookahead,
             feedback,
             deliveries: Deliveries::default(),
             members: Vec::new(),
-            due: vec![None; self.ports.len()],
+            due: if has_single { vec![None; self.ports.len()] } else { Vec::new() },
             rounds: BTreeMap::new(),
             round: 0,
             quiet_until: now,

@@ -83,7 +83,7 @@ impl Lookahead {
             return None;
         }
         let feedback = match has_loops || !fabric.joined.is_empty() {
-            true => Some(Feedback::new(now, fabric, &next, &is_first)?),
+            true => Some(Feedback::new(now, fabric, &next, &is_first, |port| before[port] > 0)?),
             false => None,
         };
         let is_at_once = fabric.ports.iter().map(|port| port.least_delay().is_zero()).collect();
