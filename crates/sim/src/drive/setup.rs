@@ -123,7 +123,7 @@ mod tests {
             assert!(in_windows(text, Engine::Windows));
             assert!(!in_windows(text, Engine::Cells));
         }
-        let varying = packets.replacen("delay = \"10 ms\"", "delay = \"10 ms\"\njitter = { deviation = \"1 ms\" }", 1);
+        let varying = packets.replacen("20 Mbit/s\" }", "20 Mbit/s\", jitter = { deviation = \"1 ms\" } }", 1);
         assert!(!in_windows(&varying, Engine::Windows));
     }
 }
