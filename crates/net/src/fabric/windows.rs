@@ -29,9 +29,11 @@ use inputs::Inputs;
 pub(super) use inputs::{Arriving, Moment};
 use packets::PacketLane;
 use routes::Routes;
+use train::Train;
 
 use super::Fabric;
 use crate::cell::Cell;
+use crate::link::Unit;
 use crate::packet::{Delivery, PacketRef};
 use crate::place::Place;
 use crate::port::{Decides, Port};
@@ -69,6 +71,9 @@ pub(super) struct Windows {
     routes: Routes,
     /// The units that will come to each port of cells.
     inputs: Vec<Inputs>,
+    /// The cells behind each line of cells that reach the far end at the horizon or later, apart from those on the link itself,
+    /// which come before them.
+    behind: Vec<Option<Box<Inputs>>>,
     /// The packets before and behind the queue of each port of packets.
     lanes: Vec<Option<Box<PacketLane>>>,
     stations: Vec<Station>,
@@ -127,11 +132,25 @@ impl Windows {
     #[inline]
     fn rest_of(&self, index: u32, port: &Port, arrival: Option<Time>, is_due: bool) -> Option<Time> {
         let is_busy = is_due || !port.is_idle() || port.waiting() > 0;
-        let on_line = (!port.is_idle()).then(|| port.free_at());
+        let is_last = |unit: &Unit| matches!(unit, Unit::Cell(cell) if cell.is_last());
+        let on_line = port.on_line().filter(is_last).map(|_| port.free_at());
+        let behind = self.behind[index as usize].as_deref();
         let leaves = [on_line, port.next_end(), arrival].into_iter().flatten().min();
-        match leaves.map(|at| at + port.delay()).into_iter().chain(port.next_arrival()).min() {
+        let arrives = [leaves.map(|at| at + port.delay()), port.next_arrival(), behind.and_then(Inputs::next_end)];
+        match arrives.into_iter().flatten().min() {
             Some(at) => Some(at + self.lookahead.rest[index as usize]),
-            None => is_busy.then_some(Time::MAX),
+            None => (is_busy || behind.is_some_and(|behind| behind.first().is_some())).then_some(Time::MAX),
+        }
+    }
+
+    /// Keeps cells behind the line of a port that reach the far end at the horizon or later.
+    #[inline(never)]
+    fn keep(&mut self, index: u32, train: Train) {
+        let behind = self.behind[index as usize].get_or_insert_default();
+        if train.cells > 1 {
+            behind.push_train(index, train);
+        } else {
+            behind.push(Place::new(Moment::first(train.first.at()), index), Arriving::Cell(train.cell));
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use cellway_units::Time;
 
 use super::deliveries::Deliveries;
-use super::inputs::Inputs;
+use super::inputs::{Arriving, Inputs, Moment};
 use super::packets::PacketLane;
 use super::routes::Routes;
 use super::{ActiveSet, Kind, Lookahead, Station, Windows};
@@ -49,6 +49,7 @@ impl<B: Clone> Fabric<B> {
         let mut windows = Windows {
             routes: Routes::new(self),
             inputs: vec![Inputs::default(); self.ports.len()],
+            behind: vec![None; self.ports.len()],
             lanes: self.ports.iter().enumerate().map(lane).collect(),
             active: ActiveSet::new(order.len()),
             stations: order.iter().map(station).collect(),
@@ -97,6 +98,11 @@ impl<B: Clone> Fabric<B> {
                 frames.iter().for_each(|&frame| self.passes_port(frame, PortId(index)));
             }
             let port = &mut self.ports[index as usize];
+            if let Some(behind) = &mut windows.behind[index as usize] {
+                while let Some((at, Arriving::Cell(cell))) = behind.take(Moment::first(Time::MAX), Time::MAX) {
+                    port.put_cell_on_link(at, cell);
+                }
+            }
             if port.is_idle() && port.waiting() == 0 {
                 // The end of the last service, which a line in windows leaves to its next arrival.
                 port.end_service();
