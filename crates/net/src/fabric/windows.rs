@@ -13,6 +13,7 @@ mod enter;
 mod graph;
 mod inputs;
 mod lane;
+mod live;
 mod packets;
 mod routes;
 mod runs;
@@ -28,7 +29,7 @@ pub(super) use graph::Lookahead;
 use inputs::Inputs;
 pub(super) use inputs::{Arriving, Moment};
 use packets::PacketLane;
-use routes::Routes;
+pub(super) use routes::Routes;
 use train::Train;
 
 use super::Fabric;
@@ -53,6 +54,16 @@ enum Kind {
     Immediate,
 }
 
+impl Kind {
+    fn of(port: &Port) -> Kind {
+        match (port.cells().is_some(), port.decides()) {
+            (false, _) => Kind::Packets,
+            (true, None) => Kind::Immediate,
+            (true, Some(decides)) => Kind::Cells(decides),
+        }
+    }
+}
+
 /// A port, at its place in the order of the paths.
 #[derive(Clone, Copy, Debug)]
 struct Station {
@@ -68,7 +79,7 @@ struct Station {
 #[derive(Clone, Debug)]
 pub(super) struct Windows {
     lookahead: Lookahead,
-    routes: Routes,
+    routes: Box<Routes>,
     /// The units that will come to each port of cells.
     inputs: Vec<Inputs>,
     /// The cells behind each line of cells that reach the far end at the horizon or later, apart from those on the link itself,
@@ -135,7 +146,11 @@ impl Windows {
         let is_last = |unit: &Unit| matches!(unit, Unit::Cell(cell) if cell.is_last());
         let on_line = port.on_line().filter(is_last).map(|_| port.free_at());
         let behind = self.behind[index as usize].as_deref();
-        let leaves = [on_line, port.next_end(), arrival].into_iter().flatten().min();
+        // An idle line in the past of which cells wait has gates that hold them all.
+        let is_held = port.is_idle() && port.free_at() < self.horizon.min(self.sent_until);
+        let release = port.next_release().filter(|_| is_held).unwrap_or(Time::ZERO);
+        let ends = port.next_end().map(|at| at.max(release));
+        let leaves = [on_line, ends, arrival].into_iter().flatten().min();
         let arrives = [leaves.map(|at| at + port.delay()), port.next_arrival(), behind.and_then(Inputs::next_end)];
         match arrives.into_iter().flatten().min() {
             Some(at) => Some(at + self.lookahead.rest[index as usize]),

@@ -399,6 +399,7 @@ impl<B: Clone> Fabric<B> {
     /// Gives the cells behind a line on that reach the far end before the horizon.
     fn give_on(&mut self, windows: &mut Windows, index: u32) {
         let Some(mut behind) = windows.behind[index as usize].take() else { return };
+        behind.settle();
         while let Some(moment) = behind.first().filter(|moment| moment.at < windows.horizon) {
             if let Some((Train { first, cell, cells, pace }, _)) = behind.first_train() {
                 let cells = pace.count_before(first, cells.into(), windows.horizon) as u16;

@@ -19,8 +19,8 @@ impl<B: Clone> Fabric<B> {
     /// Has the network run in windows from now on: equal results, in less time. All events up to `now` have happened, the
     /// service of lines too. Returns false, and changes nothing, if it cannot: the paths have a loop without hosts, or a part
     /// of it is decided event by event (a tap, ABR, delays that vary, copies, outages that empty a queue,
-    /// recordings of loads), or another event may follow at `now`. All conversations must be open, and none is closed before
-    /// [`Fabric::leave_windows`]. Before each [`Fabric::run`] the caller declares with [`Fabric::set_horizon`] up to which
+    /// recordings of loads), or another event may follow at `now`. Conversations may open and close between two calls of
+    /// [`Fabric::run_quietly`] only. Before each [`Fabric::run`] the caller declares with [`Fabric::set_horizon`] up to which
     /// instant it neither reads nor changes anything: at least the limit of that run.
     pub fn run_in_windows(&mut self, now: Time) -> bool {
         let is_over = self.to_serve.is_empty() && self.calendar.next().is_none_or(|next| next > now);
@@ -32,14 +32,9 @@ impl<B: Clone> Fabric<B> {
         }
         let Some((order, lookahead)) = Lookahead::new(self) else { return false };
         self.calendar = Calendar::default();
-        let kind = |port: &Port| match (port.cells().is_some(), port.decides()) {
-            (false, _) => Kind::Packets,
-            (true, None) => Kind::Immediate,
-            (true, Some(decides)) => Kind::Cells(decides),
-        };
         let station = |&port: &u32| Station {
             port,
-            kind: kind(&self.ports[port as usize]),
+            kind: Kind::of(&self.ports[port as usize]),
             wakes: Time::ZERO,
             reaches: Time::ZERO,
         };
@@ -47,7 +42,7 @@ impl<B: Clone> Fabric<B> {
             port.cells().is_none().then(|| Box::new(PacketLane::new(index, port, &lookahead)))
         };
         let mut windows = Windows {
-            routes: Routes::new(self),
+            routes: self.routes.take().unwrap_or_else(|| Box::new(Routes::new(self))),
             inputs: vec![Inputs::default(); self.ports.len()],
             behind: vec![None; self.ports.len()],
             lanes: self.ports.iter().enumerate().map(lane).collect(),
@@ -89,6 +84,7 @@ impl<B: Clone> Fabric<B> {
         let Some(mut windows) = self.windows.take() else { return };
         let is_over = windows.horizon <= now && windows.deliveries.first().is_none();
         assert!(is_over, "the network has run past {now}");
+        self.routes = Some(windows.routes);
         let mut frames = Vec::new();
         for (index, lane) in (0..).zip(&mut windows.lanes) {
             let port = &mut self.ports[index as usize];
