@@ -30,7 +30,6 @@ use inputs::Inputs;
 pub(super) use inputs::{Arriving, Moment};
 use packets::PacketLane;
 pub(super) use routes::Routes;
-use train::Train;
 
 use super::Fabric;
 use crate::cell::Cell;
@@ -82,8 +81,8 @@ pub(super) struct Windows {
     routes: Box<Routes>,
     /// The units that will come to each port of cells.
     inputs: Vec<Inputs>,
-    /// The cells behind each line of cells that reach the far end at the horizon or later, apart from those on the link itself,
-    /// which come before them.
+    /// The trains and rotations behind each line of cells that reach the far end at the horizon or later. Those on the link
+    /// itself come before them.
     behind: Vec<Option<Box<Inputs>>>,
     /// The packets before and behind the queue of each port of packets.
     lanes: Vec<Option<Box<PacketLane>>>,
@@ -155,17 +154,6 @@ impl Windows {
         match arrives.into_iter().flatten().min() {
             Some(at) => Some(at + self.lookahead.rest[index as usize]),
             None => (is_busy || behind.is_some_and(|behind| behind.first().is_some())).then_some(Time::MAX),
-        }
-    }
-
-    /// Keeps cells behind the line of a port that reach the far end at the horizon or later.
-    #[inline(never)]
-    fn keep(&mut self, index: u32, train: Train) {
-        let behind = self.behind[index as usize].get_or_insert_default();
-        if train.cells > 1 {
-            behind.push_train(index, train);
-        } else {
-            behind.push(Place::new(Moment::first(train.first.at()), index), Arriving::Cell(train.cell));
         }
     }
 

@@ -342,7 +342,11 @@ impl<B: Clone> Fabric<B> {
     fn run_goes_on(&mut self, windows: &mut Windows, index: u32, left: LeftRun, pace: Pace) {
         let LeftRun { first, last, cell, cells, .. } = left;
         if last >= windows.horizon {
-            return windows.keep(index, Train { first, cell, cells, pace });
+            let behind = windows.behind[index as usize].get_or_insert_default();
+            // One cell has no spacing, and may have the carry of another pace.
+            let first = if cells == 1 { Pulse { carry: 0, ..first } } else { first };
+            behind.push_train(index, Train { first, cell, cells, pace });
+            return;
         }
         self.events += u64::from(cells);
         let port = &self.ports[index as usize];
@@ -400,7 +404,7 @@ impl<B: Clone> Fabric<B> {
     fn give_on(&mut self, windows: &mut Windows, index: u32) {
         let Some(mut behind) = windows.behind[index as usize].take() else { return };
         behind.settle();
-        while let Some(moment) = behind.first().filter(|moment| moment.at < windows.horizon) {
+        while behind.first().is_some_and(|moment| moment.at < windows.horizon) {
             if let Some((Train { first, cell, cells, pace }, _)) = behind.first_train() {
                 let cells = pace.count_before(first, cells.into(), windows.horizon) as u16;
                 let pulse = pace.after_many(first, u32::from(cells) - 1);
@@ -417,11 +421,6 @@ impl<B: Clone> Fabric<B> {
                 let ends = [first, last];
                 self.turns_go_on(windows, index, TurnsLeft { members: &members, turn, cells, ends, pace });
                 windows.members = members;
-            } else if let Some(Arriving::Cell(cell)) = behind.take_first() {
-                let first = Pulse { at: moment.at, carry: 0 };
-                let run = LeftRun { leaves: moment.at, last: moment.at, first, cell, cells: 1 };
-                let pace = self.ports[index as usize].line().pace();
-                self.run_goes_on(windows, index, run, pace);
             }
         }
         behind.tidy();

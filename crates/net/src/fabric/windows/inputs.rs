@@ -217,10 +217,9 @@ impl Inputs {
         const FEW: usize = 16;
         let left = &self.all[self.next()..];
         let end = |input: &Input| match input.unit {
-            Arriving::Cell(cell) => cell.is_last().then_some(input.place.at),
             Arriving::Train(number) => self.groups.as_ref()?.trains.all[number as usize].end(),
             Arriving::Rotation(number) => self.groups.as_ref()?.rotation(number)?.end(),
-            Arriving::Frame { .. } => Some(input.place.at),
+            Arriving::Cell(_) | Arriving::Frame { .. } => Some(input.place.at),
         };
         left.iter().take(FEW).find_map(end).or_else(|| left.get(FEW).map(|input| input.place.at))
     }
