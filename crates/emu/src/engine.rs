@@ -17,7 +17,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use cellway_net::{Delivery, Packet as Carried, PortCounters};
-use cellway_testbed::{Capture, Testbed};
+use cellway_scenario::{Engine as InWhich, LinkDirection, LinkIndex};
+use cellway_testbed::{Capture, LinkChange, Testbed};
 use cellway_units::{Ecn, Span, Time};
 use cellway_wire::ip::{self, Fit, Flow, Gso, Hop, Packet, Trouble, VirtioNetHeader};
 
@@ -87,11 +88,15 @@ pub(crate) struct Engine {
     /// The reasons for which conversations of played applications failed, with their counts.
     failures: BTreeMap<String, u64>,
     delivered: Vec<Delivery<Datagram>>,
+    /// The contents of packets that have been delivered.
+    no_octets: Arc<Vec<u8>>,
     due: Vec<Due>,
     next_sweep: Time,
     /// The instants of the scenario's pending changes, the next one last.
     changes: Vec<(Time, usize)>,
     now: Time,
+    /// True if the network is to run in windows from the next instant on.
+    may_enter: bool,
     shown: Time,
     ports_shown: Vec<PortCounters>,
     pub(crate) delays: crate::delays::Delays,
@@ -102,6 +107,7 @@ impl Engine {
     pub(crate) fn new(testbed: Testbed<Datagram>, hosts: Vec<EmulatedHost>, limits: Limits) -> Engine {
         let mut changes: Vec<(Time, usize)> = testbed.changes().enumerate().map(|(i, at)| (at, i)).collect();
         changes.sort_by_key(|&(at, index)| (std::cmp::Reverse(at), std::cmp::Reverse(index)));
+        let may_enter = testbed.scenario().run.engine == InWhich::Windows;
         Engine {
             testbed,
             hosts: hosts::Hosts::new(hosts),
@@ -112,10 +118,12 @@ impl Engine {
             refusals: Refusals::default(),
             failures: BTreeMap::new(),
             delivered: Vec::new(),
+            no_octets: Arc::default(),
             due: Vec::new(),
             next_sweep: Time::ZERO + SWEEP,
             changes,
             now: Time::ZERO,
+            may_enter,
             shown: Time::ZERO,
             ports_shown: Vec::new(),
             delays: crate::delays::Delays::default(),
@@ -152,37 +160,40 @@ impl Engine {
         self.now
     }
 
-    /// Returns the time of the next event.
+    /// Returns an instant before which no packet is due and nothing else is to be done: mostly that of the next packet.
     pub(crate) fn deadline(&self) -> Option<Time> {
+        let fabric = &self.testbed.fabric;
         let own = [Some(self.testbed.meter.next()), self.changes.last().map(|&(at, _)| at), Some(self.next_sweep)];
-        own.into_iter().chain([self.testbed.fabric.deadline()]).flatten().min()
+        let full = (0..self.hosts.all().len()).map(HostIndex).filter(|&host| !self.has_room(host));
+        let rooms = full.map(|host| fabric.next_service(self.hosts[host].line, self.now));
+        own.into_iter().chain(rooms).chain([fabric.quiet_until()]).flatten().min()
     }
 
     /// Processes all events of the network up to `now`, each at its own instant; then ends idle conversations, if a check
     /// is due.
     pub(crate) fn advance(&mut self, now: Time) -> Result<(), Error> {
         debug_assert!(now >= self.now, "the clock went back from {:?} to {now:?}", self.now);
+        self.enter_windows();
+        let end = now + Span::from_ps(1);
         loop {
-            let network = self.testbed.fabric.deadline().unwrap_or(Time::MAX);
             let change = self.changes.last().map_or(Time::MAX, |&(at, _)| at);
             let tick = self.testbed.meter.next();
-            let next = network.min(change);
-            if tick <= next && tick <= now {
+            let limit = end.min(change).min(tick);
+            while let Some(at) = self.testbed.fabric.run_quietly(limit, &mut self.delivered) {
+                self.deliver(at);
+                self.testbed.fabric.serve(at);
+            }
+            if limit == end {
+                break;
+            } else if tick == limit {
                 let Testbed { meter, fabric, .. } = &mut self.testbed;
                 meter.tick(tick, fabric);
-                continue;
+            } else {
+                self.change(change);
             }
-            if next > now {
-                break;
-            }
-            self.testbed.fabric.advance(next, &mut self.delivered);
-            self.deliver(next);
-            if change == next {
-                let (_, index) = self.changes.pop().expect("a change is due");
-                self.testbed.change(next, index);
-            }
-            self.serve_at(next);
         }
+        let Testbed { meter, fabric, .. } = &mut self.testbed;
+        meter.queues(fabric);
         self.now = now;
         if now >= self.next_sweep {
             self.sweep(now);
@@ -191,19 +202,52 @@ impl Engine {
         Ok(())
     }
 
-    /// Starts transmission of received packets on idle lines.
-    pub(crate) fn serve(&mut self) {
-        self.serve_at(self.now);
+    /// Makes a change of the scenario. It is made event by event.
+    fn change(&mut self, at: Time) {
+        let Some((_, index)) = self.changes.pop() else { return };
+        self.testbed.fabric.stop_windows();
+        self.testbed.fabric.advance(at, &mut self.delivered);
+        self.deliver(at);
+        self.testbed.change(at, index);
+        self.testbed.fabric.serve(at);
+        self.left_windows();
     }
 
-    fn serve_at(&mut self, at: Time) {
+    /// Makes a change of a link that a caller requests.
+    pub(crate) fn change_link(&mut self, link: LinkIndex, direction: LinkDirection, change: LinkChange) {
+        self.testbed.change_link(self.now, link, direction, change);
+        self.left_windows();
+    }
+
+    /// Has the network run in windows, if the scenario asks for it and no part of it is decided event by event.
+    fn enter_windows(&mut self) {
+        let fabric = &mut self.testbed.fabric;
+        if self.may_enter && !fabric.has_windows() {
+            let is_over = fabric.deadline() != Some(self.now);
+            // Another attempt has another outcome only after a change.
+            self.may_enter = !is_over;
+            if is_over {
+                fabric.run_in_windows(self.now);
+            }
+        }
+    }
+
+    /// The network may have left windows for a change.
+    fn left_windows(&mut self) {
+        self.may_enter = self.testbed.scenario().run.engine == InWhich::Windows;
+    }
+
+    /// Starts transmission of received packets on idle lines.
+    pub(crate) fn serve(&mut self) {
         let Testbed { meter, fabric, .. } = &mut self.testbed;
-        fabric.serve(at);
+        fabric.serve(self.now);
+        fabric.settle();
         meter.queues(fabric);
     }
 
     fn deliver(&mut self, at: Time) {
-        for Delivery { packet, corrupted, transit } in self.delivered.drain(..) {
+        for Delivery { packet, corrupted, transit } in &mut self.delivered {
+            let (corrupted, transit) = (*corrupted, *transit);
             if let Some(transit) = transit
                 && packet.body.has_data
                 && !corrupted
@@ -211,7 +255,8 @@ impl Engine {
                 self.testbed.transit(at, packet.conversation, transit);
             }
             let Some(host) = self.hosts.of_node(packet.to) else { continue };
-            let Datagram { octets, entered, id, forward, sound, .. } = packet.body;
+            let Datagram { entered, id, forward, sound, .. } = packet.body;
+            let octets = std::mem::replace(&mut packet.body.octets, self.no_octets.clone());
             self.delays.record(at - entered);
             if let Some(open) = self.open.get_mut(id.slot()).and_then(Option::as_mut).filter(|open| open.id == id) {
                 open.delivered[usize::from(!forward)] += octets.len() as u64;
@@ -223,6 +268,7 @@ impl Engine {
             let sound = sound && !is_wrong;
             self.due.push(Due { host, at, octets, sound });
         }
+        self.testbed.fabric.recycle(&mut self.delivered);
     }
 
     /// Writes the packets that have passed the node of a capture since the last call.
@@ -354,6 +400,9 @@ impl Engine {
             let Engine { routes, testbed, hosts, .. } = self;
             let Some(segment) = routes.segment(testbed, hosts, step, kind) else { return Ok(()) };
             let number = testbed.open(now, segment, kind.number())?;
+            if !testbed.fabric.has_windows() {
+                self.left_windows();
+            }
             let place = sighting.id.slot();
             if self.open.len() <= place {
                 self.open.resize_with(place + 1, || None);

@@ -182,8 +182,7 @@ impl<D: Device + AsFd, C: TimeSource> Pump<D, C> {
             let now = self.catch_up(watch.end)?;
             self.observed.drain(..).for_each(|observation| self.engine.observe(observation));
             if let Ok(mut changes) = watch.changes.try_lock() {
-                let testbed = &mut self.engine.testbed;
-                changes.drain(..).for_each(|(link, ends, change)| testbed.change_link(now, link, ends, change));
+                changes.drain(..).for_each(|(link, ends, change)| self.engine.change_link(link, ends, change));
             }
             if let Some(capture) = &mut watch.capture {
                 self.engine.write_capture(capture)?;

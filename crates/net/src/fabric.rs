@@ -108,6 +108,8 @@ pub struct Fabric<B> {
     tap: Option<Tap<B>>,
     /// Set if the lines run in windows, without the calendar.
     windows: Option<Box<windows::Windows>>,
+    /// The routes of the last windows: packets in queues know their places in them.
+    routes: Option<Box<windows::Routes>>,
 }
 
 impl<B: Clone> Fabric<B> {
@@ -136,6 +138,7 @@ impl<B: Clone> Fabric<B> {
             events: 0,
             tap: None,
             windows: None,
+            routes: None,
         }
     }
 

@@ -2,6 +2,8 @@
 //! their ports count the same at each reading.
 #![allow(missing_docs, clippy::unwrap_used)]
 
+#[path = "windows/live.rs"]
+mod live;
 #[path = "rig/numbers.rs"]
 mod numbers;
 
@@ -34,6 +36,8 @@ struct Seen {
 struct Network {
     net: Fabric<u32>,
     hosts: Vec<[NodeId; 2]>,
+    /// The paths of each conversation.
+    paths: Vec<[Vec<PortId>; 2]>,
     ports: u32,
     nodes: Vec<NodeId>,
     /// The first ports and the channels of control loops.
@@ -147,7 +151,7 @@ impl Network {
         }
         let is_switch: Vec<bool> = nodes.iter().map(|&node| net.kind(node) == NodeKind::Switch).collect();
         let count = pick(numbers, &[1, 2, 3, 6, 12]);
-        let (mut hosts, mut shaped) = (Vec::new(), Vec::new());
+        let (mut hosts, mut all_paths, mut shaped) = (Vec::new(), Vec::new(), Vec::new());
         for conversation in 0..count {
             let [mut from, mut to] = [0, 1].map(|_| numbers.below(inner as u64) as usize);
             if from == to {
@@ -193,6 +197,7 @@ impl Network {
                 shaped.push((conversation, numbers.below(2) == 0));
             }
             hosts.push(pair);
+            all_paths.push([there, back]);
         }
         for (conversation, by_policer) in shaped {
             let Some((channel, ports)) = net.channels(conversation, 0).first().cloned() else { continue };
@@ -214,7 +219,7 @@ impl Network {
         if numbers.below(4) == 0 {
             net.watch(PortId(numbers.below(u64::from(ports)) as u32));
         }
-        Network { net, hosts, ports, nodes, loops: Vec::new() }
+        Network { net, hosts, paths: all_paths, ports, nodes, loops: Vec::new() }
     }
 
     /// Closes ABR control loops around most channels that may have one, over all or a part of their ports.

@@ -84,7 +84,7 @@ table! {
         /// path between two hosts.
         #[range(above = "0 s")]
         rtt: Option<Span>,
-        /// The way in which a simulation computes the network. The results are the same to the last bit.
+        /// The way in which the network is computed. The results are the same to the last bit.
         engine: Engine = Engine::Windows,
         /// Programs that an emulation starts in hosts. A simulation skips them with a message.
         #[length(min = 1)]

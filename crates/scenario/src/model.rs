@@ -98,12 +98,12 @@ pub struct Run {
     /// round trip of the longest path of a traffic group, groups of count 0 included, or of hosts if
     /// there is no traffic. Never zero.
     pub rtt: Span,
-    /// The way in which a simulation computes the network; no result depends on it.
+    /// The way in which the network is computed; no result depends on it.
     pub engine: Engine,
 }
 
 choice! {
-    /// The way in which a simulation computes the network.
+    /// The way in which the network is computed.
     pub enum Engine {
         /// Each line computes all that it can know at once, many cells in one step. A network with a part that is decided event by
         /// event, like a delay that varies, is computed as with cells.

@@ -6,9 +6,9 @@ mod queues;
 use std::net::{IpAddr, Ipv4Addr};
 
 use cellway_apps::random::Streams;
-use cellway_scenario::{Override, Plan};
-use cellway_testbed::{Capture, Testbed};
-use cellway_units::{Span, Time};
+use cellway_scenario::{LinkDirection, LinkIndex, Override, Plan};
+use cellway_testbed::{Capture, LinkChange, Testbed};
+use cellway_units::{Rate, Span, Time};
 use cellway_wire::ip::checksum::checksum;
 use cellway_wire::ip::{Flow, Packet, VirtioNetHeader, ecn, recognise, set_ecn};
 use etherparse::{Icmpv4Type, PacketBuilder, TcpHeader, icmpv4};
@@ -438,4 +438,35 @@ fn an_icmp_error_of_a_host_uses_the_channel_of_its_conversation() {
     builder.write(&mut error, &packet[..28]).unwrap();
     engine.send(us(10_000), SERVER, &error);
     assert_eq!((engine.out(us(20_000)).len(), engine.channels()), (1, 1));
+}
+
+/// The networks of these tests run in windows, but for what only a calendar can do; so no test compares a calendar with itself.
+#[test]
+fn an_emulation_runs_in_windows_unless_it_is_asked_not_to_or_cannot() {
+    let change = "[[change]]\nat = \"1 s\"\nlink = \"line\"\nrate = \"21.2 Mbit/s\"\n";
+    let duplicates = ("link.far-server.both.duplicate", "1 %");
+    let mut all = Vec::new();
+    for (set, is_in_windows) in [(None, true), (Some(("run.engine", "cells")), false), (Some(duplicates), false)] {
+        let mut engine = engine_of(&(NET.to_owned() + change), set.as_slice(), Limits::default());
+        let mut arrivals = Vec::new();
+        // Conversations between all hosts open while others run, and a rate changes.
+        for n in 0..60u16 {
+            let (from, to) = [(CLIENT, SERVER), (SERVER, CLIENT), (THIRD, SERVER), (CLIENT, THIRD)][usize::from(n % 4)];
+            let now = us(900_000 + 4_000 * u64::from(n));
+            engine.send(now, from, &udp(from, to, (1000 + n / 8, 80), 200 + 20 * usize::from(n)));
+            engine.advance(now + Span::from_us(100)).unwrap();
+            assert_eq!(engine.testbed.fabric.has_windows(), is_in_windows, "{set:?} after packet {n}");
+            arrivals.extend(engine.due().drain(..).map(|due| (due.host, due.at, due.octets.len())));
+        }
+        engine.change_link(LinkIndex(1), LinkDirection::Both, LinkChange::Rate(Rate::from_bps(1_000_000)));
+        engine.send(us(1_200_000), CLIENT, &udp(CLIENT, SERVER, (7, 80), 1400));
+        assert_eq!(engine.testbed.fabric.has_windows(), is_in_windows, "{set:?} after a change by the caller");
+        arrivals.extend(engine.out(us(2_000_000)).iter().map(|due| (due.host, due.at, due.octets.len())));
+        let last = arrivals.last().map(|&(host, at, _)| (host, at));
+        // 30 cells of 424 us.
+        let slow = Span::from_us(30 * 424 - 30 * 10);
+        assert_eq!((arrivals.len(), last), (61, Some((SERVER, us(1_200_000) + nominal(1400) + slow))), "{set:?}");
+        all.push(arrivals);
+    }
+    assert_eq!(all[0], all[1], "windows and the calendar agree");
 }

@@ -21,6 +21,7 @@ impl<B: Clone> Fabric<B> {
         parameters: AbrParameters,
     ) -> Result<(), FabricError> {
         parameters.check()?;
+        self.stop_windows();
         let refused = |why| FabricError::BrokenLoop { channel: channel.0, why };
         let ports =
             self.loop_ports(first, channel, last).ok_or(refused("the channel does not lead from first to last"))?;
@@ -68,6 +69,7 @@ impl<B: Clone> Fabric<B> {
 
     /// Changes PCR of the source of `channel` at `port`; returns true if there is one.
     pub fn set_abr_peak(&mut self, now: Time, port: PortId, channel: ChannelId, peak: Rate) -> bool {
+        self.stop_windows();
         let (server, slot) = self.queue_of(port, channel);
         let there = server.gate_mut(slot).set_abr_peak(now, peak);
         server.rate_changed(now, slot);

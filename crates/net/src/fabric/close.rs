@@ -104,7 +104,10 @@ impl<B: Clone> Fabric<B> {
     /// Makes a channel as good as new, for the next over the same ports.
     fn free_channel(&mut self, channel: ChannelId) {
         let hops: Vec<(PortId, u32)> = self.hops(channel).collect();
-        hops.iter().for_each(|&(port, slot)| self.port_mut(port).forget_channel(slot));
+        for &(port, slot) in &hops {
+            self.port_mut(port).forget_channel(slot);
+            self.decides_anew(port);
+        }
         let ports: Vec<PortId> = hops.into_iter().map(|(port, _)| port).collect();
         self.reassembly[channel.0 as usize] = Default::default();
         self.joined.remove(&channel);

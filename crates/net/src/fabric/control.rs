@@ -17,12 +17,14 @@ impl<B: Clone> Fabric<B> {
     pub fn shape(&mut self, port: PortId, channel: ChannelId, spec: ShaperSpec) {
         let (server, slot) = self.queue_of(port, channel);
         server.gate_mut(slot).shape(spec.gcra());
+        self.decides_anew(port);
     }
 
     /// Changes the peak rate (bit/s of whole cells, above zero) of the shaper of `channel` at `port`. The remaining
     /// spacing of the last cell is kept as an amount of data; a cell that waits for its release keeps the earlier of
     /// old and new. Returns true if there is a shaper.
     pub fn set_shaper_rate(&mut self, now: Time, port: PortId, channel: ChannelId, peak: Rate) -> bool {
+        self.stop_windows();
         let (server, slot) = self.queue_of(port, channel);
         let there = server.gate_mut(slot).set_shaper_rate(now, peak);
         server.rate_changed(now, slot);
@@ -35,6 +37,7 @@ impl<B: Clone> Fabric<B> {
     pub fn police(&mut self, port: PortId, channel: ChannelId, spec: PolicerSpec) {
         let (_, slot) = self.queue_of(port, channel);
         self.port_mut(port).police(slot, Policer::new(spec));
+        self.decides_anew(port);
     }
 
     /// Changes the rate of a line (bit/s), above zero: of cells from the next one on; of packets until the next change of the
@@ -61,6 +64,7 @@ impl<B: Clone> Fabric<B> {
 
     /// Changes a port whose line may send a packet, of which the calendar and the link may have expected another end.
     fn change_port(&mut self, now: Time, id: PortId, change: impl FnOnce(&mut Port)) {
+        self.stop_windows();
         let port = &mut self.ports[id.0 as usize];
         let is_held_back = port.hold_back(now);
         change(port);

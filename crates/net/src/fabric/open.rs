@@ -99,6 +99,7 @@ impl<B: Clone> Fabric<B> {
         let [a, b] = spec.hosts;
         self.check_path(spec.conversation, spec.paths[0], a, b)?;
         self.check_path(spec.conversation, spec.paths[1], b, a)?;
+        self.makes_way(spec.paths);
         let steps = spec.paths.map(|path| {
             let segments: Vec<&[PortId]> = path.chunk_by(|&a, &b| self.is_atm(a) == self.is_atm(b)).collect();
             let mut steps = Vec::new();
@@ -124,6 +125,7 @@ impl<B: Clone> Fabric<B> {
         }
         self.conversations[index] = Some(conversation);
         self.packets.forget(spec.conversation);
+        self.enter_route(spec.conversation);
         Ok(())
     }
 

@@ -15,6 +15,7 @@ mod feedback;
 mod graph;
 mod inputs;
 mod lane;
+mod live;
 mod packets;
 mod rm_cells;
 mod routes;
@@ -32,10 +33,11 @@ pub(super) use graph::Lookahead;
 use inputs::Inputs;
 pub(super) use inputs::{Arriving, Moment};
 use packets::PacketLane;
-use routes::Routes;
+pub(super) use routes::Routes;
 
 use super::Fabric;
 use crate::cell::Cell;
+use crate::link::Unit;
 use crate::packet::{Delivery, PacketRef};
 use crate::place::Place;
 use crate::port::{Decides, Port};
@@ -55,6 +57,17 @@ enum Kind {
     Single,
 }
 
+impl Kind {
+    /// The way of a port; `is_of_loop` is true if an ABR control loop runs over it.
+    fn of(port: &Port, is_of_loop: bool) -> Kind {
+        match (port.cells().is_some(), port.decides()) {
+            (false, _) => Kind::Packets,
+            (true, Some(decides)) if !is_of_loop => Kind::Cells(decides),
+            (true, _) => Kind::Single,
+        }
+    }
+}
+
 /// A port, at its place in the order of the paths.
 #[derive(Clone, Copy, Debug)]
 struct Station {
@@ -72,9 +85,12 @@ pub(super) struct Windows {
     lookahead: Lookahead,
     /// Set if lines wait for each other, so that none is known as far as its distance from the hosts.
     feedback: Option<Feedback>,
-    routes: Routes,
+    routes: Box<Routes>,
     /// The units that will come to each port of cells.
     inputs: Vec<Inputs>,
+    /// The trains and rotations behind each line of cells that reach the far end at the horizon or later. Those on the link
+    /// itself come before them.
+    behind: Vec<Option<Box<Inputs>>>,
     /// The packets before and behind the queue of each port of packets.
     lanes: Vec<Option<Box<PacketLane>>>,
     stations: Vec<Station>,
@@ -143,11 +159,18 @@ impl Windows {
     #[inline]
     fn rest_of(&self, index: u32, port: &Port, arrival: Option<Time>, is_due: bool) -> Option<Time> {
         let is_busy = is_due || !port.is_idle() || port.waiting() > 0;
-        let on_line = (!port.is_idle()).then(|| port.free_at());
-        let leaves = [on_line, port.next_end(), arrival].into_iter().flatten().min();
-        match leaves.map(|at| at + port.delay()).into_iter().chain(port.next_arrival()).min() {
+        let is_last = |unit: &Unit| matches!(unit, Unit::Cell(cell) if cell.is_last());
+        let on_line = port.on_line().filter(is_last).map(|_| port.free_at());
+        let behind = self.behind[index as usize].as_deref();
+        // An idle line in the past of which cells wait has gates that hold them all. An ABR source may release one sooner.
+        let is_held = self.feedback.is_none() && port.is_idle() && port.free_at() < self.horizon.min(self.sent_until);
+        let release = port.next_release().filter(|_| is_held).unwrap_or(Time::ZERO);
+        let ends = port.next_end().map(|at| at.max(release));
+        let leaves = [on_line, ends, arrival].into_iter().flatten().min();
+        let arrives = [leaves.map(|at| at + port.delay()), port.next_arrival(), behind.and_then(Inputs::next_end)];
+        match arrives.into_iter().flatten().min() {
             Some(at) => Some(at + self.lookahead.rest[index as usize]),
-            None => is_busy.then_some(Time::MAX),
+            None => (is_busy || behind.is_some_and(|behind| behind.first().is_some())).then_some(Time::MAX),
         }
     }
 
@@ -155,7 +178,7 @@ impl Windows {
     fn give(&mut self, to: u32, moment: Moment, from: u32, unit: Arriving) {
         // A line with arrivals is active, and wakes for the first.
         let is_known = |feedback: &Feedback| feedback.known(to) > Place::new(moment, from);
-        debug_assert!(!self.feedback.as_ref().is_some_and(is_known), "port {to} has gone on");
+        debug_assert!(from == HOST || !self.feedback.as_ref().is_some_and(is_known), "port {to} has gone on");
         if self.inputs[to as usize].push(Place::new(moment, from), unit) {
             self.activate(to);
         }

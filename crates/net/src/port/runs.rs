@@ -417,8 +417,8 @@ impl Port {
         self.counters.busy += busy;
     }
 
-    /// Puts a cell on the link that arrives later than it is known what becomes of it.
-    pub(crate) fn keep_on_link(&mut self, left: Left) {
-        self.link.push_cell(left.arrives, left.cell, &self.line);
+    /// Puts a cell on the link that arrives at `arrives`, behind all others.
+    pub(crate) fn put_cell_on_link(&mut self, arrives: Time, cell: Cell) {
+        self.link.push_cell(Pulse { at: arrives, carry: 0 }, cell, &self.line);
     }
 }

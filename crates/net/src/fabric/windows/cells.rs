@@ -35,10 +35,11 @@ impl<B: Clone> Fabric<B> {
         let mut inputs = std::mem::take(&mut windows.inputs[index as usize]);
         inputs.settle();
         let leaves = Moment::first(self.ports[index as usize].free_at());
-        if !self.ports[index as usize].is_idle() && leaves.at < windows.horizon {
-            self.leaves_line(windows, leaves, index);
-        }
         self.leave_link(windows, index);
+        self.give_on(windows, index);
+        if !self.ports[index as usize].is_idle() && leaves.at < windows.horizon {
+            self.cell_leaves(windows, leaves.at, index);
+        }
         let mut sent = 0u64;
         let mut comes = inputs.first();
         // The moment at which the line serves what waits, after all that comes up to then.
@@ -78,7 +79,7 @@ impl<B: Clone> Fabric<B> {
                 {
                     let until = behind.map_or(until, |moment| moment.at.min(until));
                     let cells = (train.cell, train.cells, train.first);
-                    let bounds = [until, windows.horizon];
+                    let bounds = [until, self.reach(windows, index)];
                     let port = &mut self.ports[index as usize];
                     if let Some(passed) = port.pass_run(cells, train.pace, bounds, &self.packets) {
                         let left = passed.left;
@@ -142,6 +143,7 @@ impl<B: Clone> Fabric<B> {
         }
         self.events += sent;
         self.cell_hops += sent;
+        self.give_on(windows, index);
         inputs.tidy();
         let arrival = inputs.first().map(|moment| moment.at);
         windows.inputs[index as usize] = inputs;
@@ -186,9 +188,9 @@ impl<B: Clone> Fabric<B> {
     ) -> Option<Moment> {
         let (train, behind) = inputs.first_train()?;
         let before = behind.map_or(until, |moment| moment.at.min(until));
+        let bounds = [before, self.reach(windows, index)];
         let port = &mut self.ports[index as usize];
         let cells = (train.cell, train.cells, train.first);
-        let bounds = [before, windows.horizon];
         let Merged { came, next, left, ready } = port.merge(cells, train.pace, ready, bounds, &self.packets)?;
         if came > 0 {
             inputs.shorten(came, next);
@@ -215,10 +217,11 @@ impl<B: Clone> Fabric<B> {
         if decides.services {
             return None;
         }
+        let reach = self.reach(windows, index);
         let port = &mut self.ports[index as usize];
         let run = match decides.gates {
-            true => port.send_shaped(now, before, windows.horizon, &self.packets),
-            false => port.send_run(now, before, windows.horizon, &self.packets).map(|run| (run, port.line().pace())),
+            true => port.send_shaped(now, before, reach, &self.packets),
+            false => port.send_run(now, before, reach, &self.packets).map(|run| (run, port.line().pace())),
         };
         if let Some((run, pace)) = run {
             *sent += u64::from(run.cells);
@@ -235,8 +238,8 @@ impl<B: Clone> Fabric<B> {
     /// departure of the last cell, and their number.
     fn send_rounds(&mut self, windows: &mut Windows, index: u32, [now, before]: [Time; 2]) -> Option<(Time, u64)> {
         let mut members = std::mem::take(&mut windows.members);
+        let until = [before, self.reach(windows, index)];
         let port = &mut self.ports[index as usize];
-        let until = [before, windows.horizon];
         let left = port.send_rounds(now, until, &self.packets, &mut members);
         let pace = port.line().pace();
         let sent = left.map(|LeftRounds { leaves, first, last, cells }| {
@@ -262,8 +265,8 @@ impl<B: Clone> Fabric<B> {
         let mut members = std::mem::take(&mut windows.members);
         members.clone_from(&rotation.members);
         let Rotation { turn, cells, first, pace, .. } = *rotation;
+        let bounds = [until, self.reach(windows, index)];
         let port = &mut self.ports[index as usize];
-        let bounds = [until, windows.horizon];
         let passed = port.pass_rounds((&members, turn, cells, first), pace, bounds, &self.packets);
         let sent = passed.map(|PassedRounds { leaves, first, cells, next }| {
             let ends = [first, pace.after_many(first, cells - 1)];
@@ -275,9 +278,14 @@ impl<B: Clone> Fabric<B> {
         sent
     }
 
-    /// Gives cells that have left their line by turns to the next port, or to the reassembly of each.
+    /// Gives cells that have left their line by turns to the next port, or to the reassembly of each, unless some of them
+    /// arrive at the horizon or later.
     fn turns_go_on(&mut self, windows: &mut Windows, index: u32, turns: TurnsLeft<'_>) {
         let TurnsLeft { members, turn, cells, ends: [first, last], pace } = turns;
+        if last.at() >= windows.horizon {
+            let behind = windows.behind[index as usize].get_or_insert_default();
+            return behind.push_rotation(index, first, (turn, cells, pace)).0.extend(members);
+        }
         let port = &self.ports[index as usize];
         let hop = |member: &Cell| port.next_hop(member.slot);
         let leads_to = match hop(&members[0]) {
@@ -331,10 +339,18 @@ impl<B: Clone> Fabric<B> {
         }
     }
 
-    /// Gives cells that have left their line, at the pace of the line of `pace`, to the next port or to the reassembly.
+    /// Gives cells that have left their line, at the pace of the line of `pace`, to the next port or to the reassembly, unless
+    /// some of them arrive at the horizon or later.
     #[inline]
     pub(super) fn run_goes_on(&mut self, windows: &mut Windows, index: u32, left: LeftRun, pace: Pace) {
         let LeftRun { first, last, cell, cells, .. } = left;
+        if last >= windows.horizon {
+            let behind = windows.behind[index as usize].get_or_insert_default();
+            // One cell has no spacing, and may have the carry of another pace.
+            let first = if cells == 1 { Pulse { carry: 0, ..first } } else { first };
+            behind.push_train(index, Train { first, cell, cells, pace });
+            return;
+        }
         self.events += u64::from(cells);
         let port = &self.ports[index as usize];
         match port.next_hop(cell.slot) {
@@ -357,7 +373,7 @@ impl<B: Clone> Fabric<B> {
         }
     }
 
-    /// Gives a cell that has left its line to the next port, or to the reassembly, unless it arrives at the horizon or later.
+    /// Gives a cell that has left its line to the next port, or to the reassembly, unless it is lost.
     #[inline(always)]
     fn goes_on(&mut self, windows: &mut Windows, index: u32, left: Left) {
         let Left { leaves, arrives, cell } = left;
@@ -367,11 +383,50 @@ impl<B: Clone> Fabric<B> {
             Some(Arrives { corrupted, .. }) if corrupted => corrupt(Unit::Cell(cell), &mut self.packets),
             Some(_) => {}
         }
-        if arrives.at() >= windows.horizon {
-            return self.ports[index as usize].keep_on_link(left);
-        }
         let run = LeftRun { leaves, last: arrives.at(), first: arrives, cell, cells: 1 };
         let pace = port.line().pace();
         self.run_goes_on(windows, index, run, pace);
+    }
+    /// Returns the instant before which what leaves a line before the horizon is at the far end.
+    #[inline]
+    fn reach(&self, windows: &Windows, index: u32) -> Time {
+        windows.horizon + self.ports[index as usize].delay()
+    }
+
+    /// Handles the departure of the cell that an earlier pass has left on a line.
+    fn cell_leaves(&mut self, windows: &mut Windows, leaves: Time, index: u32) {
+        let port = &mut self.ports[index as usize];
+        self.events += 1;
+        self.cell_hops += u64::from(port.depart(leaves));
+        let Some(Unit::Cell(cell)) = port.departed() else { return };
+        let arrives = Pulse { at: leaves + port.delay(), carry: 0 };
+        self.goes_on(windows, index, Left { leaves, arrives, cell });
+    }
+
+    /// Gives the cells behind a line on that reach the far end before the horizon.
+    fn give_on(&mut self, windows: &mut Windows, index: u32) {
+        let Some(mut behind) = windows.behind[index as usize].take() else { return };
+        behind.settle();
+        while behind.first().is_some_and(|moment| moment.at < windows.horizon) {
+            if let Some((Train { first, cell, cells, pace }, _)) = behind.first_train() {
+                let cells = pace.count_before(first, cells.into(), windows.horizon) as u16;
+                let pulse = pace.after_many(first, u32::from(cells) - 1);
+                behind.shorten(cells, pace.after(pulse));
+                let last = pulse.at();
+                self.run_goes_on(windows, index, LeftRun { leaves: last, last, first, cell, cells }, pace);
+            } else if let Some((rotation, _)) = behind.first_rotation() {
+                let mut members = std::mem::take(&mut windows.members);
+                members.clone_from(&rotation.members);
+                let Rotation { turn, first, pace, .. } = *rotation;
+                let cells = pace.count_before(first, rotation.cells, windows.horizon);
+                let last = pace.after_many(first, cells - 1);
+                behind.turn(cells, pace.after(last));
+                let ends = [first, last];
+                self.turns_go_on(windows, index, TurnsLeft { members: &members, turn, cells, ends, pace });
+                windows.members = members;
+            }
+        }
+        behind.tidy();
+        windows.behind[index as usize] = Some(behind);
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use cellway_units::Time;
 
 use super::deliveries::Deliveries;
-use super::inputs::Inputs;
+use super::inputs::{Arriving, Inputs, Moment};
 use super::packets::PacketLane;
 use super::routes::Routes;
 use super::{ActiveSet, Kind, Lookahead, Station, Windows};
@@ -13,14 +13,15 @@ use crate::calendar::{Calendar, Event};
 use crate::fabric::{Fabric, Step};
 use crate::ids::PortId;
 use crate::packet::PacketRef;
+use crate::place::Place;
 use crate::port::Port;
 
 impl<B: Clone> Fabric<B> {
     /// Has the network run in windows from now on: equal results, in less time. All events up to `now` have happened, the
     /// service of lines too. Returns false, and changes nothing, if it cannot: no time passes on a path, or a part of it is
     /// decided event by event (a tap, delays that vary, copies, outages that empty a queue,
-    /// recordings of loads), or another event may follow at `now`. All conversations must be open, and none is closed before
-    /// [`Fabric::leave_windows`]. Before each [`Fabric::run`] the caller declares with [`Fabric::set_horizon`] up to which
+    /// recordings of loads), or another event may follow at `now`. Conversations may open and close between two calls of
+    /// [`Fabric::run_quietly`] only. Before each [`Fabric::run`] the caller declares with [`Fabric::set_horizon`] up to which
     /// instant it neither reads nor changes anything: at least the limit of that run.
     pub fn run_in_windows(&mut self, now: Time) -> bool {
         let is_over = self.to_serve.is_empty() && self.calendar.next().is_none_or(|next| next > now);
@@ -33,14 +34,9 @@ impl<B: Clone> Fabric<B> {
         let Some((order, lookahead, feedback)) = Lookahead::new(now, self) else { return false };
         self.calendar = Calendar::default();
         let is_of_loop = self.of_loops();
-        let kind = |index: usize, port: &Port| match (port.cells().is_some(), port.decides()) {
-            (false, _) => Kind::Packets,
-            (true, Some(decides)) if !is_of_loop[index] => Kind::Cells(decides),
-            (true, _) => Kind::Single,
-        };
         let station = |&port: &u32| Station {
             port,
-            kind: kind(port as usize, &self.ports[port as usize]),
+            kind: Kind::of(&self.ports[port as usize], is_of_loop[port as usize]),
             wakes: Time::ZERO,
             reaches: Time::ZERO,
         };
@@ -50,8 +46,9 @@ impl<B: Clone> Fabric<B> {
         let stations: Vec<Station> = order.iter().map(station).collect();
         let has_single = stations.iter().any(|station| matches!(station.kind, Kind::Single));
         let mut windows = Windows {
-            routes: Routes::new(self),
+            routes: self.routes.take().unwrap_or_else(|| Box::new(Routes::new(self))),
             inputs: vec![Inputs::default(); self.ports.len()],
+            behind: vec![None; self.ports.len()],
             lanes: self.ports.iter().enumerate().map(lane).collect(),
             active: ActiveSet::new(order.len()),
             stations,
@@ -93,6 +90,7 @@ impl<B: Clone> Fabric<B> {
         let Some(mut windows) = self.windows.take() else { return };
         let is_over = windows.horizon <= now && windows.deliveries.first().is_none();
         assert!(is_over, "the network has run past {now}");
+        self.routes = Some(windows.routes);
         let mut frames = Vec::new();
         for (index, lane) in (0..).zip(&mut windows.lanes) {
             let port = &mut self.ports[index as usize];
@@ -102,6 +100,12 @@ impl<B: Clone> Fabric<B> {
                 frames.iter().for_each(|&frame| self.passes_port(frame, PortId(index)));
             }
             let port = &mut self.ports[index as usize];
+            if let Some(behind) = &mut windows.behind[index as usize] {
+                let end = Place { at: Time::MAX, within: 0 };
+                while let Some((place, Arriving::Cell(cell))) = behind.take(Moment::first(Time::MAX), end) {
+                    port.put_cell_on_link(place.at, cell);
+                }
+            }
             if port.is_idle() && port.waiting() == 0 {
                 // The end of the last service, which a line in windows leaves to its next arrival.
                 port.end_service();

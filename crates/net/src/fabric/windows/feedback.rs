@@ -17,6 +17,7 @@ use cellway_units::{CELL_BITS, Span, Time};
 
 use crate::abr_port::AbrPort;
 use crate::fabric::Fabric;
+use crate::ids::PortId;
 use crate::place::Place;
 use crate::port::Port;
 
@@ -95,6 +96,13 @@ impl Feedback {
     /// Returns false if the calendar takes less time for such a network.
     pub(super) fn is_useful(&self) -> bool {
         self.is_useful
+    }
+
+    /// Returns true if the ports of a path wait for each other as those of others do.
+    pub(super) fn has(&self, path: &[PortId]) -> bool {
+        let port = |id: PortId| &self.ports[id.0 as usize];
+        let joins = |pair: &[PortId]| port(pair[1]).feeders.iter().any(|&(feeder, _)| feeder == pair[0].0);
+        path.first().is_some_and(|&first| port(first).is_first) && path.windows(2).all(joins)
     }
 
     fn feeds(&mut self, from: u32, to: u32) {

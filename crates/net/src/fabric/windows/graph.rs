@@ -4,6 +4,7 @@ use cellway_units::{Span, Time};
 
 use super::super::{Fabric, Step};
 use super::feedback::Feedback;
+use crate::ids::PortId;
 
 /// The order of the lines, and their distance from the hosts.
 #[derive(Clone, Debug)]
@@ -92,6 +93,21 @@ impl Lookahead {
             place[port as usize] = at as u32;
         }
         Some((order, Lookahead { place, distance, rest, is_at_once, is_last, to_hosts }, feedback))
+    }
+
+    /// Returns true if a path agrees with the order, the distances and the least times, so that it changes none of them.
+    /// `least` is the least time of a port.
+    pub(super) fn has(&self, path: &[PortId], least: impl Fn(PortId) -> Span) -> bool {
+        let ([first, ..], [.., last]) = (path, path) else { return false };
+        let joins = |pair: &[PortId]| {
+            let [a, b] = [pair[0], pair[1]].map(|port| port.0 as usize);
+            self.place[a] < self.place[b]
+                && self.distance[b] <= self.distance[a] + least(pair[0])
+                && self.rest[a] <= self.rest[b] + least(pair[1])
+        };
+        let end = last.0 as usize;
+        let is_whole = self.distance[first.0 as usize].is_zero() && self.is_last[end];
+        is_whole && self.to_hosts <= self.distance[end] + least(*last) && path.windows(2).all(joins)
     }
 
     /// Returns the instant up to which a port is known.

@@ -217,6 +217,20 @@ impl Inputs {
         Some((self.groups.as_ref()?.rotation(number)?, self.second()))
     }
 
+    /// Returns an instant before which no unit is the last cell of a frame; `None` if none is.
+    pub(super) fn next_end(&self) -> Option<Time> {
+        /// As many are looked through.
+        const FEW: usize = 16;
+        let left = &self.all[self.next()..];
+        let end = |input: &Input| match input.unit {
+            Arriving::Train(number) => self.groups.as_ref()?.trains.all[number as usize].end(),
+            Arriving::Rotation(number) => self.groups.as_ref()?.rotation(number)?.end(),
+            Arriving::Cell(_) | Arriving::Frame { .. } => Some(input.place.at),
+            Arriving::ToMark { .. } | Arriving::Control(_) => None,
+        };
+        left.iter().take(FEW).find_map(end).or_else(|| left.get(FEW).map(|input| input.place.at))
+    }
+
     /// Leaves the first `cells` cells of the first rotation out; the next of them comes at `next`.
     pub(super) fn turn(&mut self, cells: u32, next: Pulse) {
         let Some(&Input { unit: Arriving::Rotation(number), .. }) = self.all.get(self.next()) else { return };

@@ -1,5 +1,7 @@
 //! Cells whose arrivals follow from the first: neighbours in one frame, or in several frames by turns.
 
+use cellway_units::Time;
+
 use crate::cell::Cell;
 use crate::pace::{Pace, Pulse};
 use crate::turns::Turns;
@@ -30,7 +32,26 @@ pub(in crate::fabric) struct Rotation {
     pub(crate) pace: Pace,
 }
 
+impl Train {
+    /// Returns the arrival of the last cell of its frame, if that is one of them.
+    pub(super) fn end(&self) -> Option<Time> {
+        let is_whole = self.cell.index + self.cells == self.cell.count;
+        is_whole.then(|| self.pace.after_many(self.first, u32::from(self.cells) - 1).at())
+    }
+}
+
 impl Rotation {
+    /// Returns the arrival of the first cell that is the last of its frame, if one is.
+    pub(super) fn end(&self) -> Option<Time> {
+        let turns = Turns::new(self.members.len(), self.turn, self.cells);
+        let last = self.pace.after_many(self.first, self.cells - 1);
+        let ends = |(place, member): (usize, &Cell)| {
+            let of_it = turns.of(place);
+            (of_it > 0 && member.index + of_it == member.count).then(|| turns.last_of(place, last, self.pace))
+        };
+        self.members.iter().enumerate().filter_map(ends).min()
+    }
+
     /// Leaves the first `cells` cells out; the next comes at `next`.
     pub(super) fn leave_out(&mut self, cells: u32, next: Pulse) {
         let turns = Turns::new(self.members.len(), self.turn, cells);
