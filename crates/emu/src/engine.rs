@@ -227,7 +227,7 @@ impl Engine {
             // Another attempt has another outcome only after a change.
             self.may_enter = !is_over;
             if is_over {
-                fabric.run_in_windows(self.now);
+                fabric.prefer_windows(self.now);
             }
         }
     }

@@ -197,10 +197,7 @@ impl Run<'_> {
         let is_asked = self.bed.scenario().run.engine == Engine::Windows && self.capture.is_none();
         let is_over = self.bed.fabric.deadline() != Some(now);
         if is_asked && is_over && !self.bed.fabric.has_windows() {
-            self.bed.fabric.run_in_windows(now);
-            if !self.bed.fabric.gains_in_windows() {
-                self.bed.fabric.leave_windows(now);
-            }
+            self.bed.fabric.prefer_windows(now);
         }
         self.may_enter = !is_over;
     }

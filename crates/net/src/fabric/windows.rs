@@ -201,13 +201,6 @@ impl<B: Clone> Fabric<B> {
         self.windows.is_some()
     }
 
-    /// Returns false if the network runs in windows, but the calendar would take less time: lines wait for each other over links
-    /// of little delay.
-    pub fn gains_in_windows(&self) -> bool {
-        let feedback = self.windows.as_ref().and_then(|windows| windows.feedback.as_ref());
-        feedback.is_none_or(Feedback::is_useful)
-    }
-
     /// As [`Fabric::run`], in windows. At the horizon all lines have been advanced to `limit`.
     pub(super) fn run_windows(&mut self, limit: Time, delivered: &mut Vec<Delivery<B>>) -> Option<Time> {
         self.set_horizon(limit);
