@@ -101,9 +101,10 @@ mod held {
     }
 
     impl Trial {
-        fn run(framing: &str, rate: u64) -> Trial {
+        fn run(framing: &str, rate: u64, engine: &str) -> Trial {
             let hops = hops(framing);
-            let run = run(&scenario(rate, framing, hops, SECONDS));
+            let engine = format!("[run]\nengine = \"{engine}\"\n");
+            let run = run(&scenario(rate, framing, hops, SECONDS).replacen("[run]\n", &engine, 1));
             let (second, last) =
                 if hops > 1 { ("s1".to_owned(), format!("s{}", hops - 1)) } else { ("r1".into(), "r0".into()) };
             let full = [format!("r0>{second}"), format!("r1>{last}")].map(|port| figure(&run, &port, "utilisation"));
@@ -125,7 +126,7 @@ mod held {
         println!("{:>14} {:>8} {:>8} {LATE} {:>10} {:>6}", "rate", "there", "back", "CPU s/GB", "held");
         let mut best = None;
         for &rate in rates {
-            let Trial { run, full: [there, back], seconds_per_gb, is_held, .. } = Trial::run(framing, rate);
+            let Trial { run, full: [there, back], seconds_per_gb, is_held, .. } = Trial::run(framing, rate, "windows");
             println!(
                 "{:>7.2} Mbit/s {:>7.1}% {:>7.1}% {} {seconds_per_gb:>10.2} {:>6}",
                 rate as f64 / 1e6,
@@ -149,8 +150,8 @@ mod held {
     }
 
     /// Prints the figures of one rate as JSON.
-    fn once(framing: &str, rate: u64) {
-        let Trial { run, full: [there, back], cores, seconds_per_gb, is_held } = Trial::run(framing, rate);
+    fn once(framing: &str, rate: u64, engine: &str) {
+        let Trial { run, full: [there, back], cores, seconds_per_gb, is_held } = Trial::run(framing, rate, engine);
         let late = run.lateness.quantile(0.99).as_secs_f64() * 1e6;
         println!(
             r#"{{"there": {there:.4}, "back": {back:.4}, "p99_us": {late:.1}, "cores": {cores:.4}, "s_per_gb": {seconds_per_gb:.3}, "held": {is_held}}}"#
@@ -248,15 +249,15 @@ mod held {
             std::process::exit(status.into());
         }
         // `cargo bench -p cellway-emu --bench held -- packet 1000000000`: one rate of one framing; with `json` before it,
-        // the figures as JSON, for `tools/engine_bench`.
+        // and maybe an engine behind it, the figures as JSON, for `tools/engine_bench`.
         let asked: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
         if let [framing, rate] = &asked[..] {
             return highest(framing, framing, &[rate.parse().unwrap()]);
         }
-        if let [json, framing, rate] = &asked[..]
+        if let [json, framing, rate, engine @ ..] = &asked[..]
             && json == "json"
         {
-            return once(framing, rate.parse().unwrap());
+            return once(framing, rate.parse().unwrap(), engine.first().map_or("windows", String::as_str));
         }
         // `cargo bench -p cellway-emu --bench held -- accuracy`: rate and delay alone.
         if asked == ["accuracy"] {
