@@ -95,13 +95,13 @@ impl Lookahead {
         Some((order, Lookahead { place, distance, rest, is_at_once, is_last, to_hosts }, feedback))
     }
 
-    /// Returns true if a path agrees with the order, the distances and the least times, so that it changes none of them.
-    /// `least` is the least time of a port.
-    pub(super) fn has(&self, path: &[PortId], least: impl Fn(PortId) -> Span) -> bool {
+    /// Returns true if a path agrees with the order, if there is one, the distances and the least times, so that it changes
+    /// none of them. `least` is the least time of a port.
+    pub(super) fn has(&self, path: &[PortId], least: impl Fn(PortId) -> Span, is_order: bool) -> bool {
         let ([first, ..], [.., last]) = (path, path) else { return false };
         let joins = |pair: &[PortId]| {
             let [a, b] = [pair[0], pair[1]].map(|port| port.0 as usize);
-            self.place[a] < self.place[b]
+            (!is_order || self.place[a] < self.place[b])
                 && self.distance[b] <= self.distance[a] + least(pair[0])
                 && self.rest[a] <= self.rest[b] + least(pair[1])
         };

@@ -68,8 +68,11 @@ impl<B: Clone> Fabric<B> {
     pub(in crate::fabric) fn makes_way(&mut self, paths: [&[PortId]; 2]) {
         let Some(windows) = &self.windows else { return };
         let least = |port: PortId| self.port(port).least_delay();
-        let feedback = windows.feedback.as_ref();
-        let has = |path: &&[PortId]| windows.lookahead.has(path, least) && feedback.is_none_or(|known| known.has(path));
+        let has = |path: &&[PortId]| {
+            let feedback = windows.feedback.as_ref();
+            let waits = feedback.is_none_or(|feedback| feedback.has(path));
+            waits && windows.lookahead.has(path, least, feedback.is_none())
+        };
         if !paths.iter().all(has) {
             self.stop_windows();
         }
