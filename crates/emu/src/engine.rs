@@ -399,8 +399,9 @@ impl Engine {
             let kind = self.table.get(sighting.id).map_or(Kind::Other, |known| known.kind);
             let Engine { routes, testbed, hosts, .. } = self;
             let Some(segment) = routes.segment(testbed, hosts, step, kind) else { return Ok(()) };
+            let had_windows = testbed.fabric.has_windows();
             let number = testbed.open(now, segment, kind.number())?;
-            if !testbed.fabric.has_windows() {
+            if had_windows && !testbed.fabric.has_windows() {
                 self.left_windows();
             }
             let place = sighting.id.slot();

@@ -35,15 +35,15 @@ enum Marking {
 }
 
 /// A queue of a port.
-pub(crate) type Place = (PortId, u32);
+pub(crate) type PortQueue = (PortId, u32);
 
 /// The ends of control loops at the node behind the link, for one channel.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ends {
     /// The channel's cells are at their destination, whose RM cells are sent back through this queue.
-    pub(crate) destination: Option<Place>,
+    pub(crate) destination: Option<PortQueue>,
     /// The channel's RM cells are back at the source at this queue.
-    pub(crate) source: Option<Place>,
+    pub(crate) source: Option<PortQueue>,
     /// The last value reported to the destination: true for a marked data cell.
     told: bool,
 }
@@ -51,7 +51,7 @@ pub(crate) struct Ends {
 impl Ends {
     /// Returns the destination if it must be notified of a data cell: not of one without a mark after another.
     #[inline]
-    pub(crate) fn tells(&mut self, marked: bool) -> Option<Place> {
+    pub(crate) fn tells(&mut self, marked: bool) -> Option<PortQueue> {
         let news = std::mem::replace(&mut self.told, marked) || marked;
         self.destination.filter(|_| news)
     }
@@ -122,18 +122,13 @@ impl AbrPort {
         self.ends.get(slot as usize).copied().unwrap_or_default()
     }
 
-    /// Returns true if a loop begins or passes here.
-    pub(crate) fn has_loops(&self) -> bool {
-        self.loops.iter().any(|&what| what != Loop::None)
-    }
-
     /// Returns the queues of the destinations of loops behind the link.
-    pub(crate) fn destinations(&self) -> impl Iterator<Item = Place> {
+    pub(crate) fn destinations(&self) -> impl Iterator<Item = PortQueue> {
         self.ends.iter().filter_map(|ends| ends.destination)
     }
 
     /// Returns the queues of the sources of loops behind the link.
-    pub(crate) fn sources(&self) -> impl Iterator<Item = Place> {
+    pub(crate) fn sources(&self) -> impl Iterator<Item = PortQueue> {
         self.ends.iter().filter_map(|ends| ends.source)
     }
 

@@ -414,6 +414,32 @@ fn they_agree_on_rings() {
     agree(Network::ring, &cases(2_000), [75, 25]);
 }
 
+/// Four routers in a ring, each with a host on a line without delay, whose packets go halfway around it: true if windows are
+/// chosen.
+fn ring_prefers_windows(delay: Span) -> bool {
+    let mut net: Fabric<u32> = Fabric::new(Multiplexing::PerConversation, Encapsulation::LlcSnap);
+    let link = |delay| LinkSpec::new(Rate::from_bps(155_000_000), delay, Framing::Packet);
+    let routers = [(); 4].map(|()| net.add_node(NodeKind::Router));
+    let hosts = [(); 4].map(|()| net.add_node(NodeKind::Host));
+    let ring = [0, 1, 2, 3].map(|at| net.add_link([routers[at], routers[(at + 1) % 4]], link(delay))[0]);
+    let lines = [0, 1, 2, 3].map(|at| net.add_link([hosts[at], routers[at]], link(Span::ZERO)));
+    for from in 0..4 {
+        let path = |a: usize, b: usize| [lines[a][0], ring[a], ring[(a + 1) % 4], lines[b][1]];
+        let (to, conversation) = ((from + 2) % 4, from as u32);
+        let paths: [&[_]; 2] = [&path(from, to), &path(to, from)];
+        let (hosts, class) = ([hosts[from], hosts[to]], Class::Ubr);
+        net.open(ConversationSpec { conversation, kind: 0, hosts, paths, share: None, class }).unwrap();
+    }
+    net.prefer_windows(Time::ZERO);
+    net.has_windows()
+}
+
+#[test]
+fn a_ring_of_long_links_prefers_windows() {
+    assert!(ring_prefers_windows(Span::from_ms(10)));
+    assert!(!ring_prefers_windows(Span::from_ns(10)));
+}
+
 /// Compares both engines: at least `share` of 100 networks run with both, with `packets` each on average.
 fn agree(network: fn(u64) -> Network, cases: &[u64], [share, packets]: [usize; 2]) {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);

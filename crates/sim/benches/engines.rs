@@ -68,8 +68,8 @@ const ENGINES: [Engine; 2] = [Engine::Cells, Engine::Windows];
 const ENOUGH: f64 = 1.0;
 
 /// Files and the number of their points: long frames on few lines, short ones on slow lines, many conversations, gateways,
-/// shapers, and lines of packets alone.
-const CASES: [(&str, usize); 13] = [
+/// shapers, ABR, and lines of packets alone.
+const CASES: [(&str, usize); 15] = [
     ("bulk", 1),
     ("worst-mix", 1),
     ("scenarios/satellite-bulk.toml", 1),
@@ -79,6 +79,8 @@ const CASES: [(&str, usize); 13] = [
     ("papers/magic/onyx.toml", 2),
     ("papers/magic/table1.toml", 4),
     ("papers/nasa/ds3.toml", 2),
+    ("papers/nasa/cti.toml", 1),
+    ("scenarios/abr-parking-lot.toml", 2),
     ("papers/kdd/atm-gateway.toml", 2),
     ("papers/spacing/spacer.toml", 4),
     ("scenarios/rrul.toml", 2),

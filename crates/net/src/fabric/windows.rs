@@ -162,9 +162,15 @@ impl Windows {
         let is_last = |unit: &Unit| matches!(unit, Unit::Cell(cell) if cell.is_last());
         let on_line = port.on_line().filter(is_last).map(|_| port.free_at());
         let behind = self.behind[index as usize].as_deref();
-        // An idle line in the past of which cells wait has gates that hold them all. An ABR source may release one sooner.
-        let is_held = self.feedback.is_none() && port.is_idle() && port.free_at() < self.horizon.min(self.sent_until);
-        let release = port.next_release().filter(|_| is_held).unwrap_or(Time::ZERO);
+        // An idle line in the past of which cells wait has gates that hold them all. An RM cell may release one sooner, but none
+        // that has come already.
+        let known = match &self.feedback {
+            None => self.horizon.min(self.sent_until),
+            Some(feedback) => feedback.known(index).at,
+        };
+        let is_held = port.is_idle() && port.free_at() < known;
+        let sooner = if self.feedback.is_some() { known } else { Time::MAX };
+        let release = port.next_release().filter(|_| is_held).map_or(Time::ZERO, |at| at.min(sooner));
         let ends = port.next_end().map(|at| at.max(release));
         let leaves = [on_line, ends, arrival].into_iter().flatten().min();
         let arrives = [leaves.map(|at| at + port.delay()), port.next_arrival(), behind.and_then(Inputs::next_end)];
@@ -192,7 +198,7 @@ impl<B: Clone> Fabric<B> {
             && horizon > windows.horizon
         {
             windows.horizon = horizon;
-            windows.stations.iter_mut().for_each(|station| station.wakes = Time::ZERO);
+            windows.active.iter().for_each(|place| windows.stations[place as usize].wakes = Time::ZERO);
         }
     }
 
@@ -313,8 +319,8 @@ impl<B: Clone> Fabric<B> {
         let Windows { stations, active, lookahead, feedback: Some(feedback), .. } = &*windows else { return };
         let sends = stations.iter().filter(|station| lookahead.is_last[station.port as usize]);
         let known = sends.map(|station| feedback.sends(station.port)).min().unwrap_or(Time::MAX);
-        let quiet = (0..stations.len() as u32).filter(|&place| active.contains(place));
-        windows.quiet_until = quiet.map(|place| stations[place as usize].reaches).min().unwrap_or(Time::MAX);
+        let reaches = active.iter().map(|place| stations[place as usize].reaches);
+        windows.quiet_until = reaches.min().unwrap_or(Time::MAX);
         windows.known_until = known.min(windows.horizon);
         windows.deliveries.begin(windows.known_until);
         windows.deliveries.settle();
@@ -322,9 +328,11 @@ impl<B: Clone> Fabric<B> {
 
     /// Lets each line run that something has come to since its last turn, or of which the horizon has been moved.
     fn run_woken(&mut self, windows: &mut Windows) {
-        for place in 0..windows.stations.len() as u32 {
+        let mut next = 0;
+        while let Some(place) = windows.active.next_from(next) {
+            next = place + 1;
             let Station { port, kind, wakes, .. } = windows.stations[place as usize];
-            if wakes == Time::ZERO && windows.active.contains(place) {
+            if wakes == Time::ZERO {
                 self.run_station(windows, place, port, kind);
             }
         }

@@ -61,7 +61,8 @@ impl Pair {
         }
     }
 
-    /// Opens a conversation over the paths of any, now and then with a shaper or a policer.
+    /// Opens a conversation over the paths of any, now and then with a shaper, a policer or, where others have some, an ABR
+    /// control loop.
     fn open(&mut self, numbers: &mut Numbers, conversation: usize) {
         let of = numbers.below(self.open.len() as u64) as usize;
         let class = pick(numbers, &[Class::Ubr, Class::Ubr, Class::Vbr, Class::Cbr]);
@@ -77,6 +78,14 @@ impl Pair {
                 1 => {
                     let (cdvt, action) = (Span::from_us(100), PolicerAction::Discard);
                     network.net.police(ports[0], channel, PolicerSpec { peak, cdvt, sustained: None, action });
+                }
+                2 if !network.loops.is_empty() => {
+                    let back = network.net.channels(conversation, 1);
+                    let last = ports[ports.len() - 1];
+                    let loops = back.iter().map(|(reverse, _)| {
+                        network.net.abr(ports[0], channel, *reverse, last, AbrParameters::new(peak)).is_ok()
+                    });
+                    drop(loops.collect::<Vec<_>>());
                 }
                 _ => {}
             }

@@ -30,6 +30,11 @@ impl ActiveSet {
         }
     }
 
+    /// Returns the numbers in their order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        std::iter::successors(self.next_from(0), |&number| self.next_from(number + 1))
+    }
+
     /// Returns true if a number is in the set.
     #[inline]
     pub(super) fn contains(&self, number: u32) -> bool {

@@ -149,8 +149,8 @@ impl<B: Clone> Fabric<B> {
         windows.inputs[index as usize] = inputs;
         let port = &self.ports[index as usize];
         let serves = match (port.is_idle(), port.waiting()) {
-            (false, _) => Some(Time::ZERO),
-            (true, 0) => None,
+            // A busy line goes on with a later horizon.
+            (false, _) | (true, 0) => None,
             // Later than what is known, unless gates hold all that wait and name no instant.
             (true, _) => Some(if ready.at >= until { ready.at } else { Time::ZERO }),
         };
@@ -287,25 +287,17 @@ impl<B: Clone> Fabric<B> {
             return behind.push_rotation(index, first, (turn, cells, pace)).0.extend(members);
         }
         let port = &self.ports[index as usize];
-        let hop = |member: &Cell| port.next_hop(member.slot);
-        let leads_to = match hop(&members[0]) {
-            NextHop::Forward { port, .. } => Some(port),
-            NextHop::Reassemble(_) => None,
-        };
-        let together = members.iter().all(|member| match hop(member) {
-            NextHop::Forward { port, .. } => leads_to == Some(port),
-            NextHop::Reassemble(_) => leads_to.is_none(),
-        });
+        let hop = |member: &Cell| port.next_hop(member.slot).forward();
+        let port_of = |member: &Cell| hop(member).map(|(port, _)| port);
+        let leads_to = port_of(&members[0]);
+        let together = members.iter().all(|member| port_of(member) == leads_to);
         if !together {
             return self.each_goes_on(windows, index, turns);
         }
         self.events += u64::from(cells);
         if let Some(to) = leads_to {
             let (there, wakes) = windows.inputs[to.0 as usize].push_rotation(index, first, (turn, cells, pace));
-            there.extend(members.iter().map(|member| match hop(member) {
-                NextHop::Forward { slot, .. } => Cell { slot, ..*member },
-                NextHop::Reassemble(_) => unreachable!("all are forwarded"),
-            }));
+            there.extend(members.iter().filter_map(|member| Some(Cell { slot: hop(member)?.1, ..*member })));
             if wakes {
                 windows.activate(to.0);
             }
@@ -387,6 +379,7 @@ impl<B: Clone> Fabric<B> {
         let pace = port.line().pace();
         self.run_goes_on(windows, index, run, pace);
     }
+
     /// Returns the instant before which what leaves a line before the horizon is at the far end.
     #[inline]
     fn reach(&self, windows: &Windows, index: u32) -> Time {

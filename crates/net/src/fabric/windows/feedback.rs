@@ -54,7 +54,7 @@ impl Feedback {
         fabric: &Fabric<B>,
         next: &[Vec<u32>],
         is_first: &[bool],
-        is_in_ring: impl Fn(usize) -> bool,
+        is_in_ring: &[bool],
     ) -> Option<Feedback> {
         let waits = |(port, &is_first): (&Port, &bool)| Waits {
             feeders: Vec::new(),
@@ -84,7 +84,7 @@ impl Feedback {
                 feedback.feeds(index, marker);
             }
         }
-        let waiting = fabric.ports.iter().enumerate().filter(|&(index, _)| is_of_loop[index] || is_in_ring(index));
+        let waiting = fabric.ports.iter().enumerate().filter(|&(index, _)| is_of_loop[index] || is_in_ring[index]);
         feedback.is_useful = gets_far(fabric.ports.len(), waiting.map(|(_, port)| port));
         for port in &mut feedback.ports {
             port.markers.sort_unstable();
@@ -173,10 +173,9 @@ fn abr_of(port: &Port) -> Option<&AbrPort> {
 }
 
 impl<B: Clone> Fabric<B> {
-    /// Returns true for each port over which a control loop runs, in one direction or the other.
+    /// Returns true for each port over which a control loop runs, in one direction or the other, or has run: it still measures.
     pub(super) fn of_loops(&self) -> Vec<bool> {
-        let has_loops = |port: &Port| abr_of(port).is_some_and(|abr| abr.has_loops());
-        let mut is_of_loop: Vec<bool> = self.ports.iter().map(has_loops).collect();
+        let mut is_of_loop: Vec<bool> = self.ports.iter().map(|port| abr_of(port).is_some()).collect();
         for turn in self.ports.iter().filter_map(abr_of).flat_map(|abr| abr.destinations()) {
             // The way back, to the port at whose far end the source is.
             let mut at = Some(turn);

@@ -58,8 +58,8 @@ impl Lookahead {
                 }
             }
         }
-        // Those of loops come last, in any order.
-        let has_loops = order.len() < ports;
+        // Those of rings, and those behind them, come last, in any order.
+        let has_rings = order.len() < ports;
         order.extend((0..ports as u32).filter(|&port| before[port as usize] > 0));
 
         let from_ends = |ends: &[bool]| -> Vec<Span> {
@@ -83,8 +83,17 @@ impl Lookahead {
         if to_hosts.is_zero() {
             return None;
         }
-        let feedback = match has_loops || !fabric.joined.is_empty() {
-            true => Some(Feedback::new(now, fabric, &next, &is_first, |port| before[port] > 0)?),
+        let feedback = match has_rings || !fabric.joined.is_empty() {
+            true => {
+                let mut is_in_ring: Vec<bool> = before.iter().map(|&before| before > 0).collect();
+                until_nothing_changes(order.iter().rev(), |&here| {
+                    let leads_on = next[here as usize].iter().any(|&behind| is_in_ring[behind as usize]);
+                    let is_over = is_in_ring[here as usize] && !leads_on;
+                    is_in_ring[here as usize] &= leads_on;
+                    is_over
+                });
+                Some(Feedback::new(now, fabric, &next, &is_first, &is_in_ring)?)
+            }
             false => None,
         };
         let is_at_once = fabric.ports.iter().map(|port| port.least_delay().is_zero()).collect();

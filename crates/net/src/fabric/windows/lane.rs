@@ -76,7 +76,8 @@ impl<B: Clone> Fabric<B> {
         windows.inputs[index as usize] = inputs;
         self.leave_link(windows, index);
         let port = &self.ports[index as usize];
-        let serves = if port.is_idle() { due.or(port.next_release()) } else { Some(Time::ZERO) };
+        // A busy line goes on with a later horizon.
+        let serves = if port.is_idle() { due.or(port.next_release()) } else { None };
         windows.wakes_at(index, arrival.into_iter().chain(serves).min());
         windows.rest_of(index, port, arrival, serves.is_some())
     }

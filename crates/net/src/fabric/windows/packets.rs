@@ -90,10 +90,7 @@ impl<B: Clone> Fabric<B> {
     pub(super) fn run_packets(&mut self, windows: &mut Windows, index: u32) -> Option<Time> {
         let mut lane = windows.lanes[index as usize].take()?;
         lane.arrivals.settle();
-        let until = match &windows.feedback {
-            None => (windows.sent_until + lane.distance).min(windows.horizon),
-            Some(feedback) => feedback.known(index).at,
-        };
+        let until = windows.known(index).at;
         // Of those for a host no other may come before them.
         let onward = if lane.is_last { windows.known_until } else { windows.horizon };
         let (mut events, horizon) = (0, windows.horizon);
