@@ -148,7 +148,7 @@ impl Feedback {
     }
 
     /// Records that a port has to mark a cell.
-    pub(super) fn to_mark(&mut self, port: u32, place: Place) {
+    pub(super) fn awaits_mark(&mut self, port: u32, place: Place) {
         self.ports[port as usize].marks.push_back(place);
     }
 

@@ -69,9 +69,7 @@ impl Lookahead {
         let mut distance = from_ends(&is_first);
         until_nothing_changes(order.iter(), |&here| {
             let onward = distance[here as usize] + least(here as usize);
-            next[here as usize]
-                .iter()
-                .fold(false, |changes, &there| lower(&mut distance[there as usize], onward) || changes)
+            next[here as usize].iter().filter(|&&there| lower(&mut distance[there as usize], onward)).count() > 0
         });
         let mut rest = from_ends(&is_last);
         until_nothing_changes(order.iter().rev(), |&here| {
@@ -129,7 +127,7 @@ impl Lookahead {
 /// Calls `pass` for each port in order, again and again until it returns true for none. Ports that are in the order of the paths
 /// need one turn, and one that changes nothing.
 fn until_nothing_changes<'a>(order: impl Iterator<Item = &'a u32> + Clone, mut pass: impl FnMut(&u32) -> bool) {
-    while order.clone().fold(false, |changes, port| pass(port) || changes) {}
+    while order.clone().filter(|port| pass(port)).count() > 0 {}
 }
 
 /// Lowers a value to `other` if that is less; returns true if it is.

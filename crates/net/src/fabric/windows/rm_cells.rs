@@ -15,7 +15,7 @@ impl<B: Clone> Fabric<B> {
         match self.marker(index, cell) {
             Some((marker, slot)) => {
                 if let Some(feedback) = &mut windows.feedback {
-                    feedback.to_mark(marker, Place::new(moment, index));
+                    feedback.awaits_mark(marker, Place::new(moment, index));
                 }
                 windows.give(marker, moment, index, Arriving::ToMark { cell, slot });
             }
