@@ -138,6 +138,18 @@ impl Windows {
         }
     }
 
+    /// Returns an instant before which nothing happens at any port of lines that wait for each other, if it is before the horizon.
+    fn next_event(&self) -> Time {
+        let next = self.active.iter().map(|place| {
+            let Station { port, wakes, .. } = self.stations[place as usize];
+            match wakes {
+                Time::ZERO => self.known(port).at,
+                wakes => wakes + self.lookahead.distance[port as usize],
+            }
+        });
+        next.min().unwrap_or(Time::MAX)
+    }
+
     /// Records the instant of the next event of a port, if nothing else comes to it: it does nothing before it is known up to then.
     #[inline]
     fn wakes_at(&mut self, port: u32, next: Option<Time>) {
@@ -301,10 +313,11 @@ impl<B: Clone> Fabric<B> {
         self.run_woken(windows);
         let mut gets_on = true;
         while std::mem::take(&mut gets_on) {
+            let bounds = [windows.next_event().min(windows.sent_until), windows.sent_until, windows.horizon];
             for place in 0..windows.stations.len() as u32 {
                 let Station { port, kind, wakes, .. } = windows.stations[place as usize];
                 let Some(feedback) = &mut windows.feedback else { return };
-                if !feedback.extend(port, windows.sent_until, windows.horizon) {
+                if !feedback.extend(port, bounds) {
                     continue;
                 }
                 gets_on = true;
@@ -320,7 +333,8 @@ impl<B: Clone> Fabric<B> {
         let sends = stations.iter().filter(|station| lookahead.is_last[station.port as usize]);
         let known = sends.map(|station| feedback.sends(station.port)).min().unwrap_or(Time::MAX);
         let reaches = active.iter().map(|place| stations[place as usize].reaches);
-        windows.quiet_until = reaches.min().unwrap_or(Time::MAX);
+        // Until something happens, nothing reaches a host, though an RM cell might release a cell at any time.
+        windows.quiet_until = reaches.min().unwrap_or(Time::MAX).max(windows.next_event().min(windows.horizon));
         windows.known_until = known.min(windows.horizon);
         windows.deliveries.begin(windows.known_until);
         windows.deliveries.settle();

@@ -119,16 +119,16 @@ impl Feedback {
         self.ports[port as usize].known
     }
 
-    /// Extends what is known of a port, if hosts send nothing more before `sent_until`, but not beyond `horizon`. Returns true
-    /// if it is more than before.
+    /// Extends what is known of a port, if hosts send nothing more before `sent_until` and nothing happens anywhere before
+    /// `quiet`, but not beyond `horizon`. Returns true if it is more than before.
     #[inline]
-    pub(super) fn extend(&mut self, port: u32, sent_until: Time, horizon: Time) -> bool {
+    pub(super) fn extend(&mut self, port: u32, [quiet, sent_until, horizon]: [Time; 3]) -> bool {
         let Waits { feeders, markers, is_first, known, .. } = &self.ports[port as usize];
         let mut at = if *is_first { sent_until.min(horizon) } else { horizon };
         for &(feeder, least_delay) in feeders {
             at = at.min(self.ports[feeder as usize].known.at + least_delay);
         }
-        let mut place = Place { at, within: 0 };
+        let mut place = Place { at: at.max(quiet.min(horizon)), within: 0 };
         for &marker in markers {
             if let Some(&mark) = self.ports[marker as usize].marks.front() {
                 place = place.min(mark);
