@@ -109,6 +109,8 @@ pub(super) struct Windows {
     round: u32,
     /// No packet inside the network reaches a host before this instant, but for those in `deliveries`.
     quiet_until: Time,
+    /// True if the horizon is always the present instant, as in an emulation.
+    is_live: bool,
     /// All packets that hosts send before this instant are known.
     sent_until: Time,
     /// All deliveries before this instant are known.

@@ -418,7 +418,7 @@ impl Port {
     }
 
     /// Puts a cell on the link that arrives at `arrives`, behind all others.
-    pub(crate) fn put_cell_on_link(&mut self, arrives: Time, cell: Cell) {
-        self.link.push_cell(Pulse { at: arrives, carry: 0 }, cell, &self.line);
+    pub(crate) fn put_cell_on_link(&mut self, arrives: Pulse, cell: Cell) {
+        self.link.push_cell(arrives, cell, &self.line);
     }
 }

@@ -336,6 +336,10 @@ impl<B: Clone> Fabric<B> {
     #[inline]
     pub(super) fn run_goes_on(&mut self, windows: &mut Windows, index: u32, left: LeftRun, pace: Pace) {
         let LeftRun { first, last, cell, cells, .. } = left;
+        if last >= windows.horizon && !windows.is_live {
+            // One cell alone: a link needs less memory for it.
+            return self.ports[index as usize].put_cell_on_link(first, cell);
+        }
         if last >= windows.horizon {
             let behind = windows.behind[index as usize].get_or_insert_default();
             // One cell has no spacing, and may have the carry of another pace.
@@ -380,10 +384,11 @@ impl<B: Clone> Fabric<B> {
         self.run_goes_on(windows, index, run, pace);
     }
 
-    /// Returns the instant before which what leaves a line before the horizon is at the far end.
+    /// Returns the instant before which runs have to be at the far end: the horizon, or if that is the present and never far, the
+    /// instant at which what leaves before it is there.
     #[inline]
     fn reach(&self, windows: &Windows, index: u32) -> Time {
-        windows.horizon + self.ports[index as usize].delay()
+        if windows.is_live { windows.horizon + self.ports[index as usize].delay() } else { windows.horizon }
     }
 
     /// Handles the departure of the cell that an earlier pass has left on a line.

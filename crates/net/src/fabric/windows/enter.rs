@@ -12,6 +12,7 @@ use super::{ActiveSet, Kind, Lookahead, Station, Windows};
 use crate::calendar::{Calendar, Event};
 use crate::fabric::{Fabric, Step};
 use crate::ids::PortId;
+use crate::pace::Pulse;
 use crate::packet::PacketRef;
 use crate::place::Place;
 use crate::port::Port;
@@ -60,6 +61,7 @@ impl<B: Clone> Fabric<B> {
             rounds: BTreeMap::new(),
             round: 0,
             quiet_until: now,
+            is_live: false,
             sent_until: now,
             known_until: now,
             horizon: now,
@@ -111,7 +113,7 @@ impl<B: Clone> Fabric<B> {
             if let Some(behind) = &mut windows.behind[index as usize] {
                 let end = Place { at: Time::MAX, within: 0 };
                 while let Some((place, Arriving::Cell(cell))) = behind.take(Moment::first(Time::MAX), end) {
-                    port.put_cell_on_link(place.at, cell);
+                    port.put_cell_on_link(Pulse { at: place.at, carry: 0 }, cell);
                 }
             }
             if port.is_idle() && port.waiting() == 0 {

@@ -17,6 +17,7 @@ impl<B: Clone> Fabric<B> {
             return self.run(limit, delivered);
         }
         self.set_horizon(limit);
+        self.windows.as_mut()?.is_live = true;
         if self.windows.as_ref()?.sent_until < limit {
             self.run_pass(limit);
         }
@@ -92,6 +93,9 @@ impl<B: Clone> Fabric<B> {
             let place = windows.lookahead.place[port.0 as usize];
             let kind = &mut windows.stations[place as usize].kind;
             *kind = Kind::of(&self.ports[port.0 as usize], matches!(kind, Kind::Single));
+            // Cells that a gate has held may leave sooner.
+            windows.quiet_until = windows.quiet_until.min(windows.horizon);
+            windows.activate_place(place);
         }
     }
 }
