@@ -223,12 +223,8 @@ impl Engine {
     fn enter_windows(&mut self) {
         let fabric = &mut self.testbed.fabric;
         if self.may_enter && !fabric.has_windows() {
-            let is_over = fabric.deadline() != Some(self.now);
             // Another attempt has another outcome only after a change.
-            self.may_enter = !is_over;
-            if is_over {
-                fabric.prefer_windows(self.now);
-            }
+            self.may_enter = !fabric.prefer_windows(self.now);
         }
     }
 

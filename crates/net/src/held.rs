@@ -47,12 +47,6 @@ impl Held {
         self.waits.as_ref()?.all.front().map(|&(at, _)| at)
     }
 
-    /// Returns the queue of the first wait.
-    #[inline]
-    pub(crate) fn first_slot(&self) -> Option<u32> {
-        self.waits.as_ref()?.all.front().map(|&(_, slot)| slot)
-    }
-
     /// Returns the queues in the order of their waits.
     pub(crate) fn slots(&self) -> impl Iterator<Item = u32> + '_ {
         self.waits.iter().flat_map(|waits| waits.all.iter().map(|&(_, slot)| slot))

@@ -454,18 +454,24 @@ fn a_network_with_loops_in_which_little_happens_takes_little_time() {
             while network.net.run(end, &mut delivered).is_some() {}
             is_in_windows.then_some(delivered.len())
         });
-    assert!(ended.filter(|&delivered| delivered == 1).count() > 20);
+    // Of 100 networks, 37; in the others a loss comes first, no loop is closed, or there are no windows.
+    assert!(ended.filter(|&delivered| delivered == 1).count() > 30);
+}
+
+/// Returns the results of all cases, on all cores.
+fn on_all_cores<T: Send>(cases: &[u64], of: impl Fn(u64) -> T + Sync) -> Vec<T> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let of_thread = |first| cases.iter().skip(first).step_by(threads).map(|&seed| of(seed)).collect::<Vec<T>>();
+    std::thread::scope(|scope| {
+        let of_thread = &of_thread;
+        let running: Vec<_> = (0..threads).map(|first| scope.spawn(move || of_thread(first))).collect();
+        running.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    })
 }
 
 /// Compares both engines: at least `share` of 100 networks run with both, with `packets` each on average.
 fn agree(network: fn(u64) -> Network, cases: &[u64], [share, packets]: [usize; 2]) {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let delivered: Vec<usize> = std::thread::scope(|scope| {
-        let of_thread = |first| cases.iter().skip(first).step_by(threads).filter_map(|&seed| compare(network, seed));
-        let running: Vec<_> =
-            (0..threads).map(|first| scope.spawn(move || of_thread(first).collect::<Vec<_>>())).collect();
-        running.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
-    });
+    let delivered: Vec<usize> = on_all_cores(cases, |seed| compare(network, seed)).into_iter().flatten().collect();
     let (count, ran, delivered) = (cases.len(), delivered.len(), delivered.iter().sum::<usize>());
     println!("{ran} of {count} networks ran with both engines, {delivered} packets");
     let is_enough = 100 * ran > share * count && delivered > packets * count;

@@ -195,11 +195,8 @@ impl Run<'_> {
     /// Has the network run in windows after `now`, if the scenario asks for it, and no packets are captured.
     fn enter_windows(&mut self, now: Time) {
         let is_asked = self.bed.scenario().run.engine == Engine::Windows && self.capture.is_none();
-        let is_over = self.bed.fabric.deadline() != Some(now);
-        if is_asked && is_over && !self.bed.fabric.has_windows() {
-            self.bed.fabric.prefer_windows(now);
-        }
-        self.may_enter = !is_over;
+        let fabric = &mut self.bed.fabric;
+        self.may_enter = is_asked && !fabric.has_windows() && !fabric.prefer_windows(now);
     }
 
     /// Returns true if a stack, a controller or the record of a connection has failed, which ends the run.

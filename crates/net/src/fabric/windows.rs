@@ -135,7 +135,10 @@ impl Windows {
     #[inline]
     fn known(&self, port: u32) -> Place {
         match &self.feedback {
-            None => Place { at: self.lookahead.known(port, self.sent_until, self.horizon), within: 0 },
+            None => {
+                let at = self.sent_until + self.lookahead.distance[port as usize];
+                Place { at: at.min(self.horizon), within: 0 }
+            }
             Some(feedback) => feedback.known(port),
         }
     }

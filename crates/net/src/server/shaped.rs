@@ -12,7 +12,7 @@ impl CellServer {
     pub(crate) fn only_shaped(&mut self, ready: Time) -> Option<(u32, Time)> {
         let last = self.in_service_and_waits();
         let token = self.tokens.iter().next();
-        let slot = last.or(token).or_else(|| self.held.first_slot())?;
+        let slot = last.or(token).or_else(|| self.held.slots().next())?;
         let queue = &self.slots[slot as usize];
         if queue.queue.len() != self.waiting || !queue.gated || self.others_turn_around(slot) {
             return None;

@@ -337,7 +337,7 @@ impl<B: Clone> Fabric<B> {
     pub(super) fn run_goes_on(&mut self, windows: &mut Windows, index: u32, left: LeftRun, pace: Pace) {
         let LeftRun { first, last, cell, cells, .. } = left;
         if last >= windows.horizon && !windows.is_live {
-            // One cell alone: a link needs less memory for it.
+            debug_assert!(cells == 1, "runs arrive before the horizon");
             return self.ports[index as usize].put_cell_on_link(first, cell);
         }
         if last >= windows.horizon {

@@ -83,11 +83,16 @@ impl<B: Clone> Fabric<B> {
     }
 
     /// As [`Fabric::run_in_windows`], unless the calendar takes less time: lines wait for each other over links of little delay.
-    pub fn prefer_windows(&mut self, now: Time) {
+    /// Returns false if an attempt at a later instant may have another outcome: others may follow at `now`.
+    pub fn prefer_windows(&mut self, now: Time) -> bool {
+        if self.deadline() == Some(now) {
+            return false;
+        }
         let is_slower = |windows: &Windows| windows.feedback.as_ref().is_some_and(|feedback| !feedback.is_useful());
         if self.run_in_windows(now) && self.windows.as_deref().is_some_and(is_slower) {
             self.leave_windows(now);
         }
+        true
     }
 
     /// Has the network run event by event again. It must have been run up to `now`, with `now` as the horizon; does nothing if

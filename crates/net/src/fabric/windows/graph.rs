@@ -116,12 +116,6 @@ impl Lookahead {
         let is_whole = self.distance[first.0 as usize].is_zero() && self.is_last[end];
         is_whole && self.to_hosts <= self.distance[end] + least(*last) && path.windows(2).all(joins)
     }
-
-    /// Returns the instant up to which a port is known.
-    #[inline]
-    pub(super) fn known(&self, port: u32, sent_until: Time, horizon: Time) -> Time {
-        (sent_until + self.distance[port as usize]).min(horizon)
-    }
 }
 
 /// Calls `pass` for each port in order, again and again until it returns true for none. Ports that are in the order of the paths
